@@ -1,0 +1,87 @@
+//! Writing and reading memory without generation (DESIGN §3): rules over text, pure.
+//!
+//! A small model invents; memory must not. Everything here returns the person's own words, turned
+//! into the third person and with dates made absolute, or nothing. English; other languages pass
+//! through verbatim, never mangled. It knows nothing of models, vectors or SQLite.
+
+use jiff::civil::DateTime;
+
+use crate::memory::{MessageId, Role};
+
+/// One message as the rules see it.
+#[derive(Debug, Clone)]
+pub struct Utterance {
+    pub message: MessageId,
+    pub role: Role,
+    /// The name that third-person text uses: "Caroline", "Ana", or "The user" while unknown.
+    pub speaker: String,
+    /// The other party's name ("Melanie"; `None` for the assistant): resolves "you".
+    pub addressee: Option<String>,
+    pub text: String,
+    /// Wall clock.
+    pub at: DateTime,
+}
+
+/// A fact in the third person, from the messages named.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// "Ana moved to Lund (week of 9 November 2026)".
+    pub text: String,
+    /// "Ana", "Max".
+    pub subject: Option<String>,
+    /// Normalised attribute for conflicts: "home", "breed", "age", "job", …
+    pub attribute: Option<String>,
+    /// The attribute's value as said: "Lund", "Labrador mix".
+    pub value: Option<String>,
+    pub messages: Vec<MessageId>,
+}
+
+/// The router (store / discard), which comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    Store,
+    Discard,
+}
+
+/// What a user's message wants: decides how an extractive reader replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    Question,
+    Statement,
+    Greeting,
+    Thanks,
+    Request,
+    Other,
+}
+
+/// Two facts, the earlier and the later, judged (DESIGN §5, consolidation).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Judgement {
+    KeepBoth,
+    /// The later takes the earlier's place.
+    Supersedes,
+    /// Both say the same thing: one text keeps what either says.
+    Merge(String),
+}
+
+/// Evidence offered to the extractive reader.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub text: String,
+    /// Relevance in [0, 1] from recall.
+    pub relevance: f64,
+    /// When it was said.
+    pub at: DateTime,
+    /// Raw message (first person, with its speaker) or third-person text.
+    pub raw_speaker: Option<String>,
+    pub superseded: bool,
+}
+
+/// An answer made of evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtractiveAnswer {
+    /// "You moved to Lund in the week of 9 November 2026. (said on 16 November 2026)"
+    pub text: String,
+    /// Indices of the candidates quoted.
+    pub cited: Vec<usize>,
+}

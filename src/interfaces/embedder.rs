@@ -1,0 +1,20 @@
+//! Text → unit vectors.
+
+use crate::interfaces::ModelError;
+use crate::memory::Embedding;
+
+/// A local embedding model.
+pub trait Embedder: Send + Sync {
+    /// Stable identity of the weights (name and hash). Vectors of different ids are never compared.
+    fn id(&self) -> &str;
+
+    /// Length of every vector.
+    fn dimensions(&self) -> usize;
+
+    /// One unit vector a text, in order. Over-long texts are cut at the model's limit. An empty
+    /// text has a vector too.
+    ///
+    /// # Errors
+    /// If the model fails; never because of a text.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError>;
+}

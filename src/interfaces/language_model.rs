@@ -1,0 +1,238 @@
+//! A causal language model, in tokens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use thiserror::Error;
+
+/// Whose request goes first: chat > recall > memory (DESIGN §4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    Memory,
+    Recall,
+    Chat,
+}
+
+/// Who speaks in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnRole {
+    System,
+    User,
+    Assistant,
+}
+
+/// What the rest of the program may know of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// Catalogue or file name, for people.
+    pub name: String,
+    /// Hash of the weights: caches and grades are keyed by it.
+    pub weights_sha256: String,
+    /// Number of parameters.
+    pub n_parameters: u64,
+    /// Longest context in tokens.
+    pub context_tokens: usize,
+    pub vocabulary: usize,
+    /// The built-in one.
+    pub starter: bool,
+}
+
+/// How the next token is drawn. Seeded: the same request gives the same text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampling {
+    /// 0 is greedy.
+    pub temperature: f32,
+    /// Nucleus; 1 keeps all.
+    pub top_p: f32,
+    /// Keeps tokens with p ≥ min_p · max p; 0 keeps all.
+    pub min_p: f32,
+    /// 1 is none.
+    pub repetition_penalty: f32,
+    pub seed: u64,
+    pub tokens_max: usize,
+}
+
+impl Sampling {
+    /// Greedy, at most `tokens_max` tokens.
+    #[must_use]
+    pub fn greedy(tokens_max: usize) -> Self {
+        Self {
+            temperature: 0.0,
+            top_p: 1.0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            seed: 0,
+            tokens_max,
+        }
+    }
+}
+
+/// A flag that stops a request at the next token. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a generation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    EndOfTurn,
+    Length,
+    Cancelled,
+}
+
+/// The outcome of [`Context::generate`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generated {
+    pub text: String,
+    pub n_tokens: usize,
+    pub finish: Finish,
+}
+
+/// How unsure the reader is of its answer (DESIGN §4), all in nats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Uncertainty {
+    /// Mean of `H(p) = −Σ p ln p` over the first m answer positions under greedy decoding.
+    pub entropy_nats: f64,
+    /// Mean negative log-likelihood of those greedy tokens (the official code's signal).
+    pub nll_nats: f64,
+    /// Mean negative log-likelihood of the question's own tokens.
+    pub question_nll_nats: f64,
+}
+
+/// Why a model can't do what was asked.
+#[derive(Debug, Error)]
+pub enum ModelError {
+    #[error("no model named `{name}` is installed")]
+    NotInstalled { name: String },
+    #[error("cannot use the model file {path}: {reason}")]
+    BadFile { path: String, reason: String },
+    #[error(
+        "the prompt needs {needed_tokens} tokens but the model's context holds {context_tokens}"
+    )]
+    ContextOverflow { needed_tokens: usize, context_tokens: usize },
+    #[error("the model computed a value that is not a number (damaged weights?)")]
+    NotANumber,
+    #[error("cancelled")]
+    Cancelled,
+    #[error("the model engine has stopped")]
+    EngineStopped,
+    #[error("{what}")]
+    Backend {
+        what: String,
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+/// A model with its tokenizer and chat format. Cheap to share; requests queue by priority.
+pub trait LanguageModel: Send + Sync {
+    fn info(&self) -> &ModelInfo;
+
+    /// Tokens of plain text. Never yields a special token, whatever the text says: data can't open
+    /// a role (invariant 6).
+    fn encode(&self, text: &str) -> Vec<u32>;
+
+    /// Text of tokens; special tokens are left out; invalid UTF-8 becomes U+FFFD.
+    fn decode(&self, tokens: &[u32]) -> String;
+
+    /// The special tokens (and text) that open a turn. A prompt ends with
+    /// `open_turn(TurnRole::Assistant)`.
+    fn open_turn(&self, role: TurnRole) -> Vec<u32>;
+
+    /// The special tokens (and text) that close a turn.
+    fn close_turn(&self, role: TurnRole) -> Vec<u32>;
+
+    /// Tokens at the very start of a prompt (Llama 3: `<|begin_of_text|>`), often none.
+    fn begin(&self) -> Vec<u32>;
+
+    /// An empty context with its own KV cache.
+    ///
+    /// # Errors
+    /// If the engine has stopped.
+    fn context(&self, priority: Priority) -> Result<Box<dyn Context>, ModelError>;
+}
+
+/// A sequence of tokens with its KV cache. A checkpoint is a length: [`Context::len`] before,
+/// [`Context::truncate`] back.
+pub trait Context: Send {
+    /// Tokens held.
+    fn len(&self) -> usize;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The tokens held.
+    fn tokens(&self) -> &[u32];
+
+    /// Tokens run through the model by this context so far, rolled-back ones included.
+    fn n_processed(&self) -> u64;
+
+    /// Prefill: appends `tokens`.
+    ///
+    /// # Errors
+    /// [`ModelError::ContextOverflow`] (nothing is appended then), or a backend failure.
+    fn extend(&mut self, tokens: &[u32]) -> Result<(), ModelError>;
+
+    /// Rolls back to the first `len` tokens. Does nothing if it holds fewer.
+    fn truncate(&mut self, len: usize);
+
+    /// A copy that goes its own way.
+    ///
+    /// # Errors
+    /// If the engine has stopped.
+    fn fork(&self) -> Result<Box<dyn Context>, ModelError>;
+
+    /// Logits after each of the last `n_last` tokens of `tokens`, which are appended:
+    /// `n_last` rows of `vocabulary` values.
+    ///
+    /// # Errors
+    /// As [`Context::extend`].
+    fn extend_with_logits(
+        &mut self,
+        tokens: &[u32],
+        n_last: usize,
+    ) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// How unsure the reader is once `question` follows: `tail` closes the question's turn and
+    /// opens the answer's. Decodes at most `n_positions` greedy tokens (stops at end of turn), then
+    /// rolls everything back.
+    ///
+    /// # Errors
+    /// As [`Context::extend`].
+    fn uncertainty(
+        &mut self,
+        question: &[u32],
+        tail: &[u32],
+        n_positions: usize,
+    ) -> Result<Uncertainty, ModelError>;
+
+    /// Log-probability of each choice as the continuation (sum over its tokens, in nats); the
+    /// context is left as it was.
+    ///
+    /// # Errors
+    /// As [`Context::extend`].
+    fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError>;
+
+    /// Decodes until end of turn, `tokens_max` or `cancel`; calls `on_text` with each new piece of
+    /// valid UTF-8. The generated tokens stay in the context.
+    ///
+    /// # Errors
+    /// As [`Context::extend`]; [`ModelError::NotANumber`] if no token can be drawn.
+    fn generate(
+        &mut self,
+        sampling: &Sampling,
+        cancel: &Cancel,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Generated, ModelError>;
+}

@@ -1,0 +1,16 @@
+//! What the rest of the program asks of a language model, an embedder and a clock.
+//!
+//! Plain request types only: no candle, no SQLite, no terminal.
+
+mod clock;
+mod embedder;
+mod language_model;
+mod model_source;
+
+pub use clock::{Clock, SystemClock};
+pub use embedder::Embedder;
+pub use language_model::{
+    Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
+    TurnRole, Uncertainty,
+};
+pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models};

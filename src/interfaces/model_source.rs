@@ -1,0 +1,48 @@
+//! Where models come from, as the chat sees it: a list of names and a way to load one.
+
+use std::sync::Arc;
+
+use crate::interfaces::{Embedder, LanguageModel, ModelError};
+
+/// A loaded pair.
+#[derive(Clone)]
+pub struct Models {
+    pub language: Arc<dyn LanguageModel>,
+    pub embedder: Arc<dyn Embedder>,
+}
+
+/// A model that is installed, for lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSummary {
+    pub name: String,
+    pub bytes: u64,
+    pub starter: bool,
+    pub in_use: bool,
+}
+
+/// What is being loaded and how far it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadProgress {
+    /// "reading weights", "building the tokenizer", …
+    pub stage: String,
+    /// In [0, 1], where it is known.
+    pub fraction: Option<f32>,
+}
+
+/// Loads models; called on a background thread.
+pub trait ModelSource: Send + Sync {
+    fn installed(&self) -> Vec<ModelSummary>;
+
+    /// The name that `load(None)` would load.
+    fn default_name(&self) -> String;
+
+    /// Loads `name`, or the model in use.
+    ///
+    /// # Errors
+    /// If there is no such model or its files are unusable.
+    fn load(
+        &self,
+        name: Option<&str>,
+        progress: &(dyn Fn(LoadProgress) + Sync),
+    ) -> Result<Models, ModelError>;
+}

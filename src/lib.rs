@@ -1,0 +1,28 @@
+#![doc = include_str!("ARCHITECTURE.md")]
+
+pub mod memory;
+
+pub mod interfaces;
+
+pub mod prompts;
+
+pub mod extractive;
+
+pub mod inference;
+
+pub mod registry;
+
+pub mod store;
+
+pub mod worker;
+
+pub mod recall;
+
+pub mod chat;
+
+pub mod tui;
+
+pub mod cli;
+
+#[doc(hidden)]
+pub mod testing;

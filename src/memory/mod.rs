@@ -1,0 +1,13 @@
+//! The paper, pure: four levels of units and the algorithms that organise and select them.
+//!
+//! Nothing here does I/O, reads a clock, starts a thread, draws a random number or calls a model:
+//! times, seeds, vectors and model judgements arrive as arguments.
+
+mod embedding;
+mod units;
+
+pub use embedding::{Embedding, EmbeddingError};
+pub use units::{
+    Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, Theme,
+    ThemeId,
+};

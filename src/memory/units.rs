@@ -1,0 +1,160 @@
+//! The four levels of memory: messages → episodes → semantics → themes (xMemory §3.2).
+
+use std::fmt;
+
+use jiff::{Timestamp, civil, tz::Offset};
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = std::num::ParseIntError;
+
+            /// Accepts the displayed form (`
+            #[doc = $prefix]
+            /// 12`) and the bare number.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.strip_prefix($prefix).unwrap_or(text).parse().map(Self)
+            }
+        }
+    };
+}
+
+id!(/// One sitting of chat, or one imported conversation session. Shown as `c3`.
+    SessionId, "c");
+id!(/// Shown as `m12`.
+    MessageId, "m");
+id!(/// Shown as `e4`.
+    EpisodeId, "e");
+id!(/// Shown as `s31`.
+    SemanticId, "s");
+id!(/// Shown as `t2`.
+    ThemeId, "t");
+
+/// An instant together with the offset of the clock on the wall where it happened.
+///
+/// Relative dates ("last week") are resolved on that wall clock, never in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Moment {
+    pub timestamp: Timestamp,
+    pub offset: Offset,
+}
+
+impl Moment {
+    #[must_use]
+    pub fn new(timestamp: Timestamp, offset: Offset) -> Self {
+        Self { timestamp, offset }
+    }
+
+    /// A wall-clock time of unknown zone, taken as UTC (imports such as LoCoMo).
+    #[must_use]
+    pub fn from_civil_utc(at: civil::DateTime) -> Self {
+        let timestamp = Offset::UTC.to_timestamp(at).unwrap_or(Timestamp::UNIX_EPOCH);
+        Self { timestamp, offset: Offset::UTC }
+    }
+
+    /// Wall-clock date and time.
+    #[must_use]
+    pub fn civil(&self) -> civil::DateTime {
+        self.offset.to_datetime(self.timestamp)
+    }
+
+    /// Milliseconds since the Unix epoch: the stored form.
+    #[must_use]
+    pub fn as_millisecond(&self) -> i64 {
+        self.timestamp.as_millisecond()
+    }
+}
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+impl Role {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+/// Level 1: one turn, verbatim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub id: MessageId,
+    pub session: SessionId,
+    pub role: Role,
+    /// The speaker's name, where it is known (imports of two named people).
+    pub speaker: Option<String>,
+    pub content: String,
+    pub created_at: Moment,
+    /// The id that the message had where it was imported from (LoCoMo: `D3:14`).
+    pub external_id: Option<String>,
+    /// The episode it belongs to; `None` while its episode is still open.
+    pub episode: Option<EpisodeId>,
+    /// False while a reply is being streamed, and for ever if it was stopped or cut off.
+    pub complete: bool,
+}
+
+/// Level 2: a contiguous run of one session's messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Episode {
+    pub id: EpisodeId,
+    pub session: SessionId,
+    pub title: String,
+    /// Third-person narrative with absolute dates.
+    pub content: String,
+    pub started_at: Moment,
+    pub ended_at: Moment,
+    /// In order of time; never empty.
+    pub messages: Vec<MessageId>,
+}
+
+/// Level 3: one persistent fact, one line, in the third person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Semantic {
+    pub id: SemanticId,
+    pub content: String,
+    /// Who or what it is about ("Ana", "Max"), if the writer knows.
+    pub subject: Option<String>,
+    /// What of the subject it states ("breed", "home"), if the writer knows: a later statement
+    /// of the same subject and attribute is a candidate conflict.
+    pub attribute: Option<String>,
+    /// Exactly one theme (invariant 2).
+    pub theme: ThemeId,
+    /// When it was stated.
+    pub created_at: Moment,
+    /// Set by consolidation: the fact that took its place. The row stays.
+    pub superseded_by: Option<SemanticId>,
+    pub superseded_at: Option<Moment>,
+    /// Provenance; never empty.
+    pub episodes: Vec<EpisodeId>,
+    /// Provenance; never empty.
+    pub messages: Vec<MessageId>,
+}
+
+/// Level 4: related semantics under one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Theme {
+    pub id: ThemeId,
+    pub name: String,
+    /// Current and superseded members, by id; never empty.
+    pub members: Vec<SemanticId>,
+}

@@ -1,0 +1,250 @@
+//! A language model that says what a test tells it to.
+//!
+//! Tokens are bytes (0–255) and specials above. It finds the rule whose needle occurs last in the
+//! text held, and answers with that rule's reply; choices and uncertainty come from closures or
+//! from the rules.
+
+use std::sync::{Arc, Mutex};
+
+use crate::interfaces::{
+    Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
+    TurnRole, Uncertainty,
+};
+
+const OPEN_SYSTEM: u32 = 256;
+const OPEN_USER: u32 = 257;
+const OPEN_ASSISTANT: u32 = 258;
+const CLOSE: u32 = 259;
+const VOCABULARY: usize = 260;
+
+type UncertaintyRule = dyn Fn(&str, &str) -> f64 + Send + Sync;
+
+struct Script {
+    info: ModelInfo,
+    replies: Vec<(String, String)>,
+    default_reply: String,
+    uncertainty: Box<UncertaintyRule>,
+    log: Mutex<Vec<String>>,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct ScriptedModel(Arc<Script>);
+
+impl ScriptedModel {
+    /// `replies`: (needle in the prompt, reply). For [`Context::choose`] the reply is the choice
+    /// that is preferred, by its text.
+    #[must_use]
+    pub fn new(replies: &[(&str, &str)]) -> Self {
+        Self(Arc::new(Script {
+            info: ModelInfo {
+                name: "scripted".into(),
+                weights_sha256: "scripted".into(),
+                n_parameters: 1_000_000_000,
+                context_tokens: 1 << 20,
+                vocabulary: VOCABULARY,
+                starter: false,
+            },
+            replies: replies.iter().map(|&(n, r)| (n.to_owned(), r.to_owned())).collect(),
+            default_reply: "OK.".into(),
+            uncertainty: Box::new(|_, _| 1.0),
+            log: Mutex::default(),
+        }))
+    }
+
+    /// Uncertainty in nats from (context text, question).
+    ///
+    /// # Panics
+    /// If the model was shared already.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test double")]
+    pub fn with_uncertainty(
+        mut self,
+        f: impl Fn(&str, &str) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Arc::get_mut(&mut self.0).expect("not shared yet").uncertainty = Box::new(f);
+        self
+    }
+
+    /// The reply where no needle is found.
+    ///
+    /// # Panics
+    /// If the model was shared already.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test double")]
+    pub fn with_default_reply(mut self, reply: &str) -> Self {
+        Arc::get_mut(&mut self.0).expect("not shared yet").default_reply = reply.into();
+        self
+    }
+
+    /// Changes what it says of itself.
+    ///
+    /// # Panics
+    /// If the model was shared already.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test double")]
+    pub fn with_info(mut self, f: impl FnOnce(&mut ModelInfo)) -> Self {
+        f(&mut Arc::get_mut(&mut self.0).expect("not shared yet").info);
+        self
+    }
+
+    /// The text of every prompt that was answered so far (generate and choose).
+    ///
+    /// # Panics
+    /// If a test thread panicked while asking.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test double")]
+    pub fn prompts(&self) -> Vec<String> {
+        self.0.log.lock().expect("not poisoned").clone()
+    }
+
+    fn reply(&self, text: &str) -> String {
+        if let Ok(mut log) = self.0.log.lock() {
+            log.push(text.to_owned());
+        }
+        self.0
+            .replies
+            .iter()
+            .filter_map(|(needle, reply)| {
+                text.rfind(needle.as_str()).map(|at| (at + needle.len(), reply))
+            })
+            .max_by_key(|&(at, _)| at)
+            .map_or_else(|| self.0.default_reply.clone(), |(_, reply)| reply.clone())
+    }
+}
+
+fn text_of(tokens: &[u32]) -> String {
+    let bytes: Vec<u8> = tokens.iter().filter_map(|&t| u8::try_from(t).ok()).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl LanguageModel for ScriptedModel {
+    fn info(&self) -> &ModelInfo {
+        &self.0.info
+    }
+
+    fn encode(&self, text: &str) -> Vec<u32> {
+        text.bytes().map(u32::from).collect()
+    }
+
+    fn decode(&self, tokens: &[u32]) -> String {
+        text_of(tokens)
+    }
+
+    fn open_turn(&self, role: TurnRole) -> Vec<u32> {
+        vec![match role {
+            TurnRole::System => OPEN_SYSTEM,
+            TurnRole::User => OPEN_USER,
+            TurnRole::Assistant => OPEN_ASSISTANT,
+        }]
+    }
+
+    fn close_turn(&self, _: TurnRole) -> Vec<u32> {
+        vec![CLOSE]
+    }
+
+    fn begin(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn context(&self, _: Priority) -> Result<Box<dyn Context>, ModelError> {
+        Ok(Box::new(ScriptedContext { model: self.clone(), tokens: Vec::new(), n_processed: 0 }))
+    }
+}
+
+struct ScriptedContext {
+    model: ScriptedModel,
+    tokens: Vec<u32>,
+    n_processed: u64,
+}
+
+impl Context for ScriptedContext {
+    fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    fn n_processed(&self) -> u64 {
+        self.n_processed
+    }
+
+    fn extend(&mut self, tokens: &[u32]) -> Result<(), ModelError> {
+        let needed_tokens = self.tokens.len() + tokens.len();
+        let context_tokens = self.model.0.info.context_tokens;
+        if needed_tokens > context_tokens {
+            return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
+        }
+        self.tokens.extend_from_slice(tokens);
+        self.n_processed += tokens.len() as u64;
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.tokens.truncate(len);
+    }
+
+    fn fork(&self) -> Result<Box<dyn Context>, ModelError> {
+        Ok(Box::new(Self {
+            model: self.model.clone(),
+            tokens: self.tokens.clone(),
+            n_processed: 0,
+        }))
+    }
+
+    fn extend_with_logits(
+        &mut self,
+        tokens: &[u32],
+        n_last: usize,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.extend(tokens)?;
+        Ok(vec![vec![0.0; VOCABULARY]; n_last])
+    }
+
+    fn uncertainty(
+        &mut self,
+        question: &[u32],
+        tail: &[u32],
+        _: usize,
+    ) -> Result<Uncertainty, ModelError> {
+        let nats = (self.model.0.uncertainty)(&text_of(&self.tokens), &text_of(question));
+        self.n_processed += (question.len() + tail.len()) as u64;
+        Ok(Uncertainty { entropy_nats: nats, nll_nats: nats, question_nll_nats: nats })
+    }
+
+    fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {
+        let wanted = self.model.reply(&text_of(&self.tokens));
+        Ok(choices
+            .iter()
+            .map(|c| if text_of(c).trim() == wanted.trim() { -0.05 } else { -3.0 })
+            .collect())
+    }
+
+    fn generate(
+        &mut self,
+        sampling: &Sampling,
+        cancel: &Cancel,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Generated, ModelError> {
+        let reply = self.model.reply(&text_of(&self.tokens));
+        let mut text = String::new();
+        let mut finish = Finish::EndOfTurn;
+        for (n, c) in reply.chars().enumerate() {
+            if cancel.is_cancelled() {
+                finish = Finish::Cancelled;
+                break;
+            }
+            if n >= sampling.tokens_max {
+                finish = Finish::Length;
+                break;
+            }
+            text.push(c);
+            on_text(c.encode_utf8(&mut [0; 4]));
+        }
+        let n_tokens = text.len();
+        self.extend(&self.model.encode(&text))?;
+        Ok(Generated { text, n_tokens, finish })
+    }
+}
