@@ -1,1 +1,7 @@
-//! (to be written)
+//! Language models and embedders on candle.
+//!
+//! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
+//! types of [`crate::interfaces`].
+
+pub mod gguf;
+pub mod metadata;

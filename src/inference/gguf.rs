@@ -1,0 +1,384 @@
+//! The header of a GGUF file, checked before candle sees a byte of it.
+//!
+//! ```text
+//! "GGUF"  version u32 (2 or 3)  n_tensors u64  n_values u64
+//! n_values ×  { key string, type u32, value }
+//! n_tensors × { name string, n_dims u32, dims u64 × n_dims (innermost first), type u32, offset u64 }
+//! padding to `general.alignment` (32 unless said), then the tensors' bytes; offsets count from here
+//! string = length u64, bytes;  array = element type u32, length u64, elements;  little-endian
+//! ```
+//!
+//! A file is hostile until proven otherwise: every length is compared with what is left of the
+//! file before anything is allocated, so that memory stays within a small multiple of the header.
+//! candle's own reader panics on an alignment of 0 and accepts a tensor of 2^40 × 2^40, which is
+//! why it is not used. This module knows no meaning of a key except `general.alignment` and
+//! `split.count`.
+
+use std::collections::HashSet;
+
+use candle_core::quantized::GgmlDType;
+
+use super::metadata::{Metadata, Value};
+
+const MAGIC: &[u8; 4] = b"GGUF";
+const N_TENSORS_MAX: u64 = 1 << 16;
+const N_VALUES_MAX: u64 = 1 << 16;
+const NAME_BYTES_MAX: u64 = 1 << 10;
+const STRING_BYTES_MAX: u64 = 1 << 24;
+const ARRAY_ELEMENTS_MAX: u64 = 1 << 22;
+const NESTING_MAX: u32 = 4;
+const ALIGNMENT_DEFAULT: u64 = 32;
+const ALIGNMENT_MAX: i64 = 1 << 16;
+/// No tensor of a model that could run here has more elements.
+const ELEMENTS_MAX: u64 = 1 << 40;
+
+/// Where a tensor's bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorEntry {
+    pub name: String,
+    pub dtype: GgmlDType,
+    /// Outermost first, as candle has it (the file has them the other way round).
+    pub dims: Vec<usize>,
+    /// From the start of the file.
+    pub start: usize,
+    pub n_bytes: usize,
+}
+
+/// A header that holds.
+#[derive(Debug, Clone)]
+pub struct Header {
+    pub version: u32,
+    pub metadata: Metadata,
+    pub tensors: Vec<TensorEntry>,
+}
+
+/// True if the bytes claim to be a GGUF file.
+pub fn has_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// Reads and checks the header of the whole file `bytes`.
+///
+/// # Errors
+/// The reason, as the end of a sentence that starts with the file's name.
+pub fn parse(bytes: &[u8]) -> Result<Header, String> {
+    let mut cursor = Cursor { bytes, at: 0 };
+    let magic = cursor.take(4, "the magic bytes")?;
+    if magic != MAGIC {
+        return Err("it is not a GGUF file (it does not start with `GGUF`)".into());
+    }
+    let version = cursor.u32("the version")?;
+    match version {
+        2 | 3 => {}
+        1 => return Err("GGUF version 1 is too old (2 and 3 are read)".into()),
+        v if matches!(v.swap_bytes(), 1..=3) => return Err("it is a big-endian GGUF file".into()),
+        v => return Err(format!("GGUF version {v} is unknown (2 and 3 are read)")),
+    }
+    let n_tensors = cursor.u64("the number of tensors")?;
+    let n_values = cursor.u64("the number of metadata values")?;
+    if n_tensors > N_TENSORS_MAX {
+        return Err(format!("it claims {n_tensors} tensors (at most {N_TENSORS_MAX} are allowed)"));
+    }
+    if n_values > N_VALUES_MAX {
+        return Err(format!(
+            "it claims {n_values} metadata values (at most {N_VALUES_MAX} are allowed)"
+        ));
+    }
+    let mut metadata = Metadata::default();
+    for _ in 0..n_values {
+        let key = cursor.string(NAME_BYTES_MAX, "a metadata key")?;
+        let kind = cursor.u32("a value's type")?;
+        let value = cursor.value(kind, &key)?;
+        if !metadata.insert(key.clone(), value) {
+            return Err(format!("the metadata key {key:?} occurs twice"));
+        }
+    }
+    if metadata.integer("split.count").is_some_and(|n| n > 1) {
+        return Err("it is one part of a split model (merge the parts first)".into());
+    }
+    let alignment = alignment(&metadata)?;
+    let mut raw = Vec::new();
+    for _ in 0..n_tensors {
+        raw.push(cursor.tensor()?);
+    }
+    let data_start = (cursor.at as u64).next_multiple_of(alignment);
+    let tensors = place(raw, data_start, alignment, bytes.len() as u64)?;
+    Ok(Header { version, metadata, tensors })
+}
+
+fn alignment(metadata: &Metadata) -> Result<u64, String> {
+    match metadata.get("general.alignment") {
+        None => Ok(ALIGNMENT_DEFAULT),
+        Some(Value::Integer(n)) => match i64::try_from(*n) {
+            Ok(n @ 1..=ALIGNMENT_MAX) if n.cast_unsigned().is_power_of_two() => {
+                Ok(n.cast_unsigned())
+            }
+            _ => Err(format!("`general.alignment` is {n} (a power of two up to 65536 is needed)")),
+        },
+        Some(_) => Err("`general.alignment` is not an integer".into()),
+    }
+}
+
+/// A tensor as the file states it; nothing about its place is checked yet.
+struct Claim {
+    name: String,
+    dtype: GgmlDType,
+    dims: Vec<usize>,
+    n_bytes: u64,
+    offset: u64,
+}
+
+/// Offsets → places in the file: aligned, inside it, and no two tensors on the same bytes.
+fn place(
+    claims: Vec<Claim>,
+    data_start: u64,
+    alignment: u64,
+    file_bytes: u64,
+) -> Result<Vec<TensorEntry>, String> {
+    let mut names = HashSet::new();
+    let mut spans = Vec::with_capacity(claims.len());
+    for claim in &claims {
+        let name = &claim.name;
+        if !names.insert(name.as_str()) {
+            return Err(format!("the tensor {name:?} occurs twice"));
+        }
+        if claim.offset % alignment != 0 {
+            return Err(format!(
+                "the tensor {name:?} starts at {}, which is not a multiple of the alignment {alignment}",
+                claim.offset
+            ));
+        }
+        let start = data_start.checked_add(claim.offset);
+        let end = start.and_then(|s| s.checked_add(claim.n_bytes));
+        match (start, end) {
+            (Some(start), Some(end)) if end <= file_bytes => spans.push((start, end, name)),
+            _ => {
+                return Err(format!(
+                    "the tensor {name:?} lies outside the file, which has {file_bytes} bytes (cut off?)"
+                ));
+            }
+        }
+    }
+    spans.sort_unstable_by_key(|&(start, end, _)| (start, end));
+    for pair in spans.windows(2) {
+        if pair[1].0 < pair[0].1 {
+            return Err(format!("the tensors {:?} and {:?} overlap", pair[0].2, pair[1].2));
+        }
+    }
+    Ok(claims
+        .into_iter()
+        .map(|claim| TensorEntry {
+            start: (data_start + claim.offset) as usize,
+            n_bytes: claim.n_bytes as usize,
+            name: claim.name,
+            dtype: claim.dtype,
+            dims: claim.dims,
+        })
+        .collect())
+}
+
+/// The types candle computes with; anything else is refused by name.
+fn dtype(id: u32, name: &str) -> Result<GgmlDType, String> {
+    Ok(match id {
+        0 => GgmlDType::F32,
+        1 => GgmlDType::F16,
+        2 => GgmlDType::Q4_0,
+        3 => GgmlDType::Q4_1,
+        6 => GgmlDType::Q5_0,
+        7 => GgmlDType::Q5_1,
+        8 => GgmlDType::Q8_0,
+        10 => GgmlDType::Q2K,
+        11 => GgmlDType::Q3K,
+        12 => GgmlDType::Q4K,
+        13 => GgmlDType::Q5K,
+        14 => GgmlDType::Q6K,
+        30 => GgmlDType::BF16,
+        other => {
+            let known = match other {
+                16 => "IQ2_XXS",
+                17 => "IQ2_XS",
+                18 => "IQ3_XXS",
+                19 => "IQ1_S",
+                20 => "IQ4_NL",
+                21 => "IQ3_S",
+                22 => "IQ2_S",
+                23 => "IQ4_XS",
+                29 => "IQ1_M",
+                34 => "TQ1_0",
+                35 => "TQ2_0",
+                39 => "MXFP4",
+                _ => "",
+            };
+            let named = if known.is_empty() { format!("number {other}") } else { known.into() };
+            return Err(format!(
+                "the tensor {name:?} has the type {named}, which is not supported \
+                 (F32, F16, BF16, Q8_0, Q4_0 and the K types are)"
+            ));
+        }
+    })
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn remaining(&self) -> u64 {
+        (self.bytes.len() - self.at) as u64
+    }
+
+    fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], String> {
+        let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
+        let Some(end) = end else {
+            let what: String = what.chars().filter(|c| !c.is_control()).take(80).collect();
+            return Err(format!("the file ends within {what} (cut off?)"));
+        };
+        let taken = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], String> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.take(N, what)?);
+        Ok(out)
+    }
+
+    fn u32(&mut self, what: &str) -> Result<u32, String> {
+        Ok(u32::from_le_bytes(self.array(what)?))
+    }
+
+    fn u64(&mut self, what: &str) -> Result<u64, String> {
+        Ok(u64::from_le_bytes(self.array(what)?))
+    }
+
+    fn string(&mut self, bytes_max: u64, what: &str) -> Result<String, String> {
+        let n = self.u64(what)?;
+        if n > bytes_max {
+            return Err(format!("a text of {n} bytes is too long (at most {bytes_max})"));
+        }
+        let bytes = self.take(n as usize, what)?;
+        // Some writers end strings with a NUL, and some files are not valid UTF-8.
+        let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+        Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    fn value(&mut self, kind: u32, key: &str) -> Result<Value, String> {
+        Ok(match kind {
+            6 => Value::Float(f64::from(f32::from_le_bytes(self.array(key)?))),
+            12 => Value::Float(f64::from_le_bytes(self.array(key)?)),
+            7 => Value::Boolean(self.boolean(key)?),
+            8 => Value::String(self.string(STRING_BYTES_MAX, key)?),
+            9 => self.array_value(key, 0)?,
+            _ => Value::Integer(self.integer(kind, key)?),
+        })
+    }
+
+    fn boolean(&mut self, key: &str) -> Result<bool, String> {
+        match self.array::<1>(key)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [b] => Err(format!("the value of {key:?} is {b}, not a truth value")),
+        }
+    }
+
+    fn integer(&mut self, kind: u32, key: &str) -> Result<i128, String> {
+        Ok(match kind {
+            0 => u8::from_le_bytes(self.array(key)?).into(),
+            1 => i8::from_le_bytes(self.array(key)?).into(),
+            2 => u16::from_le_bytes(self.array(key)?).into(),
+            3 => i16::from_le_bytes(self.array(key)?).into(),
+            4 => u32::from_le_bytes(self.array(key)?).into(),
+            5 => i32::from_le_bytes(self.array(key)?).into(),
+            10 => u64::from_le_bytes(self.array(key)?).into(),
+            11 => i64::from_le_bytes(self.array(key)?).into(),
+            other => return Err(format!("the value of {key:?} has the unknown type {other}")),
+        })
+    }
+
+    fn array_value(&mut self, key: &str, depth: u32) -> Result<Value, String> {
+        let kind = self.u32(key)?;
+        let n = self.u64(key)?;
+        if n > ARRAY_ELEMENTS_MAX {
+            return Err(format!("the array {key:?} claims {n} elements (at most 4194304)"));
+        }
+        let element_bytes_min = match kind {
+            0 | 1 | 7 => 1,
+            2 | 3 => 2,
+            4..=6 => 4,
+            8 | 10..=12 => 8,
+            9 => 12,
+            other => return Err(format!("the array {key:?} has the unknown type {other}")),
+        };
+        if n * element_bytes_min > self.remaining() {
+            return Err(format!("the file ends within the array {key:?} (cut off?)"));
+        }
+        let range = 0..n;
+        Ok(match kind {
+            6 => Value::Floats(
+                range
+                    .map(|_| Ok(f32::from_le_bytes(self.array(key)?)))
+                    .collect::<Result<_, String>>()?,
+            ),
+            12 => Value::Floats(
+                range
+                    .map(|_| Ok(f64::from_le_bytes(self.array(key)?) as f32))
+                    .collect::<Result<_, String>>()?,
+            ),
+            7 => Value::Booleans(range.map(|_| self.boolean(key)).collect::<Result<_, _>>()?),
+            8 => Value::Strings(
+                range.map(|_| self.string(STRING_BYTES_MAX, key)).collect::<Result<_, _>>()?,
+            ),
+            9 if depth >= NESTING_MAX => {
+                return Err(format!("the array {key:?} is nested too deeply"));
+            }
+            9 => {
+                for _ in range {
+                    self.array_value(key, depth + 1)?;
+                }
+                Value::Nested
+            }
+            _ => Value::Integers(
+                range
+                    .map(|_| {
+                        let wide = self.integer(kind, key)?;
+                        i64::try_from(wide)
+                            .map_err(|_| format!("the array {key:?} holds {wide}: too large"))
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+        })
+    }
+
+    fn tensor(&mut self) -> Result<Claim, String> {
+        let name = self.string(NAME_BYTES_MAX, "a tensor's name")?;
+        let what = "a tensor's description";
+        let n_dims = self.u32(what)?;
+        if !(1..=4).contains(&n_dims) {
+            return Err(format!("the tensor {name:?} has {n_dims} dimensions (1 to 4 are read)"));
+        }
+        let mut dims = Vec::with_capacity(4);
+        for _ in 0..n_dims {
+            dims.push(self.u64(what)?);
+        }
+        let n_elements = dims
+            .iter()
+            .try_fold(1u64, |n, &d| n.checked_mul(d))
+            .filter(|n| (1..=ELEMENTS_MAX).contains(n))
+            .ok_or_else(|| format!("the tensor {name:?} has impossible dimensions {dims:?}"))?;
+        let dtype = dtype(self.u32(what)?, &name)?;
+        let offset = self.u64(what)?;
+        let block = dtype.block_size() as u64;
+        if dims[0] % block != 0 {
+            return Err(format!(
+                "the tensor {name:?} has rows of {} values, which {dtype:?} can't hold \
+                 (a multiple of {block} is needed)",
+                dims[0]
+            ));
+        }
+        let n_bytes = n_elements / block * dtype.type_size() as u64;
+        let dims = dims.into_iter().rev().map(|d| d as usize).collect();
+        Ok(Claim { name, dtype, dims, n_bytes, offset })
+    }
+}
