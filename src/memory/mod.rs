@@ -4,9 +4,11 @@
 //! times, seeds, vectors and model judgements arrive as arguments.
 
 mod embedding;
+mod plain_text;
 mod units;
 
 pub use embedding::{Embedding, EmbeddingError};
+pub use plain_text::plain_text;
 pub use units::{
     Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, Theme,
     ThemeId,
