@@ -1,0 +1,103 @@
+//! Lasting facts, one a line.
+
+use jiff::civil::DateTime;
+use minijinja::context;
+
+use super::{Line, Problem, Prompt, asset, data, date, reply};
+
+/// More than this from one episode is a loop, not facts.
+const FACTS_MAX: usize = 40;
+/// A longer line is a story, not a fact.
+const FACT_CHARS_MAX: usize = 300;
+
+/// Asks for the facts that an episode's messages tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Semantics<'a> {
+    pub lines: &'a [Line],
+    pub started_at: DateTime,
+    /// The names that facts may be about: "Ana", or "Caroline and Melanie".
+    pub about: &'a str,
+}
+
+impl Semantics<'_> {
+    #[must_use]
+    pub fn fill(&self) -> Prompt {
+        let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
+        let context = context! {
+            lines,
+            started => date(self.started_at),
+            about => data(self.about),
+        };
+        asset::prompt("semantics", context)
+    }
+
+    /// The facts, without marks and repeats.
+    #[must_use]
+    pub fn parse(reply: &str) -> (Vec<String>, Vec<Problem>) {
+        let text = reply::clean(reply);
+        let mut facts: Vec<String> = Vec::new();
+        let mut problems = Vec::new();
+        for line in json_lines(&text).unwrap_or_else(|| text.lines().map(str::to_owned).collect()) {
+            let fact = reply::strip_marks(&line);
+            let bare = fact.trim_end_matches('.').to_lowercase();
+            let why = if fact.is_empty() || bare == "none" {
+                continue;
+            } else if reply::is_preamble(fact) {
+                "talk about the task"
+            } else if fact.ends_with('?') {
+                "a question"
+            } else if fact.split_whitespace().count() < 3 {
+                "too short to be a fact"
+            } else if fact.chars().count() > FACT_CHARS_MAX {
+                "too long to be one fact"
+            } else if facts.iter().any(|f| f.trim_end_matches('.').to_lowercase() == bare) {
+                "said already"
+            } else if facts.len() == FACTS_MAX {
+                "too many facts"
+            } else {
+                facts.push(fact.to_owned());
+                continue;
+            };
+            problems.push(Problem::Dropped { line: reply::shorten(fact), why });
+        }
+        if text.is_empty() {
+            problems.push(Problem::Empty);
+        }
+        (facts, problems)
+    }
+}
+
+/// A JSON array of strings, which some models give whatever they are asked.
+fn json_lines(text: &str) -> Option<Vec<String>> {
+    let array = text.get(text.find('[')?..=text.rfind(']')?)?;
+    serde_json::from_str(array).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(reply: &str, facts: &[&str], n_problems: usize) {
+        let (found, problems) = Semantics::parse(reply);
+        assert_eq!(found, facts);
+        assert_eq!(problems.len(), n_problems, "{problems:?}");
+    }
+
+    #[test]
+    fn one_fact_a_line_whatever_surrounds_it() {
+        check("Ana lives in Lund.\nAna has a dog.", &["Ana lives in Lund.", "Ana has a dog."], 0);
+        check(
+            "Here are the facts:\n1. Ana lives in Lund.\n2) ana lives in lund",
+            &["Ana lives in Lund."],
+            2,
+        );
+        check("none", &[], 0);
+        check("None.", &[], 0);
+        check("", &[], 1);
+        check("[\"Ana lives in Lund.\"]", &["Ana lives in Lund."], 0);
+        check("Ana\nWhere does Ana live now?", &[], 2);
+        check("[broken json, of course", &["[broken json, of course"], 0);
+        check(&"Ana likes tea and more. ".repeat(20), &[], 1);
+    }
+}
