@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, asset, reply};
+use super::{Line, Problem, Prompt, Style, asset, reply};
 
 /// Asks whether `next` begins another topic than `history`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +17,9 @@ impl Boundary<'_> {
     pub const CHOICES: [&'static str; 2] = ["yes", "no"];
 
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         let history: Vec<_> = self.history.iter().map(Line::render).collect();
-        asset::prompt("boundary", context! { history, next => self.next.render() })
+        asset::prompt("boundary", style, context! { history, next => self.next.render() })
     }
 
     /// `Some(true)` is a boundary.

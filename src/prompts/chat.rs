@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{asset, data, date};
+use super::{Style, asset, data, date};
 
 /// What the model is told before a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,10 +18,16 @@ impl ChatSystem<'_> {
     /// The text of the system turn.
     #[must_use]
     pub fn fill(&self) -> String {
+        self.fill_style(Style::Instructed)
+    }
+
+    /// The same for a model of this style: the starter knows one sentence.
+    #[must_use]
+    pub fn fill_style(&self, style: Style) -> String {
         let user_name = self.user_name.map(data);
-        asset::render(
+        asset::system(
             "chat",
-            "system",
+            style,
             context! { today => format!("{}, {}", self.today.strftime("%A"), date(self.today)), user_name },
         )
     }

@@ -1,17 +1,14 @@
 //! How two facts relate, by choice.
 
-use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Problem, Prompt, asset, data, date, reply};
+use super::{Problem, Prompt, Style, asset, data, reply};
 
 /// Asks how a later fact relates to an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict<'a> {
     pub earlier: &'a str,
-    pub earlier_at: DateTime,
     pub later: &'a str,
-    pub later_at: DateTime,
 }
 
 /// The answer.
@@ -26,19 +23,18 @@ pub enum Relation {
 }
 
 impl Conflict<'_> {
-    /// In the order of [`Conflict::RELATIONS`], for choice by logits.
-    pub const CHOICES: [&'static str; 3] = ["both", "update", "same"];
+    /// In the order of [`Conflict::RELATIONS`], for choice by logits. The starter knows the first
+    /// two only.
+    pub const CHOICES: [&'static str; 3] = ["keep", "update", "same"];
     pub const RELATIONS: [Relation; 3] = [Relation::Both, Relation::Update, Relation::Same];
 
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         let context = context! {
             earlier => data(self.earlier),
-            earlier_at => date(self.earlier_at),
             later => data(self.later),
-            later_at => date(self.later_at),
         };
-        asset::prompt("conflict", context)
+        asset::prompt("conflict", style, context)
     }
 
     #[must_use]

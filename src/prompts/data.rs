@@ -59,10 +59,10 @@ pub struct Line {
 }
 
 impl Line {
-    /// `[8 May 2023 13:56] Caroline: …`, one safe line.
+    /// `Caroline: …`, one safe line.
     #[must_use]
     pub fn render(&self) -> String {
-        format!("[{}] {}: {}", date_time(self.at), data(&self.speaker), data(&self.text))
+        format!("{}: {}", data(&self.speaker), data(&self.text))
     }
 }
 
@@ -92,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_shows_when_and_who() {
+    fn a_line_shows_who() {
         let line = Line {
             speaker: "Ana".into(),
             at: jiff::civil::date(2026, 11, 16).at(9, 5, 0, 0),
             text: "I moved\nto Lund".into(),
         };
-        assert_eq!(line.render(), "[16 November 2026 09:05] Ana: I moved to Lund");
+        assert_eq!(line.render(), "Ana: I moved to Lund");
     }
 }

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, asset, date, reply};
+use super::{Line, Problem, Prompt, Style, asset, date, reply};
 
 /// Asks for an episode's title and third-person story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +23,11 @@ pub struct EpisodeDraft {
 
 impl Episode<'_> {
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
         asset::prompt(
             "episode",
+            style,
             context! {
                 lines,
                 started => date(self.started_at),

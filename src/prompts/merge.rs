@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Problem, Prompt, asset, data, reply};
+use super::{Problem, Prompt, Style, asset, data, reply};
 
 /// Asks for one sentence that keeps what either says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +13,10 @@ pub struct MergedFact<'a> {
 
 impl MergedFact<'_> {
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         asset::prompt(
             "merge",
+            style,
             context! { earlier => data(self.earlier), later => data(self.later) },
         )
     }

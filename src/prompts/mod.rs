@@ -30,6 +30,16 @@ pub use router::Router;
 pub use semantics::Semantics;
 pub use theme::ThemeName;
 
+/// How much a prompt has to explain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// The starter was trained on the bare sentences (models/starter): nothing is added to them.
+    Trained,
+    /// Any other model also gets the section `more` of the asset.
+    #[default]
+    Instructed,
+}
+
 /// A filled prompt: two turns, after which the assistant's begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {

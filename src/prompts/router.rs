@@ -2,12 +2,12 @@
 
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, asset, reply};
+use super::{Problem, Prompt, Style, asset, data, reply};
 
 /// Asks whether a message tells anything worth keeping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router<'a> {
-    pub line: &'a Line,
+    pub text: &'a str,
 }
 
 impl Router<'_> {
@@ -15,8 +15,8 @@ impl Router<'_> {
     pub const CHOICES: [&'static str; 2] = ["store", "discard"];
 
     #[must_use]
-    pub fn fill(&self) -> Prompt {
-        asset::prompt("router", context! { line => self.line.render() })
+    pub fn fill(&self, style: Style) -> Prompt {
+        asset::prompt("router", style, context! { text => data(self.text) })
     }
 
     /// `Some(true)` is store.

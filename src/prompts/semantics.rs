@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, asset, data, date, reply};
+use super::{Line, Problem, Prompt, Style, asset, data, date, reply};
 
 /// More than this from one episode is a loop, not facts.
 const FACTS_MAX: usize = 40;
@@ -21,14 +21,14 @@ pub struct Semantics<'a> {
 
 impl Semantics<'_> {
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
         let context = context! {
             lines,
             started => date(self.started_at),
             about => data(self.about),
         };
-        asset::prompt("semantics", context)
+        asset::prompt("semantics", style, context)
     }
 
     /// The facts, without marks and repeats.

@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Problem, Prompt, asset, data, reply};
+use super::{Problem, Prompt, Style, asset, data, reply};
 
 const NAME_CHARS_MAX: usize = 60;
 
@@ -14,9 +14,9 @@ pub struct ThemeName<'a> {
 
 impl ThemeName<'_> {
     #[must_use]
-    pub fn fill(&self) -> Prompt {
+    pub fn fill(&self, style: Style) -> Prompt {
         let facts: Vec<_> = self.facts.iter().map(|fact| data(fact)).collect();
-        asset::prompt("theme", context! { facts })
+        asset::prompt("theme", style, context! { facts })
     }
 
     /// The name, if the reply is one: a few words on a line.
