@@ -1,0 +1,124 @@
+//! What a wheel or zip holds, looked at before anything is unpacked.
+//!
+//! Refused: paths that leave the folder, links, encrypted entries, more entries or bytes than a
+//! model has, and entries that claim to shrink more than weights ever do.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+
+use super::import::belongs_to_a_model;
+use super::{RegistryError, io_error};
+
+const ENTRIES_MAX: usize = 20_000;
+/// Weights barely compress; tokenizers do, by a factor of five or so.
+const RATIO_MAX: u64 = 200;
+
+/// The model that was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Contents {
+    Gguf {
+        index: usize,
+    },
+    /// Entries with their paths relative to the model's folder.
+    Folder {
+        entries: Vec<(usize, PathBuf)>,
+    },
+}
+
+pub(super) type Archive = ZipArchive<BufReader<File>>;
+
+pub(super) fn error(path: &Path, reason: &str) -> RegistryError {
+    RegistryError::Archive { path: path.display().to_string(), reason: reason.to_owned() }
+}
+
+pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), RegistryError> {
+    let file = File::open(path).map_err(|e| io_error("read", path, e))?;
+    let mut archive =
+        ZipArchive::new(BufReader::new(file)).map_err(|e| error(path, &e.to_string()))?;
+    if archive.len() > ENTRIES_MAX {
+        return Err(error(path, &format!("it has {} entries", archive.len())));
+    }
+    let mut ggufs = Vec::new();
+    let mut folders: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    let mut names = Vec::new();
+    let mut total: u64 = 0;
+    for index in 0..archive.len() {
+        let entry = archive.by_index_raw(index).map_err(|e| error(path, &e.to_string()))?;
+        if !entry.is_file() {
+            continue;
+        }
+        // An entry that points outside is a sign of ill will: nothing of the archive is trusted.
+        let Some(name) = entry.enclosed_name() else {
+            return Err(error(path, "it has an entry whose path leaves the folder"));
+        };
+        total = total.saturating_add(entry.size());
+        if total > bytes_max {
+            return Err(error(path, &format!("it unpacks to more than {bytes_max} bytes")));
+        }
+        let suspicious =
+            entry.size() > 1 << 20 && entry.size() / entry.compressed_size().max(1) > RATIO_MAX;
+        if suspicious {
+            return Err(error(path, &format!("{} unpacks to too much", name.display())));
+        }
+        if entry.encrypted() {
+            return Err(error(path, "it is encrypted"));
+        }
+        let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let folder = name.parent().unwrap_or(Path::new("")).to_path_buf();
+        match extension {
+            "gguf" => ggufs.push(index),
+            "safetensors" => {
+                folders.entry(folder).or_default();
+            }
+            _ => {}
+        }
+        names.push((index, name));
+    }
+    for (folder, complete) in &mut folders {
+        *complete = names.iter().any(|(_, name)| *name == folder.join("config.json"));
+    }
+    let complete: Vec<&PathBuf> =
+        folders.iter().filter(|(_, complete)| **complete).map(|(folder, _)| folder).collect();
+    let contents = match (ggufs.as_slice(), complete.as_slice()) {
+        ([index], []) => Contents::Gguf { index: *index },
+        ([], [folder]) => Contents::Folder {
+            entries: names
+                .iter()
+                .filter_map(|(index, name)| {
+                    let inside = name.strip_prefix(folder).ok()?;
+                    belongs_to_a_model(inside.to_str()?).then(|| (*index, inside.to_path_buf()))
+                })
+                .collect(),
+        },
+        ([], []) => {
+            return Err(RegistryError::NotAModel {
+                path: path.display().to_string(),
+                reason: "the archive holds neither a GGUF file nor a folder with config.json \
+                         and safetensors"
+                    .into(),
+            });
+        }
+        _ => {
+            return Err(RegistryError::NotAModel {
+                path: path.display().to_string(),
+                reason: "the archive holds more than one model".into(),
+            });
+        }
+    };
+    Ok((archive, contents))
+}
+
+pub(super) fn total_bytes(
+    archive: &mut Archive,
+    path: &Path,
+    wanted: &[(usize, PathBuf)],
+) -> Result<u64, RegistryError> {
+    wanted.iter().try_fold(0, |sum: u64, (index, _)| {
+        let entry = archive.by_index_raw(*index).map_err(|e| error(path, &e.to_string()))?;
+        Ok(sum + entry.size())
+    })
+}

@@ -1,0 +1,266 @@
+//! `model import PATH`: a GGUF file, a folder of safetensors, or a wheel or zip that contains one.
+//!
+//! The source is hostile input. Its files are copied into a staging folder inside the data
+//! directory, checked there by the engine's own header validation, and only then moved to their
+//! place by one rename: a model that is listed is complete and was accepted.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::archive::{self, Contents};
+use super::files::{copy_hashed, create_private_dir};
+use super::manifest::{InstalledFile, InstalledModel, Origin};
+use super::{Inspected, RegistryError, Validate, io_error};
+
+/// No model that this program runs is larger: an archive that unpacks to more is a bomb.
+const BYTES_MAX: u64 = 64 << 30;
+
+/// The files of a model folder that are taken along; anything else stays behind.
+pub(super) fn belongs_to_a_model(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "generation_config.json",
+        "special_tokens_map.json",
+        "modules.json",
+        "sentence_bert_config.json",
+        "config_sentence_transformers.json",
+        "chat_template.jinja",
+        "model.safetensors.index.json",
+        "1_Pooling/config.json",
+        "2_Normalize/config.json",
+    ];
+    NAMES.contains(&path) || (!path.contains('/') && path.ends_with(".safetensors"))
+}
+
+/// How far a long copy is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyProgress {
+    pub bytes: u64,
+    pub total_bytes: u64,
+}
+
+/// Copies the model at `source` into `models_dir`.
+pub(super) fn import(
+    source: &Path,
+    name: Option<&str>,
+    models_dir: &Path,
+    validate: &Validate,
+    on_progress: &mut dyn FnMut(CopyProgress),
+) -> Result<InstalledModel, RegistryError> {
+    let metadata = source.metadata().map_err(|e| io_error("read", source, e))?;
+    let name = name.map_or_else(|| name_from(source), |n| Ok(n.to_owned()))?;
+    check_name(&name)?;
+    create_private_dir(models_dir)?;
+    let staging = tempfile::Builder::new()
+        .prefix(".import-")
+        .tempdir_in(models_dir)
+        .map_err(|e| io_error("create a folder in", models_dir, e))?;
+
+    let (files, load_from) = if metadata.is_dir() {
+        (copy_dir(source, staging.path(), on_progress)?, PathBuf::new())
+    } else {
+        match sniff(source)? {
+            Sniffed::Gguf => copy_gguf(source, staging.path(), metadata.len(), on_progress)?,
+            Sniffed::Zip => unpack(source, staging.path(), on_progress)?,
+            Sniffed::Other => {
+                return Err(RegistryError::NotAModel {
+                    path: source.display().to_string(),
+                    reason: "it is neither a GGUF file nor a wheel or zip, by its first bytes"
+                        .into(),
+                });
+            }
+        }
+    };
+
+    let Inspected { kind, .. } = validate(&staging.path().join(&load_from))
+        .map_err(|e| RegistryError::Refused { path: source.display().to_string(), source: e })?;
+
+    let place = models_dir.join(&name);
+    if place.exists() {
+        return Err(RegistryError::NameTaken { name });
+    }
+    let staged = staging.keep();
+    std::fs::rename(&staged, &place).map_err(|e| {
+        let _ = std::fs::remove_dir_all(&staged);
+        io_error("write", &place, e)
+    })?;
+    let base = PathBuf::from(&name);
+    Ok(InstalledModel {
+        kind,
+        origin: Origin::Import,
+        path: if load_from.as_os_str().is_empty() { base.clone() } else { base.join(load_from) },
+        source: source.display().to_string(),
+        licence: None,
+        files: files
+            .into_iter()
+            .map(|file| InstalledFile { path: base.join(file.path), ..file })
+            .collect(),
+        name,
+    })
+}
+
+enum Sniffed {
+    Gguf,
+    Zip,
+    Other,
+}
+
+fn sniff(path: &Path) -> Result<Sniffed, RegistryError> {
+    let mut magic = Vec::with_capacity(4);
+    File::open(path)
+        .and_then(|file| file.take(4).read_to_end(&mut magic))
+        .map_err(|e| io_error("read", path, e))?;
+    Ok(match magic.as_slice() {
+        b"GGUF" => Sniffed::Gguf,
+        b"PK\x03\x04" => Sniffed::Zip,
+        _ => Sniffed::Other,
+    })
+}
+
+type Copied = (Vec<InstalledFile>, PathBuf);
+
+fn copy_gguf(
+    source: &Path,
+    staging: &Path,
+    total_bytes: u64,
+    on_progress: &mut dyn FnMut(CopyProgress),
+) -> Result<Copied, RegistryError> {
+    let path = PathBuf::from("model.gguf");
+    let mut file = File::open(source).map_err(|e| io_error("read", source, e))?;
+    let mut done = 0;
+    let (sha256, bytes) = copy_hashed(&mut file, &staging.join(&path), BYTES_MAX, &mut |n| {
+        done += n;
+        on_progress(CopyProgress { bytes: done, total_bytes });
+    })?;
+    Ok((vec![InstalledFile { path: path.clone(), bytes, sha256 }], path))
+}
+
+fn copy_dir(
+    source: &Path,
+    staging: &Path,
+    on_progress: &mut dyn FnMut(CopyProgress),
+) -> Result<Vec<InstalledFile>, RegistryError> {
+    let mut found = Vec::new();
+    for folder in ["", "1_Pooling", "2_Normalize"] {
+        let dir = source.join(folder);
+        if !dir.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&dir).map_err(|e| io_error("read", &dir, e))? {
+            let entry = entry.map_err(|e| io_error("read", &dir, e))?;
+            let path = Path::new(folder).join(entry.file_name());
+            // `metadata` follows links on purpose: a snapshot of the hub's cache is made of them.
+            if let Some(text) = path.to_str()
+                && belongs_to_a_model(text)
+                && let Ok(metadata) = source.join(&path).metadata()
+                && metadata.is_file()
+            {
+                found.push((path, metadata.len()));
+            }
+        }
+    }
+    found.sort();
+    let total_bytes = found.iter().map(|(_, bytes)| bytes).sum();
+    let mut done = 0;
+    let mut files = Vec::with_capacity(found.len());
+    for (path, _) in found {
+        if let Some(parent) = path.parent() {
+            create_private_dir(&staging.join(parent))?;
+        }
+        let from = source.join(&path);
+        let mut file = File::open(&from).map_err(|e| io_error("read", &from, e))?;
+        let (sha256, bytes) = copy_hashed(&mut file, &staging.join(&path), BYTES_MAX, &mut |n| {
+            done += n;
+            on_progress(CopyProgress { bytes: done, total_bytes });
+        })?;
+        files.push(InstalledFile { path, bytes, sha256 });
+    }
+    require_weights(source, &files)?;
+    Ok(files)
+}
+
+fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), RegistryError> {
+    let has = |wanted: fn(&Path) -> bool| files.iter().any(|file| wanted(&file.path));
+    let missing = if !has(|p| p.extension().is_some_and(|e| e == "safetensors")) {
+        "no .safetensors file"
+    } else if !has(|p| p == Path::new("config.json")) {
+        "no config.json"
+    } else {
+        return Ok(());
+    };
+    Err(RegistryError::NotAModel {
+        path: source.display().to_string(),
+        reason: format!("the folder has {missing}"),
+    })
+}
+
+fn unpack(
+    source: &Path,
+    staging: &Path,
+    on_progress: &mut dyn FnMut(CopyProgress),
+) -> Result<Copied, RegistryError> {
+    let (mut archive, contents) = archive::open(source, BYTES_MAX)?;
+    let wanted: Vec<(usize, PathBuf)> = match contents {
+        Contents::Gguf { index } => vec![(index, "model.gguf".into())],
+        Contents::Folder { entries } => entries,
+    };
+    let mut files = Vec::with_capacity(wanted.len());
+    let total_bytes = archive::total_bytes(&mut archive, source, &wanted)?;
+    let mut done = 0;
+    for (index, path) in wanted {
+        let to = staging.join(&path);
+        if let Some(parent) = to.parent() {
+            create_private_dir(parent)?;
+        }
+        let mut entry =
+            archive.by_index(index).map_err(|e| archive::error(source, &e.to_string()))?;
+        let declared = entry.size();
+        let (sha256, bytes) = copy_hashed(&mut entry, &to, declared, &mut |n| {
+            done += n;
+            on_progress(CopyProgress { bytes: done, total_bytes });
+        })?;
+        files.push(InstalledFile { path, bytes, sha256 });
+    }
+    let gguf = files.iter().find(|f| f.path == Path::new("model.gguf")).map(|f| f.path.clone());
+    if gguf.is_none() {
+        require_weights(source, &files)?;
+    }
+    Ok((files, gguf.unwrap_or_default()))
+}
+
+/// A name from the file's own: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
+fn name_from(source: &Path) -> Result<String, RegistryError> {
+    let name = source.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = [".gguf", ".whl", ".zip"]
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix))
+        .unwrap_or(&name);
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .take(80)
+        .collect();
+    let name = name.trim_matches(|c| c == '.' || c == '-');
+    if name.is_empty() {
+        return Err(RegistryError::BadName { name: source.display().to_string() });
+    }
+    Ok(name.to_owned())
+}
+
+/// Names become folder names: letters, digits, `.`, `_`, `-`, and never `starter`.
+fn check_name(name: &str) -> Result<(), RegistryError> {
+    let plain = !name.is_empty()
+        && name.len() <= 80
+        && !name.starts_with('.')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    if !plain {
+        return Err(RegistryError::BadName { name: name.to_owned() });
+    }
+    if name.eq_ignore_ascii_case(super::STARTER) {
+        return Err(RegistryError::NameTaken { name: name.to_owned() });
+    }
+    Ok(())
+}
