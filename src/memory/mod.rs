@@ -4,12 +4,30 @@
 //! times, seeds, vectors and model judgements arrive as arguments.
 
 mod embedding;
+mod official;
 mod plain_text;
+mod splitting;
 mod units;
 
+pub mod consolidation;
+pub mod guidance;
+pub mod inclusion;
+pub mod knn_graph;
+pub mod partition;
+pub mod reorganize;
+pub mod representatives;
+
 pub use embedding::{Embedding, EmbeddingError};
+pub use partition::Partition;
 pub use plain_text::plain_text;
 pub use units::{
     Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, Theme,
     ThemeId,
 };
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod golden;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod properties;

@@ -1,0 +1,170 @@
+//! Measured against what the official code made of five real conversations, where that data is
+//! beside the checkout (`../shared/data`); says so where it is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::guidance::{EPSILON_DEFAULT, EPSILON_OFFICIAL, guidance_objective};
+use super::partition::Cluster;
+use super::reorganize::{Change, Policy, THEME_SIZE_MAX, attach, settle};
+use super::{Embedding, Partition, SemanticId};
+
+const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
+
+fn data() -> Option<PathBuf> {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let found = dir.join("xmemory-golden").is_dir().then_some(dir);
+    if found.is_none() {
+        #[expect(clippy::print_stderr, reason = "says why nothing was checked")]
+        {
+            eprintln!("skipped: no ../shared/data beside the checkout");
+        }
+    }
+    found
+}
+
+/// Rows of a two-dimensional little-endian `f32` array in NumPy's format.
+fn rows(bytes: &[u8]) -> Vec<Embedding> {
+    let header_length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = std::str::from_utf8(&bytes[10..10 + header_length]).unwrap();
+    assert!(header.contains("'<f4'") && header.contains("'fortran_order': False"), "{header}");
+    let shape = header.split("'shape': (").nth(1).unwrap().split(')').next().unwrap();
+    let width: usize = shape.split(',').nth(1).unwrap().trim().parse().unwrap();
+    bytes[10 + header_length..]
+        .chunks_exact(4 * width)
+        .map(|row| {
+            let values = row.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            Embedding::normalise(values.collect()).unwrap()
+        })
+        .collect()
+}
+
+struct Conversation {
+    user: &'static str,
+    /// By position in the file, which is also the order of time.
+    ids: Vec<String>,
+    vectors: Vec<Embedding>,
+    golden: serde_json::Value,
+}
+
+impl Conversation {
+    fn load(user: &'static str) -> Option<Self> {
+        let data = data()?;
+        let memories = data.join("locomo-dev-memories").join(user);
+        let lines = std::fs::read_to_string(memories.join("semantics.jsonl")).unwrap();
+        let ids = lines
+            .lines()
+            .map(|line| {
+                let value: serde_json::Value = serde_json::from_str(line).unwrap();
+                value["memory_id"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        let vectors = rows(&std::fs::read(memories.join("semantics.f32.npy")).unwrap());
+        let golden = std::fs::read_to_string(data.join(format!("xmemory-golden/{user}.json")));
+        let golden = serde_json::from_str(&golden.unwrap()).unwrap();
+        Some(Self { user, ids, vectors, golden })
+    }
+
+    fn golden_themes(&self) -> BTreeSet<BTreeSet<usize>> {
+        let position: BTreeMap<&str, usize> =
+            self.ids.iter().enumerate().map(|(i, id)| (id.as_str(), i)).collect();
+        self.golden["themes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|theme| {
+                let members = theme["semantic_ids"].as_array().unwrap();
+                members.iter().map(|id| position[id.as_str().unwrap()]).collect()
+            })
+            .collect()
+    }
+
+    fn organised(&self, policy: Policy) -> (Partition, usize) {
+        let mut partition = Partition::default();
+        let mut moved = BTreeSet::new();
+        let mut note = |changes: Vec<Change>| {
+            for change in changes {
+                if let Change::Moved { semantic, .. } = change {
+                    moved.insert(semantic);
+                }
+            }
+        };
+        for (i, vector) in self.vectors.iter().enumerate() {
+            note(attach(&mut partition, SemanticId(i as i64), vector.clone(), &policy));
+        }
+        note(settle(&mut partition, &policy));
+        assert_eq!(partition.violations(), Vec::<String>::new());
+        assert_eq!(partition.n_semantics(), self.vectors.len(), "no semantic is lost");
+        (partition, moved.len())
+    }
+}
+
+fn themes_of(partition: &Partition) -> BTreeSet<BTreeSet<usize>> {
+    partition
+        .themes()
+        .map(|(_, c)| c.members().iter().map(|(id, _)| id.0 as usize).collect())
+        .collect()
+}
+
+/// f of the reference partitions, from our own equations.
+#[test]
+fn guidance_equals_the_reference() {
+    for conversation in USERS.iter().filter_map(|user| Conversation::load(user)) {
+        let clusters: Vec<Cluster> = conversation
+            .golden_themes()
+            .iter()
+            .map(|theme| {
+                let members =
+                    theme.iter().map(|&i| (SemanticId(i as i64), conversation.vectors[i].clone()));
+                Cluster::of(members.collect()).unwrap()
+            })
+            .collect();
+        let f = guidance_objective(&clusters.iter().collect::<Vec<_>>(), EPSILON_OFFICIAL).total();
+        let expected = conversation.golden["f_full_partition"].as_f64().unwrap();
+        assert!((f - expected).abs() < 1e-5, "{}: {f} is not {expected}", conversation.user);
+    }
+}
+
+/// The official policy, fed in one batch as the reference was.
+#[test]
+#[expect(clippy::print_stdout, reason = "the agreement is the outcome")]
+fn official_themes_equal_the_reference() {
+    for conversation in USERS.iter().filter_map(|user| Conversation::load(user)) {
+        let expected = conversation.golden_themes();
+        let found = themes_of(&conversation.organised(Policy::Official).0);
+        let agree = expected.intersection(&found).count();
+        println!("{}: {agree} of {} themes agree", conversation.user, expected.len());
+        assert_eq!(found, expected, "{}", conversation.user);
+    }
+}
+
+/// What the policies make of real conversations, side by side.
+#[test]
+#[expect(clippy::print_stdout, reason = "a table")]
+fn policies_on_real_conversations() {
+    let start = std::time::Instant::now();
+    let mut n = 0;
+    for policy in [Policy::Official, Policy::Paper, Policy::Default] {
+        for conversation in USERS.iter().filter_map(|user| Conversation::load(user)) {
+            let (partition, n_moved) = conversation.organised(policy);
+            let clusters: Vec<&Cluster> = partition.themes().map(|(_, c)| c).collect();
+            let f = guidance_objective(&clusters, EPSILON_DEFAULT);
+            let sizes: Vec<usize> = clusters.iter().map(|c| c.n_members()).collect();
+            let largest = sizes.iter().max().copied().unwrap_or(0);
+            let single = sizes.iter().filter(|&&n| n == 1).count();
+            println!(
+                "{policy:?} {}: {} themes (largest {largest}, single {single}), moved {:.2}, \
+                 sparsity {:.3}, semantics {:.3}, unrelated {:.3}",
+                conversation.user,
+                sizes.len(),
+                n_moved as f64 / conversation.vectors.len() as f64,
+                f.sparsity,
+                f.semantics,
+                partition.mean_similarity().unwrap_or(0.0),
+            );
+            assert!(largest <= THEME_SIZE_MAX);
+            n += conversation.vectors.len();
+        }
+    }
+    println!("{n} semantics in {:.3} s", start.elapsed().as_secs_f64());
+}

@@ -1,0 +1,251 @@
+//! What must hold of organising, for any sequence of operations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::guidance::{
+    EPSILON_DEFAULT, GuidanceTracker, guidance_objective, semantic_score, sparsity_score,
+};
+use super::knn_graph::KnnGraph;
+use super::partition::Cluster;
+use super::reorganize::{Change, Policy, THEME_SIZE_MAX, attach, settle};
+use super::{Embedding, Partition, SemanticId, ThemeId};
+
+fn unit(values: &[f32]) -> Embedding {
+    Embedding::normalise(values.to_vec()).unwrap()
+}
+
+fn check_close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-7, "{found} is not {expected}");
+}
+
+fn cluster(first_id: i64, vectors: &[[f32; 2]]) -> Cluster {
+    let members = (first_id..).zip(vectors).map(|(id, v)| (SemanticId(id), unit(v))).collect();
+    Cluster::of(members).unwrap()
+}
+
+#[test]
+fn equation_2_by_hand() {
+    check_close(sparsity_score([3, 3, 3]), 1.0);
+    // N = 6, K = 2, Σ n² = 26: 36 / 52.
+    check_close(sparsity_score([5, 1]), 36.0 / 52.0);
+    check_close(sparsity_score([]), 0.0);
+}
+
+#[test]
+fn equation_3_by_hand() {
+    // Three themes: {(1,0), (0,1)} with centroid at 45° and cohesion cos 45°, and two singletons
+    // at 0° and 90°. s = cos 45° for all three, so g = 1.
+    let half = 0.5f64.sqrt();
+    let themes = [
+        cluster(1, &[[1.0, 0.0], [0.0, 1.0]]),
+        cluster(3, &[[1.0, 0.0]]),
+        cluster(4, &[[0.0, 1.0]]),
+    ];
+    let score = guidance_objective(&themes.each_ref(), EPSILON_DEFAULT);
+    check_close(score.sparsity, 16.0 / (3.0 * 6.0));
+    check_close(score.semantics, (half + 1.0 + 1.0) / 3.0);
+    check_close(score.total(), score.sparsity + score.semantics);
+    // By the scalars: s = 0.2, 0.5, 0.6, 0.9; m = 0.55; deviations 0.35, 0.05, 0.05, 0.35, MAD 0.2.
+    let g = |d: f64| (-d * d / (2.0 * 0.3f64 * 0.3)).exp();
+    check_close(
+        semantic_score(
+            &[(0.8, Some(0.2)), (0.6, Some(0.5)), (1.0, Some(0.6)), (0.4, Some(0.9))],
+            0.1,
+        ),
+        (0.8 * g(0.35) + 0.6 * g(0.05) + g(0.05) + 0.4 * g(0.35)) / 4.0,
+    );
+    // One theme has no neighbour.
+    check_close(guidance_objective(&[&themes[0]], EPSILON_DEFAULT).semantics, half);
+    check_close(guidance_objective(&[], EPSILON_DEFAULT).total(), 0.0);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Attach(u8, Vec<i8>),
+    Remove(u8),
+}
+
+/// Vectors in a few directions with noise, so that themes fill up and are split.
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => (any::<u8>(), 0usize..4, prop::collection::vec(-40i8..40, 6)).prop_map(|(id, at, mut v)| {
+            v[at] = 100;
+            Step::Attach(id, v)
+        }),
+        1 => any::<u8>().prop_map(Step::Remove),
+    ]
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![Just(Policy::Official), Just(Policy::Paper), Just(Policy::Default)]
+}
+
+/// Applies the changes as the worker does, to plain sets.
+fn apply(themes: &mut BTreeMap<ThemeId, BTreeSet<SemanticId>>, changes: &[Change]) {
+    for &change in changes {
+        match change {
+            Change::Created { theme } => {
+                assert!(themes.insert(theme, BTreeSet::new()).is_none(), "{theme} made twice");
+            }
+            Change::Attached { semantic, theme } => {
+                assert!(themes.get_mut(&theme).unwrap().insert(semantic));
+            }
+            Change::Moved { semantic, from, to } => {
+                assert!(
+                    themes.get_mut(&from).unwrap().remove(&semantic),
+                    "{semantic} not in {from}"
+                );
+                assert!(themes.get_mut(&to).unwrap().insert(semantic));
+            }
+        }
+    }
+    themes.retain(|_, members| !members.is_empty());
+}
+
+fn as_sets(partition: &Partition) -> BTreeMap<ThemeId, BTreeSet<SemanticId>> {
+    partition
+        .themes()
+        .map(|(id, c)| (id, c.members().iter().map(|(id, _)| *id).collect()))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn conservation(steps in prop::collection::vec(step(), 1..120), policy in policy()) {
+        let mut partition = Partition::default();
+        let mut shadow = BTreeMap::new();
+        let mut expected = BTreeSet::new();
+        for step in steps {
+            match step {
+                Step::Attach(id, vector) => {
+                    let id = SemanticId(i64::from(id));
+                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
+                    for members in shadow.values_mut() {
+                        BTreeSet::remove(members, &id);
+                    }
+                    shadow.retain(|_, m: &mut BTreeSet<_>| !m.is_empty());
+                    apply(&mut shadow, &attach(&mut partition, id, unit(&vector), &policy));
+                    expected.insert(id);
+                }
+                Step::Remove(id) => {
+                    let id = SemanticId(i64::from(id));
+                    partition.remove(id);
+                    for members in shadow.values_mut() {
+                        members.remove(&id);
+                    }
+                    shadow.retain(|_, m| !m.is_empty());
+                    expected.remove(&id);
+                }
+            }
+            prop_assert_eq!(partition.violations(), Vec::<String>::new());
+            prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= THEME_SIZE_MAX));
+            prop_assert_eq!(&as_sets(&partition), &shadow);
+        }
+        apply(&mut shadow, &settle(&mut partition, &policy));
+        prop_assert_eq!(partition.violations(), Vec::<String>::new());
+        prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= THEME_SIZE_MAX));
+        prop_assert_eq!(&as_sets(&partition), &shadow);
+        let all: BTreeSet<_> = shadow.values().flatten().copied().collect();
+        prop_assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_reopened_partition_goes_on_the_same_way(steps in prop::collection::vec(step(), 1..60)) {
+        let mut kept = Partition::default();
+        for step in &steps {
+            let Step::Attach(id, vector) = step else { continue };
+            let vector = unit(&vector.iter().map(|&x| f32::from(x)).collect::<Vec<_>>());
+            let id = SemanticId(i64::from(*id));
+            let themes = kept.themes().map(|(id, c)| (id, c.members().to_vec())).collect();
+            let mut reopened = Partition::new(themes, kept.next_theme_id());
+            let changes = attach(&mut kept, id, vector.clone(), &Policy::Default);
+            prop_assert_eq!(attach(&mut reopened, id, vector, &Policy::Default), changes);
+        }
+    }
+
+    #[test]
+    fn tracked_guidance_equals_the_full_computation(
+        steps in prop::collection::vec(step(), 1..60), policy in policy(),
+    ) {
+        let mut partition = Partition::default();
+        let mut tracker = GuidanceTracker::default();
+        for step in steps {
+            let touched: BTreeSet<ThemeId> = match step {
+                Step::Attach(id, vector) => {
+                    let id = SemanticId(i64::from(id));
+                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
+                    let before = partition.theme_of(id);
+                    let changes = attach(&mut partition, id, unit(&vector), &policy);
+                    changes
+                        .iter()
+                        .flat_map(|&change| match change {
+                            Change::Attached { theme, .. } | Change::Created { theme } => [theme; 2],
+                            Change::Moved { from, to, .. } => [from, to],
+                        })
+                        .chain(before)
+                        .collect()
+                }
+                Step::Remove(id) => {
+                    partition.remove(SemanticId(i64::from(id))).map(|(t, _)| t).into_iter().collect()
+                }
+            };
+            for theme in touched {
+                match partition.theme(theme) {
+                    Some(cluster) => tracker.set(theme, cluster),
+                    None => tracker.remove(theme),
+                }
+            }
+            // Full: clusters made afresh from their members.
+            let fresh: Vec<Cluster> =
+                partition.themes().map(|(_, c)| Cluster::of(c.members().to_vec()).unwrap()).collect();
+            let full = guidance_objective(&fresh.iter().collect::<Vec<_>>(), EPSILON_DEFAULT);
+            let tracked = tracker.score(EPSILON_DEFAULT);
+            prop_assert!((full.sparsity - tracked.sparsity).abs() < 1e-9);
+            prop_assert!((full.semantics - tracked.semantics).abs() < 1e-9, "{full:?} {tracked:?}");
+        }
+    }
+
+    #[test]
+    fn edges_are_symmetric_and_current(
+        steps in prop::collection::vec(step(), 1..60), k in 1usize..5,
+    ) {
+        let mut graph = KnnGraph::new(k);
+        let mut nodes: BTreeMap<i64, Embedding> = BTreeMap::new();
+        let mut stored: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
+        for step in steps {
+            let changed = match step {
+                Step::Attach(id, vector) => {
+                    let vector =
+                        unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
+                    nodes.insert(i64::from(id), vector.clone());
+                    graph.insert(i64::from(id), vector)
+                }
+                Step::Remove(id) => {
+                    nodes.remove(&i64::from(id));
+                    stored.remove(&i64::from(id));
+                    graph.remove(i64::from(id))
+                }
+            };
+            for id in changed {
+                stored.insert(id, graph.neighbours(id));
+            }
+            // The graph says which nodes' edges changed: whoever copies those has all of them.
+            for &id in nodes.keys() {
+                prop_assert_eq!(&stored[&id], &graph.neighbours(id));
+            }
+            let afresh = KnnGraph::of(k, nodes.clone());
+            prop_assert_eq!(graph.edges(), afresh.edges());
+            for &a in nodes.keys() {
+                let edges = graph.neighbours(a);
+                prop_assert!(edges.len() >= k.min(nodes.len() - 1));
+                for (b, similarity) in edges {
+                    prop_assert!(graph.neighbours(b).contains(&(a, similarity)));
+                }
+            }
+        }
+    }
+}
