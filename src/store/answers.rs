@@ -1,0 +1,41 @@
+//! The evidence record of a reply: JSON that the store keeps, and reads only to forget.
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use crate::memory::MessageId;
+
+impl Reader<'_> {
+    /// The evidence record (JSON) of an assistant message.
+    pub fn answer_record(&self, reply: MessageId) -> Result<Option<serde_json::Value>> {
+        let text: Option<String> =
+            self.optional("SELECT record FROM answer WHERE message = ?1", [reply.0], |row| {
+                row.get(0)
+            })?;
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+    }
+
+    pub(super) fn answer_records(&self) -> Result<Vec<(MessageId, serde_json::Value)>> {
+        let rows = self.all("SELECT message, record FROM answer ORDER BY message", [], |row| {
+            Ok((MessageId(row.get(0)?), row.get::<_, String>(1)?))
+        })?;
+        rows.into_iter().map(|(id, text)| Ok((id, serde_json::from_str(&text)?))).collect()
+    }
+}
+
+impl WriteTx<'_> {
+    /// Keeps (or replaces) the evidence record of a reply.
+    pub fn record_answer(&mut self, reply: MessageId, record: &serde_json::Value) -> Result<()> {
+        let role: Option<String> =
+            self.optional("SELECT role FROM message WHERE id = ?1", [reply.0], |row| row.get(0))?;
+        match role.as_deref() {
+            None => return Err(StoreError::not_found("message", reply)),
+            Some("assistant") => {}
+            Some(_) => return Err(StoreError::invalid(format!("{reply} is not a reply"))),
+        }
+        self.run(
+            "INSERT OR REPLACE INTO answer VALUES (?1, ?2)",
+            rusqlite::params![reply.0, serde_json::to_string(record)?],
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! The kNN graphs over semantics and over themes: symmetric, the weight is the cosine.
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::Level;
+
+fn table(level: Level) -> Result<&'static str> {
+    match level {
+        Level::Semantic => Ok("semantic_edge"),
+        Level::Theme => Ok("theme_edge"),
+        Level::Message | Level::Episode => {
+            Err(StoreError::invalid("only facts and themes have a neighbour graph"))
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// All edges, in both directions: `(a, b, weight)` and `(b, a, weight)`.
+    pub fn edges(&self, level: Level) -> Result<Vec<(i64, i64, f32)>> {
+        let sql = format!("SELECT a, b, weight FROM {} ORDER BY a, b", table(level)?);
+        self.all(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
+    /// The neighbours of one unit, by id.
+    pub fn neighbours(&self, level: Level, id: i64) -> Result<Vec<(i64, f32)>> {
+        let sql = format!("SELECT b, weight FROM {} WHERE a = ?1 ORDER BY b", table(level)?);
+        self.all(&sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Replaces all edges that touch `id` at this level by these (both directions are stored).
+    pub fn replace_edges(
+        &mut self,
+        level: Level,
+        id: i64,
+        neighbours: &[(i64, f32)],
+    ) -> Result<()> {
+        let table = table(level)?;
+        let unit = if level == Level::Theme { "theme" } else { "fact" };
+        let exists = format!("SELECT 1 FROM {} WHERE id = ?1", level.name());
+        for end in std::iter::once(id).chain(neighbours.iter().map(|n| n.0)) {
+            self.optional(&exists, [end], |_| Ok(()))?
+                .ok_or_else(|| StoreError::not_found(unit, level.display_id(end)))?;
+        }
+        self.run(&format!("DELETE FROM {table} WHERE a = ?1 OR b = ?1"), [id])?;
+        let insert = format!("INSERT OR REPLACE INTO {table} VALUES (?1, ?2, ?3)");
+        for &(other, weight) in neighbours {
+            if other == id || !weight.is_finite() {
+                return Err(StoreError::invalid(format!(
+                    "no edge from {} to {} of weight {weight}",
+                    level.display_id(id),
+                    level.display_id(other)
+                )));
+            }
+            self.run(&insert, rusqlite::params![id, other, weight])?;
+            self.run(&insert, rusqlite::params![other, id, weight])?;
+        }
+        Ok(())
+    }
+}

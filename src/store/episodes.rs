@@ -1,0 +1,140 @@
+//! Episodes (level 2): contiguous runs of one session's messages.
+
+use std::collections::HashMap;
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::{JobKind, Level, NewEpisode};
+use super::sessions::moment;
+use super::undo::Inverse;
+use crate::memory::{Episode, EpisodeId, MessageId, Moment, SessionId};
+
+const EPISODE: &str = "SELECT id, session, title, content FROM episode";
+
+fn episode(row: &rusqlite::Row<'_>) -> rusqlite::Result<Episode> {
+    let never = Moment::new(jiff::Timestamp::UNIX_EPOCH, jiff::tz::Offset::UTC);
+    Ok(Episode {
+        id: EpisodeId(row.get(0)?),
+        session: SessionId(row.get(1)?),
+        title: row.get(2)?,
+        content: row.get(3)?,
+        started_at: never,
+        ended_at: never,
+        messages: Vec::new(),
+    })
+}
+
+impl Episode {
+    /// Adds its next message: an episode's times are those of its messages.
+    fn extend(&mut self, id: MessageId, at: Moment) {
+        if self.messages.is_empty() {
+            (self.started_at, self.ended_at) = (at, at);
+        }
+        self.started_at = self.started_at.min(at);
+        self.ended_at = self.ended_at.max(at);
+        self.messages.push(id);
+    }
+}
+
+impl Reader<'_> {
+    /// All episodes, by id.
+    pub fn episodes(&self) -> Result<Vec<Episode>> {
+        let mut episodes = self.all(&format!("{EPISODE} ORDER BY id"), [], episode)?;
+        let places: HashMap<EpisodeId, usize> =
+            episodes.iter().enumerate().map(|(i, e)| (e.id, i)).collect();
+        let members = self.all(
+            "SELECT episode, id, created_ms, created_offset FROM message
+             WHERE episode IS NOT NULL ORDER BY id",
+            [],
+            |row| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?)),
+        )?;
+        for (id, message, at) in members {
+            if let Some(&place) = places.get(&id) {
+                episodes[place].extend(message, at);
+            }
+        }
+        Ok(episodes)
+    }
+
+    /// In the order asked for; unknown ids are an error.
+    pub fn episodes_by_id(&self, ids: &[EpisodeId]) -> Result<Vec<Episode>> {
+        let sql = format!("{EPISODE} WHERE id = ?1");
+        ids.iter()
+            .map(|id| {
+                let mut found = self
+                    .optional(&sql, [id.0], episode)?
+                    .ok_or_else(|| StoreError::not_found("episode", id))?;
+                let members = self.all(
+                    "SELECT id, created_ms, created_offset FROM message WHERE episode = ?1
+                     ORDER BY id",
+                    [id.0],
+                    |row| Ok((MessageId(row.get(0)?), moment(row, 1)?)),
+                )?;
+                for (message, at) in members {
+                    found.extend(message, at);
+                }
+                Ok(found)
+            })
+            .collect()
+    }
+}
+
+impl WriteTx<'_> {
+    /// Closes a run of messages.
+    ///
+    /// # Errors
+    /// If the messages are not a contiguous run of the session's, all of them in no episode.
+    pub fn insert_episode(&mut self, episode: NewEpisode) -> Result<EpisodeId> {
+        self.session_exists(episode.session)?;
+        let mut wanted = episode.messages.clone();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
+            return Err(StoreError::invalid("an episode needs messages"));
+        };
+        let run = self.all(
+            "SELECT id, episode FROM message WHERE session = ?1 AND id BETWEEN ?2 AND ?3
+             ORDER BY id",
+            [episode.session.0, first.0, last.0],
+            |row| Ok((MessageId(row.get(0)?), row.get::<_, Option<i64>>(1)?.map(EpisodeId))),
+        )?;
+        if let Some((id, Some(other))) = run.iter().find(|(_, e)| e.is_some()) {
+            return Err(StoreError::invalid(format!("{id} is in {other} already")));
+        }
+        if !run.iter().map(|(id, _)| id).eq(&wanted) {
+            return Err(StoreError::invalid(format!(
+                "{first} to {last} is no contiguous run of {}'s messages",
+                episode.session
+            )));
+        }
+        let id = self.insert(
+            "INSERT INTO episode (session, title, content) VALUES (?1, ?2, ?3)",
+            rusqlite::params![episode.session.0, episode.title, episode.content],
+        )?;
+        for message in wanted {
+            self.run("UPDATE message SET episode = ?2 WHERE id = ?1", [message.0, id])?;
+        }
+        Ok(EpisodeId(id))
+    }
+
+    /// The person's correction. Recorded for undo; its vector is made again by a `Reembed` job.
+    pub fn edit_episode(&mut self, id: EpisodeId, title: &str, content: &str) -> Result<()> {
+        let before = self
+            .optional(&format!("{EPISODE} WHERE id = ?1"), [id.0], episode)?
+            .ok_or_else(|| StoreError::not_found("episode", id))?;
+        self.record(
+            &format!("edit of {id}"),
+            &Inverse::EditEpisode { episode: id, title: before.title, content: before.content },
+        )?;
+        self.set_episode(id, title, content)
+    }
+
+    pub(super) fn set_episode(&mut self, id: EpisodeId, title: &str, content: &str) -> Result<()> {
+        self.run(
+            "UPDATE episode SET title = ?2, content = ?3 WHERE id = ?1",
+            rusqlite::params![id.0, title, content],
+        )?;
+        self.drop_embedding(Level::Episode, id.0)?;
+        self.enqueue(&JobKind::Reembed)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong, and how SQLite's words become ours.
+
+use std::path::Path;
+
+use thiserror::Error;
+
+/// What can go wrong with the memory on disk.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Exit code 11.
+    #[error("another inglenook (process {pid}) is using the memory in {path}")]
+    Locked { path: String, pid: String },
+    #[error("cannot write to the data directory {path}")]
+    Unwritable {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the memory file {path} is damaged: {detail}")]
+    Corrupt { path: String, detail: String },
+    #[error(
+        "the memory file {path} was written by a newer inglenook (schema {found}, this one knows {known})"
+    )]
+    Newer { path: String, found: usize, known: usize },
+    #[error("there is no {what} with the id {id}")]
+    NotFound { what: &'static str, id: String },
+    #[error("{what}")]
+    Invalid { what: String },
+    #[error("the memory was built with the embedding model {found}; this one is {expected}")]
+    EmbedderChanged { found: String, expected: String },
+    #[error("cannot {action} the memory")]
+    Sqlite {
+        action: &'static str,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+pub(super) type Result<T> = std::result::Result<T, StoreError>;
+
+/// Inside this module every SQL call is followed by `?`; [`StoreError::within`] then says what was
+/// being done, and to which file, once, at the edge.
+impl From<rusqlite::Error> for StoreError {
+    fn from(source: rusqlite::Error) -> Self {
+        Self::Sqlite { action: "use", source: Box::new(source) }
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(source: serde_json::Error) -> Self {
+        Self::Sqlite { action: "use", source: Box::new(source) }
+    }
+}
+
+impl StoreError {
+    pub(super) fn invalid(what: impl Into<String>) -> Self {
+        Self::Invalid { what: what.into() }
+    }
+
+    pub(super) fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
+        Self::NotFound { what, id: id.to_string() }
+    }
+
+    pub(super) fn unwritable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unwritable { path: path.display().to_string(), source }
+    }
+
+    pub(super) fn corrupt(path: &Path, detail: impl Into<String>) -> Self {
+        Self::Corrupt { path: path.display().to_string(), detail: detail.into() }
+    }
+
+    /// An SQLite failure of `action` on `path`, told apart by what the person can do about it.
+    pub(super) fn within(self, action: &'static str, path: &Path) -> Self {
+        let Self::Sqlite { source, .. } = self else { return self };
+        match source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
+        {
+            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                Self::corrupt(path, source.to_string())
+            }
+            Some(
+                rusqlite::ErrorCode::ReadOnly
+                | rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::PermissionDenied,
+            ) if action != "read" => {
+                Self::unwritable(path.parent().unwrap_or(path), std::io::Error::other(source))
+            }
+            _ => Self::Sqlite { action, source },
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Forgetting, for real (invariant 5): out of every table, index, vector, record, name and log.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::access::WriteTx;
+use super::error::Result;
+use super::forget_plan::Mentioned;
+use super::quoting::{Quoted, contains, telling_words};
+use super::records::{ForgetPlan, JobKind, Level};
+use super::settings::USER_NAME;
+use crate::memory::{Message, Role, SessionId};
+
+/// A theme's name until the worker names it again.
+const UNNAMED: &str = "unnamed";
+
+/// A session's title, from the first message that stays.
+fn title_from(messages: &[Message]) -> String {
+    const LENGTH_MAX: usize = 60;
+    let first = messages.iter().find(|m| m.role == Role::User).or(messages.first());
+    let line = first.and_then(|m| m.content.lines().find(|l| !l.trim().is_empty()));
+    let line = line.unwrap_or("A conversation").trim();
+    if line.chars().count() <= LENGTH_MAX {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(LENGTH_MAX).collect();
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{whole}…")
+}
+
+impl WriteTx<'_> {
+    /// Removes everything in the plan from every table, index, vector, answer record, job and the
+    /// undo log; queues the rewriting of what stays. Call [`Store::scrub`](super::Store::scrub)
+    /// after the commit.
+    pub fn forget(&mut self, plan: &ForgetPlan) -> Result<()> {
+        // The worker may have derived more since the plan was made.
+        let plan = self.renew(plan)?;
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<Message> = self.messages_by_id(&plan.messages)?;
+        let name = self.name_that_goes_with(&plan.messages)?;
+        let reopened: BTreeSet<SessionId> =
+            self.episodes_by_id(&plan.rewritten)?.iter().map(|e| e.session).collect();
+        let mut poorer = BTreeSet::new();
+        for semantic in self.semantics_by_id(&plan.semantics)? {
+            poorer.extend(semantic.episodes);
+        }
+
+        self.forget_records(&plan, &texts)?;
+        self.forget_operations(&plan)?;
+        self.forget_units(&plan)?;
+
+        for id in &plan.themes {
+            self.set_theme_name(*id, UNNAMED)?;
+            // Its centroid was drawn from what is gone.
+            self.drop_embedding(Level::Theme, id.0)?;
+            self.enqueue(&JobKind::NameTheme { theme: *id })?;
+        }
+        self.forget_titles(&plan, &texts)?;
+        if name.is_some() {
+            self.remove_setting(USER_NAME)?;
+        }
+        for session in reopened {
+            self.enqueue(&JobKind::Close { session })?;
+        }
+        // Other episodes of a fact that went: they may have been its source as well. Those that
+        // went themselves are no longer there, and `enqueue` drops the job.
+        for episode in poorer {
+            self.enqueue(&JobKind::Semantics { episode })?;
+        }
+        // An error message may quote what the step was working on.
+        self.run("UPDATE job SET error = 'removed by forgetting' WHERE error IS NOT NULL", [])?;
+        self.scrub_later()
+    }
+
+    /// Evidence records that mention, or quote, what goes.
+    fn forget_records(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
+        let set = |ids: Vec<i64>| ids.into_iter().collect::<HashSet<i64>>();
+        let gone = [
+            (Level::Message, set(plan.messages.iter().map(|id| id.0).collect())),
+            (Level::Episode, set(plan.episodes.iter().map(|id| id.0).collect())),
+            (Level::Semantic, set(plan.semantics.iter().map(|id| id.0).collect())),
+            (Level::Theme, set(plan.themes.iter().map(|id| id.0).collect())),
+        ];
+        let mut quoted = Quoted::default();
+        texts.iter().for_each(|m| quoted.add(&m.content));
+        for (reply, record) in self.answer_records()? {
+            let mentioned = Mentioned::in_record(&record, true);
+            let text = record.to_string();
+            if gone.iter().any(|(level, ids)| mentioned.any(*level, |id| ids.contains(&id)))
+                || quoted.is_in(&text)
+                || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
+            {
+                self.run("DELETE FROM answer WHERE message = ?1", [reply.0])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries of the undo log that touch what goes, or whose old text has the text searched for.
+    fn forget_operations(&mut self, plan: &ForgetPlan) -> Result<()> {
+        for (id, text, inverse) in self.operations()? {
+            let touched = inverse.touched();
+            if touched.semantics.iter().any(|s| plan.semantics.contains(s))
+                || touched.episodes.iter().any(|e| plan.episodes.contains(e))
+                || touched.themes.iter().any(|t| {
+                    // A theme that is gone, or goes now, has a name that nothing vouches for.
+                    plan.themes.contains(t) || !self.keeps_members(*t, plan).unwrap_or(false)
+                })
+                || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
+            {
+                self.run("DELETE FROM operation WHERE id = ?1", [id])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keeps_members(&self, theme: crate::memory::ThemeId, plan: &ForgetPlan) -> Result<bool> {
+        let members = self.themes_by_id(&[theme])?;
+        Ok(members.iter().any(|t| t.members.iter().any(|s| !plan.semantics.contains(s))))
+    }
+
+    /// The rows, their vectors and their jobs.
+    fn forget_units(&mut self, plan: &ForgetPlan) -> Result<()> {
+        self.themes_touched = true;
+        for id in &plan.semantics {
+            // What it superseded holds again, until consolidation judges anew.
+            self.run(
+                "UPDATE semantic
+                 SET superseded_by = NULL, superseded_ms = NULL, superseded_offset = NULL
+                 WHERE superseded_by = ?1",
+                [id.0],
+            )?;
+        }
+        for id in &plan.semantics {
+            self.drop_embedding(Level::Semantic, id.0)?;
+            self.drop_jobs(&["consolidate"], id.0)?;
+            self.run("DELETE FROM semantic WHERE id = ?1", [id.0])?;
+        }
+        for id in &plan.messages {
+            self.drop_embedding(Level::Message, id.0)?;
+            self.run("DELETE FROM message WHERE id = ?1", [id.0])?;
+        }
+        for id in &plan.episodes {
+            self.drop_embedding(Level::Episode, id.0)?;
+            self.drop_jobs(&["semantics"], id.0)?;
+            self.run("DELETE FROM episode WHERE id = ?1", [id.0])?;
+        }
+        for id in &plan.sessions {
+            self.drop_jobs(&["boundary", "close"], id.0)?;
+            self.run("DELETE FROM session WHERE id = ?1", [id.0])?;
+        }
+        Ok(())
+    }
+
+    /// Titles made from what goes are made again from what stays.
+    fn forget_titles(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
+        for session in self.sessions()? {
+            let lost: Vec<&Message> = texts.iter().filter(|m| m.session == session.id).collect();
+            let matches =
+                plan.matching.as_deref().is_some_and(|part| contains(&session.title, part));
+            let mut quoted = Quoted::default();
+            lost.iter().for_each(|m| quoted.add(&m.content));
+            let mut quotes = quoted.is_in(&session.title);
+            // A chat's title is its first words: one telling word in common is enough, and making
+            // it again costs nothing. An import's title is its own.
+            if !session.imported && !lost.is_empty() {
+                let telling: HashSet<String> = telling_words(&session.title).collect();
+                quotes |= telling.is_empty()
+                    || lost.iter().any(|m| telling_words(&m.content).any(|w| telling.contains(&w)));
+            }
+            if matches || quotes {
+                let title = title_from(&self.messages(session.id)?);
+                self.rename_session(session.id, &title)?;
+            }
+        }
+        Ok(())
+    }
+}

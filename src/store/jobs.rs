@@ -1,0 +1,188 @@
+//! The worker's queue: a row a step, so that a crash loses none.
+
+use rusqlite::Row;
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::{Job, JobKind};
+use crate::memory::{EpisodeId, SemanticId, SessionId, ThemeId};
+
+impl JobKind {
+    /// The row's two columns.
+    fn columns(&self) -> (&'static str, i64) {
+        match self {
+            Self::Boundary { session } => ("boundary", session.0),
+            Self::Close { session } => ("close", session.0),
+            Self::Semantics { episode } => ("semantics", episode.0),
+            Self::NameTheme { theme } => ("name_theme", theme.0),
+            Self::Consolidate { semantic } => ("consolidate", semantic.0),
+            Self::Reembed => ("reembed", 0),
+        }
+    }
+
+    fn from_columns(kind: &str, subject: i64) -> Self {
+        match kind {
+            "boundary" => Self::Boundary { session: SessionId(subject) },
+            "close" => Self::Close { session: SessionId(subject) },
+            "semantics" => Self::Semantics { episode: EpisodeId(subject) },
+            "name_theme" => Self::NameTheme { theme: ThemeId(subject) },
+            "consolidate" => Self::Consolidate { semantic: SemanticId(subject) },
+            // The column's CHECK allows nothing else.
+            _ => Self::Reembed,
+        }
+    }
+
+    /// The table of the unit it is about.
+    fn table(&self) -> Option<&'static str> {
+        match self {
+            Self::Boundary { .. } | Self::Close { .. } => Some("session"),
+            Self::Semantics { .. } => Some("episode"),
+            Self::NameTheme { .. } => Some("theme"),
+            Self::Consolidate { .. } => Some("semantic"),
+            Self::Reembed => None,
+        }
+    }
+}
+
+fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let kind: String = row.get(1)?;
+    Ok(Job {
+        id: row.get(0)?,
+        kind: JobKind::from_columns(&kind, row.get(2)?),
+        attempts: u32::try_from(row.get::<_, i64>(3)?).unwrap_or(0),
+    })
+}
+
+impl Reader<'_> {
+    /// The next pending job: oldest first, `Consolidate` and `NameTheme` after all others.
+    pub fn next_job(&self) -> Result<Option<Job>> {
+        self.optional(
+            "SELECT id, kind, subject, attempts FROM job WHERE state = 'pending'
+             ORDER BY kind IN ('consolidate', 'name_theme'), id LIMIT 1",
+            [],
+            job,
+        )
+    }
+
+    /// All that wait or run, in the order they will be taken.
+    pub fn pending_jobs(&self) -> Result<Vec<Job>> {
+        self.all(
+            "SELECT id, kind, subject, attempts FROM job WHERE state <> 'failed'
+             ORDER BY state = 'pending', kind IN ('consolidate', 'name_theme'), id",
+            [],
+            job,
+        )
+    }
+
+    /// Those that failed for good, with the last error.
+    pub fn failed_jobs(&self) -> Result<Vec<(Job, String)>> {
+        self.all(
+            "SELECT id, kind, subject, attempts, coalesce(error, '') FROM job
+             WHERE state = 'failed' ORDER BY id",
+            [],
+            |row| Ok((job(row)?, row.get(4)?)),
+        )
+    }
+}
+
+impl WriteTx<'_> {
+    /// Queues it unless an equal one is pending. (One that is running may have read too early to
+    /// see what this is about, so it does not count.) A job for a unit that is gone is dropped.
+    pub fn enqueue(&mut self, kind: &JobKind) -> Result<()> {
+        let (name, subject) = kind.columns();
+        if let Some(table) = kind.table() {
+            let sql = format!("SELECT 1 FROM {table} WHERE id = ?1");
+            if self.optional(&sql, [subject], |_| Ok(()))?.is_none() {
+                return Ok(());
+            }
+        }
+        self.run(
+            "INSERT INTO job (kind, subject) VALUES (?1, ?2)
+             ON CONFLICT (kind, subject) WHERE state = 'pending' DO NOTHING",
+            rusqlite::params![name, subject],
+        )?;
+        Ok(())
+    }
+
+    /// Marks it begun (attempts + 1); stays in the table, pending again after a crash.
+    pub fn begin_job(&mut self, id: i64) -> Result<()> {
+        let n = self.run(
+            "UPDATE job SET state = 'running', attempts = attempts + 1
+             WHERE id = ?1 AND state = 'pending'",
+            [id],
+        )?;
+        if n == 0 { Err(StoreError::not_found("pending job", id)) } else { Ok(()) }
+    }
+
+    /// In the step's own transaction. A job that forgetting removed meanwhile is finished, too.
+    pub fn finish_job(&mut self, id: i64) -> Result<()> {
+        self.is_workers = true;
+        self.run(
+            "DELETE FROM operation WHERE id > ?1 AND inverse ->> 'kind' = 'rename_theme'",
+            [self.operations_before],
+        )?;
+        self.run("DELETE FROM job WHERE id = ?1", [id])?;
+        Ok(())
+    }
+
+    /// Pending again, or failed for good after `attempts_max`.
+    pub fn fail_job(&mut self, id: i64, error: &str, attempts_max: u32) -> Result<()> {
+        self.run("UPDATE job SET error = ?2 WHERE id = ?1", rusqlite::params![id, error])?;
+        let attempts: Option<i64> =
+            self.optional("SELECT attempts FROM job WHERE id = ?1", [id], |row| row.get(0))?;
+        match attempts {
+            None => Ok(()),
+            Some(n) if n >= i64::from(attempts_max) => {
+                self.run("UPDATE job SET state = 'failed' WHERE id = ?1", [id])?;
+                Ok(())
+            }
+            Some(_) => self.make_pending("id = ?1", id).map(drop),
+        }
+    }
+
+    /// All failed jobs are pending again, with fresh attempts. Says how many.
+    pub fn retry_failed(&mut self) -> Result<usize> {
+        self.run("UPDATE job SET attempts = 0 WHERE state = 'failed'", [])?;
+        self.make_pending("state = 'failed' AND ?1 = 0", 0)
+    }
+
+    /// After a crash: what was running has to run again.
+    pub(super) fn recover_jobs(&mut self) -> Result<()> {
+        self.make_pending("state = 'running' AND ?1 = 0", 0).map(drop)
+    }
+
+    /// Of several equal jobs one is enough: the index on pending ones would refuse the second.
+    fn make_pending(&mut self, which: &str, parameter: i64) -> Result<usize> {
+        let ids = self.all(
+            &format!("SELECT id FROM job WHERE {which} ORDER BY id"),
+            [parameter],
+            |row| row.get::<_, i64>(0),
+        )?;
+        for &id in &ids {
+            let is_queued = self.optional(
+                "SELECT 1 FROM job me JOIN job other USING (kind, subject)
+                 WHERE me.id = ?1 AND other.id <> me.id AND other.state = 'pending'",
+                [id],
+                |_| Ok(()),
+            )?;
+            let sql = if is_queued.is_some() {
+                "DELETE FROM job WHERE id = ?1"
+            } else {
+                "UPDATE job SET state = 'pending' WHERE id = ?1"
+            };
+            self.run(sql, [id])?;
+        }
+        Ok(ids.len())
+    }
+
+    /// Removes the jobs about a unit that goes.
+    pub(super) fn drop_jobs(&mut self, kinds: &[&str], subject: i64) -> Result<()> {
+        for kind in kinds {
+            self.run(
+                "DELETE FROM job WHERE kind = ?1 AND subject = ?2",
+                rusqlite::params![kind, subject],
+            )?;
+        }
+        Ok(())
+    }
+}

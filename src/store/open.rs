@@ -1,0 +1,286 @@
+//! Opening the file: private permissions, the checks before SQLite may touch it, the pragmas.
+//!
+//! Whatever is wrong with a file is reported; nothing is ever deleted, renamed or overwritten.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::{Result, StoreError};
+use super::schema::{self, Age};
+
+pub(super) const FILE_NAME: &str = "memory.db";
+
+/// How long a connection waits for another's lock. Writers never meet (one process, one mutex);
+/// this is for checkpoints beside readers.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Files that only their owner may read.
+pub(super) fn private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+#[cfg(unix)]
+fn restrict(path: &Path, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = fs::metadata(path)?;
+    if metadata.permissions().mode() & 0o777 == mode {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &Path, _: u32) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Makes the data directory, 0700. One that is there already keeps its mode, unless it is empty:
+/// somebody's `/tmp` is not ours to close.
+pub(super) fn make_dir(data_dir: &Path) -> Result<()> {
+    let unwritable = |source| StoreError::unwritable(data_dir, source);
+    let is_new = match fs::read_dir(data_dir) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(data_dir).map_err(unwritable)?;
+            true
+        }
+        Err(e) => return Err(unwritable(e)),
+    };
+    if is_new {
+        restrict(data_dir, 0o700).map_err(unwritable)?;
+    }
+    Ok(())
+}
+
+/// Makes the file, 0600, before SQLite sees it: `-wal` and `-shm` take their mode from it.
+pub(super) fn make_file(data_dir: &Path) -> Result<PathBuf> {
+    let path = data_dir.join(FILE_NAME);
+    let unwritable = |source| StoreError::unwritable(data_dir, source);
+    let existed = path.exists();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    private(&mut options);
+    options.open(&path).map_err(unwritable)?;
+    for name in [FILE_NAME, "memory.db-wal", "memory.db-shm"] {
+        let file = data_dir.join(name);
+        if file.exists() {
+            restrict(&file, 0o600).map_err(unwritable)?;
+        }
+    }
+    if !existed {
+        // The directory entry has to outlive a power cut as well.
+        File::open(data_dir).and_then(|dir| dir.sync_all()).map_err(unwritable)?;
+    }
+    Ok(path)
+}
+
+fn wal_has_content(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    fs::metadata(PathBuf::from(name)).is_ok_and(|m| m.len() > 0)
+}
+
+/// Refuses what is no SQLite file, or shorter than it says it is.
+///
+/// With a write-ahead log beside it the length means nothing (a crash during a checkpoint), and
+/// SQLite's own checks have to do.
+pub(super) fn check_header(path: &Path) -> Result<()> {
+    let unreadable = |source: std::io::Error| StoreError::Sqlite {
+        action: "read",
+        source: format!("{}: {source}", path.display()).into(),
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    if length == 0 {
+        return Ok(());
+    }
+    let mut header = [0_u8; 100];
+    if length < 100 || file.read_exact(&mut header).is_err() || !header.starts_with(MAGIC) {
+        return Err(StoreError::corrupt(path, "it is not an SQLite database"));
+    }
+    let page_size = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        n => u64::from(n),
+    };
+    let pages = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
+    let expected = page_size * u64::from(pages);
+    if length < expected && !wal_has_content(path) {
+        return Err(StoreError::corrupt(
+            path,
+            format!("it was cut off: {length} bytes are left of {expected}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Makes sqlite-vec part of every connection from here on.
+fn register_vectors() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[expect(
+            unsafe_code,
+            clippy::missing_transmute_annotations,
+            reason = "sqlite-vec's entry point is declared without its arguments; SQLite calls it \
+                      with the three of every extension's"
+        )]
+        // SAFETY: the C function has the signature of an extension's entry point, opens no
+        // connection and changes no list of extensions.
+        let registered = unsafe {
+            rusqlite::auto_extension::register_auto_extension(std::mem::transmute(
+                sqlite_vec::sqlite3_vec_init as *const (),
+            ))
+        };
+        if let Err(error) = registered {
+            tracing::error!(%error, "sqlite-vec did not register");
+        }
+    });
+}
+
+/// What every connection has. `temp_store`: sorting and `VACUUM` must not leave text in `/tmp`.
+fn configure(conn: &Connection) -> Result<()> {
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.execute_batch(
+        "PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA foreign_keys = ON;
+         PRAGMA cache_size = -16000;",
+    )?;
+    conn.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// The writer's connection to an existing (perhaps empty) file.
+pub(super) fn writer(path: &Path) -> Result<Connection> {
+    register_vectors();
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(path, flags)?;
+    configure(&conn)?;
+    // Looked at before anything is changed.
+    let age = schema::age(&conn, path)?;
+    let mode: String =
+        conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(StoreError::invalid(format!(
+            "the file system of {} allows no write-ahead log",
+            path.display()
+        )));
+    }
+    conn.execute_batch(
+        "PRAGMA synchronous = FULL;
+         PRAGMA secure_delete = ON;
+         PRAGMA journal_size_limit = 16777216;",
+    )?;
+    if age != Age::Current {
+        schema::migrate(&mut conn)?;
+    }
+    Ok(conn)
+}
+
+/// A reading connection beside a writer.
+pub(super) fn reader(path: &Path) -> Result<Connection> {
+    register_vectors();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    configure(&conn)?;
+    conn.execute_batch("PRAGMA query_only = ON")?;
+    Ok(conn)
+}
+
+/// For a directory where SQLite can't make its `-shm`: only while no log waits to be read, because
+/// an immutable file's log is ignored.
+fn immutable_reader(path: &Path) -> Result<Connection> {
+    register_vectors();
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut uri = String::from("file:");
+    for byte in absolute.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(uri, flags)?;
+    configure(&conn)?;
+    conn.execute_batch("PRAGMA query_only = ON")?;
+    Ok(conn)
+}
+
+/// What a read-only opening found.
+pub(super) enum ReadOnly {
+    /// A file of this version; more connections are made by this.
+    File(Connection, fn(&Path) -> Result<Connection>),
+    /// No file, or an empty one: an empty memory of our own.
+    Nothing,
+    /// An older version, brought up to date in a private copy.
+    Copy(Connection),
+}
+
+pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
+    if !path.try_exists().unwrap_or(true) {
+        return Ok(ReadOnly::Nothing);
+    }
+    check_header(path)?;
+    let usual = || {
+        let conn = reader(path)?;
+        let age = schema::age(&conn, path)?;
+        Ok((conn, age, reader as fn(&Path) -> Result<Connection>))
+    };
+    let (conn, age, again) = match usual() {
+        Err(StoreError::Sqlite { .. }) if !wal_has_content(path) => {
+            let conn = immutable_reader(path)?;
+            let age = schema::age(&conn, path)?;
+            (conn, age, immutable_reader as fn(&Path) -> Result<Connection>)
+        }
+        other => other?,
+    };
+    match age {
+        Age::Fresh => Ok(ReadOnly::Nothing),
+        Age::Current => Ok(ReadOnly::File(conn, again)),
+        Age::Older => {
+            let mut copy = memory()?;
+            rusqlite::backup::Backup::new(&conn, &mut copy)?.run_to_completion(
+                1024,
+                Duration::ZERO,
+                None,
+            )?;
+            schema::migrate(&mut copy)?;
+            Ok(ReadOnly::Copy(copy))
+        }
+    }
+}
+
+fn memory() -> Result<Connection> {
+    register_vectors();
+    let conn = Connection::open_in_memory()?;
+    configure(&conn)?;
+    Ok(conn)
+}
+
+/// An empty memory without a file.
+pub(super) fn in_memory() -> Result<Connection> {
+    let mut conn = memory()?;
+    schema::migrate(&mut conn)?;
+    Ok(conn)
+}

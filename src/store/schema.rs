@@ -1,0 +1,108 @@
+//! The schema's versions: `assets/schema/0001_*.sql` and on, applied in order, each in one
+//! transaction. `user_version` says how far a file has come.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite_migration::{M, Migrations};
+
+use super::error::{Result, StoreError};
+
+/// "ingl": tells our file from any other program's.
+pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
+
+const STEPS: &[M<'_>] = &[M::up(include_str!("../../assets/schema/0001_initial.sql"))];
+
+/// How old a file is, by its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Age {
+    /// Nothing was ever written to it.
+    Fresh,
+    Older,
+    Current,
+}
+
+/// Looks at the file without changing it.
+pub(super) fn age(conn: &Connection, path: &Path) -> Result<Age> {
+    age_among(conn, path, STEPS.len())
+}
+
+fn age_among(conn: &Connection, path: &Path, known: usize) -> Result<Age> {
+    let pragma = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application: i64 = pragma("application_id")?;
+    let version: i64 = pragma("user_version")?;
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    if application == 0 && version == 0 && tables == 0 {
+        return Ok(Age::Fresh);
+    }
+    if application != APPLICATION_ID {
+        return Err(StoreError::corrupt(
+            path,
+            format!("it is another program's database (application id {application:#x})"),
+        ));
+    }
+    match usize::try_from(version) {
+        Ok(found) if found > known => {
+            Err(StoreError::Newer { path: path.display().to_string(), found, known })
+        }
+        Ok(found) if found == known => Ok(Age::Current),
+        Ok(0) | Err(_) => {
+            Err(StoreError::corrupt(path, format!("its schema version is {version}")))
+        }
+        Ok(_) => Ok(Age::Older),
+    }
+}
+
+/// Brings the file up to date.
+pub(super) fn migrate(conn: &mut Connection) -> Result<()> {
+    migrate_with(conn, STEPS)
+}
+
+fn migrate_with(conn: &mut Connection, steps: &[M<'_>]) -> Result<()> {
+    Migrations::from_slice(steps).to_latest(conn).map_err(|e| match e {
+        rusqlite_migration::Error::RusqliteError { err, .. } => err.into(),
+        other => StoreError::Sqlite { action: "use", source: Box::new(other) },
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_valid() {
+        Migrations::from_slice(STEPS).validate().unwrap();
+    }
+
+    #[test]
+    fn an_older_file_is_brought_up_to_date_and_keeps_its_rows() {
+        let path = Path::new("memory.db");
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate(&mut conn).unwrap();
+        conn.execute("INSERT INTO setting VALUES ('user_name', 'Ana')", []).unwrap();
+        let next =
+            [STEPS, &[M::up("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")]]
+                .concat();
+        assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Older);
+        migrate_with(&mut conn, &next).unwrap();
+        assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Current);
+        let name: String =
+            conn.query_row("SELECT value FROM setting", [], |row| row.get(0)).unwrap();
+        assert_eq!(name, "Ana");
+        // The program of before refuses it, and says which versions.
+        let error = age(&conn, path).unwrap_err();
+        let (found, known) = (next.len(), STEPS.len());
+        assert!(
+            matches!(error, StoreError::Newer { found: f, known: k, .. } if f == found && k == known)
+        );
+    }
+
+    #[test]
+    fn another_programs_database_is_refused() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+        let error = age(&conn, Path::new("memory.db")).unwrap_err();
+        assert!(error.to_string().contains("another program's"), "{error}");
+    }
+}

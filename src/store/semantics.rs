@@ -1,0 +1,303 @@
+//! Semantics (level 3) and their provenance.
+
+use std::collections::HashMap;
+
+use rusqlite::Row;
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::{Level, NewSemantic};
+use super::sessions::{columns, moment};
+use super::undo::Inverse;
+use crate::memory::{Embedding, EpisodeId, MessageId, Moment, Semantic, SemanticId, ThemeId};
+
+const SEMANTIC: &str = "SELECT id, content, subject, attribute, theme, created_ms, created_offset, \
+                        superseded_by, superseded_ms, superseded_offset FROM semantic";
+
+fn semantic(row: &Row<'_>) -> rusqlite::Result<Semantic> {
+    let superseded_by = row.get::<_, Option<i64>>(7)?.map(SemanticId);
+    Ok(Semantic {
+        id: SemanticId(row.get(0)?),
+        content: row.get(1)?,
+        subject: row.get(2)?,
+        attribute: row.get(3)?,
+        theme: ThemeId(row.get(4)?),
+        created_at: moment(row, 5)?,
+        superseded_by,
+        superseded_at: superseded_by.map(|_| moment(row, 8)).transpose()?,
+        episodes: Vec::new(),
+        messages: Vec::new(),
+    })
+}
+
+impl Reader<'_> {
+    /// All semantics, superseded ones too, by id.
+    pub fn semantics(&self) -> Result<Vec<Semantic>> {
+        let mut semantics = self.all(&format!("{SEMANTIC} ORDER BY id"), [], semantic)?;
+        let places: HashMap<i64, usize> =
+            semantics.iter().enumerate().map(|(i, s)| (s.id.0, i)).collect();
+        let pair = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        for (id, episode) in self.all(
+            "SELECT semantic, episode FROM semantic_episode ORDER BY semantic, episode",
+            [],
+            pair,
+        )? {
+            if let Some(&place) = places.get(&id) {
+                semantics[place].episodes.push(EpisodeId(episode));
+            }
+        }
+        for (id, message) in self.all(
+            "SELECT semantic, message FROM semantic_message ORDER BY semantic, message",
+            [],
+            pair,
+        )? {
+            if let Some(&place) = places.get(&id) {
+                semantics[place].messages.push(MessageId(message));
+            }
+        }
+        Ok(semantics)
+    }
+
+    /// In the order asked for; unknown ids are an error.
+    pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
+        let sql = format!("{SEMANTIC} WHERE id = ?1");
+        ids.iter()
+            .map(|id| {
+                let mut found = self
+                    .optional(&sql, [id.0], semantic)?
+                    .ok_or_else(|| StoreError::not_found("fact", id))?;
+                found.episodes = self.all(
+                    "SELECT episode FROM semantic_episode WHERE semantic = ?1 ORDER BY episode",
+                    [id.0],
+                    |row| row.get(0).map(EpisodeId),
+                )?;
+                found.messages = self.all(
+                    "SELECT message FROM semantic_message WHERE semantic = ?1 ORDER BY message",
+                    [id.0],
+                    |row| row.get(0).map(MessageId),
+                )?;
+                Ok(found)
+            })
+            .collect()
+    }
+
+    /// The semantics written from an episode.
+    pub fn semantics_of_episode(&self, id: EpisodeId) -> Result<Vec<SemanticId>> {
+        self.all(
+            "SELECT semantic FROM semantic_episode WHERE episode = ?1 ORDER BY semantic",
+            [id.0],
+            |row| row.get(0).map(SemanticId),
+        )
+    }
+
+    /// The semantics that name a message as their source.
+    pub fn semantics_of_message(&self, id: MessageId) -> Result<Vec<SemanticId>> {
+        self.all(
+            "SELECT semantic FROM semantic_message WHERE message = ?1 ORDER BY semantic",
+            [id.0],
+            |row| row.get(0).map(SemanticId),
+        )
+    }
+
+    /// The source messages of these semantics, each once, oldest first.
+    pub fn evidence_messages(&self, ids: &[SemanticId]) -> Result<Vec<MessageId>> {
+        let mut messages = Vec::new();
+        for id in ids {
+            messages.extend(self.all(
+                "SELECT message FROM semantic_message WHERE semantic = ?1",
+                [id.0],
+                |row| row.get(0).map(MessageId),
+            )?);
+        }
+        messages.sort_unstable();
+        messages.dedup();
+        Ok(messages)
+    }
+
+    /// The id that the next `insert_semantic` will give.
+    pub fn next_semantic_id(&self) -> Result<SemanticId> {
+        Ok(SemanticId(self.last_id("semantic")? + 1))
+    }
+
+    pub fn theme_of(&self, id: SemanticId) -> Result<ThemeId> {
+        self.optional("SELECT theme FROM semantic WHERE id = ?1", [id.0], |row| row.get(0))?
+            .map(ThemeId)
+            .ok_or_else(|| StoreError::not_found("fact", id))
+    }
+
+    pub(super) fn semantic(&self, id: SemanticId) -> Result<Semantic> {
+        self.optional(&format!("{SEMANTIC} WHERE id = ?1"), [id.0], semantic)?
+            .ok_or_else(|| StoreError::not_found("fact", id))
+    }
+
+    /// Whether following `superseded_by` from `from` arrives at `to`.
+    pub(super) fn supersession_reaches(&self, from: SemanticId, to: SemanticId) -> Result<bool> {
+        let found = self.optional(
+            "WITH RECURSIVE chain (id) AS (
+                SELECT ?1
+                UNION
+                SELECT superseded_by FROM semantic, chain
+                WHERE semantic.id = chain.id AND superseded_by IS NOT NULL
+             ) SELECT 1 FROM chain WHERE id = ?2",
+            [from.0, to.0],
+            |_| Ok(()),
+        )?;
+        Ok(found.is_some())
+    }
+}
+
+impl WriteTx<'_> {
+    /// A fact and its theme go in together, so that conservation always holds. `theme` may be one
+    /// that was made in this transaction.
+    ///
+    /// # Errors
+    /// Without provenance; if a message belongs to none of the episodes; if the vector is not of
+    /// the embedder's length.
+    pub fn insert_semantic(
+        &mut self,
+        semantic: NewSemantic,
+        theme: ThemeId,
+        embedding: &Embedding,
+    ) -> Result<SemanticId> {
+        self.theme_exists(theme)?;
+        let (mut episodes, mut messages) = (semantic.episodes, semantic.messages);
+        episodes.sort_unstable();
+        episodes.dedup();
+        messages.sort_unstable();
+        messages.dedup();
+        if episodes.is_empty() || messages.is_empty() {
+            return Err(StoreError::invalid("a fact needs the episodes and messages it came from"));
+        }
+        for episode in &episodes {
+            self.optional("SELECT 1 FROM episode WHERE id = ?1", [episode.0], |_| Ok(()))?
+                .ok_or_else(|| StoreError::not_found("episode", episode))?;
+        }
+        for message in self.messages_by_id(&messages)? {
+            if !message.episode.is_some_and(|e| episodes.contains(&e)) {
+                return Err(StoreError::invalid(format!(
+                    "{} is in none of the episodes that the fact names",
+                    message.id
+                )));
+            }
+        }
+        let (ms, offset) = columns(&semantic.created_at);
+        let id = self.insert(
+            "INSERT INTO semantic (content, subject, attribute, theme, created_ms, created_offset)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            rusqlite::params![
+                semantic.content,
+                semantic.subject,
+                semantic.attribute,
+                theme.0,
+                ms,
+                offset
+            ],
+        )?;
+        for episode in episodes {
+            self.run("INSERT INTO semantic_episode VALUES (?1, ?2)", [id, episode.0])?;
+        }
+        for message in messages {
+            self.run("INSERT INTO semantic_message VALUES (?1, ?2)", [id, message.0])?;
+        }
+        self.run("INSERT INTO theme_history VALUES (?1, ?2)", [id, theme.0])?;
+        self.put_embedding(Level::Semantic, id, embedding)?;
+        Ok(SemanticId(id))
+    }
+
+    /// Moves a semantic (split, merge, reassign); themes left empty are removed at commit.
+    pub fn move_semantic(&mut self, id: SemanticId, to: ThemeId) -> Result<()> {
+        self.theme_exists(to)?;
+        if self.theme_of(id)? == to {
+            return Ok(());
+        }
+        self.set_theme(id, to, 1)
+    }
+
+    /// The person's move: as [`Self::move_semantic`], recorded for undo.
+    pub fn move_semantic_by_hand(&mut self, id: SemanticId, to: ThemeId) -> Result<()> {
+        self.theme_exists(to)?;
+        let from = self.theme_of(id)?;
+        if from == to {
+            return Ok(());
+        }
+        let name = self.theme_name(from)?;
+        self.record(
+            &format!("move of {id} to {to}"),
+            &Inverse::Move { semantic: id, from, name, to },
+        )?;
+        self.set_theme(id, to, 1)
+    }
+
+    pub(super) fn set_theme(&mut self, id: SemanticId, to: ThemeId, moves: i64) -> Result<()> {
+        self.themes_touched = true;
+        self.run(
+            "UPDATE semantic SET theme = ?2, moves = max(0, moves + ?3) WHERE id = ?1",
+            [id.0, to.0, moves],
+        )?;
+        self.run("INSERT OR IGNORE INTO theme_history VALUES (?1, ?2)", [id.0, to.0])?;
+        Ok(())
+    }
+
+    /// Consolidation: `earlier` keeps its row. Recorded for undo.
+    ///
+    /// # Errors
+    /// If `later` is itself superseded, directly or not, by `earlier`.
+    pub fn supersede(&mut self, earlier: SemanticId, later: SemanticId, at: Moment) -> Result<()> {
+        let before = self.semantic(earlier)?;
+        self.semantic(later)?;
+        if self.supersession_reaches(later, earlier)? {
+            return Err(StoreError::invalid(format!(
+                "{earlier} cannot be superseded by {later}, which it supersedes"
+            )));
+        }
+        self.record(
+            &format!("{earlier} superseded by {later}"),
+            &Inverse::supersede(&before, later),
+        )?;
+        self.set_superseded(earlier, Some((later, at)))
+    }
+
+    pub(super) fn set_superseded(
+        &mut self,
+        id: SemanticId,
+        by: Option<(SemanticId, Moment)>,
+    ) -> Result<()> {
+        let at = by.map(|(_, at)| columns(&at));
+        self.run(
+            "UPDATE semantic SET superseded_by = ?2, superseded_ms = ?3, superseded_offset = ?4
+             WHERE id = ?1",
+            rusqlite::params![id.0, by.map(|(later, _)| later.0), at.map(|a| a.0), at.map(|a| a.1)],
+        )?;
+        Ok(())
+    }
+
+    /// The person's correction. Recorded for undo.
+    pub fn edit_semantic(
+        &mut self,
+        id: SemanticId,
+        content: &str,
+        embedding: &Embedding,
+    ) -> Result<()> {
+        let before = self.semantic(id)?;
+        let vector = self.embedding(Level::Semantic, id.0)?;
+        self.record(
+            &format!("edit of {id}"),
+            &Inverse::EditSemantic {
+                semantic: id,
+                content: before.content,
+                embedding: vector.map(Embedding::into_inner),
+                embedder: self.embedder_id()?,
+            },
+        )?;
+        self.set_semantic_content(id, content)?;
+        self.put_embedding(Level::Semantic, id.0, embedding)
+    }
+
+    pub(super) fn set_semantic_content(&mut self, id: SemanticId, content: &str) -> Result<()> {
+        self.run(
+            "UPDATE semantic SET content = ?2 WHERE id = ?1",
+            rusqlite::params![id.0, content],
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! Sessions and their messages (level 1).
+
+use jiff::{Timestamp, tz::Offset};
+use rusqlite::Row;
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::{Level, NewMessage, Session};
+use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SessionId};
+
+const MESSAGE: &str = "SELECT id, session, role, speaker, content, created_ms, created_offset, \
+                       external_id, episode, complete FROM message";
+
+/// Reads a time from two columns. A hostile file's impossible time reads as the epoch.
+pub(super) fn moment(row: &Row<'_>, ms: usize) -> rusqlite::Result<Moment> {
+    let timestamp = Timestamp::from_millisecond(row.get(ms)?).unwrap_or(Timestamp::UNIX_EPOCH);
+    let offset = i32::try_from(row.get::<_, i64>(ms + 1)?)
+        .ok()
+        .and_then(|seconds| Offset::from_seconds(seconds).ok())
+        .unwrap_or(Offset::UTC);
+    Ok(Moment::new(timestamp, offset))
+}
+
+/// The two columns of a time.
+pub(super) fn columns(at: &Moment) -> (i64, i64) {
+    (at.as_millisecond(), i64::from(at.offset.seconds()))
+}
+
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let role: String = row.get(2)?;
+    Ok(Message {
+        id: MessageId(row.get(0)?),
+        session: SessionId(row.get(1)?),
+        role: if role == "user" { Role::User } else { Role::Assistant },
+        speaker: row.get(3)?,
+        content: row.get(4)?,
+        created_at: moment(row, 5)?,
+        external_id: row.get(7)?,
+        episode: row.get::<_, Option<i64>>(8)?.map(EpisodeId),
+        complete: row.get(9)?,
+    })
+}
+
+const SESSION: &str = "
+    SELECT s.id, s.title, s.created_ms, s.created_offset,
+        coalesce(last.created_ms, s.created_ms), coalesce(last.created_offset, s.created_offset),
+        (SELECT count(*) FROM message WHERE session = s.id), s.imported
+    FROM session s
+    LEFT JOIN message last ON last.id = (SELECT max(id) FROM message WHERE session = s.id)";
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        id: SessionId(row.get(0)?),
+        title: row.get(1)?,
+        created_at: moment(row, 2)?,
+        updated_at: moment(row, 4)?,
+        n_messages: usize::try_from(row.get::<_, i64>(6)?).unwrap_or(0),
+        imported: row.get(7)?,
+    })
+}
+
+impl Reader<'_> {
+    /// All sessions, the most recently used first.
+    pub fn sessions(&self) -> Result<Vec<Session>> {
+        self.all(&format!("{SESSION} ORDER BY 5 DESC, s.id DESC"), [], session)
+    }
+
+    pub fn session(&self, id: SessionId) -> Result<Session> {
+        self.optional(&format!("{SESSION} WHERE s.id = ?1"), [id.0], session)?
+            .ok_or_else(|| StoreError::not_found("session", id))
+    }
+
+    /// All messages of a session, oldest first.
+    pub fn messages(&self, session: SessionId) -> Result<Vec<Message>> {
+        self.all(&format!("{MESSAGE} WHERE session = ?1 ORDER BY id"), [session.0], message)
+    }
+
+    /// The messages of every session, in the order they were appended.
+    pub fn all_messages(&self) -> Result<Vec<Message>> {
+        self.all(&format!("{MESSAGE} ORDER BY id"), [], message)
+    }
+
+    /// In the order asked for; unknown ids are an error.
+    pub fn messages_by_id(&self, ids: &[MessageId]) -> Result<Vec<Message>> {
+        let sql = format!("{MESSAGE} WHERE id = ?1");
+        ids.iter()
+            .map(|id| {
+                self.optional(&sql, [id.0], message)?
+                    .ok_or_else(|| StoreError::not_found("message", id))
+            })
+            .collect()
+    }
+
+    /// The session's messages that are in no episode yet, oldest first (complete ones and stopped ones).
+    ///
+    /// After forgetting they need not be one run: see [`Self::open_runs`].
+    pub fn open_messages(&self, session: SessionId) -> Result<Vec<Message>> {
+        self.all(
+            &format!("{MESSAGE} WHERE session = ?1 AND episode IS NULL ORDER BY id"),
+            [session.0],
+            message,
+        )
+    }
+
+    /// The open messages in contiguous runs, oldest first: each run can be an episode, and no
+    /// episode can reach across two of them. All but the last are left over from episodes that
+    /// lost a forgotten message; the last is the open tail, if it is not closed yet.
+    pub fn open_runs(&self, session: SessionId) -> Result<Vec<Vec<Message>>> {
+        let mut runs: Vec<Vec<Message>> = Vec::new();
+        let mut is_open = false;
+        for m in self.messages(session)? {
+            if m.episode.is_some() {
+                is_open = false;
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if is_open => run.push(m),
+                _ => runs.push(vec![m]),
+            }
+            is_open = true;
+        }
+        Ok(runs)
+    }
+
+    /// The message that was imported under this id, if it is here. Ids of different imports may
+    /// be equal (`D1:1`), so a session is named.
+    pub fn message_by_external_id(
+        &self,
+        session: SessionId,
+        external_id: &str,
+    ) -> Result<Option<MessageId>> {
+        self.optional(
+            "SELECT id FROM message WHERE external_id = ?1 AND session = ?2",
+            rusqlite::params![external_id, session.0],
+            |row| row.get(0).map(MessageId),
+        )
+    }
+
+    /// The external ids of those of `ids` that have one.
+    pub fn message_external_ids(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, String)>> {
+        let mut found = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let external: Option<Option<String>> =
+                self.optional("SELECT external_id FROM message WHERE id = ?1", [id.0], |row| {
+                    row.get(0)
+                })?;
+            if let Some(external) = external.flatten() {
+                found.push((id, external));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl WriteTx<'_> {
+    pub fn create_session(&mut self, title: &str, at: Moment, imported: bool) -> Result<SessionId> {
+        let (ms, offset) = columns(&at);
+        self.insert(
+            "INSERT INTO session (title, created_ms, created_offset, imported)
+             VALUES (?1, ?2, ?3, ?4)",
+            rusqlite::params![title, ms, offset, imported],
+        )
+        .map(SessionId)
+    }
+
+    pub fn rename_session(&mut self, id: SessionId, title: &str) -> Result<()> {
+        let n = self
+            .run("UPDATE session SET title = ?2 WHERE id = ?1", rusqlite::params![id.0, title])?;
+        if n == 0 { Err(StoreError::not_found("session", id)) } else { Ok(()) }
+    }
+
+    pub fn append_message(&mut self, message: NewMessage) -> Result<MessageId> {
+        self.session_exists(message.session)?;
+        let (ms, offset) = columns(&message.created_at);
+        self.insert(
+            "INSERT INTO message (session, role, speaker, content, created_ms, created_offset,
+                external_id, complete)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            rusqlite::params![
+                message.session.0,
+                message.role.as_str(),
+                message.speaker,
+                message.content,
+                ms,
+                offset,
+                message.external_id,
+                message.complete,
+            ],
+        )
+        .map(MessageId)
+    }
+
+    /// Sets the text of a reply that was begun with `complete: false`.
+    pub fn finish_message(&mut self, id: MessageId, content: &str, complete: bool) -> Result<()> {
+        let n = self.run(
+            "UPDATE message SET content = ?2, complete = ?3 WHERE id = ?1",
+            rusqlite::params![id.0, content, complete],
+        )?;
+        if n == 0 {
+            return Err(StoreError::not_found("message", id));
+        }
+        // A vector of the text so far would be a vector of something else.
+        self.drop_embedding(Level::Message, id.0)
+    }
+
+    pub(super) fn session_exists(&self, id: SessionId) -> Result<()> {
+        self.optional("SELECT 1 FROM session WHERE id = ?1", [id.0], |_| Ok(()))?
+            .ok_or_else(|| StoreError::not_found("session", id))
+    }
+}

@@ -1,0 +1,44 @@
+//! How much there is.
+
+use super::access::Reader;
+use super::error::Result;
+use super::records::{Counts, MemoryStats};
+
+impl Reader<'_> {
+    pub fn counts(&self) -> Result<Counts> {
+        Ok(Counts {
+            sessions: self.count("SELECT count(*) FROM session")?,
+            messages: self.count("SELECT count(*) FROM message")?,
+            episodes: self.count("SELECT count(*) FROM episode")?,
+            semantics: self.count("SELECT count(*) FROM semantic")?,
+            themes: self.count("SELECT count(*) FROM theme")?,
+        })
+    }
+
+    pub fn stats(&self) -> Result<MemoryStats> {
+        let Counts { messages, episodes, semantics, themes, .. } = self.counts()?;
+        let moved = self.count("SELECT count(*) FROM semantic WHERE moves > 0")?;
+        Ok(MemoryStats {
+            messages,
+            episodes,
+            semantics,
+            superseded: self
+                .count("SELECT count(*) FROM semantic WHERE superseded_by IS NOT NULL")?,
+            themes,
+            largest_theme: self.count(
+                "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM semantic GROUP BY theme)",
+            )?,
+            edges: self.count(
+                "SELECT (SELECT count(*) FROM semantic_edge WHERE a < b)
+                      + (SELECT count(*) FROM theme_edge WHERE a < b)",
+            )?,
+            jobs_pending: self.count("SELECT count(*) FROM job WHERE state <> 'failed'")?,
+            jobs_failed: self.count("SELECT count(*) FROM job WHERE state = 'failed'")?,
+            reassignment_ratio: if semantics == 0 {
+                0.0
+            } else {
+                moved as f64 / semantics as f64
+            },
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Small ways to fill a store.
+
+use jiff::{Timestamp, tz::Offset};
+
+use crate::interfaces::Embedder;
+use crate::memory::{
+    Embedding, EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId,
+};
+use crate::store::{NewEpisode, NewMessage, NewSemantic, Store, WriteTx};
+use crate::testing::HashEmbedder;
+
+pub(super) fn at(minute: i64) -> Moment {
+    let start: Timestamp = "2026-11-09T08:00:00Z".parse().unwrap();
+    let timestamp = Timestamp::from_second(start.as_second() + 60 * minute).unwrap();
+    Moment::new(timestamp, Offset::from_hours(1).unwrap())
+}
+
+pub(super) fn embed(text: &str) -> Embedding {
+    HashEmbedder.embed(&[text]).unwrap().remove(0)
+}
+
+pub(super) fn use_hash_embedder(tx: &mut WriteTx<'_>) {
+    tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions()).unwrap();
+}
+
+pub(super) fn say(tx: &mut WriteTx<'_>, session: SessionId, role: Role, text: &str) -> MessageId {
+    let minute = tx.next_message_minute();
+    tx.append_message(NewMessage {
+        session,
+        role,
+        speaker: None,
+        content: text.to_owned(),
+        created_at: at(minute),
+        external_id: None,
+        complete: true,
+    })
+    .unwrap()
+}
+
+impl WriteTx<'_> {
+    fn next_message_minute(&self) -> i64 {
+        self.last_id("message").unwrap()
+    }
+}
+
+pub(super) fn close(tx: &mut WriteTx<'_>, session: SessionId, messages: &[MessageId]) -> EpisodeId {
+    tx.insert_episode(NewEpisode {
+        session,
+        title: "An episode".to_owned(),
+        content: "What was said.".to_owned(),
+        messages: messages.to_vec(),
+    })
+    .unwrap()
+}
+
+/// A fact from one message, with its vector, in `theme`.
+pub(super) fn fact(
+    tx: &mut WriteTx<'_>,
+    text: &str,
+    theme: ThemeId,
+    episode: EpisodeId,
+    messages: &[MessageId],
+) -> SemanticId {
+    tx.insert_semantic(
+        NewSemantic {
+            content: text.to_owned(),
+            subject: None,
+            attribute: None,
+            created_at: at(0),
+            episodes: vec![episode],
+            messages: messages.to_vec(),
+        },
+        theme,
+        &embed(text),
+    )
+    .unwrap()
+}
+
+/// One session, four messages, one episode, two facts in two themes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Small {
+    pub session: SessionId,
+    pub messages: [MessageId; 4],
+    pub episode: EpisodeId,
+    pub facts: [SemanticId; 2],
+    pub themes: [ThemeId; 2],
+}
+
+pub(super) fn small(store: &Store) -> Small {
+    store
+        .write(|tx| {
+            use_hash_embedder(tx);
+            let session = tx.create_session("I moved to Lund", at(0), false)?;
+            let messages = [
+                say(tx, session, Role::User, "I moved to Lund last week"),
+                say(tx, session, Role::Assistant, "Noted: you moved to Lund."),
+                say(tx, session, Role::User, "My dog Max is a beagle"),
+                say(tx, session, Role::Assistant, "Noted: Max is a beagle."),
+            ];
+            let episode = close(tx, session, &messages);
+            let themes = [tx.create_theme("Home")?, tx.create_theme("Pets")?];
+            let facts = [
+                fact(tx, "The user moved to Lund", themes[0], episode, &messages[..1]),
+                fact(tx, "Max, the user's dog, is a beagle", themes[1], episode, &messages[2..3]),
+            ];
+            Ok(Small { session, messages, episode, facts, themes })
+        })
+        .unwrap()
+}
+
+pub(super) fn assert_valid(store: &Store) {
+    let found = store.read(|r| r.verify()).unwrap();
+    assert!(found.is_empty(), "{found:#?}");
+}

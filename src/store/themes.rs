@@ -1,0 +1,103 @@
+//! Themes (level 4).
+
+use std::collections::HashMap;
+
+use super::access::{Reader, WriteTx};
+use super::error::{Result, StoreError};
+use super::records::Level;
+use super::undo::Inverse;
+use crate::memory::{SemanticId, Theme, ThemeId};
+
+fn theme(row: &rusqlite::Row<'_>) -> rusqlite::Result<Theme> {
+    Ok(Theme { id: ThemeId(row.get(0)?), name: row.get(1)?, members: Vec::new() })
+}
+
+impl Reader<'_> {
+    /// All themes, by id.
+    pub fn themes(&self) -> Result<Vec<Theme>> {
+        let mut themes = self.all("SELECT id, name FROM theme ORDER BY id", [], theme)?;
+        let places: HashMap<ThemeId, usize> =
+            themes.iter().enumerate().map(|(i, t)| (t.id, i)).collect();
+        let members = self.all("SELECT theme, id FROM semantic ORDER BY id", [], |row| {
+            Ok((ThemeId(row.get(0)?), SemanticId(row.get(1)?)))
+        })?;
+        for (id, member) in members {
+            if let Some(&place) = places.get(&id) {
+                themes[place].members.push(member);
+            }
+        }
+        Ok(themes)
+    }
+
+    /// In the order asked for; unknown ids are an error.
+    pub fn themes_by_id(&self, ids: &[ThemeId]) -> Result<Vec<Theme>> {
+        ids.iter()
+            .map(|&id| {
+                let members = self.all(
+                    "SELECT id FROM semantic WHERE theme = ?1 ORDER BY id",
+                    [id.0],
+                    |row| row.get(0).map(SemanticId),
+                )?;
+                Ok(Theme { id, name: self.theme_name(id)?, members })
+            })
+            .collect()
+    }
+
+    /// The next id that `create_theme` would give: the pure core numbers new themes from here.
+    pub fn next_theme_id(&self) -> Result<ThemeId> {
+        Ok(ThemeId(self.last_id("theme")? + 1))
+    }
+
+    pub(super) fn theme_name(&self, id: ThemeId) -> Result<String> {
+        self.optional("SELECT name FROM theme WHERE id = ?1", [id.0], |row| row.get(0))?
+            .ok_or_else(|| StoreError::not_found("theme", id))
+    }
+}
+
+impl WriteTx<'_> {
+    /// It has to have a member when the transaction commits, or it is removed again.
+    pub fn create_theme(&mut self, name: &str) -> Result<ThemeId> {
+        self.themes_touched = true;
+        self.insert("INSERT INTO theme (name) VALUES (?1)", [name]).map(ThemeId)
+    }
+
+    /// Recorded for undo, unless a job is finished in the same transaction: then it is the
+    /// worker's naming, which nobody would want to undo before their own last deed.
+    pub fn rename_theme(&mut self, id: ThemeId, name: &str) -> Result<()> {
+        let before = self.theme_name(id)?;
+        if before == name {
+            return Ok(());
+        }
+        if !self.is_workers {
+            self.record(
+                &format!("rename of {id}"),
+                &Inverse::RenameTheme { theme: id, name: before },
+            )?;
+        }
+        self.set_theme_name(id, name)
+    }
+
+    pub(super) fn set_theme_name(&mut self, id: ThemeId, name: &str) -> Result<()> {
+        self.run("UPDATE theme SET name = ?2 WHERE id = ?1", rusqlite::params![id.0, name])?;
+        Ok(())
+    }
+
+    pub(super) fn theme_exists(&self, id: ThemeId) -> Result<()> {
+        self.theme_name(id).map(drop)
+    }
+
+    pub(super) fn remove_empty_themes(&mut self) -> Result<()> {
+        let empty = self.all(
+            "SELECT id FROM theme
+             WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE semantic.theme = theme.id)",
+            [],
+            |row| row.get::<_, i64>(0),
+        )?;
+        for id in empty {
+            self.drop_embedding(Level::Theme, id)?;
+            self.drop_jobs(&["name_theme"], id)?;
+            self.run("DELETE FROM theme WHERE id = ?1", [id])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! The undo log: the last hundred operations on memory, each with its inverse as JSON.
+//!
+//! Operations are undone newest first, so an inverse finds things as its operation left them,
+//! except for what the worker did meanwhile and what was forgotten. Forgetting removes every entry
+//! that touches what goes; what the worker did (a theme gone, a new name) an inverse has to bear.
+
+use serde::{Deserialize, Serialize};
+
+use super::access::WriteTx;
+use super::error::Result;
+use super::records::{JobKind, Level, Undone};
+use crate::memory::{Embedding, EpisodeId, Moment, Semantic, SemanticId, ThemeId};
+
+const KEPT: i64 = 100;
+
+/// How to take an operation back.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Inverse {
+    EditSemantic {
+        semantic: SemanticId,
+        content: String,
+        embedding: Option<Vec<f32>>,
+        /// The vector is of use only while this is still the embedder.
+        embedder: Option<String>,
+    },
+    EditEpisode {
+        episode: EpisodeId,
+        title: String,
+        content: String,
+    },
+    Supersede {
+        earlier: SemanticId,
+        later: SemanticId,
+        before: Option<Superseded>,
+    },
+    RenameTheme {
+        theme: ThemeId,
+        name: String,
+    },
+    Move {
+        semantic: SemanticId,
+        from: ThemeId,
+        name: String,
+        to: ThemeId,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Superseded {
+    by: SemanticId,
+    ms: i64,
+    offset_seconds: i32,
+}
+
+/// The units that an operation is about.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub semantics: Vec<SemanticId>,
+    pub episodes: Vec<EpisodeId>,
+    pub themes: Vec<ThemeId>,
+}
+
+impl Inverse {
+    pub(super) fn supersede(before: &Semantic, later: SemanticId) -> Self {
+        let superseded = before.superseded_by.zip(before.superseded_at).map(|(by, at)| {
+            Superseded { by, ms: at.as_millisecond(), offset_seconds: at.offset.seconds() }
+        });
+        Self::Supersede { earlier: before.id, later, before: superseded }
+    }
+
+    pub(super) fn touched(&self) -> Touched {
+        let mut touched = Touched::default();
+        match self {
+            Self::EditSemantic { semantic, .. } => touched.semantics.push(*semantic),
+            Self::EditEpisode { episode, .. } => touched.episodes.push(*episode),
+            Self::Supersede { earlier, later, before } => {
+                touched.semantics.extend([*earlier, *later]);
+                touched.semantics.extend(before.as_ref().map(|b| b.by));
+            }
+            Self::RenameTheme { theme, .. } => touched.themes.push(*theme),
+            Self::Move { semantic, from, to, .. } => {
+                touched.semantics.push(*semantic);
+                touched.themes.extend([*from, *to]);
+            }
+        }
+        touched
+    }
+}
+
+impl WriteTx<'_> {
+    pub(super) fn record(&mut self, what: &str, inverse: &Inverse) -> Result<()> {
+        let inverse = serde_json::to_string(inverse)?;
+        let id =
+            self.insert("INSERT INTO operation (what, inverse) VALUES (?1, ?2)", [what, &inverse])?;
+        self.run(
+            "DELETE FROM operation
+             WHERE id <= (SELECT id FROM operation ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+            [KEPT],
+        )?;
+        debug_assert!(id > 0);
+        Ok(())
+    }
+
+    pub(super) fn operations(&self) -> Result<Vec<(i64, String, Inverse)>> {
+        let rows = self.all("SELECT id, inverse FROM operation ORDER BY id DESC", [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        })?;
+        rows.into_iter()
+            .map(|(id, text)| {
+                let inverse = serde_json::from_str(&text)?;
+                Ok((id, text, inverse))
+            })
+            .collect()
+    }
+
+    /// Undoes the newest recorded operation (edit, supersede, rename, move by hand); at most the
+    /// last 100 are kept. Forgetting can't be undone.
+    pub fn undo(&mut self) -> Result<Option<Undone>> {
+        loop {
+            let newest = self.optional(
+                "SELECT id, what, inverse FROM operation ORDER BY id DESC LIMIT 1",
+                [],
+                |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+                },
+            )?;
+            let Some((id, what, inverse)) = newest else { return Ok(None) };
+            self.run("DELETE FROM operation WHERE id = ?1", [id])?;
+            // One whose theme has gone meanwhile does nothing: the one before it is meant.
+            if self.apply(serde_json::from_str(&inverse)?)? {
+                return Ok(Some(Undone { what }));
+            }
+        }
+    }
+
+    /// Whether there was anything to do.
+    fn apply(&mut self, inverse: Inverse) -> Result<bool> {
+        match inverse {
+            Inverse::EditSemantic { semantic, content, embedding, embedder } => {
+                self.set_semantic_content(semantic, &content)?;
+                let same = embedder == self.embedder_id()?;
+                match embedding.filter(|_| same).map(Embedding::normalise) {
+                    Some(Ok(vector)) => self.put_embedding(Level::Semantic, semantic.0, &vector)?,
+                    _ => {
+                        self.drop_embedding(Level::Semantic, semantic.0)?;
+                        self.enqueue(&JobKind::Reembed)?;
+                    }
+                }
+            }
+            Inverse::EditEpisode { episode, title, content } => {
+                self.set_episode(episode, &title, &content)?;
+            }
+            Inverse::Supersede { earlier, before, .. } => {
+                let mut back = None;
+                if let Some(b) = before {
+                    if !self.supersession_reaches(b.by, earlier)? {
+                        let timestamp = jiff::Timestamp::from_millisecond(b.ms);
+                        let offset = jiff::tz::Offset::from_seconds(b.offset_seconds);
+                        if let (Ok(timestamp), Ok(offset)) = (timestamp, offset) {
+                            back = Some((b.by, Moment::new(timestamp, offset)));
+                        }
+                    }
+                }
+                self.set_superseded(earlier, back)?;
+            }
+            Inverse::RenameTheme { theme, name } => {
+                if self.theme_exists(theme).is_err() {
+                    return Ok(false);
+                }
+                self.set_theme_name(theme, &name)?;
+            }
+            Inverse::Move { semantic, from, name, .. } => {
+                if self.theme_exists(from).is_err() {
+                    // Its last member went with the move; the id is its own for ever.
+                    self.run(
+                        "INSERT INTO theme (id, name) VALUES (?1, ?2)",
+                        rusqlite::params![from.0, name],
+                    )?;
+                }
+                self.set_theme(semantic, from, -1)?;
+            }
+        }
+        Ok(true)
+    }
+}

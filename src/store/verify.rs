@@ -1,0 +1,251 @@
+//! `memory verify`: every invariant of DESIGN §1 that a file can break.
+
+use std::collections::HashSet;
+
+use rusqlite::Row;
+
+use super::access::Reader;
+use super::error::Result;
+use super::records::{Level, Violation};
+use super::settings::THEME_CAP;
+use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
+
+/// Checks that one query states: each row is a violation, its columns go into the sentence.
+const CHECKS: &[(&str, fn(&Row<'_>) -> rusqlite::Result<String>)] = &[
+    (
+        "SELECT t.id FROM theme t WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE theme = t.id)",
+        |row| Ok(format!("{} is empty", ThemeId(row.get(0)?))),
+    ),
+    (
+        "SELECT s.id FROM semantic s WHERE NOT EXISTS (SELECT 1 FROM theme WHERE id = s.theme)",
+        |row| Ok(format!("{} is in no theme", SemanticId(row.get(0)?))),
+    ),
+    (
+        "SELECT s.id FROM semantic s
+         WHERE NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = s.id)",
+        |row| Ok(format!("{} names no episode", SemanticId(row.get(0)?))),
+    ),
+    (
+        "SELECT s.id FROM semantic s
+         WHERE NOT EXISTS (SELECT 1 FROM semantic_message WHERE semantic = s.id)",
+        |row| Ok(format!("{} names no message", SemanticId(row.get(0)?))),
+    ),
+    (
+        "SELECT p.semantic, p.message FROM semantic_message p JOIN message m ON m.id = p.message
+         WHERE NOT EXISTS (SELECT 1 FROM semantic_episode e
+                           WHERE e.semantic = p.semantic AND e.episode = m.episode)",
+        |row| {
+            let (semantic, message) = (SemanticId(row.get(0)?), MessageId(row.get(1)?));
+            Ok(format!("{semantic} names {message}, which is in none of its episodes"))
+        },
+    ),
+    (
+        "SELECT s.id FROM semantic s WHERE NOT EXISTS
+            (SELECT 1 FROM theme_history h WHERE h.semantic = s.id AND h.theme = s.theme)",
+        |row| Ok(format!("{}'s theme is not in its history", SemanticId(row.get(0)?))),
+    ),
+    (
+        "SELECT e.id FROM episode e WHERE NOT EXISTS (SELECT 1 FROM message WHERE episode = e.id)",
+        |row| Ok(format!("{} has no messages", EpisodeId(row.get(0)?))),
+    ),
+    (
+        "SELECT m.id, e.id FROM message m JOIN episode e ON e.id = m.episode
+         WHERE m.session <> e.session",
+        |row| {
+            let (message, episode) = (MessageId(row.get(0)?), EpisodeId(row.get(1)?));
+            Ok(format!("{message} is in {episode}, of another session"))
+        },
+    ),
+    // A message of the same session between an episode's first and last that is not in it.
+    (
+        "SELECT span.episode, m.id FROM
+            (SELECT episode, session, min(id) AS first, max(id) AS last FROM message
+             WHERE episode IS NOT NULL GROUP BY episode) span
+         JOIN message m ON m.session = span.session AND m.id BETWEEN span.first AND span.last
+         WHERE m.episode IS NOT span.episode",
+        |row| {
+            let (episode, message) = (EpisodeId(row.get(0)?), MessageId(row.get(1)?));
+            Ok(format!("{episode} is not contiguous: {message} lies in it and is not of it"))
+        },
+    ),
+    (
+        "SELECT s.id, s.superseded_by FROM semantic s WHERE s.superseded_by IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM semantic WHERE id = s.superseded_by)",
+        |row| {
+            let (semantic, by) = (SemanticId(row.get(0)?), SemanticId(row.get(1)?));
+            Ok(format!("{semantic} is superseded by {by}, which does not exist"))
+        },
+    ),
+    (
+        "WITH RECURSIVE reach (start, id) AS (
+            SELECT id, superseded_by FROM semantic WHERE superseded_by IS NOT NULL
+            UNION
+            SELECT reach.start, s.superseded_by FROM reach JOIN semantic s ON s.id = reach.id
+            WHERE s.superseded_by IS NOT NULL
+         ) SELECT start FROM reach WHERE start = id",
+        |row| Ok(format!("{} supersedes itself, by others", SemanticId(row.get(0)?))),
+    ),
+    (
+        "SELECT a, b FROM semantic_edge e WHERE NOT EXISTS
+            (SELECT 1 FROM semantic_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
+            OR NOT EXISTS (SELECT 1 FROM semantic WHERE id = e.a)",
+        |row| {
+            let (a, b) = (SemanticId(row.get(0)?), SemanticId(row.get(1)?));
+            Ok(format!("the edge {a} – {b} has one direction only, or one end"))
+        },
+    ),
+    (
+        "SELECT a, b FROM theme_edge e WHERE NOT EXISTS
+            (SELECT 1 FROM theme_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
+            OR NOT EXISTS (SELECT 1 FROM theme WHERE id = e.a)",
+        |row| {
+            let (a, b) = (ThemeId(row.get(0)?), ThemeId(row.get(1)?));
+            Ok(format!("the edge {a} – {b} has one direction only, or one end"))
+        },
+    ),
+    (
+        "SELECT id, kind, subject FROM job WHERE CASE
+            WHEN kind IN ('boundary', 'close') THEN subject NOT IN (SELECT id FROM session)
+            WHEN kind = 'semantics' THEN subject NOT IN (SELECT id FROM episode)
+            WHEN kind = 'name_theme' THEN subject NOT IN (SELECT id FROM theme)
+            WHEN kind = 'consolidate' THEN subject NOT IN (SELECT id FROM semantic)
+            ELSE FALSE END",
+        |row| {
+            let (id, kind, subject): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(format!("job {id} ({kind}) is about {subject}, which does not exist"))
+        },
+    ),
+    // There is one worker: a second running job was left behind by a dead one.
+    (
+        "SELECT id, kind FROM job WHERE state = 'running'
+            AND id < (SELECT max(id) FROM job WHERE state = 'running')",
+        |row| {
+            let (id, kind): (i64, String) = (row.get(0)?, row.get(1)?);
+            Ok(format!("job {id} ({kind}) is stuck"))
+        },
+    ),
+    (
+        "SELECT a.message FROM answer a JOIN message m ON m.id = a.message
+         WHERE m.role <> 'assistant' OR NOT json_valid(a.record)",
+        |row| Ok(format!("{} has a record and is no reply", MessageId(row.get(0)?))),
+    ),
+    ("SELECT id FROM operation WHERE NOT json_valid(inverse)", |row| {
+        Ok(format!("operation {} cannot be read", row.get::<_, i64>(0)?))
+    }),
+    (
+        "SELECT s.id FROM session s LEFT JOIN message m ON m.session = s.id
+         WHERE m.id IS NULL AND EXISTS (SELECT 1 FROM episode WHERE session = s.id)",
+        |row| Ok(format!("{} has episodes and no messages", SessionId(row.get(0)?))),
+    ),
+];
+
+impl Reader<'_> {
+    /// Every broken invariant; empty is good. Includes `PRAGMA integrity_check` and foreign keys.
+    pub fn verify(&self) -> Result<Vec<Violation>> {
+        let mut found: Vec<String> = Vec::new();
+        let add = |what: &str, rows: Result<Vec<String>>, found: &mut Vec<String>| match rows {
+            Ok(rows) => found.extend(rows),
+            // A check that a damaged file stops is a finding, not the end of the others.
+            Err(error) => found.push(format!("cannot check {what}: {}", with_cause(&error))),
+        };
+        // A plain statement: a pragma that reads everything has no business in the cache.
+        let integrity = self
+            .all("PRAGMA integrity_check(100)", [], |row| row.get::<_, String>(0))
+            .map(|rows| rows.into_iter().filter(|row| row != "ok").collect());
+        add("the file", integrity, &mut found);
+        let foreign = self.all("PRAGMA foreign_key_check", [], |row| {
+            let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+            let id: Option<i64> = row.get(1)?;
+            Ok(format!("row {} of {table} points to no {parent}", id.unwrap_or_default()))
+        });
+        add("the foreign keys", foreign, &mut found);
+        for (sql, sentence) in CHECKS {
+            add("an invariant", self.all(sql, [], sentence), &mut found);
+        }
+        add("the cap of themes", self.over_cap(), &mut found);
+        for level in Level::ALL {
+            add("the full text", self.text_index(level), &mut found);
+            add("the vectors", self.vector_index(level), &mut found);
+        }
+        Ok(found.into_iter().map(|what| Violation { what }).collect())
+    }
+
+    fn over_cap(&self) -> Result<Vec<String>> {
+        let Some(cap) = self.setting(THEME_CAP)?.and_then(|text| text.parse::<i64>().ok()) else {
+            return Ok(Vec::new());
+        };
+        self.all(
+            "SELECT theme, count(*) FROM semantic GROUP BY theme HAVING count(*) > ?1",
+            [cap],
+            |row| {
+                let (id, n) = (ThemeId(row.get(0)?), row.get::<_, i64>(1)?);
+                Ok(format!("{id} has {n} members; {cap} is the most"))
+            },
+        )
+    }
+
+    /// Each unit has its row in the full-text index, and nothing else has.
+    fn text_index(&self, level: Level) -> Result<Vec<String>> {
+        let name = level.name();
+        let missing = format!("SELECT id FROM {name} EXCEPT SELECT id FROM {name}_text_docsize");
+        let extra = format!("SELECT id FROM {name}_text_docsize EXCEPT SELECT id FROM {name}");
+        let mut found = self.all(&missing, [], |row| {
+            Ok(format!("{} is not in the full-text index", level.display_id(row.get(0)?)))
+        })?;
+        found.extend(self.all(&extra, [], |row| {
+            let id = level.display_id(row.get(0)?);
+            Ok(format!("the full-text index has {id}, which does not exist"))
+        })?);
+        Ok(found)
+    }
+
+    /// Each vector has its unit, can be read, and is of the embedder's length; each fact has a
+    /// vector, unless they are being made again.
+    fn vector_index(&self, level: Level) -> Result<Vec<String>> {
+        let Some(dimensions) = self.dimensions()? else {
+            let semantics = self.count("SELECT count(*) FROM semantic")?;
+            let is_wrong = level == Level::Semantic && semantics > 0;
+            return Ok(is_wrong
+                .then(|| "facts without an embedder".to_owned())
+                .into_iter()
+                .collect());
+        };
+        let name = level.name();
+        let units: HashSet<i64> = self
+            .all(&format!("SELECT id FROM {name}"), [], |row| row.get(0))?
+            .into_iter()
+            .collect();
+        let mut found = Vec::new();
+        let mut have = HashSet::new();
+        for (id, vector) in self.embeddings(level)? {
+            have.insert(id);
+            let shown = level.display_id(id);
+            if !units.contains(&id) {
+                found.push(format!("there is a vector of {shown}, which does not exist"));
+            }
+            if vector.dimensions() != dimensions {
+                found.push(format!("the vector of {shown} has {} components", vector.dimensions()));
+            }
+        }
+        let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
+        if level == Level::Semantic && !being_made {
+            found.extend(
+                units
+                    .difference(&have)
+                    .map(|&id| format!("{} has no vector", level.display_id(id))),
+            );
+        }
+        Ok(found)
+    }
+}
+
+fn with_cause(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
