@@ -13,7 +13,10 @@ pub mod consolidation;
 pub mod guidance;
 pub mod inclusion;
 pub mod knn_graph;
+pub mod lexical;
+pub mod mix;
 pub mod partition;
+pub mod relevance;
 pub mod reorganize;
 pub mod representatives;
 
