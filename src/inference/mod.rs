@@ -1,10 +1,32 @@
 //! Language models and embedders on candle.
 //!
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
-//! types of [`crate::interfaces`].
+//! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
+//! [`weights`] hands out tensors, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
+//! tokens with its cache, [`engine`] the one thread that owns the weights, [`model`] the handle
+//! that the rest of the program holds.
 
 pub mod chat_template;
+pub mod config;
+pub mod decoder;
+pub mod engine;
 pub mod gguf;
+pub mod kv_cache;
+mod linear;
+mod load;
 pub mod metadata;
+pub mod model;
+mod ops;
+mod probability;
+mod rope;
+pub mod safetensors;
+mod sampler;
+pub mod sequence;
+mod stop_text;
 pub mod tokenizer;
 mod tokenizer_gguf;
+pub mod weights;
+
+pub use load::{
+    BuiltIn, FileSummary, ModelKind, load_built_in_language, load_language, probe, validate,
+};

@@ -1,0 +1,355 @@
+//! The decoder of the Llama, Qwen2 and Qwen3 families: tokens → hidden states → logits.
+//!
+//! One code path: what the families differ in is whether a bias, a norm of queries and keys or an
+//! output matrix of its own is there. It knows neither text nor sampling, nor who asks.
+//!
+//! Attention is computed in blocks of 64 queries by matrix products over the keys that the last
+//! query of the block may see. (Stock attention on a CPU is what makes prefill slow: DESIGN §2.)
+
+use candle_core::{Device, Result, Tensor};
+
+use super::config::{Architecture, DecoderConfig};
+use super::kv_cache::KvCache;
+use super::linear::LinearGroup;
+use super::ops;
+use super::rope::Rope;
+use super::weights::{Matrix, Weights, backend};
+use crate::interfaces::ModelError;
+
+const QUERIES_PER_BLOCK: usize = 64;
+
+struct Attention {
+    qkv: LinearGroup,
+    output: Matrix,
+    output_bias: Option<Tensor>,
+    /// Qwen3: over each head's dimensions, before the rotation.
+    query_norm: Option<Tensor>,
+    key_norm: Option<Tensor>,
+}
+
+struct FeedForward {
+    gate_up: LinearGroup,
+    down: Matrix,
+    down_bias: Option<Tensor>,
+}
+
+struct Layer {
+    attention_norm: Tensor,
+    attention: Attention,
+    feed_forward_norm: Tensor,
+    feed_forward: FeedForward,
+}
+
+/// See the module.
+pub struct Decoder {
+    config: DecoderConfig,
+    vocabulary: usize,
+    embedding: Matrix,
+    layers: Vec<Layer>,
+    norm: Tensor,
+    head: Matrix,
+    rope: Rope,
+    device: Device,
+}
+
+/// A weight's name in a safetensors file and in a GGUF file.
+type Names = (&'static str, &'static str);
+
+struct Loader<'a> {
+    weights: &'a Weights,
+    config: &'a DecoderConfig,
+    device: &'a Device,
+}
+
+impl Loader<'_> {
+    fn name(&self, layer: usize, (safetensors, gguf): Names, kind: &str) -> String {
+        if self.weights.is_gguf() {
+            format!("blk.{layer}.{gguf}.{kind}")
+        } else {
+            format!("model.layers.{layer}.{safetensors}.{kind}")
+        }
+    }
+
+    fn norm(
+        &self,
+        layer: usize,
+        names: Names,
+        n: usize,
+    ) -> std::result::Result<Tensor, ModelError> {
+        self.weights.vector(&self.name(layer, names, "weight"), n, self.device)
+    }
+
+    fn bias(
+        &self,
+        layer: usize,
+        names: Names,
+        n: usize,
+    ) -> std::result::Result<Option<Tensor>, ModelError> {
+        let name = self.name(layer, names, "bias");
+        if self.weights.contains(&name) {
+            self.weights.vector(&name, n, self.device).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn matrix(
+        &self,
+        layer: usize,
+        names: Names,
+        shape: (usize, usize),
+    ) -> std::result::Result<Matrix, ModelError> {
+        self.weights.matrix(&self.name(layer, names, "weight"), shape, self.device)
+    }
+
+    fn group(
+        &self,
+        layer: usize,
+        parts: &[(Names, usize)],
+        n_in: usize,
+        biased: bool,
+    ) -> std::result::Result<LinearGroup, ModelError> {
+        let named: Vec<_> =
+            parts.iter().map(|&(names, n)| (self.name(layer, names, "weight"), n)).collect();
+        let matrices = self.weights.stacked(&named, n_in, self.device)?;
+        let mut biases = Vec::new();
+        for &(names, n) in parts {
+            biases.extend(self.bias(layer, names, n)?);
+        }
+        if (biased || !biases.is_empty()) && biases.len() != parts.len() {
+            let name = self.name(layer, parts[0].0, "bias");
+            return Err(self.weights.bad(format!("`{name}` or one of its companions is missing")));
+        }
+        let widths = parts.iter().map(|&(_, n)| n).collect();
+        Ok(LinearGroup::new(matrices, widths, (!biases.is_empty()).then_some(biases)))
+    }
+
+    fn layer(&self, layer: usize) -> std::result::Result<Layer, ModelError> {
+        const QUERY: Names = ("self_attn.q_proj", "attn_q");
+        const KEY: Names = ("self_attn.k_proj", "attn_k");
+        const VALUE: Names = ("self_attn.v_proj", "attn_v");
+        const OUTPUT: Names = ("self_attn.o_proj", "attn_output");
+        const GATE: Names = ("mlp.gate_proj", "ffn_gate");
+        const UP: Names = ("mlp.up_proj", "ffn_up");
+        const DOWN: Names = ("mlp.down_proj", "ffn_down");
+        let c = self.config;
+        let (queries, keys) = (c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim);
+        let normed = c.architecture == Architecture::Qwen3;
+        let head_norm = |names| normed.then(|| self.norm(layer, names, c.head_dim)).transpose();
+        Ok(Layer {
+            attention_norm: self.norm(layer, ("input_layernorm", "attn_norm"), c.hidden)?,
+            attention: Attention {
+                qkv: self.group(
+                    layer,
+                    &[(QUERY, queries), (KEY, keys), (VALUE, keys)],
+                    c.hidden,
+                    c.architecture == Architecture::Qwen2,
+                )?,
+                output: self.matrix(layer, OUTPUT, (c.hidden, queries))?,
+                output_bias: self.bias(layer, OUTPUT, c.hidden)?,
+                query_norm: head_norm(("self_attn.q_norm", "attn_q_norm"))?,
+                key_norm: head_norm(("self_attn.k_norm", "attn_k_norm"))?,
+            },
+            feed_forward_norm: self.norm(
+                layer,
+                ("post_attention_layernorm", "ffn_norm"),
+                c.hidden,
+            )?,
+            feed_forward: FeedForward {
+                gate_up: self.group(
+                    layer,
+                    &[(GATE, c.intermediate), (UP, c.intermediate)],
+                    c.hidden,
+                    false,
+                )?,
+                down: self.matrix(layer, DOWN, (c.hidden, c.intermediate))?,
+                down_bias: self.bias(layer, DOWN, c.hidden)?,
+            },
+        })
+    }
+}
+
+impl Decoder {
+    /// Builds the decoder; `on_layer` hears how many layers are ready.
+    pub fn load(
+        config: DecoderConfig,
+        weights: &Weights,
+        device: &Device,
+        on_layer: &dyn Fn(usize),
+    ) -> std::result::Result<Self, ModelError> {
+        let gguf = weights.is_gguf();
+        let named = |safetensors, gguf_name| if gguf { gguf_name } else { safetensors };
+        let embedding_name = named("model.embed_tokens.weight", "token_embd.weight");
+        let Some(&[vocabulary, _]) = weights.dims(embedding_name) else {
+            return Err(weights.bad(format!("the matrix `{embedding_name}` is missing")));
+        };
+        let embedding = weights.matrix(embedding_name, (vocabulary, config.hidden), device)?;
+        let loader = Loader { weights, config: &config, device };
+        let mut layers = Vec::new();
+        for index in 0..config.n_layers {
+            layers.push(loader.layer(index)?);
+            on_layer(index + 1);
+        }
+        let head_name = named("lm_head.weight", "output.weight");
+        let tied = config.tied.unwrap_or(!weights.contains(head_name));
+        let head = if tied {
+            embedding.clone()
+        } else {
+            weights.matrix(head_name, (vocabulary, config.hidden), device)?
+        };
+        let norm_name = named("model.norm.weight", "output_norm.weight");
+        let norm = weights.vector(norm_name, config.hidden, device)?;
+        let factors = weights
+            .contains("rope_freqs.weight")
+            .then(|| weights.values("rope_freqs.weight", &[config.head_dim / 2]))
+            .transpose()?;
+        let rope = Rope::new(&config, factors.as_deref());
+        Ok(Self { config, vocabulary, embedding, layers, norm, head, rope, device: device.clone() })
+    }
+
+    pub fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+
+    pub fn context_tokens(&self) -> usize {
+        self.config.context_tokens
+    }
+
+    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after
+    /// each, `[n, hidden]`. `between_layers` is called now and then: whatever it does, it must not
+    /// touch this cache.
+    ///
+    /// # Errors
+    /// A token outside the vocabulary, or a backend failure. The cache holds what it held before.
+    pub fn forward(
+        &self,
+        tokens: &[u32],
+        cache: &mut KvCache,
+        between_layers: &mut dyn FnMut(),
+    ) -> std::result::Result<Tensor, ModelError> {
+        if let Some(&token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) {
+            return Err(ModelError::Backend {
+                what: format!(
+                    "the token {token} is not in the model's vocabulary of {}",
+                    self.vocabulary
+                ),
+                source: None,
+            });
+        }
+        self.run(tokens, cache, between_layers).map_err(backend)
+    }
+
+    fn run(
+        &self,
+        tokens: &[u32],
+        cache: &mut KvCache,
+        between_layers: &mut dyn FnMut(),
+    ) -> Result<Tensor> {
+        let epsilon = self.config.norm_epsilon;
+        let start = cache.len();
+        let (cos, sin) = self.rope.angles(start, tokens.len(), &self.device)?;
+        let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
+        for (index, layer) in self.layers.iter().enumerate() {
+            let normed = ops::rms_norm(&xs, &layer.attention_norm, epsilon)?;
+            let attended =
+                self.attend(index, &layer.attention, &normed, start, (&cos, &sin), cache)?;
+            xs = (xs + attended)?;
+            let normed = ops::rms_norm(&xs, &layer.feed_forward_norm, epsilon)?;
+            xs = (xs + layer.feed_forward.forward(&normed)?)?;
+            between_layers();
+        }
+        cache.advance(tokens.len());
+        Ok(xs)
+    }
+
+    fn attend(
+        &self,
+        index: usize,
+        layer: &Attention,
+        xs: &Tensor,
+        start: usize,
+        (cos, sin): (&Tensor, &Tensor),
+        cache: &mut KvCache,
+    ) -> Result<Tensor> {
+        let DecoderConfig { n_heads, n_kv_heads, head_dim, norm_epsilon, .. } = self.config;
+        let n = xs.dim(0)?;
+        let projected = layer.qkv.forward(xs)?;
+        let [queries, keys, values] = projected.as_slice() else {
+            candle_core::bail!("expected queries, keys and values")
+        };
+        // [n, heads · d] → [heads, n, d]
+        let by_head = |xs: &Tensor, n_heads: usize, norm: Option<&Tensor>| {
+            let xs = xs.reshape((n, n_heads, head_dim))?.transpose(0, 1)?.contiguous()?;
+            match norm {
+                Some(norm) => ops::rms_norm(&xs, norm, norm_epsilon),
+                None => Ok(xs),
+            }
+        };
+        let queries = by_head(queries, n_heads, layer.query_norm.as_ref())?;
+        let keys = by_head(keys, n_kv_heads, layer.key_norm.as_ref())?;
+        let values = by_head(values, n_kv_heads, None)?;
+        let queries = self.rope.rotate(&queries, cos, sin)?;
+        let keys = self.rope.rotate(&keys, cos, sin)?;
+        let (keys, values) = cache.append(index, &keys, &values)?;
+
+        let repeats = n_heads / n_kv_heads;
+        let scale = 1.0 / (head_dim as f32).sqrt();
+        let queries = queries.reshape((n_kv_heads, repeats, n, head_dim))?;
+        let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
+        for first in (0..n).step_by(QUERIES_PER_BLOCK) {
+            let n_rows = QUERIES_PER_BLOCK.min(n - first);
+            let visible = start + first + n_rows;
+            let block = queries.narrow(2, first, n_rows)?.contiguous()?.reshape((
+                n_kv_heads,
+                repeats * n_rows,
+                head_dim,
+            ))?;
+            let scores = block.matmul(&keys.narrow(1, 0, visible)?.transpose(1, 2)?)?;
+            let shares = ops::causal_softmax(scores, start + first, n_rows, scale)?;
+            let mixed = shares.matmul(&values.narrow(1, 0, visible)?)?;
+            // [kv, repeats · rows, d] → [rows, heads · d]
+            let mixed = mixed
+                .reshape((n_heads, n_rows, head_dim))?
+                .transpose(0, 1)?
+                .reshape((n_rows, n_heads * head_dim))?;
+            blocks.push(mixed);
+        }
+        let mixed =
+            if let [one] = blocks.as_slice() { one.clone() } else { Tensor::cat(&blocks, 0)? };
+        with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
+    }
+
+    /// Logits of hidden states `[n, hidden]`: n rows of `vocabulary` values.
+    ///
+    /// # Errors
+    /// [`ModelError::NotANumber`] if one of them is not finite, or a backend failure.
+    pub fn logits(&self, hidden: &Tensor) -> std::result::Result<Vec<Vec<f32>>, ModelError> {
+        let compute = || {
+            let normed =
+                ops::rms_norm(&hidden.contiguous()?, &self.norm, self.config.norm_epsilon)?;
+            self.head.forward(&normed)?.to_device(&Device::Cpu)?.to_vec2::<f32>()
+        };
+        let rows = compute().map_err(backend)?;
+        // A product with 0 is 0 unless the value is infinite or not a number; unlike `all`, the sum
+        // vectorises.
+        if rows.iter().any(|row| row.iter().map(|x| x * 0.0).sum::<f32>() != 0.0) {
+            return Err(ModelError::NotANumber);
+        }
+        Ok(rows)
+    }
+}
+
+fn with_bias(xs: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    match bias {
+        Some(bias) => xs.broadcast_add(bias),
+        None => Ok(xs),
+    }
+}
+
+impl FeedForward {
+    fn forward(&self, xs: &Tensor) -> Result<Tensor> {
+        let projected = self.gate_up.forward(xs)?;
+        let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };
+        with_bias(self.down.forward(&ops::swiglu(gate, up)?)?, self.down_bias.as_ref())
+    }
+}

@@ -1,0 +1,83 @@
+//! The keys and values of the tokens that a context holds.
+//!
+//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by doubling. Rolling back is
+//! setting a length; a clone shares the tensors until one of the two writes (copy on write), so a
+//! fork costs nothing that is not used. Knows no tokens.
+
+use std::sync::Arc;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+const CAPACITY_MIN: usize = 256;
+
+#[derive(Debug)]
+struct Layer {
+    keys: Tensor,
+    values: Tensor,
+    capacity: usize,
+}
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct KvCache {
+    layers: Vec<Option<Arc<Layer>>>,
+    len: usize,
+}
+
+impl KvCache {
+    /// Tokens held by every layer.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Rolls back; the memory stays.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Writes `keys` and `values` (`[n_kv_heads, n, head_dim]`, contiguous) after the tokens held,
+    /// in one layer, and returns all of that layer's keys and values up to them. The length moves
+    /// with [`Self::advance`], once every layer is written.
+    pub fn append(
+        &mut self,
+        layer: usize,
+        keys: &Tensor,
+        values: &Tensor,
+    ) -> Result<(Tensor, Tensor)> {
+        if self.layers.len() <= layer {
+            self.layers.resize_with(layer + 1, || None);
+        }
+        let len = self.len;
+        let (n_heads, n, head_dim) = keys.dims3()?;
+        let slot = &mut self.layers[layer];
+        let writable =
+            slot.as_mut().and_then(Arc::get_mut).is_some_and(|layer| layer.capacity >= len + n);
+        if !writable {
+            let capacity = (len + n).next_power_of_two().max(CAPACITY_MIN);
+            let shape = (n_heads, capacity, head_dim);
+            let grown = Layer {
+                keys: zeros(shape, keys.device())?,
+                values: zeros(shape, keys.device())?,
+                capacity,
+            };
+            if let Some(old) = slot.as_ref().filter(|_| len > 0) {
+                grown.keys.slice_set(&old.keys.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
+                grown.values.slice_set(&old.values.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
+            }
+            *slot = Some(Arc::new(grown));
+        }
+        let Some(layer) = slot else { candle_core::bail!("a cache layer is missing") };
+        layer.keys.slice_set(keys, 1, len)?;
+        layer.values.slice_set(values, 1, len)?;
+        Ok((layer.keys.narrow(1, 0, len + n)?, layer.values.narrow(1, 0, len + n)?))
+    }
+
+    /// Counts `n` tokens that every layer has written.
+    pub fn advance(&mut self, n: usize) {
+        self.len += n;
+    }
+}
+
+fn zeros(shape: (usize, usize, usize), device: &Device) -> Result<Tensor> {
+    Tensor::zeros(shape, DType::F32, device)
+}

@@ -1,0 +1,93 @@
+//! Matrix products of the decoder: dense or quantised, with or without a bias, and groups of them
+//! that share an input.
+
+use std::sync::Arc;
+
+use candle_core::quantized::QTensor;
+use candle_core::{D, Result, Tensor};
+
+use super::weights::Matrix;
+
+/// With fewer rows than this, candle's fused kernel (one quantisation of the input for the whole
+/// group) is worth it; with more, its wide kernels are.
+const N_ROWS_FUSED_MAX: usize = 8;
+
+impl Matrix {
+    /// `[n, n_in]` → `[n, n_out]`.
+    pub fn forward(&self, xs: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Dense(weight) => xs.matmul(&weight.t()?),
+            Self::Quantised(weight) => xs.apply_op1_no_bwd(weight.as_ref()),
+        }
+    }
+
+    /// Rows by index, in f32: `[n, n_in]`.
+    pub fn rows(&self, indices: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Dense(weight) => weight.index_select(indices, 0),
+            Self::Quantised(weight) => weight.embedding(indices),
+        }
+    }
+}
+
+/// Several products of one input.
+#[derive(Debug)]
+pub struct LinearGroup {
+    /// One matrix each, or one with all their rows below each other.
+    matrices: Vec<Matrix>,
+    widths: Vec<usize>,
+    biases: Option<Vec<Tensor>>,
+}
+
+impl LinearGroup {
+    pub fn new(matrices: Vec<Matrix>, widths: Vec<usize>, biases: Option<Vec<Tensor>>) -> Self {
+        Self { matrices, widths, biases }
+    }
+
+    /// `[n, n_in]` → one `[n, width]` each (views whose rows may be apart).
+    pub fn forward(&self, xs: &Tensor) -> Result<Vec<Tensor>> {
+        let mut products = self.products(xs)?;
+        if let Some(biases) = &self.biases {
+            for (product, bias) in products.iter_mut().zip(biases) {
+                *product = product.broadcast_add(bias)?;
+            }
+        }
+        Ok(products)
+    }
+
+    fn products(&self, xs: &Tensor) -> Result<Vec<Tensor>> {
+        if let ([one], true) = (self.matrices.as_slice(), self.widths.len() > 1) {
+            let all = one.forward(xs)?;
+            let mut start = 0;
+            return self
+                .widths
+                .iter()
+                .map(|&width| {
+                    start += width;
+                    all.narrow(D::Minus1, start - width, width)
+                })
+                .collect();
+        }
+        if xs.dim(0)? < N_ROWS_FUSED_MAX
+            && let Some(products) = self.fused(xs)?
+        {
+            return Ok(products);
+        }
+        self.matrices.iter().map(|m| m.forward(xs)).collect()
+    }
+
+    fn fused(&self, xs: &Tensor) -> Result<Option<Vec<Tensor>>> {
+        let quantised: Option<Vec<&QTensor>> = self
+            .matrices
+            .iter()
+            .map(|m| match m {
+                Matrix::Quantised(q) => Some(Arc::as_ref(q)),
+                Matrix::Dense(_) => None,
+            })
+            .collect();
+        match quantised {
+            Some(group) => QTensor::gemv_fused_shared_lhs(&group, xs),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! From a path (or bytes compiled into the program) to a model: what the files are, whether they
+//! hold, and how to run them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use candle_core::Device;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::chat_template::{ChatTemplate, TemplateHints};
+use super::config::{Architecture, DecoderConfig, architecture_of_json};
+use super::decoder::Decoder;
+use super::engine::Engine;
+use super::model::EngineModel;
+use super::sequence::Sequence;
+use super::tokenizer::{Tokenizer, TokenizerError};
+use super::weights::{Bytes, Weights, bad_file};
+use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
+
+/// Told of every stage of loading.
+type Progress<'a> = &'a (dyn Fn(LoadProgress) + Sync);
+
+const TEXT_BYTES_MAX: u64 = 16 << 20;
+
+/// What a model's files are good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelKind {
+    /// A decoder that this program runs.
+    Language,
+    /// A BERT.
+    Embedder,
+    /// Something else, by the name its files give.
+    Unsupported(String),
+}
+
+/// What a model's headers say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSummary {
+    pub kind: ModelKind,
+    /// `llama`, `qwen3`, `BertModel`, …
+    pub architecture: String,
+    /// The weights' files.
+    pub files: Vec<PathBuf>,
+    pub bytes: u64,
+    pub n_tensors: usize,
+    pub n_parameters: u64,
+    /// The type that most parameters are stored in: `Q4K`, `BF16`, …
+    pub storage: String,
+    /// Of a decoder.
+    pub context_tokens: Option<usize>,
+    pub n_layers: Option<usize>,
+    pub hidden: Option<usize>,
+}
+
+impl FileSummary {
+    /// "llama, 22 layers, 2048 wide, 1100 million parameters, Q4K", for people.
+    pub fn description(&self) -> String {
+        let mut parts = vec![self.architecture.clone()];
+        parts.extend(self.n_layers.map(|n| format!("{n} layers")));
+        parts.extend(self.hidden.map(|n| format!("{n} wide")));
+        let millions = self.n_parameters as f64 / 1e6;
+        let digits = usize::from(millions < 10.0);
+        parts.push(format!("{millions:.digits$} million parameters"));
+        parts.push(self.storage.clone());
+        parts.join(", ")
+    }
+}
+
+/// A model's files, opened and their headers checked.
+struct Opened {
+    path: PathBuf,
+    weights: Weights,
+    /// `config.json`, beside safetensors.
+    config: Option<String>,
+}
+
+fn read_text(path: &Path) -> Result<String, ModelError> {
+    let n_bytes = fs::metadata(path).map_err(|e| bad_file(path, e.to_string()))?.len();
+    if n_bytes > TEXT_BYTES_MAX {
+        return Err(bad_file(path, format!("{n_bytes} bytes are too many for a text file")));
+    }
+    fs::read_to_string(path).map_err(|e| bad_file(path, format!("it can't be read ({e})")))
+}
+
+fn open(path: &Path) -> Result<Opened, ModelError> {
+    if path.is_dir() {
+        return open_directory(path);
+    }
+    if path.extension().is_some_and(|e| e == "safetensors") {
+        let beside = path.parent().unwrap_or(Path::new("."));
+        if beside.join("config.json").is_file() {
+            let weights = Weights::from_bytes(path, Bytes::map(path)?)?;
+            let config = read_text(&beside.join("config.json"))?;
+            return Ok(Opened { path: beside.to_owned(), weights, config: Some(config) });
+        }
+        return Err(bad_file(path, "there is no config.json beside it"));
+    }
+    let bytes = Bytes::map(path)?;
+    if !super::gguf::has_magic(bytes.as_slice()) {
+        let reason = "it is not a GGUF file (it does not start with `GGUF`)";
+        return Err(bad_file(path, reason));
+    }
+    let weights = Weights::from_bytes(path, bytes)?;
+    Ok(Opened { path: path.to_owned(), weights, config: None })
+}
+
+fn open_directory(path: &Path) -> Result<Opened, ModelError> {
+    let config_path = path.join("config.json");
+    let with_extension = |extension: &str| -> Result<Vec<PathBuf>, ModelError> {
+        let entries = fs::read_dir(path).map_err(|e| bad_file(path, e.to_string()))?;
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|p| p.extension().is_some_and(|e| e == extension))
+            .collect();
+        files.sort();
+        Ok(files)
+    };
+    if !config_path.is_file() {
+        return match with_extension("gguf")?.as_slice() {
+            [one] => open(one),
+            [] => Err(bad_file(path, "it holds neither a config.json nor a GGUF file")),
+            _ => Err(bad_file(path, "it holds several GGUF files; name one of them")),
+        };
+    }
+    let config = read_text(&config_path)?;
+    let single = path.join("model.safetensors");
+    let index = path.join("model.safetensors.index.json");
+    let files = if single.is_file() {
+        vec![single]
+    } else if index.is_file() {
+        shards(path, &index)?
+    } else {
+        with_extension("safetensors")?
+    };
+    if files.is_empty() {
+        return Err(bad_file(path, "it holds no .safetensors file"));
+    }
+    let files = files
+        .into_iter()
+        .map(|file| Ok((file.clone(), Bytes::map(&file)?)))
+        .collect::<Result<_, ModelError>>()?;
+    let weights = Weights::from_safetensors(files)?;
+    Ok(Opened { path: path.to_owned(), weights, config: Some(config) })
+}
+
+/// The files that `model.safetensors.index.json` names; none outside the directory.
+fn shards(directory: &Path, index: &Path) -> Result<Vec<PathBuf>, ModelError> {
+    let json: Value = serde_json::from_str(&read_text(index)?)
+        .map_err(|e| bad_file(index, format!("it is not valid JSON: {e}")))?;
+    let map = json
+        .get("weight_map")
+        .and_then(Value::as_object)
+        .ok_or_else(|| bad_file(index, "it has no `weight_map`"))?;
+    let mut names: Vec<&str> = map.values().filter_map(Value::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+        .into_iter()
+        .map(|name| {
+            let plain = Path::new(name).file_name().is_some_and(|f| f == name);
+            if plain {
+                Ok(directory.join(name))
+            } else {
+                Err(bad_file(index, format!("it names a file outside its directory: {name:?}")))
+            }
+        })
+        .collect()
+}
+
+impl Opened {
+    fn decoder_config(&self) -> Result<DecoderConfig, ModelError> {
+        match &self.config {
+            Some(text) => DecoderConfig::from_json(text),
+            None => DecoderConfig::from_gguf(self.weights.metadata()),
+        }
+        .map_err(|reason| bad_file(&self.path, reason))
+    }
+
+    fn architecture(&self) -> String {
+        let named = match &self.config {
+            Some(text) => architecture_of_json(text),
+            None => self.weights.metadata().string("general.architecture").map(str::to_owned),
+        };
+        let named = named.unwrap_or_else(|| "unnamed".into());
+        named.chars().filter(|c| !c.is_control()).take(80).collect()
+    }
+
+    fn decoder(&self, progress: Progress<'_>) -> Result<Decoder, ModelError> {
+        let config = self.decoder_config()?;
+        let n_layers = config.n_layers;
+        Decoder::load(config, &self.weights, &device()?, &|done| {
+            progress(LoadProgress {
+                stage: "reading weights".into(),
+                fraction: Some(done as f32 / n_layers as f32),
+            });
+        })
+    }
+
+    /// SHA-256 of the weights: the file's own, or that of the shards' hashes in order.
+    fn sha256(&self) -> String {
+        let hashes: Vec<String> = self
+            .weights
+            .files()
+            .iter()
+            .map(|(_, bytes)| hex(&Sha256::digest(bytes.as_slice())))
+            .collect();
+        match hashes.as_slice() {
+            [one] => one.clone(),
+            several => hex(&Sha256::digest(several.concat())),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}
+
+/// The processor; with the feature `cuda`, the first GPU if there is one.
+fn device() -> Result<Device, ModelError> {
+    #[cfg(feature = "cuda")]
+    return Device::cuda_if_available(0).map_err(super::weights::backend);
+    #[cfg(not(feature = "cuda"))]
+    Ok(Device::Cpu)
+}
+
+/// Checks the headers of a GGUF file or of a safetensors directory, and says what they hold.
+/// Nothing is computed.
+///
+/// # Errors
+/// [`ModelError::BadFile`] with the reason, for files that are damaged or make no sense. A sound
+/// file of an architecture that this program does not run is no error: see
+/// [`FileSummary::kind`].
+pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
+    let opened = open(path)?;
+    let architecture = opened.architecture();
+    let (kind, config) = match architecture.as_str() {
+        "bert" | "BertModel" | "BertForMaskedLM" => (ModelKind::Embedder, None),
+        name if is_decoder(name) => (ModelKind::Language, Some(opened.decoder_config()?)),
+        other => (ModelKind::Unsupported(other.to_owned()), None),
+    };
+    let weights = &opened.weights;
+    Ok(FileSummary {
+        kind,
+        files: weights.files().iter().map(|(path, _)| path.clone()).collect(),
+        bytes: weights.files().iter().map(|(_, bytes)| bytes.as_slice().len() as u64).sum(),
+        n_tensors: weights.n_tensors(),
+        n_parameters: weights.n_parameters(),
+        storage: weights.storage(),
+        context_tokens: config.as_ref().map(|c| c.context_tokens),
+        n_layers: config.as_ref().map(|c| c.n_layers),
+        hidden: config.as_ref().map(|c| c.hidden),
+        architecture: config.map_or(architecture, |c| c.architecture.name().into()),
+    })
+}
+
+fn is_decoder(name: &str) -> bool {
+    matches!(name, "LlamaForCausalLM" | "Qwen2ForCausalLM" | "Qwen3ForCausalLM")
+        || Architecture::by_name(name).is_some()
+}
+
+/// The logits after each of `tokens`, from the beginning of a context; no tokenizer is needed.
+///
+/// # Errors
+/// If the files are unusable, a token is outside the vocabulary, or they are more than the context
+/// holds.
+pub fn probe(path: &Path, tokens: &[u32]) -> Result<Vec<Vec<f32>>, ModelError> {
+    let decoder = open(path)?.decoder(&|_| {})?;
+    let mut rows = Vec::new();
+    let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
+    Sequence::default().extend(&decoder, tokens, 0..tokens.len(), &mut keep, &mut || {})?;
+    Ok(rows)
+}
+
+/// Loads a GGUF file, or a directory with `config.json`, `*.safetensors` and `tokenizer.json`, and
+/// starts its engine.
+///
+/// # Errors
+/// [`ModelError::BadFile`] with the reason.
+pub fn load_language(
+    path: &Path,
+    progress: Progress<'_>,
+) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    progress(LoadProgress { stage: "checking the file".into(), fraction: None });
+    let opened = open(path)?;
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let tokenizer_path = opened.path.join("tokenizer.json");
+    let (hints, tokenizer): (_, fn(&Opened) -> _) = if opened.config.is_some() {
+        (TemplateHints::from_directory(&opened.path), |opened| {
+            Tokenizer::from_json_file(&opened.path.join("tokenizer.json"))
+        })
+    } else {
+        (TemplateHints::from_gguf(opened.weights.metadata()), |opened| {
+            Tokenizer::from_gguf(opened.weights.metadata())
+        })
+    };
+    let at = if opened.config.is_some() { &tokenizer_path } else { &opened.path };
+    let parts = Parts { name, starter: false, hints };
+    start(&opened, parts, progress, || tokenizer(&opened).map_err(|e| bad_tokenizer(at, &e)))
+}
+
+/// A model whose bytes are part of the program.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    pub name: &'static str,
+    /// A GGUF or a safetensors file.
+    pub weights: &'static [u8],
+    /// Needed for safetensors.
+    pub config_json: Option<&'static str>,
+    /// Needed unless the weights are a GGUF file that brings its own.
+    pub tokenizer_json: Option<&'static [u8]>,
+}
+
+/// As [`load_language`], for a model that is part of the program.
+///
+/// # Errors
+/// As [`load_language`].
+pub fn load_built_in_language(
+    built_in: BuiltIn,
+    progress: Progress<'_>,
+) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    let path = PathBuf::from(format!("(built in) {}", built_in.name));
+    let weights = Weights::from_bytes(&path, Bytes::Static(built_in.weights))?;
+    let hints = match built_in.config_json.map(serde_json::from_str::<Value>) {
+        Some(Ok(config)) => {
+            let id = config.get("eos_token_id").and_then(Value::as_u64);
+            let eos = id.and_then(|id| u32::try_from(id).ok()).into_iter().collect();
+            TemplateHints { chat_template: None, eos }
+        }
+        _ => TemplateHints::from_gguf(weights.metadata()),
+    };
+    let opened =
+        Opened { path: path.clone(), weights, config: built_in.config_json.map(str::to_owned) };
+    let parts = Parts { name: built_in.name.into(), starter: true, hints };
+    start(&opened, parts, progress, || {
+        match built_in.tokenizer_json {
+            Some(json) => Tokenizer::from_json_bytes(json),
+            None => Tokenizer::from_gguf(opened.weights.metadata()),
+        }
+        .map_err(|e| bad_tokenizer(&path, &e))
+    })
+}
+
+fn bad_tokenizer(path: &Path, e: &TokenizerError) -> ModelError {
+    let cause = std::error::Error::source(e).map(|s| format!(": {s}")).unwrap_or_default();
+    bad_file(path, format!("{e}{cause}"))
+}
+
+struct Parts {
+    name: String,
+    starter: bool,
+    hints: TemplateHints,
+}
+
+/// Weights, hash and tokenizer at the same time: on a large model each takes seconds.
+fn start(
+    opened: &Opened,
+    parts: Parts,
+    progress: Progress<'_>,
+    tokenizer: impl FnOnce() -> Result<Tokenizer, ModelError> + Send,
+) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    let (decoder, tokenizer, weights_sha256) = std::thread::scope(|scope| {
+        let hash = scope.spawn(|| opened.sha256());
+        let tokenizer = scope.spawn(tokenizer);
+        let decoder = opened.decoder(progress);
+        progress(LoadProgress { stage: "building the tokenizer".into(), fraction: None });
+        (decoder, tokenizer.join(), hash.join())
+    });
+    let died = |what: &str| ModelError::Backend { what: format!("{what} failed"), source: None };
+    let decoder = decoder?;
+    let tokenizer = tokenizer.map_err(|_| died("reading the tokenizer"))??;
+    let template = ChatTemplate::recognise(&tokenizer, &parts.hints);
+    let info = ModelInfo {
+        name: parts.name.chars().filter(|c| !c.is_control()).collect(),
+        weights_sha256: weights_sha256.map_err(|_| died("hashing the weights"))?,
+        n_parameters: opened.weights.n_parameters(),
+        context_tokens: decoder.context_tokens(),
+        vocabulary: decoder.vocabulary(),
+        starter: parts.starter,
+    };
+    let (engine, _thread) = Engine::start(decoder)?;
+    Ok(Arc::new(EngineModel::new(info, tokenizer, template, engine)))
+}

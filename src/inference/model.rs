@@ -1,0 +1,225 @@
+//! The handles that the rest of the program holds: a model and its contexts.
+//!
+//! They turn text into tokens and tokens into text around the [`super::engine`], which does the
+//! computing on its own thread.
+
+use std::sync::Arc;
+
+use super::chat_template::ChatTemplate;
+use super::engine::{Engine, Output, Work};
+use super::sequence::Sequence;
+use super::stop_text::StopText;
+use super::tokenizer::{DecodeStream, Tokenizer};
+use crate::interfaces::{
+    Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
+    TurnRole, Uncertainty,
+};
+
+struct Shared {
+    info: ModelInfo,
+    tokenizer: Tokenizer,
+    template: ChatTemplate,
+    /// Tokens that end a turn when the model says them.
+    stops: Vec<u32>,
+    engine: Engine,
+}
+
+/// A loaded model: [`LanguageModel`] on an [`Engine`].
+#[derive(Clone)]
+pub struct EngineModel(Arc<Shared>);
+
+impl EngineModel {
+    pub fn new(
+        info: ModelInfo,
+        tokenizer: Tokenizer,
+        template: ChatTemplate,
+        engine: Engine,
+    ) -> Self {
+        let mut stops = template.end_of_turn().to_vec();
+        // A control token that opens a turn ends the present one: the model is playing both sides.
+        for role in [TurnRole::System, TurnRole::User, TurnRole::Assistant] {
+            let opening = template.open_turn(role).first();
+            stops.extend(opening.filter(|&&id| tokenizer.token_bytes(id).is_empty()));
+        }
+        stops.sort_unstable();
+        stops.dedup();
+        Self(Arc::new(Shared { info, tokenizer, template, stops, engine }))
+    }
+}
+
+impl LanguageModel for EngineModel {
+    fn info(&self) -> &ModelInfo {
+        &self.0.info
+    }
+
+    fn encode(&self, text: &str) -> Vec<u32> {
+        self.0.tokenizer.encode(&self.0.template.prepare(text))
+    }
+
+    fn decode(&self, tokens: &[u32]) -> String {
+        self.0.tokenizer.decode(tokens)
+    }
+
+    fn open_turn(&self, role: TurnRole) -> Vec<u32> {
+        self.0.template.open_turn(role).to_vec()
+    }
+
+    fn close_turn(&self, role: TurnRole) -> Vec<u32> {
+        self.0.template.close_turn(role).to_vec()
+    }
+
+    fn begin(&self) -> Vec<u32> {
+        self.0.template.begin().to_vec()
+    }
+
+    fn context(&self, priority: Priority) -> Result<Box<dyn Context>, ModelError> {
+        let mut sequence = Sequence::default();
+        // An empty extension: is the engine there?
+        let nothing = Work::Extend { tokens: Vec::new(), wanted: 0..0 };
+        self.0.engine.ask(Priority::Chat, &mut sequence, nothing, &mut |_| {})?;
+        Ok(Box::new(EngineContext { model: self.clone(), priority, sequence }))
+    }
+}
+
+struct EngineContext {
+    model: EngineModel,
+    priority: Priority,
+    sequence: Sequence,
+}
+
+impl EngineContext {
+    fn shared(&self) -> &Shared {
+        &self.model.0
+    }
+
+    /// Refuses what can't fit before any work is done.
+    fn fits(&self, n_tokens: usize) -> Result<(), ModelError> {
+        let needed_tokens = self.sequence.tokens().len() + n_tokens;
+        let context_tokens = self.shared().info.context_tokens;
+        if needed_tokens > context_tokens {
+            return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, work: Work) -> Result<Output, ModelError> {
+        let engine = &self.model.0.engine;
+        engine.ask(self.priority, &mut self.sequence, work, &mut |_| {})
+    }
+}
+
+impl Context for EngineContext {
+    fn len(&self) -> usize {
+        self.sequence.tokens().len()
+    }
+
+    fn tokens(&self) -> &[u32] {
+        self.sequence.tokens()
+    }
+
+    fn n_processed(&self) -> u64 {
+        self.sequence.n_processed()
+    }
+
+    fn extend(&mut self, tokens: &[u32]) -> Result<(), ModelError> {
+        self.extend_with_logits(tokens, 0).map(|_| ())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.sequence.truncate(len);
+    }
+
+    fn fork(&self) -> Result<Box<dyn Context>, ModelError> {
+        Ok(Box::new(Self {
+            model: self.model.clone(),
+            priority: self.priority,
+            sequence: self.sequence.fork(),
+        }))
+    }
+
+    fn extend_with_logits(
+        &mut self,
+        tokens: &[u32],
+        n_last: usize,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.fits(tokens.len())?;
+        let wanted = tokens.len().saturating_sub(n_last)..tokens.len();
+        match self.ask(Work::Extend { tokens: tokens.to_vec(), wanted })? {
+            Output::Extended(rows) => Ok(rows),
+            _ => Err(ModelError::EngineStopped),
+        }
+    }
+
+    fn uncertainty(
+        &mut self,
+        question: &[u32],
+        tail: &[u32],
+        n_positions: usize,
+    ) -> Result<Uncertainty, ModelError> {
+        self.fits(question.len() + tail.len())?;
+        let work = Work::Uncertainty {
+            question: question.to_vec(),
+            tail: tail.to_vec(),
+            n_positions,
+            stops: self.shared().stops.clone(),
+        };
+        match self.ask(work)? {
+            Output::Uncertainty(uncertainty) => Ok(uncertainty),
+            _ => Err(ModelError::EngineStopped),
+        }
+    }
+
+    fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {
+        self.fits(choices.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1))?;
+        match self.ask(Work::Choose { choices: choices.to_vec() })? {
+            Output::Chosen(sums) => Ok(sums),
+            _ => Err(ModelError::EngineStopped),
+        }
+    }
+
+    fn generate(
+        &mut self,
+        sampling: &Sampling,
+        cancel: &Cancel,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Generated, ModelError> {
+        let shared = Arc::clone(&self.model.0);
+        let before = self.sequence.tokens().len();
+        let mut stream = DecodeStream::default();
+        let mut stop_text = StopText::new(shared.template.stop_text());
+        let mut generated = Generated { text: String::new(), n_tokens: 0, finish: Finish::Length };
+        let mut give = |generated: &mut Generated, piece: &str| {
+            if !piece.is_empty() {
+                on_text(piece);
+                generated.text.push_str(piece);
+            }
+        };
+        let enough = Cancel::default();
+        let work = Work::Generate {
+            sampling: sampling.clone(),
+            stops: shared.stops.clone(),
+            cancel: [cancel.clone(), enough.clone()],
+        };
+        let outcome = shared.engine.ask(self.priority, &mut self.sequence, work, &mut |token| {
+            if stop_text.found() {
+                return; // drawn before the engine heard that it is enough
+            }
+            generated.n_tokens += 1;
+            let piece = stop_text.push(&stream.push(&shared.tokenizer, token));
+            give(&mut generated, &piece);
+            if stop_text.found() {
+                enough.cancel();
+            }
+        });
+        let Output::Generated(finish) = outcome? else { return Err(ModelError::EngineStopped) };
+        if stop_text.found() {
+            self.sequence.truncate(before + generated.n_tokens);
+            generated.finish = Finish::EndOfTurn;
+        } else {
+            generated.finish = finish;
+            let rest = stop_text.push(&stream.finish()) + &stop_text.finish();
+            give(&mut generated, &rest);
+        }
+        Ok(generated)
+    }
+}

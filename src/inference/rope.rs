@@ -1,0 +1,72 @@
+//! Rotary positions: the frequencies of each family, and their cosines and sines for a run of
+//! positions.
+
+use candle_core::{Device, Result, Tensor};
+
+use super::config::{DecoderConfig, RopeScaling};
+
+/// The angular frequency of each pair of a head's dimensions.
+#[derive(Debug, Clone)]
+pub struct Rope {
+    frequencies: Vec<f32>,
+    interleaved: bool,
+}
+
+impl Rope {
+    /// `factors`: a GGUF file's `rope_freqs`, which divide the frequencies.
+    pub fn new(config: &DecoderConfig, factors: Option<&[f32]>) -> Self {
+        let pairs = config.head_dim / 2;
+        let mut frequencies: Vec<f32> = (0..pairs)
+            .map(|i| {
+                let exponent = (2 * i) as f32 / config.head_dim as f32;
+                1.0 / (config.rope_theta as f32).powf(exponent)
+            })
+            .map(|f| scaled(f, &config.rope_scaling))
+            .collect();
+        for (frequency, factor) in frequencies.iter_mut().zip(factors.unwrap_or_default()) {
+            *frequency /= factor;
+        }
+        Self { frequencies, interleaved: config.rope_interleaved }
+    }
+
+    /// Cosines and sines, `[n_positions, head_dim / 2]` each. In f32 throughout, as the reference
+    /// implementations compute them.
+    pub fn angles(&self, start: usize, n: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+        let angles = (start..start + n)
+            .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f));
+        let (cos, sin): (Vec<f32>, Vec<f32>) = angles.map(|a| (a.cos(), a.sin())).unzip();
+        let shape = (n, self.frequencies.len());
+        Ok((Tensor::from_vec(cos, shape, device)?, Tensor::from_vec(sin, shape, device)?))
+    }
+
+    /// Rotates `[n_heads, n_positions, head_dim]`.
+    pub fn rotate(&self, xs: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+        let xs = xs.unsqueeze(0)?;
+        let rotated = if self.interleaved {
+            candle_nn::rotary_emb::rope_i(&xs, cos, sin)
+        } else {
+            candle_nn::rotary_emb::rope(&xs, cos, sin)
+        };
+        rotated?.squeeze(0)
+    }
+}
+
+fn scaled(frequency: f32, scaling: &RopeScaling) -> f32 {
+    match *scaling {
+        RopeScaling::None => frequency,
+        RopeScaling::Linear(factor) => frequency / factor as f32,
+        RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_context } => {
+            let wavelength = 2.0 * std::f64::consts::PI / f64::from(frequency);
+            if wavelength < original_context / high_freq_factor {
+                frequency
+            } else if wavelength > original_context / low_freq_factor {
+                frequency / factor as f32
+            } else {
+                let smooth = (original_context / wavelength - low_freq_factor)
+                    / (high_freq_factor - low_freq_factor);
+                let f = f64::from(frequency);
+                ((1.0 - smooth) * f / factor + smooth * f) as f32
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A run of tokens with its keys and values, and what the decoder can be asked about it.
+//!
+//! Everything is computed in pieces of at most [`CHUNK_TOKENS`], and `pause` is called between
+//! pieces and between layers: that is where the engine lets someone else go first. This module
+//! knows neither the queue nor text.
+
+use std::collections::BTreeMap;
+
+use candle_core::Tensor;
+
+use super::decoder::Decoder;
+use super::kv_cache::KvCache;
+use super::probability::{Distribution, argmax};
+use super::sampler::Sampler;
+use super::weights::backend;
+use crate::interfaces::{Cancel, Finish, ModelError, Sampling, Uncertainty};
+
+/// Tokens per forward pass of a prefill: wide enough for the matrix kernels, narrow enough that
+/// rows of logits for all of them fit in memory (256 × 151,936 × 4 bytes = 156 MB).
+pub const CHUNK_TOKENS: usize = 256;
+
+/// How many ends of pieces keep their hidden state, so that going back to one costs nothing.
+const N_ENDS_MAX: usize = 64;
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Sequence {
+    tokens: Vec<u32>,
+    cache: KvCache,
+    n_processed: u64,
+    /// Length → the hidden state of the last token at that length (`[1, hidden]`).
+    ends: BTreeMap<usize, Tensor>,
+}
+
+impl Sequence {
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    pub fn n_processed(&self) -> u64 {
+        self.n_processed
+    }
+
+    /// A copy that counts its own tokens.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self { n_processed: 0, ..self.clone() }
+    }
+
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.tokens.len() {
+            self.tokens.truncate(len);
+            self.cache.truncate(len);
+            self.ends.split_off(&(len + 1));
+        }
+    }
+
+    /// Appends `tokens`. `on_row(i, logits)` hears the logits after `tokens[i]` for each i in
+    /// `wanted`, in order. On an error nothing is appended.
+    pub fn extend(
+        &mut self,
+        decoder: &Decoder,
+        tokens: &[u32],
+        wanted: std::ops::Range<usize>,
+        on_row: &mut dyn FnMut(usize, &[f32]),
+        pause: &mut dyn FnMut(),
+    ) -> Result<(), ModelError> {
+        let before = self.tokens.len();
+        let needed_tokens = before + tokens.len();
+        let context_tokens = decoder.context_tokens();
+        if needed_tokens > context_tokens {
+            return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
+        }
+        let outcome = self.extend_in_chunks(decoder, tokens, wanted, on_row, pause);
+        if outcome.is_err() {
+            self.truncate(before);
+        }
+        outcome
+    }
+
+    fn extend_in_chunks(
+        &mut self,
+        decoder: &Decoder,
+        tokens: &[u32],
+        wanted: std::ops::Range<usize>,
+        on_row: &mut dyn FnMut(usize, &[f32]),
+        pause: &mut dyn FnMut(),
+    ) -> Result<(), ModelError> {
+        let mut start = 0;
+        for chunk in tokens.chunks(CHUNK_TOKENS) {
+            pause();
+            let hidden = decoder.forward(chunk, &mut self.cache, pause)?;
+            self.tokens.extend_from_slice(chunk);
+            self.n_processed += chunk.len() as u64;
+            let end = start + chunk.len();
+            let (first, last) = (wanted.start.max(start), wanted.end.min(end));
+            if first < last {
+                let rows = hidden.narrow(0, first - start, last - first).map_err(backend)?;
+                for (i, row) in (first..last).zip(decoder.logits(&rows)?) {
+                    on_row(i, &row);
+                }
+            }
+            if end == tokens.len() {
+                let last = hidden.narrow(0, chunk.len() - 1, 1).and_then(|h| h.copy());
+                self.remember_end(last.map_err(backend)?);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn remember_end(&mut self, hidden: Tensor) {
+        self.ends.insert(self.tokens.len(), hidden);
+        if self.ends.len() > N_ENDS_MAX {
+            self.ends.pop_first();
+        }
+    }
+
+    /// Logits after the last token held. Free at the end of a piece; elsewhere (after a rollback
+    /// into the middle of one) the last token is run again.
+    pub fn last_logits(
+        &mut self,
+        decoder: &Decoder,
+        pause: &mut dyn FnMut(),
+    ) -> Result<Vec<f32>, ModelError> {
+        let Some(&last) = self.tokens.last() else {
+            return Err(ModelError::Backend {
+                what: "the context is empty: there is nothing to continue".into(),
+                source: None,
+            });
+        };
+        if !self.ends.contains_key(&self.tokens.len()) {
+            self.truncate(self.tokens.len() - 1);
+            self.extend(decoder, &[last], 0..0, &mut |_, _| {}, pause)?;
+        }
+        let Some(hidden) = self.ends.get(&self.tokens.len()) else { return Ok(Vec::new()) };
+        Ok(decoder.logits(hidden)?.pop().unwrap_or_default())
+    }
+
+    /// [`crate::interfaces::Context::uncertainty`]; `stops` end a turn.
+    pub fn uncertainty(
+        &mut self,
+        decoder: &Decoder,
+        question: &[u32],
+        tail: &[u32],
+        n_positions: usize,
+        stops: &[u32],
+        pause: &mut dyn FnMut(),
+    ) -> Result<Uncertainty, ModelError> {
+        let before = self.tokens.len();
+        let outcome = self.measure_uncertainty(decoder, question, tail, n_positions, stops, pause);
+        self.truncate(before);
+        outcome
+    }
+
+    fn measure_uncertainty(
+        &mut self,
+        decoder: &Decoder,
+        question: &[u32],
+        tail: &[u32],
+        n_positions: usize,
+        stops: &[u32],
+        pause: &mut dyn FnMut(),
+    ) -> Result<Uncertainty, ModelError> {
+        let mut question_nll = Mean::default();
+        // The question's first token is predicted by what is held, the others by their
+        // predecessors. At the very start of a context nothing predicts the first.
+        if let (Some(&first), false) = (question.first(), self.tokens.is_empty()) {
+            let logits = self.last_logits(decoder, pause)?;
+            question_nll.add(-Distribution::new(&logits).log_probability(first));
+        }
+        let predicting = 0..question.len().saturating_sub(1);
+        let all = [question, tail].concat();
+        self.extend(
+            decoder,
+            &all,
+            predicting,
+            &mut |i, row| {
+                question_nll.add(-Distribution::new(row).log_probability(question[i + 1]));
+            },
+            pause,
+        )?;
+        let (mut entropy, mut nll) = (Mean::default(), Mean::default());
+        for position in 0..n_positions {
+            let logits = self.last_logits(decoder, pause)?;
+            let distribution = Distribution::new(&logits);
+            let token = argmax(&logits);
+            entropy.add(distribution.entropy_nats());
+            nll.add(-distribution.log_probability(token));
+            let full = self.tokens.len() >= decoder.context_tokens();
+            if stops.contains(&token) || position + 1 == n_positions || full {
+                break;
+            }
+            self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
+        }
+        Ok(Uncertainty {
+            entropy_nats: entropy.value(),
+            nll_nats: nll.value(),
+            question_nll_nats: question_nll.value(),
+        })
+    }
+
+    /// [`crate::interfaces::Context::choose`].
+    pub fn choose(
+        &mut self,
+        decoder: &Decoder,
+        choices: &[Vec<u32>],
+        pause: &mut dyn FnMut(),
+    ) -> Result<Vec<f64>, ModelError> {
+        let before = self.tokens.len();
+        let base = self.last_logits(decoder, pause)?;
+        let first = Distribution::new(&base);
+        let mut sums = Vec::with_capacity(choices.len());
+        for choice in choices {
+            let mut sum = choice.first().map_or(0.0, |&token| first.log_probability(token));
+            if let Some((_, run)) = choice.split_last().filter(|(_, run)| !run.is_empty()) {
+                let outcome = self.extend(
+                    decoder,
+                    run,
+                    0..run.len(),
+                    &mut |i, row| sum += Distribution::new(row).log_probability(choice[i + 1]),
+                    pause,
+                );
+                self.truncate(before);
+                outcome?;
+            }
+            sums.push(sum);
+        }
+        Ok(sums)
+    }
+
+    /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false when nobody
+    /// listens any more.
+    #[expect(clippy::too_many_arguments, reason = "the interface's arguments and the engine's")]
+    pub fn generate(
+        &mut self,
+        decoder: &Decoder,
+        sampling: &Sampling,
+        stops: &[u32],
+        cancel: &[Cancel; 2],
+        on_token: &mut dyn FnMut(u32) -> bool,
+        pause: &mut dyn FnMut(),
+    ) -> Result<Finish, ModelError> {
+        let mut sampler = Sampler::new(sampling);
+        let before = self.tokens.len();
+        for _ in 0..sampling.tokens_max {
+            pause();
+            if cancel.iter().any(Cancel::is_cancelled) {
+                return Ok(Finish::Cancelled);
+            }
+            if self.tokens.len() >= decoder.context_tokens() {
+                return Ok(Finish::Length);
+            }
+            let logits = self.last_logits(decoder, pause)?;
+            let token = sampler.draw(logits, &self.tokens)?;
+            if stops.contains(&token) {
+                return Ok(Finish::EndOfTurn);
+            }
+            // Of a generation only the newest end is worth keeping.
+            let previous = self.tokens.len();
+            self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
+            if previous > before {
+                self.ends.remove(&previous);
+            }
+            if !on_token(token) {
+                return Ok(Finish::Cancelled);
+            }
+        }
+        Ok(Finish::Length)
+    }
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    n: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.n += 1;
+    }
+
+    fn value(&self) -> f64 {
+        if self.n == 0 { 0.0 } else { self.sum / f64::from(self.n) }
+    }
+}

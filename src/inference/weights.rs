@@ -1,0 +1,340 @@
+//! Weights by name, from a GGUF file, from safetensors files or from bytes in memory.
+//!
+//! Headers are checked first ([`super::gguf`], [`super::safetensors`]); a tensor's bytes are copied
+//! out of the mapped file once, when it is asked for. Values come out as f32 (candle's CPU kernels
+//! for bf16 are unusable) or as quantised blocks, as stored.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
+use candle_core::{DType, Device, Tensor};
+use memmap2::Mmap;
+
+use super::gguf;
+use super::metadata::Metadata;
+use super::safetensors;
+use crate::interfaces::ModelError;
+
+/// The bytes of one file.
+#[derive(Debug)]
+pub enum Bytes {
+    Mapped(Mmap),
+    Static(&'static [u8]),
+}
+
+impl Bytes {
+    /// Maps a file.
+    #[expect(
+        unsafe_code,
+        reason = "memory-mapped weights: copying gigabytes first would double them"
+    )]
+    pub fn map(path: &Path) -> Result<Self, ModelError> {
+        let file = File::open(path).map_err(|e| bad_file(path, unreadable(&e)))?;
+        if !file.metadata().is_ok_and(|m| m.is_file()) {
+            return Err(bad_file(path, "it is not a file"));
+        }
+        // SAFETY: the map is private and read-only, and nothing here holds a reference across
+        // a change of the file's length by us. Another program that truncates a model file while
+        // it loads can end this one, which every memory-mapping reader accepts; after loading the
+        // map is gone.
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
+        Ok(Self::Mapped(map))
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Static(bytes) => bytes,
+        }
+    }
+}
+
+fn unreadable(e: &std::io::Error) -> String {
+    if e.kind() == std::io::ErrorKind::NotFound {
+        "there is no such file".into()
+    } else {
+        format!("it can't be read ({e})")
+    }
+}
+
+/// [`ModelError::BadFile`].
+pub(super) fn bad_file(path: &Path, reason: impl Into<String>) -> ModelError {
+    let path = path.to_string_lossy().chars().filter(|c| !c.is_control()).collect();
+    ModelError::BadFile { path, reason: reason.into() }
+}
+
+/// A candle failure while computing.
+pub(super) fn backend(e: candle_core::Error) -> ModelError {
+    ModelError::Backend { what: "the model could not compute".into(), source: Some(Box::new(e)) }
+}
+
+#[derive(Debug, Clone)]
+enum Stored {
+    Gguf(gguf::TensorEntry),
+    Safetensors(safetensors::TensorEntry),
+}
+
+impl Stored {
+    fn dims(&self) -> &[usize] {
+        match self {
+            Self::Gguf(t) => &t.dims,
+            Self::Safetensors(t) => &t.dims,
+        }
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        let (start, n) = match self {
+            Self::Gguf(t) => (t.start, t.n_bytes),
+            Self::Safetensors(t) => (t.start, t.n_bytes),
+        };
+        start..start + n
+    }
+}
+
+/// A matrix `[n_out, n_in]` as it multiplies.
+#[derive(Debug, Clone)]
+pub enum Matrix {
+    Dense(Tensor),
+    Quantised(Arc<QTensor>),
+}
+
+/// Every tensor of a model, by name.
+#[derive(Debug)]
+pub struct Weights {
+    files: Vec<(PathBuf, Bytes)>,
+    tensors: HashMap<String, (usize, Stored)>,
+    /// A GGUF file's; empty for safetensors.
+    metadata: Metadata,
+    gguf: bool,
+    n_parameters: u64,
+}
+
+impl Weights {
+    /// From one file's bytes, by what they claim to be.
+    pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, ModelError> {
+        if gguf::has_magic(bytes.as_slice()) {
+            let header = gguf::parse(bytes.as_slice()).map_err(|reason| bad_file(path, reason))?;
+            let mut weights = Self::empty(true, header.metadata);
+            weights.add(
+                path,
+                bytes,
+                header.tensors.into_iter().map(|t| (t.name.clone(), Stored::Gguf(t))),
+            )?;
+            Ok(weights)
+        } else {
+            Self::from_safetensors(vec![(path.to_owned(), bytes)])
+        }
+    }
+
+    /// From the shards of a safetensors model.
+    pub fn from_safetensors(files: Vec<(PathBuf, Bytes)>) -> Result<Self, ModelError> {
+        let mut weights = Self::empty(false, Metadata::default());
+        for (path, bytes) in files {
+            let tensors =
+                safetensors::parse(bytes.as_slice()).map_err(|reason| bad_file(&path, reason))?;
+            let named = tensors.into_iter().map(|t| (t.name.clone(), Stored::Safetensors(t)));
+            weights.add(&path, bytes, named)?;
+        }
+        Ok(weights)
+    }
+
+    fn empty(gguf: bool, metadata: Metadata) -> Self {
+        Self { files: Vec::new(), tensors: HashMap::new(), metadata, gguf, n_parameters: 0 }
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        bytes: Bytes,
+        tensors: impl Iterator<Item = (String, Stored)>,
+    ) -> Result<(), ModelError> {
+        let file = self.files.len();
+        self.files.push((path.to_owned(), bytes));
+        for (name, stored) in tensors {
+            self.n_parameters += stored.dims().iter().map(|&d| d as u64).product::<u64>();
+            if let Some((first, _)) = self.tensors.insert(name.clone(), (file, stored)) {
+                let other = self.files[first].0.display().to_string();
+                return Err(bad_file(path, format!("the tensor {name:?} is also in {other}")));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn is_gguf(&self) -> bool {
+        self.gguf
+    }
+
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    pub fn files(&self) -> &[(PathBuf, Bytes)] {
+        &self.files
+    }
+
+    pub fn n_tensors(&self) -> usize {
+        self.tensors.len()
+    }
+
+    pub fn n_parameters(&self) -> u64 {
+        self.n_parameters
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    pub fn dims(&self, name: &str) -> Option<&[usize]> {
+        Some(self.tensors.get(name)?.1.dims())
+    }
+
+    /// The type that most parameters are stored in, for people: `Q4K`, `BF16`, …
+    pub fn storage(&self) -> String {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (_, stored) in self.tensors.values() {
+            let name = match stored {
+                Stored::Gguf(t) => format!("{:?}", t.dtype),
+                Stored::Safetensors(t) => t.dtype.map_or("other".into(), |d| format!("{d:?}")),
+            };
+            *counts.entry(name).or_default() += stored.dims().iter().product::<usize>();
+        }
+        let most = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+        most.map_or("nothing".into(), |(name, _)| name)
+    }
+
+    /// The error for something wrong with the weights as a whole.
+    pub fn bad(&self, reason: impl Into<String>) -> ModelError {
+        match self.files.first() {
+            Some((path, _)) => bad_file(path, reason),
+            None => bad_file(Path::new("(no file)"), reason),
+        }
+    }
+
+    fn find(&self, name: &str, dims: &[usize]) -> Result<(&Path, &Stored, &[u8]), ModelError> {
+        let Some((file, stored)) = self.tensors.get(name) else {
+            return Err(self.bad(format!("the tensor `{name}` is missing")));
+        };
+        let (path, bytes) = &self.files[*file];
+        if stored.dims() != dims {
+            return Err(bad_file(
+                path,
+                format!("the tensor `{name}` is {:?} where {dims:?} is needed", stored.dims()),
+            ));
+        }
+        Ok((path, stored, &bytes.as_slice()[stored.range()]))
+    }
+
+    /// A tensor's values in row-major order.
+    pub fn values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
+        let (path, stored, bytes) = self.find(name, dims)?;
+        let dtype = match stored {
+            Stored::Safetensors(t) => t.dtype,
+            Stored::Gguf(t) => match t.dtype {
+                GgmlDType::F32 => Some(DType::F32),
+                GgmlDType::F16 => Some(DType::F16),
+                GgmlDType::BF16 => Some(DType::BF16),
+                _ => {
+                    let blocks = blocks(t, bytes, &Device::Cpu)?;
+                    let values = blocks.dequantize(&Device::Cpu).and_then(|v| v.flatten_all());
+                    return values.and_then(|v| v.to_vec1()).map_err(backend);
+                }
+            },
+        };
+        Ok(match dtype {
+            Some(DType::F32) => {
+                bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
+            }
+            Some(DType::F16) => bytes
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .map(|&b| half::f16::from_le_bytes(b).to_f32())
+                .collect(),
+            Some(DType::BF16) => bytes
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .map(|&b| half::bf16::from_le_bytes(b).to_f32())
+                .collect(),
+            Some(DType::F64) => {
+                bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b) as f32).collect()
+            }
+            _ => {
+                let reason = format!("the tensor `{name}` holds no floating-point numbers");
+                return Err(bad_file(path, reason));
+            }
+        })
+    }
+
+    /// A vector in f32.
+    pub fn vector(&self, name: &str, n: usize, device: &Device) -> Result<Tensor, ModelError> {
+        Tensor::from_vec(self.values(name, &[n])?, n, device).map_err(backend)
+    }
+
+    fn quantised(
+        &self,
+        name: &str,
+        dims: &[usize],
+        device: &Device,
+    ) -> Result<Option<QTensor>, ModelError> {
+        let (_, stored, bytes) = self.find(name, dims)?;
+        match stored {
+            Stored::Gguf(t)
+                if !matches!(t.dtype, GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16) =>
+            {
+                blocks(t, bytes, device).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A matrix `[n_out, n_in]`.
+    pub fn matrix(
+        &self,
+        name: &str,
+        (n_out, n_in): (usize, usize),
+        device: &Device,
+    ) -> Result<Matrix, ModelError> {
+        if let Some(blocks) = self.quantised(name, &[n_out, n_in], device)? {
+            return Ok(Matrix::Quantised(Arc::new(blocks)));
+        }
+        let values = self.values(name, &[n_out, n_in])?;
+        Ok(Matrix::Dense(Tensor::from_vec(values, (n_out, n_in), device).map_err(backend)?))
+    }
+
+    /// Matrices that multiply the same input: one dense matrix with their rows below each other
+    /// where none of them is quantised, else one each.
+    pub fn stacked(
+        &self,
+        parts: &[(String, usize)],
+        n_in: usize,
+        device: &Device,
+    ) -> Result<Vec<Matrix>, ModelError> {
+        let dense = |(name, _): &(String, usize)| match self.tensors.get(name) {
+            Some((_, Stored::Gguf(t))) => {
+                matches!(t.dtype, GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16)
+            }
+            _ => true,
+        };
+        if !parts.iter().all(dense) {
+            return parts.iter().map(|(name, n)| self.matrix(name, (*n, n_in), device)).collect();
+        }
+        let mut values = Vec::new();
+        for (name, n_out) in parts {
+            values.extend(self.values(name, &[*n_out, n_in])?);
+        }
+        let n_out: usize = parts.iter().map(|(_, n)| n).sum();
+        let stacked = Tensor::from_vec(values, (n_out, n_in), device).map_err(backend)?;
+        Ok(vec![Matrix::Dense(stacked)])
+    }
+}
+
+fn blocks(entry: &gguf::TensorEntry, bytes: &[u8], device: &Device) -> Result<QTensor, ModelError> {
+    // A copy, because candle reads the blocks through a pointer of their own type and bytes
+    // compiled into the program have no alignment; an allocation has.
+    let aligned = bytes.to_vec();
+    qtensor_from_ggml(entry.dtype, &aligned, entry.dims.clone(), device).map_err(backend)
+}
