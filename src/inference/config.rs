@@ -273,13 +273,13 @@ impl DecoderConfig {
                 return Err(format!("its configuration is impossible: {what} {n}"));
             }
         }
-        if self.n_heads % self.n_kv_heads != 0 {
+        if !self.n_heads.is_multiple_of(self.n_kv_heads) {
             return Err(format!(
                 "its configuration is impossible: {} attention heads share {} key-value heads",
                 self.n_heads, self.n_kv_heads
             ));
         }
-        if self.head_dim % 2 != 0 {
+        if !self.head_dim.is_multiple_of(2) {
             return Err(format!("its head size {} is odd: it can't be rotated", self.head_dim));
         }
         if !(self.norm_epsilon.is_finite() && self.norm_epsilon >= 0.0) {

@@ -215,6 +215,11 @@ impl Decoder {
         self.config.context_tokens
     }
 
+    /// A longer or shorter context than the model was trained for.
+    pub fn set_context_tokens(&mut self, context_tokens: usize) {
+        self.config.context_tokens = context_tokens;
+    }
+
     /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after
     /// each, `[n, hidden]`. `between_layers` is called now and then: whatever it does, it must not
     /// touch this cache.

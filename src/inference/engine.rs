@@ -40,6 +40,8 @@ pub enum Work {
         stops: Vec<u32>,
         cancel: [Cancel; 2],
     },
+    #[cfg(test)]
+    Panic,
 }
 
 /// Its answer.
@@ -170,8 +172,164 @@ impl Runner {
                     .generate(decoder, &sampling, &stops, &cancel, &mut tell, &mut pause)
                     .map(Output::Generated)
             }
+            #[cfg(test)]
+            Work::Panic => panic!("a test ends the engine"),
         };
         // Nobody listens if the asker is gone; then there is nobody to tell either.
         let _ = events.send(Event::Done(Box::new(sequence), outcome));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::inference::load_decoder;
+    use crate::inference::weights::Precision;
+
+    fn start() -> (Engine, JoinHandle<()>) {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models");
+        let mut decoder = load_decoder(&fixtures.join("llama-tied"), Precision::Fast).unwrap();
+        decoder.set_context_tokens(1 << 20);
+        Engine::start(decoder).unwrap()
+    }
+
+    fn extend(tokens: &[u32], wanted: Range<usize>) -> Work {
+        Work::Extend { tokens: tokens.to_vec(), wanted }
+    }
+
+    fn generate(tokens_max: usize, cancel: &Cancel) -> Work {
+        Work::Generate {
+            sampling: Sampling::greedy(tokens_max),
+            stops: Vec::new(),
+            cancel: [cancel.clone(), Cancel::default()],
+        }
+    }
+
+    #[test]
+    fn the_thread_ends_with_the_last_handle() {
+        let (engine, thread) = start();
+        let other = engine.clone();
+        drop(engine);
+        let mut sequence = Sequence::default();
+        other.ask(Priority::Chat, &mut sequence, extend(&[1, 2], 0..0), &mut |_| {}).unwrap();
+        drop(other);
+        thread.join().unwrap();
+        assert_eq!(sequence.tokens(), [1, 2]);
+    }
+
+    #[test]
+    fn a_dead_engine_says_so() {
+        let (engine, thread) = start();
+        let mut sequence = Sequence::default();
+        let died = engine.ask(Priority::Chat, &mut sequence, Work::Panic, &mut |_| {});
+        assert!(matches!(died, Err(ModelError::EngineStopped)));
+        assert!(thread.join().is_err());
+        let later = engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {});
+        assert!(matches!(later, Err(ModelError::EngineStopped)));
+    }
+
+    /// A memory generation that would last for hours; chat and recall requests get through it,
+    /// and it goes on as if nothing had happened.
+    #[test]
+    fn chat_overtakes_a_running_memory_generation() {
+        let (engine, _thread) = start();
+        let cancel = Cancel::default();
+        let n_drawn = Arc::new(AtomicUsize::new(0));
+        let memory = std::thread::spawn({
+            let (engine, cancel, n_drawn) = (engine.clone(), cancel.clone(), Arc::clone(&n_drawn));
+            move || {
+                let mut sequence = Sequence::default();
+                let priority = Priority::Memory;
+                engine.ask(priority, &mut sequence, extend(&[7, 8, 9], 0..0), &mut |_| {}).unwrap();
+                let mut on_token = |_| {
+                    n_drawn.fetch_add(1, Ordering::SeqCst);
+                };
+                let work = generate(1 << 19, &cancel);
+                let outcome = engine.ask(priority, &mut sequence, work, &mut on_token).unwrap();
+                assert!(matches!(outcome, Output::Generated(Finish::Cancelled)));
+                sequence.tokens()[3..].to_vec()
+            }
+        });
+        let wait_for = |n: usize| {
+            while n_drawn.load(Ordering::SeqCst) < n {
+                std::thread::yield_now();
+            }
+        };
+        wait_for(1);
+        for priority in [Priority::Chat, Priority::Recall] {
+            let mut sequence = Sequence::default();
+            let tokens: Vec<u32> = (0..150).collect();
+            engine.ask(priority, &mut sequence, extend(&tokens, 0..0), &mut |_| {}).unwrap();
+            let work = generate(5, &Cancel::default());
+            engine.ask(priority, &mut sequence, work, &mut |_| {}).unwrap();
+            assert_eq!(sequence.tokens().len(), 155);
+        }
+        wait_for(20);
+        cancel.cancel();
+        let told = memory.join().unwrap();
+        assert!(told.len() >= 20);
+        // The same generation, undisturbed.
+        let mut alone = Sequence::default();
+        engine.ask(Priority::Memory, &mut alone, extend(&[7, 8, 9], 0..0), &mut |_| {}).unwrap();
+        let work = generate(told.len().min(100), &Cancel::default());
+        engine.ask(Priority::Memory, &mut alone, work, &mut |_| {}).unwrap();
+        assert_eq!(alone.tokens()[3..], told[..told.len().min(100)]);
+    }
+
+    /// Recall runs before memory work that was asked for earlier, and chat before both.
+    #[test]
+    fn what_waits_goes_by_priority() {
+        let (engine, _thread) = start();
+        let hold = Cancel::default();
+        let mut sequence = Sequence::default();
+        engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();
+        let (first, begun) = mpsc::channel();
+        let busy = std::thread::spawn({
+            let (engine, hold) = (engine.clone(), hold.clone());
+            move || {
+                let work = generate(1 << 19, &hold);
+                let mut on_token = |_| first.send(()).unwrap_or_default();
+                engine.ask(Priority::Chat, &mut sequence, work, &mut on_token).unwrap();
+            }
+        });
+        begun.recv().unwrap();
+        // Nothing outranks a chat generation, so these wait in the channel in this order.
+        let (events, answers) = mpsc::channel();
+        let order = [Priority::Memory, Priority::Recall, Priority::Chat, Priority::Memory];
+        for (n, priority) in order.into_iter().enumerate() {
+            let tokens = vec![1; n + 1];
+            let work = Work::Extend { tokens, wanted: 0..0 };
+            let sequence = Sequence::default();
+            engine.0.send(Request { priority, sequence, work, events: events.clone() }).unwrap();
+        }
+        hold.cancel();
+        busy.join().unwrap();
+        let finished: Vec<usize> = answers
+            .iter()
+            .take(4)
+            .map(|event| match event {
+                Event::Done(sequence, _) => sequence.tokens().len() - 1,
+                Event::Token(_) => unreachable!("nothing generates"),
+            })
+            .collect();
+        assert_eq!(finished, [2, 1, 0, 3]);
+    }
+
+    /// An asker that is gone does not keep the engine busy.
+    #[test]
+    fn a_generation_nobody_hears_stops() {
+        let (engine, thread) = start();
+        let mut sequence = Sequence::default();
+        engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();
+        let (events, answers) = mpsc::channel();
+        let work = generate(1 << 19, &Cancel::default());
+        engine.0.send(Request { priority: Priority::Chat, sequence, work, events }).unwrap();
+        drop((answers, engine));
+        thread.join().unwrap();
     }
 }

@@ -30,6 +30,10 @@ impl KvCache {
         self.len
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Rolls back; the memory stays.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);

@@ -18,6 +18,7 @@ impl Matrix {
         match self {
             Self::Dense(weight) => xs.matmul(&weight.t()?),
             Self::Quantised(weight) => xs.apply_op1_no_bwd(weight.as_ref()),
+            Self::Unpacked(weight) => xs.matmul(&weight.dequantize(xs.device())?.t()?),
         }
     }
 
@@ -25,7 +26,7 @@ impl Matrix {
     pub fn rows(&self, indices: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(weight) => weight.index_select(indices, 0),
-            Self::Quantised(weight) => weight.embedding(indices),
+            Self::Quantised(weight) | Self::Unpacked(weight) => weight.embedding(indices),
         }
     }
 }
@@ -82,7 +83,7 @@ impl LinearGroup {
             .iter()
             .map(|m| match m {
                 Matrix::Quantised(q) => Some(Arc::as_ref(q)),
-                Matrix::Dense(_) => None,
+                Matrix::Dense(_) | Matrix::Unpacked(_) => None,
             })
             .collect();
         match quantised {

@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::model::EngineModel;
 use super::sequence::Sequence;
 use super::tokenizer::{Tokenizer, TokenizerError};
-use super::weights::{Bytes, Weights, bad_file};
+use super::weights::{Bytes, Precision, Weights, bad_file};
 use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
 
 /// Told of every stage of loading.
@@ -264,13 +264,23 @@ fn is_decoder(name: &str) -> bool {
         || Architecture::by_name(name).is_some()
 }
 
-/// The logits after each of `tokens`, from the beginning of a context; no tokenizer is needed.
+/// The decoder alone, without tokenizer and engine.
+///
+/// # Errors
+/// [`ModelError::BadFile`] with the reason.
+pub fn load_decoder(path: &Path, precision: Precision) -> Result<Decoder, ModelError> {
+    let Opened { path, weights, config } = open(path)?;
+    Opened { path, weights: weights.with_precision(precision), config }.decoder(&|_| {})
+}
+
+/// The logits after each of `tokens`, from the beginning of a context, computed in f32 whatever the
+/// weights are stored in; no tokenizer is needed.
 ///
 /// # Errors
 /// If the files are unusable, a token is outside the vocabulary, or they are more than the context
 /// holds.
 pub fn probe(path: &Path, tokens: &[u32]) -> Result<Vec<Vec<f32>>, ModelError> {
-    let decoder = open(path)?.decoder(&|_| {})?;
+    let decoder = load_decoder(path, Precision::Exact)?;
     let mut rows = Vec::new();
     let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
     Sequence::default().extend(&decoder, tokens, 0..tokens.len(), &mut keep, &mut || {})?;

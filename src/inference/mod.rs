@@ -28,5 +28,6 @@ mod tokenizer_gguf;
 pub mod weights;
 
 pub use load::{
-    BuiltIn, FileSummary, ModelKind, load_built_in_language, load_language, probe, validate,
+    BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
+    validate,
 };

@@ -134,7 +134,8 @@ mod tests {
         }
     }
 
-    const LOGITS: [f32; 4] = [0.0, std::f32::consts::LN_2, 1.609_438, 0.693_147_2]; // 1 : 2 : 5 : 2
+    const LN_2: f32 = std::f32::consts::LN_2;
+    const LOGITS: [f32; 4] = [0.0, LN_2, 1.609_438, LN_2]; // 1 : 2 : 5 : 2
 
     #[test]
     fn draws_in_proportion() {

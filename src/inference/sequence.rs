@@ -231,7 +231,6 @@ impl Sequence {
 
     /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false when nobody
     /// listens any more.
-    #[expect(clippy::too_many_arguments, reason = "the interface's arguments and the engine's")]
     pub fn generate(
         &mut self,
         decoder: &Decoder,

@@ -1,0 +1,448 @@
+//! The decoder against transformers' logits, and cached decoding against one pass.
+//!
+//! The models are small and random: `tests/fixtures/make_models.py` made them.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use inglenook::inference::decoder::Decoder;
+use inglenook::inference::sequence::Sequence;
+use inglenook::inference::weights::Precision;
+use inglenook::inference::{ModelKind, load_decoder, load_language, probe, validate};
+use inglenook::interfaces::{
+    Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
+};
+use proptest::prelude::*;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name)
+}
+
+/// The model of a fixture: the directory itself, or the GGUF file in it.
+fn model_path(name: &str) -> PathBuf {
+    let gguf = fixture(name).join("model.gguf");
+    if gguf.is_file() { gguf } else { fixture(name) }
+}
+
+struct Expected {
+    tokens: Vec<u32>,
+    rows: Vec<usize>,
+    logits: Vec<Vec<f32>>,
+}
+
+fn expected(name: &str) -> Expected {
+    let text = fs::read_to_string(fixture(name).join("expected.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let numbers = |key: &str| -> Vec<u64> {
+        json[key].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect()
+    };
+    let vocabulary = json["vocabulary"].as_u64().unwrap() as usize;
+    let bytes = fs::read(fixture(name).join("logits.bin")).unwrap();
+    let values: Vec<f32> =
+        bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+    Expected {
+        tokens: numbers("tokens").into_iter().map(|t| t as u32).collect(),
+        rows: numbers("rows").into_iter().map(|r| r as usize).collect(),
+        logits: values.chunks(vocabulary).map(<[f32]>::to_vec).collect(),
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn argmax(row: &[f32]) -> usize {
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap()
+}
+
+fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// Every row that the fixture lists: at least `cosine_min`, and the same most likely token.
+#[track_caller]
+fn check_logits(name: &str, precision: Precision, cosine_min: f64) {
+    let expected = expected(name);
+    let decoder = load_decoder(&model_path(name), precision).unwrap();
+    let got = extend(&decoder, &mut Sequence::default(), &expected.tokens);
+    assert_eq!(got.len(), expected.tokens.len());
+    let mut worst: f64 = 1.0;
+    let mut difference: f32 = 0.0;
+    for (&row, reference) in expected.rows.iter().zip(&expected.logits) {
+        worst = worst.min(cosine(&got[row], reference));
+        difference = difference.max(largest_difference(&got[row], reference));
+        assert_eq!(argmax(&got[row]), argmax(reference), "{name}, position {row}");
+    }
+    println!("{name}, {precision:?}: worst cosine {worst:.8}, largest difference {difference:.2e}");
+    assert!(worst > cosine_min, "{name}: cosine {worst}");
+}
+
+#[test]
+fn logits_equal_transformers_from_safetensors() {
+    for name in ["llama-tied", "llama3-rope", "qwen2", "qwen3"] {
+        check_logits(name, Precision::Fast, 0.999_999);
+    }
+}
+
+#[test]
+fn logits_equal_transformers_from_gguf() {
+    for name in ["llama-f16-gguf", "llama3-rope-f32-gguf", "qwen3-bf16-gguf"] {
+        check_logits(name, Precision::Fast, 0.999_999);
+    }
+}
+
+#[test]
+fn logits_equal_transformers_from_quantised_gguf() {
+    for name in QUANTISED {
+        check_logits(name, Precision::Exact, 0.999_999);
+    }
+}
+
+/// The fast kernels round the activations to 8 bits as well (llama.cpp's do the same).
+#[test]
+fn fast_kernels_are_close() {
+    for name in QUANTISED {
+        check_logits(name, Precision::Fast, 0.9995);
+    }
+}
+
+const QUANTISED: [&str; 3] = ["qwen2-q8_0-gguf", "llama-q4_0-gguf", "qwen3-q4_k_m-gguf"];
+
+#[test]
+fn headers_tell_what_a_model_is() {
+    let summary = validate(&model_path("qwen3-q4_k_m-gguf")).unwrap();
+    assert_eq!(summary.kind, ModelKind::Language);
+    assert_eq!(summary.description(), "qwen3, 2 layers, 256 wide, 0.8 million parameters, Q4K");
+    let summary = validate(&fixture("llama3-rope")).unwrap();
+    assert_eq!((summary.files.len(), summary.context_tokens), (2, Some(512)));
+    assert_eq!(summary.architecture, "llama");
+}
+
+fn extend(decoder: &Decoder, sequence: &mut Sequence, tokens: &[u32]) -> Vec<Vec<f32>> {
+    extend_wanting(decoder, sequence, tokens, 0..tokens.len())
+}
+
+fn extend_wanting(
+    decoder: &Decoder,
+    sequence: &mut Sequence,
+    tokens: &[u32],
+    wanted: Range<usize>,
+) -> Vec<Vec<f32>> {
+    let mut rows = Vec::new();
+    let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
+    sequence.extend(decoder, tokens, wanted, &mut keep, &mut || {}).unwrap();
+    rows
+}
+
+/// Prefill, decode token by token, prefill again, roll back into the middle, prefill other tokens:
+/// the same logits as in one pass.
+#[track_caller]
+fn check_split(name: &str, tolerance: f32) {
+    let decoder = load_decoder(&model_path(name), Precision::Fast).unwrap();
+    let tokens = expected(name).tokens;
+    let whole = extend(&decoder, &mut Sequence::default(), &tokens);
+    let mut sequence = Sequence::default();
+    let mut rows = extend(&decoder, &mut sequence, &tokens[..16]);
+    for token in &tokens[16..24] {
+        rows.extend(extend(&decoder, &mut sequence, &[*token]));
+    }
+    rows.extend(extend(&decoder, &mut sequence, &tokens[24..80]));
+    // Somewhere else, and back.
+    extend(&decoder, &mut sequence, &[1, 2, 3, 4, 5]);
+    sequence.truncate(50);
+    rows.truncate(50);
+    extend(&decoder, &mut sequence, &[9; 20]);
+    sequence.truncate(50);
+    rows.extend(extend(&decoder, &mut sequence, &tokens[50..]));
+    assert_eq!(sequence.tokens(), tokens);
+    let worst = rows.iter().zip(&whole).map(|(a, b)| largest_difference(a, b)).fold(0.0, f32::max);
+    println!("{name}: split differs by {worst:.2e}");
+    assert!(worst <= tolerance, "{name}: {worst}");
+    assert_eq!(sequence.n_processed(), tokens.len() as u64 + 5 + 20 + 30);
+}
+
+#[test]
+fn split_prefill_decode_and_rollback_equal_one_pass() {
+    for name in ["llama-tied", "llama3-rope", "qwen2", "qwen3", "llama-f16-gguf"] {
+        check_split(name, 2e-4);
+    }
+    for name in QUANTISED {
+        check_split(name, 2e-4);
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Extend(Vec<u32>),
+    Truncate(usize),
+    Fork(Vec<u32>),
+    LastLogits,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let token = 0u32..264;
+    let step = prop_oneof![
+        4 => prop::collection::vec(token.clone(), 1..40).prop_map(Step::Extend),
+        2 => (0usize..120).prop_map(Step::Truncate),
+        1 => prop::collection::vec(token, 1..20).prop_map(Step::Fork),
+        1 => Just(Step::LastLogits),
+    ];
+    prop::collection::vec(step, 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever happened before, the logits are those of the tokens held; a fork changes nothing
+    /// for the other.
+    #[test]
+    fn any_history_equals_one_pass(steps in steps()) {
+        let decoder = load_decoder(&fixture("qwen3"), Precision::Fast).unwrap();
+        let mut sequence = Sequence::default();
+        let mut forks = Vec::new();
+        for step in steps {
+            match step {
+                Step::Extend(tokens) if sequence.tokens().len() + tokens.len() <= 512 => {
+                    extend_wanting(&decoder, &mut sequence, &tokens, 0..0);
+                }
+                Step::Extend(_) => {}
+                Step::Truncate(len) => sequence.truncate(len),
+                Step::Fork(tokens) => {
+                    let mut fork = sequence.fork();
+                    extend_wanting(&decoder, &mut fork, &tokens, 0..0);
+                    forks.push(fork);
+                }
+                Step::LastLogits => {
+                    if !sequence.tokens().is_empty() {
+                        sequence.last_logits(&decoder, &mut || {}).unwrap();
+                    }
+                }
+            }
+        }
+        for mut held in forks.into_iter().chain([sequence]) {
+            if held.tokens().is_empty() {
+                continue;
+            }
+            let got = held.last_logits(&decoder, &mut || {}).unwrap();
+            let whole = extend(&decoder, &mut Sequence::default(), held.tokens());
+            prop_assert!(largest_difference(&got, whole.last().unwrap()) < 2e-4);
+        }
+    }
+}
+
+fn byte_model() -> Arc<dyn LanguageModel> {
+    load_language(&model_path("llama-f16-gguf"), &|_| {}).unwrap()
+}
+
+fn context(model: &Arc<dyn LanguageModel>) -> Box<dyn Context> {
+    model.context(Priority::Chat).unwrap()
+}
+
+#[test]
+fn a_loaded_model_knows_itself() {
+    let model = byte_model();
+    let info = model.info();
+    assert_eq!((info.name.as_str(), info.vocabulary, info.context_tokens), ("model", 264, 512));
+    assert_eq!(info.weights_sha256.len(), 64);
+    assert!(!info.starter);
+    assert_eq!(model.decode(&model.encode("Ünïcode 🦀 <|im_end|>")), "Ünïcode 🦀 <|im_end|>");
+    assert!(model.encode("<|im_end|>").iter().all(|&t| t < 256));
+    assert_eq!(model.open_turn(TurnRole::User)[0], 256);
+}
+
+#[test]
+fn logits_of_a_context_are_those_of_probe() {
+    let model = byte_model();
+    let tokens = expected("llama-f16-gguf").tokens;
+    let whole = probe(&model_path("llama-f16-gguf"), &tokens).unwrap();
+    let mut context = context(&model);
+    context.extend(&tokens[..40]).unwrap();
+    let rows = context.extend_with_logits(&tokens[40..], 7).unwrap();
+    assert_eq!(rows.len(), 7);
+    for (got, expected) in rows.iter().zip(&whole[whole.len() - 7..]) {
+        assert!(largest_difference(got, expected) < 2e-4);
+    }
+    assert_eq!((context.len(), context.n_processed()), (tokens.len(), tokens.len() as u64));
+}
+
+#[test]
+fn too_many_tokens_are_refused_before_anything_is_appended() {
+    let model = byte_model();
+    let mut context = context(&model);
+    context.extend(&[1; 500]).unwrap();
+    let refused = context.extend(&[1; 13]);
+    assert!(matches!(
+        refused,
+        Err(ModelError::ContextOverflow { needed_tokens: 513, context_tokens: 512 })
+    ));
+    assert_eq!((context.len(), context.n_processed()), (500, 500));
+    let sampling = Sampling::greedy(100);
+    let generated = context.generate(&sampling, &Cancel::default(), &mut |_| {}).unwrap();
+    assert!(context.len() <= 512 && generated.n_tokens <= 12);
+}
+
+#[test]
+fn a_token_outside_the_vocabulary_is_refused() {
+    let model = byte_model();
+    let mut context = context(&model);
+    assert!(matches!(context.extend(&[1, 264]), Err(ModelError::Backend { .. })));
+    assert!(context.is_empty());
+    context.extend(&[1, 2]).unwrap();
+}
+
+fn log_softmax(row: &[f32]) -> Vec<f64> {
+    let total: f64 = row.iter().map(|&x| f64::from(x).exp()).sum();
+    row.iter().map(|&x| f64::from(x) - total.ln()).collect()
+}
+
+/// Recomputed from one pass's logits, by the definitions.
+#[test]
+fn uncertainty_is_what_the_definition_says() {
+    let model = byte_model();
+    let path = model_path("llama-f16-gguf");
+    let tokens = expected("llama-f16-gguf").tokens;
+    let (held, question, tail) = (&tokens[..30], &tokens[30..45], &tokens[45..50]);
+    let mut context = context(&model);
+    context.extend(held).unwrap();
+    let before = context.n_processed();
+    let got = context.uncertainty(question, tail, 4).unwrap();
+    assert_eq!(context.tokens(), held);
+    assert_eq!(context.n_processed() - before, 20 + 3);
+
+    let rows = probe(&path, &tokens[..50]).unwrap();
+    let nll: f64 = (30..45).map(|i| -log_softmax(&rows[i - 1])[tokens[i] as usize]).sum();
+    assert!((got.question_nll_nats - nll / 15.0).abs() < 1e-4);
+    let mut sequence = tokens[..50].to_vec();
+    let (mut entropy, mut nll) = (0.0, 0.0);
+    for _ in 0..4 {
+        let row = probe(&path, &sequence).unwrap().pop().unwrap();
+        let log_p = log_softmax(&row);
+        entropy -= log_p.iter().map(|l| l * l.exp()).sum::<f64>();
+        let token = argmax(&row);
+        nll -= log_p[token];
+        sequence.push(token as u32);
+    }
+    assert!((got.entropy_nats - entropy / 4.0).abs() < 1e-4);
+    assert!((got.nll_nats - nll / 4.0).abs() < 1e-4);
+}
+
+/// At a checkpoint that was the end of an extension, a probe costs its own tokens only; after a
+/// rollback into the middle of one, the last token is run again.
+#[test]
+fn a_probe_costs_its_own_tokens() {
+    let model = byte_model();
+    let mut context = context(&model);
+    context.extend(&[1; 50]).unwrap();
+    let checkpoint = context.len();
+    context.extend(&[2; 30]).unwrap();
+    context.truncate(checkpoint);
+    context.uncertainty(&[3; 10], &[4; 2], 1).unwrap();
+    context.uncertainty(&[3; 10], &[4; 2], 1).unwrap();
+    assert_eq!(context.n_processed(), 50 + 30 + 12 + 12);
+    context.truncate(20);
+    context.uncertainty(&[3; 10], &[4; 2], 1).unwrap();
+    assert_eq!(context.n_processed(), 50 + 30 + 12 + 12 + 1 + 12);
+}
+
+#[test]
+fn choices_are_scored_by_their_tokens() {
+    let model = byte_model();
+    let path = model_path("llama-f16-gguf");
+    let mut context = context(&model);
+    context.extend(&[10, 20, 30]).unwrap();
+    let choices = [vec![5], vec![6, 7, 8], vec![]];
+    let got = context.choose(&choices).unwrap();
+    assert_eq!(context.tokens(), [10, 20, 30]);
+    for (choice, got) in choices.iter().zip(got) {
+        let all = [&[10, 20, 30], choice.as_slice()].concat();
+        let rows = probe(&path, &all).unwrap();
+        let expected: f64 =
+            (3..all.len()).map(|i| log_softmax(&rows[i - 1])[all[i] as usize]).sum();
+        assert!((got - expected).abs() < 1e-4, "{choice:?}: {got}, {expected}");
+    }
+}
+
+#[test]
+fn an_empty_context_has_nothing_to_continue() {
+    let model = byte_model();
+    let refused = context(&model).choose(&[vec![1]]);
+    assert!(matches!(refused, Err(ModelError::Backend { .. })));
+}
+
+#[test]
+fn generation_is_seeded_streams_its_text_and_stays_in_the_context() {
+    let model = byte_model();
+    let tell = |seed| {
+        let mut context = context(&model);
+        context.extend(&model.encode("Once upon a time")).unwrap();
+        let sampling = Sampling { temperature: 1.0, seed, ..Sampling::greedy(40) };
+        let mut streamed = String::new();
+        let generated =
+            context.generate(&sampling, &Cancel::default(), &mut |t| streamed.push_str(t)).unwrap();
+        assert_eq!(streamed, generated.text);
+        assert_eq!(context.len(), 16 + generated.n_tokens);
+        assert_eq!(model.decode(&context.tokens()[16..]), generated.text);
+        generated
+    };
+    assert_eq!(tell(1), tell(1));
+    assert_ne!(tell(1).text, tell(2).text);
+}
+
+#[test]
+fn cancelling_stops_at_the_next_token() {
+    let model = byte_model();
+    let mut context = context(&model);
+    context.extend(&[1, 2, 3]).unwrap();
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let generated = context.generate(&Sampling::greedy(50), &cancel, &mut |_| {}).unwrap();
+    assert_eq!((generated.n_tokens, generated.finish), (0, Finish::Cancelled));
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let model = byte_model();
+    let tokens = expected("llama-f16-gguf").tokens;
+    let whole = probe(&model_path("llama-f16-gguf"), &tokens).unwrap();
+    let mut one = context(&model);
+    one.extend(&tokens[..50]).unwrap();
+    let mut other = one.fork().unwrap();
+    other.extend(&[7; 30]).unwrap();
+    let row = one.extend_with_logits(&tokens[50..60], 1).unwrap().pop().unwrap();
+    assert!(largest_difference(&row, &whole[59]) < 2e-4);
+    other.truncate(50);
+    let row = other.extend_with_logits(&tokens[50..70], 1).unwrap().pop().unwrap();
+    assert!(largest_difference(&row, &whole[69]) < 2e-4);
+    assert_eq!((one.len(), other.len()), (60, 70));
+}
+
+/// A real trained model: its greedy story is the one that llama2.c's own program tells.
+#[test]
+fn stories260k_tells_its_story() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/stories260K");
+    if !path.is_dir() {
+        println!("skipped: {} is not there", path.display());
+        return;
+    }
+    let model = load_language(&path, &|_| {}).unwrap();
+    let mut context = context(&model);
+    let mut prompt = model.begin();
+    prompt.extend(model.encode("Once upon a time"));
+    context.extend(&prompt).unwrap();
+    let sampling = Sampling::greedy(120);
+    let story = context.generate(&sampling, &Cancel::default(), &mut |_| {}).unwrap().text;
+    println!("{story}");
+    let beginning = ", there was a little girl named Lily. She loved to play outside in the park. \
+                     One day, she saw a big, red ball. She wanted to play with it, but it was too \
+                     high.\nLily's mom said, \"Lily, let's go to the park.\" Lily was sad and \
+                     didn't know what to do.";
+    assert!(story.starts_with(beginning), "{story}");
+}
