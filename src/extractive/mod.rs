@@ -4,9 +4,41 @@
 //! into the third person and with dates made absolute, or nothing. English; other languages pass
 //! through verbatim, never mangled. It knows nothing of models, vectors or SQLite.
 
+mod answer;
+mod antecedents;
+mod attributes;
+mod boundary;
+mod clauses;
+pub mod dates;
+mod grounded;
+mod intent;
+mod judge;
+mod language;
+mod lexicon;
+mod names;
+mod person;
+mod question;
+mod second_person;
+mod sentences;
+mod statements;
+mod titles;
+mod words;
+
 use jiff::civil::DateTime;
 
 use crate::memory::{MessageId, Role};
+
+pub use answer::answer;
+pub use attributes::parse_statement;
+pub use boundary::{BoundaryReason, GAP_MINUTES_MAX, MESSAGES_MAX, SIMILARITY_MIN, boundary};
+pub use grounded::{Ungrounded, grounded};
+pub use intent::{intent, route};
+pub use judge::judge;
+pub use names::user_name;
+pub use second_person::{acknowledge, to_second_person};
+pub use sentences::sentences;
+pub use statements::statements;
+pub use titles::{keyphrases, narrative, theme_name, title};
 
 /// One message as the rules see it.
 #[derive(Debug, Clone)]
@@ -84,4 +116,10 @@ pub struct ExtractiveAnswer {
     pub text: String,
     /// Indices of the candidates quoted.
     pub cited: Vec<usize>,
+}
+
+/// Compiles a constant pattern.
+fn pattern(pattern: &str) -> regex::Regex {
+    #[expect(clippy::expect_used, reason = "constant patterns, compiled in the tests")]
+    regex::Regex::new(pattern).expect("a constant pattern")
 }

@@ -1,0 +1,187 @@
+//! One fact each: coordinated clauses, appositions and relative clauses taken apart where that is
+//! safe. What can't be split safely stays whole.
+
+use super::lexicon::{self, is_adverb, is_finite};
+use super::words::Token;
+
+const SUBORDINATORS: &[&str] = &[
+    "if", "when", "because", "since", "although", "though", "while", "unless", "until", "before",
+    "after", "as", "whenever", "once", "despite", "besides", "'cause", "cause", "even", "whether",
+];
+
+const SUBJECTS: &[&str] = &[
+    "i", "we", "he", "she", "it", "they", "my", "our", "this", "that", "there", "his", "her",
+    "its", "their",
+];
+
+/// The clauses of a sentence in the first person, each with its own subject.
+pub(super) fn clauses(tokens: &[Token]) -> Vec<Vec<Token>> {
+    let mut parts: Vec<Vec<Token>> = Vec::new();
+    let mut start = 0;
+    let mut i = 1;
+    while i < tokens.len() {
+        if let Some(next) = boundary(&tokens[start..], i - start) {
+            let next = start + next;
+            let left = tokens[start..i].to_vec();
+            let subject = subject_of(&tokens[start..i]);
+            parts.push(left);
+            start = next.min(tokens.len());
+            // An elided subject is put in again.
+            if let Some(first) = tokens.get(start)
+                && !begins_with_subject(&tokens[start..])
+                && let Some(subject) = subject
+            {
+                let mut right = subject;
+                let mut first = first.clone();
+                first.space_before = true;
+                right.push(first);
+                let rest: Vec<Token> = tokens[start + 1..].to_vec();
+                right.extend(rest);
+                parts.extend(clauses_bounded(&right, 16));
+                return parts;
+            }
+            i = start + 1;
+            continue;
+        }
+        i += 1;
+    }
+    parts.push(tokens[start.min(tokens.len())..].to_vec());
+    parts.retain(|p| p.iter().any(|t| t.word));
+    parts
+}
+
+/// Recursion is bounded: every elided subject lengthens the rest.
+fn clauses_bounded(tokens: &[Token], depth: usize) -> Vec<Vec<Token>> {
+    if depth == 0 || tokens.len() > 400 {
+        return vec![tokens.to_vec()];
+    }
+    clauses(tokens)
+}
+
+/// If a clause ends before token `i`: where the next one begins.
+fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
+    let token = &tokens[i];
+    let conjunction = |t: &Token| t.among(&["and", "but", "plus", "&"]);
+    let next = match token.text.as_str() {
+        ";" => i + 1,
+        "—" | "–" | "-"
+            if tokens.get(i + 1).is_some_and(|t| t.space_before) && token.space_before =>
+        {
+            i + 1
+        }
+        "," => {
+            if tokens.get(i + 1).is_some_and(conjunction) {
+                i + 2
+            } else {
+                i + 1
+            }
+        }
+        _ if conjunction(token) => i + 1,
+        _ => return None,
+    };
+    let left = &tokens[..i];
+    let right = &tokens[next.min(tokens.len())..];
+    if right.iter().filter(|t| t.word).count() < 2 || !is_clause(left) {
+        return None;
+    }
+    let elided = !begins_with_subject(right);
+    if elided {
+        // "I'm 34, live in Lund and work as a nurse".
+        let first_is_i = left.first().is_some_and(|t| t.is("i"));
+        let infinitive = left
+            .windows(2)
+            .any(|w| w[0].is("to") && (lexicon::is_base_verb(&w[1].lower)) && !w[0].upper());
+        let modal = left.iter().any(|t| {
+            lexicon::MODALS.contains(t.lower.as_str())
+                || t.among(&[
+                    "don't", "doesn't", "didn't", "let", "help", "make", "makes", "helps",
+                    "helping", "when", "if", "who", "that", "which", "because", "where",
+                ])
+        });
+        let mut j = 0;
+        while right.get(j).is_some_and(|t| is_adverb(&t.lower)) {
+            j += 1;
+        }
+        let fact = right.get(j).is_some_and(|t| {
+            t.among(&[
+                "live", "work", "have", "am", "love", "like", "hate", "speak", "study", "enjoy",
+                "moved", "grew", "own", "was", "prefer",
+            ])
+        }) && (super::person::is_verb_here(right, j)
+            || right.get(j).is_some_and(|t| lexicon::is_past(&t.lower)));
+        return (first_is_i && !infinitive && !modal && fact).then_some(next);
+    }
+    // A comma alone joins two clauses only if the second one is clearly one.
+    let right_verb = is_clause(right) || begins_strongly(right);
+    right_verb.then_some(next)
+}
+
+/// "I'm", "my": the strongest signs of a new clause.
+fn begins_strongly(tokens: &[Token]) -> bool {
+    tokens.first().is_some_and(|t| t.is("i"))
+        && tokens.get(1).is_some_and(|t| is_finite(&t.lower) || is_adverb(&t.lower))
+}
+
+fn begins_with_subject(tokens: &[Token]) -> bool {
+    let mut j = 0;
+    while tokens
+        .get(j)
+        .is_some_and(|t| (is_adverb(&t.lower) && !t.among(&["all", "both"])) || t.text == ",")
+    {
+        j += 1;
+    }
+    let Some(first) = tokens.get(j) else { return false };
+    if first.among(SUBJECTS) {
+        return !first.among(&["this", "that", "it", "there", "his", "her", "its", "their"])
+            || tokens.iter().skip(j).take(5).any(|t| is_finite(&t.lower));
+    }
+    // "Max is", "Emily lives".
+    first.upper()
+        && first.word
+        && tokens.get(j + 1).is_some_and(|t| {
+            lexicon::AUXILIARIES.contains(t.lower.as_str())
+                || lexicon::is_third_person(&t.lower)
+                || lexicon::is_past(&t.lower)
+        })
+}
+
+/// Has its own subject and verb, and hangs on nothing.
+fn is_clause(tokens: &[Token]) -> bool {
+    let mut j = 0;
+    while tokens.get(j).is_some_and(|t| !t.word || is_adverb(&t.lower) && !t.is("even")) {
+        j += 1;
+    }
+    let Some(first) = tokens.get(j) else { return false };
+    if first.among(SUBORDINATORS) {
+        return false;
+    }
+    let subject = first.among(SUBJECTS) || first.upper() || first.among(&["the", "a", "one"]);
+    subject && verb_of(&tokens[j..]).is_some()
+}
+
+/// Where the first finite verb after the subject stands.
+fn verb_of(tokens: &[Token]) -> Option<usize> {
+    (1..tokens.len().min(12)).find(|&i| {
+        let t = &tokens[i];
+        if t.text == "'s" {
+            return true;
+        }
+        let strong = lexicon::AUXILIARIES.contains(t.lower.as_str())
+            || lexicon::MODALS.contains(t.lower.as_str())
+            || lexicon::is_past(&t.lower)
+            || lexicon::is_third_person(&t.lower) && i > 1 | usize::from(tokens[0].upper());
+        let after_pronoun = tokens[0].among(&["i", "we", "they"])
+            && tokens[1..i].iter().all(|t| is_adverb(&t.lower))
+            && t.word;
+        let plural = lexicon::is_base_verb(&t.lower)
+            && i > 1
+            && !lexicon::is_noun_like(&t.lower)
+            && !tokens[i - 1].is("to");
+        strong || after_pronoun || plural
+    })
+}
+
+/// "I" of "I'm 34, …": only a plain "I" is safe to repeat.
+fn subject_of(left: &[Token]) -> Option<Vec<Token>> {
+    left.first().filter(|t| t.is("i")).map(|_| vec![Token::new("I", false)])
+}

@@ -1,0 +1,188 @@
+//! The guard of the generative writer: a fact whose names, numbers or dates do not occur in its
+//! sources is refused.
+
+use std::collections::HashSet;
+
+use jiff::civil::DateTime;
+use thiserror::Error;
+
+use super::{dates, lexicon};
+
+/// What a fact claims that its sources do not.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Ungrounded {
+    #[error("the name {0:?} is in none of its messages")]
+    Name(String),
+    #[error("the number {0:?} is in none of its messages")]
+    Number(String),
+    #[error("the date {0:?} is in none of its messages")]
+    Date(String),
+    #[error("most of its words are in none of its messages ({0:?})")]
+    Words(String),
+    #[error("it says nothing")]
+    Empty,
+}
+
+/// Checks `fact` against the messages that it was made from, said at `at`. Speakers' names belong
+/// to the sources ("Ana: I moved …"); "the user" is always known.
+pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrounded> {
+    let fact = lexicon::clip(fact, 4_000);
+    let mut stems: HashSet<String> = HashSet::new();
+    let mut numbers: HashSet<String> = HashSet::new();
+    let mut spans = Vec::new();
+    for source in sources {
+        let source = lexicon::clip(source, 64 << 10);
+        let mut before: Option<i64> = None;
+        for word in lexicon::words(source) {
+            stems.insert(lexicon::stem(word));
+            for part in word.split(['-', '\'']) {
+                stems.insert(lexicon::stem(part));
+            }
+            if let Some(n) = number_of(word) {
+                numbers.insert(n.to_string());
+                if let Some(tens) = before.filter(|t| *t >= 20 && t % 10 == 0 && n < 10) {
+                    numbers.insert((tens + n).to_string());
+                }
+                before = Some(n);
+            } else {
+                before = None;
+            }
+            for digits in digit_runs(word) {
+                numbers.insert(digits);
+            }
+        }
+        for sentence in super::sentences(source) {
+            spans.extend(dates::resolve(sentence, at).spans);
+            spans.extend(dates::find(sentence).into_iter().map(|f| f.span));
+        }
+    }
+    spans.push(dates::DateSpan { first: at.date(), last: at.date(), approximate: false });
+    // Dates first; what they consist of is not checked again.
+    let mut rest = String::with_capacity(fact.len());
+    let mut done = 0;
+    for found in dates::find(fact) {
+        let known = spans.iter().any(|s| s.overlaps(&found.span));
+        if !known {
+            return Err(Ungrounded::Date(fact[found.start..found.end].to_owned()));
+        }
+        if found.start >= done {
+            rest.push_str(&fact[done..found.start]);
+            rest.push(' ');
+            done = found.end;
+        }
+    }
+    rest.push_str(&fact[done..]);
+    let (mut content, mut missing) = (0, Vec::new());
+    let mut first_of_sentence = true;
+    for word in lexicon::words(&rest) {
+        let lower = word.to_lowercase().replace('\u{2019}', "'");
+        let bare = lower.strip_suffix("'s").unwrap_or(&lower);
+        for digits in digit_runs(word) {
+            if !numbers.contains(&digits) {
+                return Err(Ungrounded::Number(word.to_owned()));
+            }
+        }
+        if let Some(n) = number_of(word).filter(|_| !matches!(bare, "a" | "an" | "one"))
+            && !numbers.contains(&n.to_string())
+        {
+            return Err(Ungrounded::Number(word.to_owned()));
+        }
+        let stop = lexicon::STOP.contains(bare) || bare == "user";
+        let known = stop
+            || stems.contains(&lexicon::stem(bare))
+            || bare
+                .split('-')
+                .all(|p| stems.contains(&lexicon::stem(p)) || lexicon::STOP.contains(p));
+        let name = lexicon::starts_upper(word)
+            && !(first_of_sentence && (stop || lexicon::is_finite(bare)));
+        if !known && name && !first_of_sentence {
+            return Err(Ungrounded::Name(word.to_owned()));
+        }
+        // The first word of a fact is its subject: a name nearly always.
+        if !known && first_of_sentence && !stop {
+            return Err(Ungrounded::Name(word.to_owned()));
+        }
+        if !stop {
+            content += 1;
+            if !known {
+                missing.push(word.to_owned());
+            }
+        }
+        first_of_sentence = false;
+    }
+    if content == 0 {
+        return Err(Ungrounded::Empty);
+    }
+    // Paraphrase is allowed; a fact of mostly new words is not.
+    if missing.len() * 2 > content {
+        return Err(Ungrounded::Words(missing.join(" ")));
+    }
+    Ok(())
+}
+
+fn number_of(word: &str) -> Option<i64> {
+    lexicon::number(word)
+}
+
+/// "3pm" → "3", "555-1234" → "555", "1234", "1,000" → "1000".
+fn digit_runs(word: &str) -> Vec<String> {
+    word.replace(',', "")
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|d| !d.is_empty())
+        .map(|d| d.trim_start_matches('0').to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: DateTime = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
+
+    #[track_caller]
+    fn check(fact: &str, source: &str, ok: bool) {
+        let got = grounded(fact, &[source], AT);
+        assert_eq!(got.is_ok(), ok, "{fact:?} from {source:?}: {got:?}");
+    }
+
+    #[test]
+    fn facts_stand_on_their_sources() {
+        for (fact, source) in [
+            (
+                "Max is a golden retriever",
+                "My dog Max is a golden retriever. He loves playing fetch.",
+            ),
+            ("The user has a dog named Max", "My dog Max is a golden retriever."),
+            (
+                "The user's dog Max loves fetch",
+                "My dog Max is a golden retriever. He loves playing fetch.",
+            ),
+            ("Ana moved to Lund (week of 9 November 2026)", "Ana: I moved to Lund last week"),
+            ("Ana moved to Lund in November 2026", "Ana: I moved to Lund last week"),
+            ("Max is 5 years old", "Max is five years old"),
+            ("Ana is 34", "Ana: I'm thirty-four"),
+            ("Ana ran on 20 November 2026", "Ana: I ran yesterday"),
+            ("Ana has two cats", "Ana: I have 2 cats"),
+            ("Ana went to Rome", "Ana: I'm going to Rome, I go there often"),
+        ] {
+            check(fact, source, true);
+        }
+    }
+
+    #[test]
+    fn inventions_are_refused() {
+        for (fact, source) in [
+            ("Max is a golden retriever named Buddy", "My dog Max is a golden retriever."),
+            ("Max is 7 years old", "Max is five years old"),
+            ("Max is seven years old", "Max is five years old"),
+            ("Ana moved to Lund in March 2024", "Ana: I moved to Lund last week"),
+            ("Ana moved to Malmö", "Ana: I moved to Lund last week"),
+            ("Tom likes tea", "Ana: I like tea"),
+            ("Ana enjoys gourmet cooking competitions abroad", "Ana: I like tea"),
+            ("", "Ana: I like tea"),
+            ("The user", "Ana: I like tea"),
+        ] {
+            check(fact, source, false);
+        }
+    }
+}

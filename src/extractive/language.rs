@@ -1,0 +1,142 @@
+//! Is a sentence English, another language, or no language at all?
+
+use super::lexicon;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    English,
+    /// Kept as it is, in quotes.
+    Other,
+    /// Gibberish, numbers, keyboard noise: dropped.
+    None,
+}
+
+const FOREIGN: &[&str] = &[
+    // German, Dutch, Scandinavian
+    "ich", "und", "der", "das", "ist", "nicht", "mein", "meine", "wir", "mit", "ein", "eine", "auf",
+    "für", "bin", "heiße", "wohne", "habe", "heute", "ik", "een", "het", "niet", "mijn", "jag",
+    "och", "är", "inte", "min", "mitt", "heter", "bor", "jeg", "ikke", "og", "på", "som",
+    // Romance
+    "je", "suis", "est", "les", "une", "dans", "mon", "ma", "mes", "nous", "avec", "pour", "pas",
+    "habite", "appelle", "yo", "soy", "el", "los", "las", "una", "mi", "muy", "pero", "vivo",
+    "tengo", "está", "estoy", "llamo", "que", "por", "con", "io", "sono", "il", "che", "di", "mio",
+    "mia", "abito", "eu", "sou", "moro", "meu", "minha", "não", "uma", "em", "chamo", "gosto",
+    "j'ai", "c'est", "le", "la", "du", "et", // Others
+    "mam", "jestem", "nie", "mieszkam", "jsem", "minä", "olen", "ve", "bir", "benim", "nem", "és",
+];
+
+pub(super) fn of(sentence: &str) -> Language {
+    let sample = lexicon::clip(sentence, 2_000);
+    let (mut letters, mut latin) = (0_usize, 0_usize);
+    for c in sample.chars().filter(|c| c.is_alphabetic()) {
+        letters += 1;
+        latin += usize::from(matches!(u32::from(c), 0x41..=0x24f));
+    }
+    if letters == 0 {
+        return Language::None;
+    }
+    if latin * 2 < letters {
+        return if letters >= 3 { Language::Other } else { Language::None };
+    }
+    let (mut n, mut english, mut foreign, mut pronounceable) = (0_usize, 0_usize, 0_usize, 0_usize);
+    for word in lexicon::words(sample) {
+        if !word.chars().any(char::is_alphabetic) {
+            continue;
+        }
+        n += 1;
+        let lower = word.to_lowercase().replace('\u{2019}', "'");
+        let foreign_word = FOREIGN.contains(&lower.as_str());
+        // Words of both kinds ("in", "die", "an") decide nothing.
+        if foreign_word {
+            foreign += 1;
+        } else if is_english(&lower) {
+            english += 1;
+        }
+        pronounceable += usize::from(lower.chars().count() < 24 && has_vowels(&lower));
+    }
+    if n == 0 {
+        return Language::None;
+    }
+    if foreign > english && n >= 2 || foreign >= 2 && foreign * 2 > english {
+        return Language::Other;
+    }
+    if english > 0 || sample.contains("://") {
+        return if pronounceable * 3 >= n { Language::English } else { Language::None };
+    }
+    // No word that the lists know: a fragment of names, another language, or noise.
+    if n < 3 {
+        // "Lund", "Golden retriever": an answer too short to stand alone.
+        return Language::None;
+    }
+    if pronounceable * 5 >= n * 4 { Language::Other } else { Language::None }
+}
+
+fn is_english(lower: &str) -> bool {
+    if matches!(
+        lower,
+        "in" | "an"
+            | "am"
+            | "was"
+            | "die"
+            | "a"
+            | "i"
+            | "me"
+            | "so"
+            | "no"
+            | "on"
+            | "do"
+            | "as"
+            | "her"
+            | "he"
+            | "to"
+    ) {
+        return matches!(
+            lower,
+            "i" | "a" | "to" | "he" | "her" | "on" | "was" | "an" | "am" | "in"
+        );
+    }
+    lexicon::STOP.contains(lower)
+        || lexicon::is_finite(lower) && lower.len() > 2
+        || lexicon::REACTION.contains(lower)
+        || lexicon::ADVERBS.contains(lower)
+        || lexicon::KIN.contains(lower)
+        || lexicon::PETS.contains(lower)
+        || matches!(
+            lower,
+            "i'm"
+                | "i've"
+                | "i'll"
+                | "i'd"
+                | "name"
+                | "favourite"
+                | "favorite"
+                | "old"
+                | "years"
+                | "lives"
+                | "called"
+                | "named"
+        )
+        || lower.ends_with("ing") && lower.len() > 5
+}
+
+fn has_vowels(lower: &str) -> bool {
+    let mut run = 0;
+    let mut vowels = 0;
+    for c in lower.chars() {
+        if matches!(c, 'a' | 'e' | 'i' | 'o' | 'u' | 'y')
+            || !c.is_ascii()
+            || c == '\''
+            || c == '-'
+            || c.is_ascii_digit()
+        {
+            vowels += 1;
+            run = 0;
+        } else {
+            run += 1;
+            if run > 5 {
+                return false;
+            }
+        }
+    }
+    vowels > 0 || lower.len() <= 4
+}

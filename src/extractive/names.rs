@@ -1,0 +1,270 @@
+//! The person's own name, where they say it.
+
+use super::lexicon::{self, capitalise};
+use super::words::{Token, tokens};
+
+/// Words after "I'm" that look like names and are none.
+const NOT_NAMES: &[&str] = &[
+    "swedish",
+    "german",
+    "french",
+    "english",
+    "american",
+    "british",
+    "italian",
+    "spanish",
+    "portuguese",
+    "chinese",
+    "japanese",
+    "indian",
+    "canadian",
+    "australian",
+    "irish",
+    "scottish",
+    "dutch",
+    "danish",
+    "norwegian",
+    "finnish",
+    "polish",
+    "russian",
+    "ukrainian",
+    "brazilian",
+    "mexican",
+    "korean",
+    "greek",
+    "turkish",
+    "swiss",
+    "austrian",
+    "belgian",
+    "jewish",
+    "muslim",
+    "christian",
+    "catholic",
+    "buddhist",
+    "hindu",
+    "european",
+    "african",
+    "asian",
+    "latina",
+    "latino",
+    "vietnamese",
+    "thai",
+    "filipino",
+    "czech",
+    "hungarian",
+    "romanian",
+    "croatian",
+    "serbian",
+    "egyptian",
+    "nigerian",
+    "kenyan",
+    "argentinian",
+    "ok",
+    "ceo",
+    "cto",
+    "it",
+    "adhd",
+    "lgbtq",
+    "monday",
+    "sunday",
+    "god",
+    "santa",
+    "i",
+    "not",
+    "so",
+    "the",
+    "a",
+    "an",
+];
+
+/// The name that a person gives for themself: "my name is Ana", "I'm Ana", "call me Ana".
+pub fn user_name(text: &str) -> Option<String> {
+    let text = crate::memory::plain_text(lexicon::clip(text, 8_000));
+    let mut latest = None;
+    for sentence in super::sentences(&text) {
+        if sentence.len() < 400 {
+            latest = in_sentence(&tokens(sentence)).or(latest);
+        }
+    }
+    latest
+}
+
+fn in_sentence(words: &[Token]) -> Option<String> {
+    let lower = |i: usize| words.get(i).map(|t| t.lower.as_str()).unwrap_or_default();
+    for i in 0..words.len() {
+        // "My name is Ana", "my name's Ana", "name: Ana", "my friends call me Ana".
+        let stated = match (lower(i), lower(i + 1), lower(i + 2)) {
+            ("my", "name", "is" | ":" | "=") => Some(i + 3),
+            ("my", "name's", _) => Some(i + 2),
+            ("my", "full" | "first" | "real", "name") if lower(i + 3) == "is" => Some(i + 4),
+            ("names" | "name's", ..) if i == 0 => Some(1),
+            ("call", "me", _)
+                if i == 0
+                    || matches!(
+                        lower(i - 1),
+                        "please"
+                            | "can"
+                            | "just"
+                            | "to"
+                            | "friends"
+                            | "everyone"
+                            | "people"
+                            | "you"
+                            | ","
+                            | "and"
+                            | "they"
+                            | "all"
+                    ) =>
+            {
+                Some(i + 2)
+            }
+            ("i", "go", "by") => Some(i + 3),
+            ("i", "am", "called") => Some(i + 3),
+            _ => None,
+        };
+        if let Some(at) = stated {
+            let mut at = at;
+            while matches!(lower(at), "actually" | "just" | "also" | "now" | ":" | "\"" | "'" | "“")
+            {
+                at += 1;
+            }
+            // "My name is not Bob, it's Rob".
+            if lower(at) == "not" {
+                let is = (at..words.len()).find(|&j| lower(j) == "is" && j > at)?;
+                at = is + 1;
+            }
+            let calls = lower(i) == "call";
+            if let Some(name) = name_at(words, at, !calls) {
+                return Some(name);
+            }
+            if calls {
+                // "call me ana" with nothing after it.
+                let alone = words.get(at + 1).is_none_or(|t| !t.word);
+                let plain = !matches!(
+                    lower(at),
+                    "later"
+                        | "back"
+                        | "tomorrow"
+                        | "crazy"
+                        | "maybe"
+                        | "asap"
+                        | "now"
+                        | "old-fashioned"
+                        | "soon"
+                        | "anytime"
+                        | "tonight"
+                        | "today"
+                        | "please"
+                        | "when"
+                        | "if"
+                        | "at"
+                        | "on"
+                        | "old"
+                        | "a"
+                        | "an"
+                        | "the"
+                        | "what"
+                        | "whatever"
+                        | "names"
+                        | "stupid"
+                        | "again"
+                        | "yesterday"
+                );
+                if alone && plain {
+                    return name_at(words, at, true);
+                }
+            }
+        }
+        // "I'm Ana", "I am Ana Silva", "this is Ana", "Ana here".
+        let introduces = match (lower(i), lower(i + 1)) {
+            ("i", "am") | ("this", "is")
+                if i == 0
+                    || !words[i - 1].word
+                    || matches!(lower(i - 1), "hi" | "hello" | "hey" | "and" | "well" | "so") =>
+            {
+                Some(i + 2)
+            }
+            _ => None,
+        };
+        if let Some(at) = introduces
+            && words.get(at).is_some_and(Token::upper)
+        {
+            let name = name_at(words, at, false);
+            let n = name.as_ref().map_or(1, |n| n.split(' ').count());
+            let after = words.get(at + n);
+            // "I'm Ana's sister", "I'm Swedish", "This is Paris calling".
+            let ends = after.is_none_or(|t| {
+                !t.word
+                    || t.among(&[
+                        "and", "from", "but", "by", "btw", "a", "your", "the", "i", "who", "at",
+                    ])
+            });
+            let this = lower(i) == "this" && !(i == 0 && words.len() <= at + n + 1);
+            if ends && !this && name.is_some() {
+                return name;
+            }
+        }
+    }
+    None
+}
+
+fn name_at(words: &[Token], at: usize, any_case: bool) -> Option<String> {
+    let fits = |t: &Token| {
+        t.word
+            && t.text.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\''))
+            && (2..=24).contains(&t.text.chars().count())
+            && !t.lower.ends_with("'s")
+            && !NOT_NAMES.contains(&t.lower.as_str())
+            && !lexicon::STOP.contains(t.lower.as_str())
+            && !lexicon::MONTHS[..4].iter().any(|m| m.eq_ignore_ascii_case(&t.text) && !t.upper())
+    };
+    let first = words.get(at).filter(|t| fits(t) && (any_case || t.upper()))?;
+    let mut name = if first.upper() { first.text.clone() } else { capitalise(&first.text) };
+    for next in words[at + 1..].iter().take(2) {
+        let shouted = next.text.chars().all(char::is_uppercase) && next.text.len() > 1;
+        if !(fits(next) && next.upper()) || shouted && !first.text.chars().all(char::is_uppercase) {
+            break;
+        }
+        name.push(' ');
+        name.push_str(&next.text);
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_people_give() {
+        for (text, expected) in [
+            ("My name is Ana.", Some("Ana")),
+            ("my name is ana", Some("Ana")),
+            ("Hi, I'm Ana!", Some("Ana")),
+            ("Hi! I'm Ana and I live in Lund", Some("Ana")),
+            ("I am Ana Silva.", Some("Ana Silva")),
+            ("I'm Ana, 34, from Porto", Some("Ana")),
+            ("call me Ana", Some("Ana")),
+            ("you can call me Ana", Some("Ana")),
+            ("call me ana", Some("Ana")),
+            ("my name's Tom", Some("Tom")),
+            ("My name is not Bob, it's Rob", Some("Rob")),
+            ("My name is Jean-Luc", Some("Jean-Luc")),
+            ("I go by Kit", Some("Kit")),
+            ("I'm Swedish", None),
+            ("I'm tired", None),
+            ("I am Ana's sister", None),
+            ("call me later", None),
+            ("call me maybe", None),
+            ("I'm from Lund", None),
+            ("My dog's name is Max", None),
+            ("What is my name?", None),
+            ("my name is on the list", None),
+            ("I'm Happy to help", None),
+            ("Call me when you can", None),
+            ("", None),
+        ] {
+            assert_eq!(user_name(text).as_deref(), expected, "of {text:?}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Third person → second person, when a memory is shown to the person whom it is about.
+
+use super::Statement;
+use super::lexicon::{self, capitalise};
+use super::words::{Token, join, tokens};
+
+/// "The user's dog is Max" → "Your dog is Max"; "Ana moved" → "You moved" when the person is Ana.
+pub fn to_second_person(text: &str, person: Option<&str>) -> String {
+    if text.len() > 20_000 {
+        return text.to_owned();
+    }
+    let mut words = tokens(text);
+    let name: Vec<String> =
+        person.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
+    let mut i = 0;
+    while i < words.len() {
+        let (length, possessive) = mention(&words, i, &name);
+        if length == 0 {
+            i += 1;
+            continue;
+        }
+        let first = words[i].clone();
+        let start = i == 0 || matches!(words[i - 1].text.as_str(), "." | "!" | "?" | "“");
+        let subject = !possessive && is_subject(&words, i, length);
+        let you = if possessive {
+            if words.get(i + length).is_some_and(|t| t.word) { "your" } else { "yours" }
+        } else {
+            "you"
+        };
+        let you = if start && first.upper() { capitalise(you) } else { you.to_owned() };
+        words.splice(i..i + length, [Token::new(you, first.space_before)]);
+        if subject {
+            disagree(&mut words, i + 1);
+        }
+        i += 1;
+    }
+    for i in 0..words.len() {
+        if words[i].is("themself") {
+            words[i] = Token::new("yourself", words[i].space_before);
+        }
+        if words[i].is("their")
+            && words.get(i + 1).is_some_and(|t| t.is("own"))
+            && i > 0
+            && words[i - 1].is("on")
+        {
+            words[i] = Token::new("your", words[i].space_before);
+        }
+    }
+    join(&words)
+}
+
+/// How many words at `i` name the person, and whether in the possessive.
+fn mention(words: &[Token], i: usize, name: &[String]) -> (usize, bool) {
+    if words[i].is("the") && words.get(i + 1).is_some_and(|t| t.is("user")) {
+        return (2, false);
+    }
+    if words[i].is("the") && words.get(i + 1).is_some_and(|t| t.is("user's")) {
+        return (2, true);
+    }
+    let Some((last, head)) = name.split_last() else { return (0, false) };
+    for (n, part) in head.iter().enumerate() {
+        if words.get(i + n).is_none_or(|t| t.lower != *part) {
+            return (0, false);
+        }
+    }
+    match words.get(i + head.len()) {
+        Some(t) if t.lower == *last => {
+            // "Ana Silva" is another Ana if the person is just "Ana"; "Ana is Ana's name".
+            (head.len() + 1, false)
+        }
+        Some(t) if t.lower.strip_suffix("'s") == Some(last) => (head.len() + 1, true),
+        _ => (0, false),
+    }
+}
+
+fn is_subject(words: &[Token], i: usize, length: usize) -> bool {
+    let mut j = i + length;
+    while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
+        j += 1;
+    }
+    let Some(verb) = words.get(j) else { return false };
+    // "and Ana are", "with Ana is": the verb belongs to others.
+    let before = i.checked_sub(1).map(|p| words[p].lower.as_str()).unwrap_or_default();
+    if matches!(before, "with" | "for" | "to" | "of" | "by" | "from" | "about" | "than" | "like") {
+        return false;
+    }
+    lexicon::is_finite(&verb.lower) || verb.lower.ends_with('s')
+}
+
+/// "is" → "are", "lives" → "live" after "you".
+fn disagree(words: &mut [Token], start: usize) {
+    let mut j = start;
+    while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
+        j += 1;
+    }
+    let plain = |lower: &str| -> Option<String> {
+        Some(match lower {
+            "is" => "are".into(),
+            "was" => "were".into(),
+            "has" => "have".into(),
+            "does" => "do".into(),
+            "isn't" => "aren't".into(),
+            "wasn't" => "weren't".into(),
+            "hasn't" => "haven't".into(),
+            "doesn't" => "don't".into(),
+            lower if lexicon::is_third_person(lower) => lexicon::base_of_third(lower),
+            lower
+                if lower.len() > 3
+                    && lower.ends_with('s')
+                    && !lower.ends_with("ss")
+                    && !lexicon::is_past(lower) =>
+            {
+                lexicon::base_of_third(lower)
+            }
+            _ => return None,
+        })
+    };
+    let Some(verb) = words.get(j) else { return };
+    let auxiliary = matches!(verb.lower.as_str(), "doesn't" | "does")
+        || lexicon::MODALS.contains(verb.lower.as_str());
+    if let Some(text) = plain(&verb.lower) {
+        words[j] = Token::new(text, words[j].space_before);
+    }
+    if auxiliary {
+        return;
+    }
+    // Verbs coordinated with it: "Ana likes tea and hates coffee".
+    let mut i = j + 1;
+    while i < words.len() {
+        let t = &words[i];
+        if matches!(t.text.as_str(), ";" | ":" | "(" | "—")
+            || t.among(&[
+                "who", "which", "that", "he", "she", "it", "they", "you", "because", "when",
+                "where", "while", "if",
+            ])
+            || t.text == "."
+        {
+            return;
+        }
+        if t.among(&["and", "or", "but"]) {
+            let mut k = i + 1;
+            while words.get(k).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
+                k += 1;
+            }
+            let verb = words.get(k).is_some_and(|t| {
+                !t.upper()
+                    && lexicon::is_third_person(&t.lower)
+                    && !lexicon::is_noun_like(&lexicon::base_of_third(&t.lower))
+            });
+            let noun_like = words.get(k).is_some_and(|t| {
+                !t.upper()
+                    && lexicon::is_third_person(&t.lower)
+                    && words.get(k + 1).is_some_and(|t| {
+                        t.among(&["as", "at", "for", "in", "with", "the", "a", "an", "it", "to"])
+                    })
+            });
+            if verb || noun_like {
+                let text = lexicon::base_of_third(&words[k].lower);
+                let text = match words[k].lower.as_str() {
+                    "is" => "are".into(),
+                    "has" => "have".into(),
+                    "does" => "do".into(),
+                    _ => text,
+                };
+                words[k] = Token::new(text, words[k].space_before);
+            }
+        }
+        i += 1;
+    }
+}
+
+/// "Noted: your dog Max is a golden retriever."
+pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
+    // A relation that another statement shows already is not said twice.
+    let shown: Vec<&Statement> =
+        statements.iter().filter(|s| !is_shown_by_another(s, statements)).collect();
+    if shown.is_empty() {
+        return "All right.".into();
+    }
+    let mut parts: Vec<String> = shown
+        .iter()
+        .take(6)
+        .map(|s| to_second_person(s.text.trim().trim_end_matches('.'), person))
+        .collect();
+    let more = shown.len().saturating_sub(6);
+    if let Some(first) = parts.first_mut() {
+        *first = small_you(first);
+    }
+    let mut out = format!("Noted: {}.", parts.join(". "));
+    if more > 0 {
+        out.push_str(&format!(" And {more} more."));
+    }
+    out
+}
+
+/// "Max is Ana's dog", where "Ana's dog Max …" says so.
+pub(super) fn is_shown_by_another(statement: &Statement, all: &[Statement]) -> bool {
+    if statement.attribute.as_deref() != Some("relation") {
+        return false;
+    }
+    let (Some(name), Some(relation)) = (&statement.subject, &statement.value) else { return false };
+    let phrase = format!("{relation} {name}").to_lowercase();
+    let called =
+        format!("{} named {name}", relation.rsplit(' ').next().unwrap_or_default()).to_lowercase();
+    let called2 = called.replace(" named ", " called ");
+    all.iter().any(|s| {
+        let text = s.text.to_lowercase();
+        !std::ptr::eq(s, statement)
+            && (text.contains(&phrase) || text.contains(&called) || text.contains(&called2))
+    })
+}
+
+/// "Your dog" → "your dog" after a colon.
+pub(super) fn small_you(text: &str) -> String {
+    for (big, small) in
+        [("You ", "you "), ("Your ", "your "), ("Yours ", "yours "), ("The ", "the ")]
+    {
+        if let Some(rest) = text.strip_prefix(big) {
+            return format!("{small}{rest}");
+        }
+    }
+    text.to_owned()
+}

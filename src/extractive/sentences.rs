@@ -1,0 +1,239 @@
+//! Where sentences end: abbreviations, initials, lists, quotes, emoji, addresses and line breaks.
+
+/// Words after which a full stop does not end a sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "vs", "e.g", "i.e", "eg", "ie", "approx",
+    "no", "vol", "fig", "inc", "ltd", "co", "corp", "dept", "est", "gen", "col", "sgt", "capt",
+    "rev", "hon", "mt", "ft", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept",
+    "oct", "nov", "dec", "mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "ca", "cf",
+    "al",
+];
+
+/// The sentences of a text, trimmed, in order; list bullets are not part of them. Joined by
+/// whitespace they are the text again, up to whitespace and bullets.
+pub fn sentences(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let line = strip_bullet(line.trim());
+        if !line.is_empty() {
+            split_line(line, &mut out);
+        }
+    }
+    out
+}
+
+/// "- milk", "* milk", "• milk", "3. milk", "2) milk" → "milk".
+fn strip_bullet(line: &str) -> &str {
+    let rest = line.trim_start_matches(['-', '*', '•', '–', '—', '·', '#', '>']);
+    if rest.len() < line.len() && rest.starts_with(char::is_whitespace) {
+        return rest.trim_start();
+    }
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if (1..=3).contains(&digits)
+        && let Some(rest) = line[digits..].strip_prefix(['.', ')'])
+        && rest.starts_with(char::is_whitespace)
+    {
+        return rest.trim_start();
+    }
+    line
+}
+
+fn split_line<'a>(line: &'a str, out: &mut Vec<&'a str>) {
+    let mut start = 0;
+    let mut rest = line.char_indices().peekable();
+    let mut word_start = 0;
+    let mut depth = 0_i32;
+    while let Some((at, c)) = rest.next() {
+        if c.is_whitespace() {
+            word_start = at + c.len_utf8();
+            continue;
+        }
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = (depth - 1).max(0),
+            _ => {}
+        }
+        let emoji = is_emoji(c);
+        if !(matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？') || emoji) {
+            continue;
+        }
+        // The whole run of end marks, closing quotes and emoji.
+        let mut end = at + c.len_utf8();
+        let mut marks = String::from(c);
+        while let Some(&(i, next)) = rest.peek() {
+            let closes = matches!(
+                next,
+                '.' | '!'
+                    | '?'
+                    | '…'
+                    | '"'
+                    | '\''
+                    | '”'
+                    | '’'
+                    | ')'
+                    | ']'
+                    | '*'
+                    | '_'
+                    | '。'
+                    | '！'
+                    | '？'
+            ) || is_emoji(next)
+                || (emoji && next == ' ' && line[i + 1..].starts_with(is_emoji));
+            if !closes {
+                break;
+            }
+            if matches!(next, ')' | ']') {
+                depth = (depth - 1).max(0);
+            }
+            marks.push(next);
+            end = i + next.len_utf8();
+            rest.next();
+        }
+        let after = &line[end..];
+        let wide = marks.contains(['。', '！', '？']);
+        if !(wide || after.is_empty() || after.starts_with(char::is_whitespace)) || depth > 0 {
+            continue;
+        }
+        let next_char = after.trim_start().chars().next();
+        if marks == "." && continues(&line[word_start..at], next_char) {
+            continue;
+        }
+        // "..." and emoji in mid-sentence: a small letter goes on.
+        let soft = emoji && !marks.contains(['.', '!', '?'])
+            || marks.starts_with('…')
+            || marks.starts_with("..");
+        if soft && next_char.is_some_and(char::is_lowercase) && !starts_new(after) {
+            continue;
+        }
+        // A quotation inside a sentence: “Really?” she said.
+        if marks.ends_with(['"', '”', '\'', '’']) && next_char.is_some_and(char::is_lowercase) {
+            continue;
+        }
+        push(&line[start..end], out);
+        start = end;
+        word_start = end;
+    }
+    push(&line[start..], out);
+}
+
+/// A full stop that is part of a word.
+fn continues(word: &str, next: Option<char>) -> bool {
+    let word = word.trim_start_matches(['(', '"', '“', '\'', '‘', '[']);
+    let lower = word.to_lowercase();
+    let Some(next) = next else { return false };
+    // "a.m." and "p.m." end a sentence when a capital follows.
+    if matches!(lower.as_str(), "a.m" | "p.m" | "am" | "pm" | "etc" | "u.s" | "u.k" | "ph.d") {
+        return next.is_lowercase() || next.is_ascii_digit();
+    }
+    if ABBREVIATIONS.contains(&lower.as_str()) {
+        // "St. Olaf", "Dr. Who", "no. 5", but "No. I said" is an answer.
+        return match lower.as_str() {
+            "no" | "co" | "al" | "mar" | "sun" | "mon" | "dec" | "wed" | "fri" | "est" | "jun" => {
+                next.is_ascii_digit()
+            }
+            _ => true,
+        };
+    }
+    // An initial: "J. Smith".
+    let mut letters = word.chars();
+    if let (Some(letter), None) = (letters.next(), letters.next()) {
+        return letter.is_uppercase() && letter != 'I' && next.is_uppercase();
+    }
+    false
+}
+
+/// Small-letter beginnings that nobody uses in mid-sentence after a pause: "i", "my".
+fn starts_new(after: &str) -> bool {
+    let first = after.split_whitespace().next().unwrap_or_default().to_lowercase();
+    matches!(
+        first.as_str(),
+        "i" | "im" | "i'm" | "i’m" | "my" | "ive" | "i've" | "we" | "our" | "btw"
+    )
+}
+
+pub(super) fn is_emoji(c: char) -> bool {
+    matches!(u32::from(c),
+        0x1f000..=0x1faff | 0x2600..=0x27bf | 0x2b00..=0x2bff | 0x1f1e6..=0x1f1ff | 0xfe0f | 0x200d | 0x20e3
+        | 0xe0020..=0xe007f)
+}
+
+fn push<'a>(sentence: &'a str, out: &mut Vec<&'a str>) {
+    let sentence = sentence.trim();
+    if sentence.is_empty() {
+        return;
+    }
+    if !sentence.contains(|c: char| c.is_alphanumeric())
+        && let Some(last) = out.last()
+    {
+        // Stray marks and emoji belong to the sentence before, if they follow it directly.
+        let end = last.as_ptr() as usize + last.len();
+        let here = sentence.as_ptr() as usize;
+        if here >= end && here - end <= 4 {
+            return;
+        }
+    }
+    out.push(sentence);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(sentences(text), expected, "of {text:?}");
+    }
+
+    #[test]
+    fn sentences_end_where_a_reader_ends_them() {
+        check("", &[]);
+        check("   \n ", &[]);
+        check(
+            "My dog Max is a golden retriever. He loves playing fetch.",
+            &["My dog Max is a golden retriever.", "He loves playing fetch."],
+        );
+        check("no punctuation at all", &["no punctuation at all"]);
+        check("Dr. Smith saw me at 5 p.m. on Monday.", &["Dr. Smith saw me at 5 p.m. on Monday."]);
+        check("I met J. R. Tolkien. He wrote.", &["I met J. R. Tolkien.", "He wrote."]);
+        check("I woke at 5 a.m. Then I ran.", &["I woke at 5 a.m.", "Then I ran."]);
+        check("It costs 3.50 euros. Cheap!", &["It costs 3.50 euros.", "Cheap!"]);
+        check(
+            "See https://example.com/a.b?c=d. Then call.",
+            &["See https://example.com/a.b?c=d.", "Then call."],
+        );
+        check("Really?! Yes!!! ok", &["Really?!", "Yes!!!", "ok"]);
+        check("- milk\n- eggs\n3. bread", &["milk", "eggs", "bread"]);
+        check("I live in Lund 😀 I love it 🎉🎉", &["I live in Lund 😀", "I love it 🎉🎉"]);
+        check("so happy 😀 because we won", &["so happy 😀 because we won"]);
+        check(
+            "She said \"Hello there.\" Then she left.",
+            &["She said \"Hello there.\"", "Then she left."],
+        );
+        check("\"Really?\" she asked.", &["\"Really?\" she asked."]);
+        check("I was tired... and hungry. Ok", &["I was tired... and hungry.", "Ok"]);
+        check("Well... I moved.", &["Well...", "I moved."]);
+        check("e.g. apples and i.e. pears. Done.", &["e.g. apples and i.e. pears.", "Done."]);
+        check("My number is no. 5. Yes.", &["My number is no. 5.", "Yes."]);
+        check("No. I don't.", &["No.", "I don't."]);
+        check("(I live in Lund. It is nice.) Yes.", &["(I live in Lund. It is nice.)", "Yes."]);
+        check("one\ntwo\r\nthree", &["one", "two", "three"]);
+        check("私は学生です。東京に住んでいます。", &["私は学生です。", "東京に住んでいます。"]);
+        check("Mail ana@x.org. Bye", &["Mail ana@x.org.", "Bye"]);
+        check("v2.0 is out. It's 10:30.", &["v2.0 is out.", "It's 10:30."]);
+    }
+
+    #[test]
+    fn ten_megabytes_take_linear_time() {
+        for text in [
+            ". ".repeat(5 << 20),
+            "(".repeat(10 << 20),
+            "a.".repeat(5 << 20),
+            "! a".repeat(3 << 20),
+        ] {
+            let start = std::time::Instant::now();
+            let n = sentences(&text).len();
+            assert!(n <= text.len());
+            assert!(start.elapsed() < std::time::Duration::from_secs(20), "too slow");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Names for episodes and themes from key phrases, and the episode's narrative.
+
+use std::collections::HashMap;
+
+use jiff::civil::DateTime;
+
+use super::lexicon::{self, capitalise, stem};
+use super::{Statement, Utterance, dates};
+
+/// Words that are frequent and name no topic.
+const WEAK: &[&str] = &[
+    "said",
+    "today",
+    "yesterday",
+    "tomorrow",
+    "week",
+    "month",
+    "year",
+    "day",
+    "days",
+    "time",
+    "way",
+    "going",
+    "go",
+    "went",
+    "really",
+    "pretty",
+    "good",
+    "great",
+    "nice",
+    "new",
+    "old",
+    "big",
+    "like",
+    "likes",
+    "love",
+    "loves",
+    "want",
+    "wants",
+    "know",
+    "think",
+    "feel",
+    "make",
+    "made",
+    "take",
+    "took",
+    "see",
+    "look",
+    "come",
+    "user",
+    "user's",
+    "thing",
+    "things",
+    "lot",
+    "bit",
+    "people",
+    "someone",
+    "others",
+    "is",
+    "are",
+    "has",
+    "lives",
+    "works",
+    "moved",
+    "named",
+    "called",
+    "got",
+    "started",
+    "recently",
+    "week of",
+    "morning",
+    "evening",
+    "night",
+    "years",
+    "hey",
+    "wow",
+    "thanks",
+    "yeah",
+    "cool",
+    "amazing",
+    "awesome",
+    "glad",
+    "happy",
+    "excited",
+    "hope",
+    "super",
+    "sounds",
+    "absolutely",
+    "definitely",
+    "totally",
+];
+
+/// Key phrases, best first (RAKE-like: runs of content words, scored by their words' degree over
+/// frequency and by how many texts they occur in).
+pub fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
+    let mut phrases: HashMap<Vec<String>, (String, usize, usize)> = HashMap::new();
+    let mut degree: HashMap<String, (f64, f64)> = HashMap::new();
+    let mut order = 0;
+    let budget = 200_000 / texts.len().max(1);
+    for text in texts {
+        let text = lexicon::clip(text, budget.max(400));
+        for run in runs(text) {
+            let stems: Vec<String> = run.iter().map(|w| stem(w)).collect();
+            for s in &stems {
+                let entry = degree.entry(s.clone()).or_default();
+                entry.0 += 1.0;
+                entry.1 += stems.len() as f64;
+            }
+            order += 1;
+            let entry = phrases.entry(stems).or_insert_with(|| (run.join(" "), 0, order));
+            entry.1 += 1;
+        }
+    }
+    let mut ranked: Vec<(f64, usize, String, Vec<String>)> = phrases
+        .into_iter()
+        .map(|(stems, (text, count, order))| {
+            // Mean word score keeps long runs from winning by length alone.
+            let score: f64 = stems
+                .iter()
+                .map(|s| degree.get(s).map_or(0.0, |&(f, d)| f.sqrt() * (d / f).min(3.0)))
+                .sum::<f64>()
+                / (stems.len() as f64).sqrt();
+            (score * (1.0 + (count as f64).ln()), order, text, stems)
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen: Vec<(String, Vec<String>)> = Vec::new();
+    for (_, _, text, stems) in ranked {
+        if chosen.len() >= n {
+            break;
+        }
+        let new = stems.iter().filter(|s| !chosen.iter().any(|(_, c)| c.contains(s))).count();
+        if new == stems.len() || chosen.is_empty() {
+            chosen.push((text, stems));
+        }
+    }
+    chosen.into_iter().map(|(text, _)| text).collect()
+}
+
+/// Runs of at most three words that carry meaning.
+fn runs(text: &str) -> Vec<Vec<String>> {
+    let plain = without_dates(text);
+    let mut out = Vec::new();
+    let mut run: Vec<String> = Vec::new();
+    let mut flush = |run: &mut Vec<String>| {
+        if !run.is_empty() && run.iter().any(|w| w.chars().count() > 2) {
+            out.push(run[run.len().saturating_sub(3)..].to_vec());
+        }
+        run.clear();
+    };
+    for chunk in plain.split_whitespace() {
+        let ends = chunk.ends_with(['.', ',', '!', '?', ';', ':', ')', '"', '…']);
+        let word = chunk.trim_matches(|c: char| !c.is_alphanumeric());
+        let possessive = word.ends_with("'s") || word.ends_with("’s");
+        let lower = word.to_lowercase().replace('’', "'");
+        let weak = word.is_empty()
+            || word.chars().count() > 30
+            || lexicon::STOP.contains(lower.as_str())
+            || WEAK.contains(&lower.as_str())
+            || lexicon::is_adverb(&lower)
+            || lexicon::AUXILIARIES.contains(lower.as_str())
+            || lexicon::MODALS.contains(lower.as_str())
+            || (lexicon::is_past(&lower)
+                || lexicon::is_third_person(&lower)
+                    && !lexicon::is_noun_like(lower.trim_end_matches('s')))
+            || lexicon::is_base_verb(&lower) && !lexicon::is_noun_like(&lower)
+            || word.chars().all(|c| c.is_ascii_digit());
+        if weak {
+            flush(&mut run);
+            continue;
+        }
+        if possessive {
+            flush(&mut run);
+            run.push(
+                word[..word.len() - if word.ends_with("’s") { "’s".len() } else { 2 }].to_owned(),
+            );
+            flush(&mut run);
+            continue;
+        }
+        run.push(if lexicon::starts_upper(word) { word.to_owned() } else { lower });
+        if ends {
+            flush(&mut run);
+        }
+    }
+    flush(&mut run);
+    out
+}
+
+fn without_dates(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for found in dates::find(text) {
+        if found.start >= done {
+            out.push_str(&text[done..found.start]);
+            out.push_str(" , ");
+            done = found.end;
+        }
+    }
+    out.push_str(&text[done..]);
+    out.replace("week of", ",").replace("weekend of", ",")
+}
+
+/// "Golden retriever, fetch": the title of an episode, from its messages.
+pub fn title(utterances: &[Utterance]) -> String {
+    let statements = super::statements(utterances);
+    let people: Vec<String> = utterances.iter().map(|u| u.speaker.to_lowercase()).collect();
+    let texts: Vec<&str> = if statements.is_empty() {
+        utterances.iter().map(|u| u.text.as_str()).collect()
+    } else {
+        statements.iter().map(|s| s.text.as_str()).collect()
+    };
+    let phrases: Vec<String> = keyphrases(&texts, 6)
+        .into_iter()
+        .filter(|p| !people.contains(&p.to_lowercase()))
+        .take(3)
+        .collect();
+    if phrases.is_empty() {
+        let first = utterances
+            .iter()
+            .map(|u| u.text.trim())
+            .find(|t| !t.is_empty())
+            .unwrap_or("Conversation");
+        let first = first.lines().next().unwrap_or_default();
+        return lexicon::clip_words(&crate::memory::plain_text(first), 48);
+    }
+    capitalise(&phrases.join(", "))
+}
+
+/// A theme's name, from its members.
+pub fn theme_name(texts: &[&str]) -> String {
+    let phrases = keyphrases(texts, 2);
+    if phrases.is_empty() {
+        return texts.first().map_or_else(|| "Notes".into(), |t| lexicon::clip_words(t, 40));
+    }
+    capitalise(&phrases.join(", "))
+}
+
+/// The dated, ordered statements of an episode as one text in the third person.
+pub fn narrative(started: DateTime, statements: &[Statement]) -> String {
+    let mut out = format!("On {}:", dates::long_date(started.date()));
+    for statement in statements {
+        out.push(' ');
+        out.push_str(statement.text.trim());
+        if !statement.text.trim_end().ends_with(['.', '!', '?', '"']) {
+            out.push('.');
+        }
+    }
+    if statements.is_empty() {
+        out.push_str(" small talk.");
+    }
+    out
+}

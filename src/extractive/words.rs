@@ -1,0 +1,196 @@
+//! Tokens of one sentence: words and marks, with what stood before them.
+//!
+//! Contractions of pronouns are opened ("I'm" → "I am"), so that a subject can be exchanged
+//! together with its verb.
+
+use super::lexicon;
+
+/// A word, a number or one mark.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub text: String,
+    pub lower: String,
+    pub space_before: bool,
+    pub word: bool,
+}
+
+impl Token {
+    pub fn new(text: impl Into<String>, space_before: bool) -> Self {
+        let text = text.into();
+        let lower = text.to_lowercase();
+        let word = text.chars().any(char::is_alphanumeric);
+        Self { text, lower, space_before, word }
+    }
+
+    /// Starts with a capital.
+    pub fn upper(&self) -> bool {
+        lexicon::starts_upper(&self.text)
+    }
+
+    pub fn is(&self, lower: &str) -> bool {
+        self.lower == lower
+    }
+
+    pub fn among(&self, lowers: &[&str]) -> bool {
+        lowers.contains(&self.lower.as_str())
+    }
+}
+
+/// Splits a sentence.
+pub(super) fn tokens(sentence: &str) -> Vec<Token> {
+    let mut out = Vec::new();
+    for chunk in sentence.split_whitespace() {
+        let mut space = !out.is_empty();
+        let verbatim = chunk.contains("://")
+            || chunk.starts_with("www.")
+            || (chunk.contains('@') && chunk.contains('.'));
+        if verbatim {
+            let core = chunk.trim_end_matches(['.', ',', '!', '?', ')', ';', ':', '"']);
+            if !core.is_empty() {
+                out.push(Token::new(core, space));
+                space = false;
+            }
+            for c in chunk[core.len()..].chars() {
+                out.push(Token::new(c, space));
+                space = false;
+            }
+            continue;
+        }
+        let chars: Vec<char> = chunk.chars().collect();
+        let mut i = 0;
+        while i < chars.len() {
+            let start = i;
+            if chars[i].is_alphanumeric() {
+                while i < chars.len() && (chars[i].is_alphanumeric() || joins(&chars, i)) {
+                    i += 1;
+                }
+            } else {
+                i += 1;
+                // Emoji with their modifiers, and runs of one mark ("...", "!!!").
+                while i < chars.len()
+                    && !chars[i].is_alphanumeric()
+                    && (chars[i] == chars[start]
+                        || !chars[start].is_ascii() && !chars[i].is_ascii())
+                {
+                    i += 1;
+                }
+            }
+            let text: String = chars[start..i].iter().collect();
+            for (n, part) in open_contraction(&text).into_iter().enumerate() {
+                out.push(Token::new(part, space || n > 0));
+            }
+            space = false;
+        }
+    }
+    resolve_clitics(&mut out);
+    out
+}
+
+/// An apostrophe, hyphen, point or comma inside a word or number.
+fn joins(chars: &[char], i: usize) -> bool {
+    let (Some(&before), Some(&after)) =
+        (i.checked_sub(1).and_then(|p| chars.get(p)), chars.get(i + 1))
+    else {
+        return false;
+    };
+    match chars[i] {
+        '\'' | '\u{2019}' | '-' | '_' | '&' => before.is_alphanumeric() && after.is_alphanumeric(),
+        '.' | ',' | ':' => before.is_ascii_digit() && after.is_ascii_digit(),
+        '/' => before.is_alphanumeric() && after.is_alphanumeric(),
+        // Combining marks.
+        c => matches!(u32::from(c), 0x300..=0x36f | 0xfe0f | 0x200d),
+    }
+}
+
+/// `'d` and `'s` stay marked until the words after them are known.
+fn open_contraction(word: &str) -> Vec<String> {
+    let straight = word.replace(['\u{2019}', '\u{2018}', '`'], "'");
+    let lower = straight.to_lowercase();
+    let fixed = match lower.as_str() {
+        "im" if word != "IM" => return vec!["I".into(), "am".into()],
+        "ive" => return vec!["I".into(), "have".into()],
+        "ya'll" | "y'all" | "yall" => return vec!["you".into()],
+        "youre" => return vec!["you".into(), "are".into()],
+        "youve" => return vec!["you".into(), "have".into()],
+        "theyre" => return vec!["they".into(), "are".into()],
+        "weve" => return vec!["we".into(), "have".into()],
+        "hes" => return vec!["he".into(), "'s".into()],
+        "shes" => return vec!["she".into(), "'s".into()],
+        "thats" => return vec!["that".into(), "'s".into()],
+        "dont" => "don't",
+        "cant" => "can't",
+        "wont" => "won't",
+        "didnt" => "didn't",
+        "doesnt" => "doesn't",
+        "isnt" => "isn't",
+        "arent" => "aren't",
+        "wasnt" => "wasn't",
+        "werent" => "weren't",
+        "havent" => "haven't",
+        "hasnt" => "hasn't",
+        "hadnt" => "hadn't",
+        "couldnt" => "couldn't",
+        "wouldnt" => "wouldn't",
+        "shouldnt" => "shouldn't",
+        "i" => "I",
+        _ => "",
+    };
+    if !fixed.is_empty() {
+        let text =
+            if lexicon::starts_upper(word) { lexicon::capitalise(fixed) } else { fixed.into() };
+        return vec![text];
+    }
+    if let Some((head, tail)) = lower.split_once('\'') {
+        let pronoun = matches!(
+            head,
+            "i" | "you" | "we" | "they" | "he" | "she" | "it" | "that" | "there" | "who" | "this"
+        );
+        if pronoun && matches!(tail, "m" | "re" | "ve" | "ll" | "d" | "s") {
+            let head: String = straight.chars().take(head.chars().count()).collect();
+            let head = if head == "i" { "I".to_owned() } else { head };
+            let tail = match tail {
+                "m" => "am",
+                "re" => "are",
+                "ve" => "have",
+                "ll" => "will",
+                "d" => "'d",
+                _ => "'s",
+            };
+            return vec![head, tail.to_owned()];
+        }
+        // "my dog's" and "Max's" may mean "is"; only the words after tell.
+    }
+    vec![straight]
+}
+
+/// "'d" → "had" or "would"; "'s" → "is" or "has".
+fn resolve_clitics(tokens: &mut [Token]) {
+    for i in 0..tokens.len() {
+        let next = tokens[i + 1..]
+            .iter()
+            .find(|t| !lexicon::is_adverb(&t.lower))
+            .map(|t| t.lower.clone())
+            .unwrap_or_default();
+        let fixed = match tokens[i].lower.as_str() {
+            "'d" if next == "better" => "had",
+            "'d" if lexicon::is_participle(&next) && !lexicon::is_base_verb(&next) => "had",
+            "'d" => "would",
+            "'s" if i > 0 && lexicon::is_only_participle(&next) => "has",
+            "'s" if i > 0 => "is",
+            _ => continue,
+        };
+        tokens[i] = Token::new(fixed, true);
+    }
+}
+
+/// Puts a sentence together again.
+pub(super) fn join(tokens: &[Token]) -> String {
+    let mut out = String::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if i > 0 && token.space_before {
+            out.push(' ');
+        }
+        out.push_str(&token.text);
+    }
+    out
+}
