@@ -4,11 +4,14 @@
 //! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
 //! [`weights`] hands out tensors, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
 //! tokens with its cache, [`engine`] the one thread that owns the weights, [`model`] the handle
-//! that the rest of the program holds.
+//! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
+//! and [`starter`] is the pair that is compiled in.
 
+pub mod bert;
 pub mod chat_template;
 pub mod config;
 pub mod decoder;
+pub mod embedder;
 pub mod engine;
 pub mod gguf;
 pub mod kv_cache;
@@ -22,11 +25,14 @@ mod rope;
 pub mod safetensors;
 mod sampler;
 pub mod sequence;
+#[cfg(feature = "starter")]
+pub mod starter;
 mod stop_text;
 pub mod tokenizer;
 mod tokenizer_gguf;
 pub mod weights;
 
+pub use embedder::load as load_embedder;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
     validate,

@@ -2,14 +2,16 @@
 //!
 //! GGUF stores a vocabulary as parallel arrays under `tokenizer.ggml.*`: `tokens`, `token_type`
 //! (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte), `merges` or `scores`, and
-//! names the rules only: `model` is `gpt2` (byte-level BPE, split first as `pre` says) or `llama`
-//! (SentencePiece BPE). The rules themselves are llama.cpp's and the original tokenizers'.
+//! names the rules only: `model` is `gpt2` (byte-level BPE, split first as `pre` says), `llama`
+//! (SentencePiece BPE) or `bert` (WordPiece). The rules themselves are llama.cpp's and the original tokenizers'.
 
 use std::collections::HashMap;
 
 use tokenizers::models::bpe::{BPE, Vocab};
-use tokenizers::normalizers::{NFC, NormalizerWrapper, Prepend, Replace, Sequence};
+use tokenizers::models::wordpiece::WordPiece;
+use tokenizers::normalizers::{BertNormalizer, NFC, NormalizerWrapper, Prepend, Replace, Sequence};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
+use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::sequence::Sequence as Splits;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
@@ -46,6 +48,7 @@ impl Tokenizer {
         let (mut inner, spelling) = match model {
             "gpt2" => (byte_level(metadata, &vocabulary)?, Spelling::ByteLevel),
             "llama" => (sentence_piece(metadata, &vocabulary)?, Spelling::SpaceMark),
+            "bert" => (word_piece(&vocabulary)?, Spelling::WordPiece),
             other => {
                 return Err(TokenizerError::Unsupported { what: format!("`{other}`") });
             }
@@ -55,7 +58,11 @@ impl Tokenizer {
         inner
             .add_tokens(tokens.map(|a| tokenizers::AddedToken::from(a.text.clone(), false)))
             .map_err(damaged)?;
-        let begin = begin(metadata, model, vocabulary.tokens.len())?;
+        let begin = if model == "bert" {
+            ["[CLS]", "[SEP]"].iter().filter_map(|token| inner.token_to_id(token)).collect()
+        } else {
+            begin(metadata, model, vocabulary.tokens.len())?
+        };
         Self::new(inner, spelling, added, begin)
     }
 }
@@ -207,6 +214,34 @@ fn sentence_piece(
     }
     steps.push(Replace::new(" ", "▁").map_err(damaged)?.into());
     inner.with_normalizer(Some(Sequence::new(steps))).map_err(damaged)?;
+    Ok(inner)
+}
+
+/// BERT's vocabulary, which GGUF spells the other way round: a word that begins has `▁` in front,
+/// one that continues has nothing (`##` elsewhere).
+fn word_piece(vocabulary: &Vocabulary<'_>) -> Result<tokenizers::Tokenizer, TokenizerError> {
+    let spelled = |(index, token): (usize, &String)| {
+        let text = match token.strip_prefix('▁') {
+            Some(word) => word.to_owned(),
+            None if vocabulary.kind(index) == NORMAL => format!("##{token}"),
+            None => token.clone(),
+        };
+        (text, index as u32)
+    };
+    let ids: HashMap<String, u32> = vocabulary.tokens.iter().enumerate().map(spelled).collect();
+    if !["[UNK]", "[CLS]", "[SEP]"].iter().all(|token| ids.contains_key(*token)) {
+        return Err(damaged("it has no [UNK], [CLS] and [SEP]"));
+    }
+    let model = guarded(|| {
+        WordPiece::builder()
+            .vocab(ids.into_iter().collect::<Vocab>())
+            .unk_token("[UNK]".into())
+            .build()
+    })?;
+    let mut inner = tokenizers::Tokenizer::new(model);
+    let normalizer = BertNormalizer::new(true, true, None, true);
+    inner.with_normalizer(Some(NormalizerWrapper::from(normalizer))).map_err(damaged)?;
+    inner.with_pre_tokenizer(Some(BertPreTokenizer));
     Ok(inner)
 }
 

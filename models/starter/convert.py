@@ -1,0 +1,178 @@
+"""Writes the two GGUF files that are compiled into the program.
+
+    python convert.py language --model DIR --out language.gguf
+    python convert.py embedder --minilm DIR --student student.pt --out embedder.gguf
+
+Matrices become Q8_0, everything one-dimensional stays F32. Names and key layout are llama.cpp's, so
+that other programs can read the files too (Llama's query and key rows are permuted for its rotary
+order; BERT's vocabulary has `▁` in front of words instead of `##` in front of the rest).
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+Q8_0 = gguf.GGMLQuantizationType.Q8_0
+POSITIONS_KEPT = 256  # MiniLM's own limit
+
+
+def add_q8(writer, name, array):
+    array = np.ascontiguousarray(array, dtype=np.float32)
+    writer.add_tensor(name, gguf.quants.quantize(array, Q8_0), raw_dtype=Q8_0)
+
+
+def finish(writer, out):
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    print(f"{out}: {Path(out).stat().st_size} bytes")
+
+
+def permute(rows, n_head):
+    n_out, n_in = rows.shape
+    return rows.reshape(n_head, 2, n_out // n_head // 2, n_in).swapaxes(1, 2).reshape(n_out, n_in)
+
+
+def language(model, out):
+    config = json.loads((Path(model) / "config.json").read_text())
+    tensors = {k: v.float().numpy() for k, v in load_file(f"{model}/model.safetensors").items()}
+    heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
+    writer = gguf.GGUFWriter(out, "llama")
+    writer.add_name("inglenook-starter")
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv_heads)
+    writer.add_key_length(config["head_dim"])
+    writer.add_value_length(config["head_dim"])
+    writer.add_rope_dimension_count(config["head_dim"])
+    writer.add_rope_freq_base(config["rope_theta"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_vocab_size(config["vocab_size"])
+    add_q8(writer, "token_embd.weight", tensors.pop("model.embed_tokens.weight"))
+    tensors.pop("lm_head.weight", None)  # tied
+    writer.add_tensor("output_norm.weight", tensors.pop("model.norm.weight"))
+    names = {
+        "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+        "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm",
+    }
+    for i in range(config["num_hidden_layers"]):
+        for source, target in names.items():
+            rows = tensors.pop(f"model.layers.{i}.{source}.weight")
+            if target == "attn_q":
+                rows = permute(rows, heads)
+            elif target == "attn_k":
+                rows = permute(rows, kv_heads)
+            if rows.ndim == 1:
+                writer.add_tensor(f"blk.{i}.{target}.weight", rows.astype(np.float32))
+            else:
+                add_q8(writer, f"blk.{i}.{target}.weight", rows)
+    assert not tensors, f"left over: {list(tensors)}"
+    finish(writer, out)
+    shutil.copy(Path(model) / "tokenizer.json", Path(out).parent / "tokenizer.json")
+
+
+def reachable(tokenizer, token):
+    """Whether any text can yield this token: the rest of the table is dead weight (unused slots,
+    accented letters, which are stripped first, punctuation and ideographs inside words)."""
+    if token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"):
+        return True
+    if token.startswith("[unused"):
+        return False
+    word = "a" + token[2:] if token.startswith("##") and len(token) > 2 else token
+    normal = tokenizer.normalizer.normalize_str(word)
+    pieces = [piece for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
+    return normal == word and pieces == [word]
+
+
+def embedder(minilm, student, out):
+    config = json.loads((Path(minilm) / "config.json").read_text())
+    tokenizer = Tokenizer.from_file(f"{minilm}/tokenizer.json")
+    vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    kept = [(token, i) for token, i in vocabulary if reachable(tokenizer, token)]
+    print(f"vocabulary: {len(kept)} of {len(vocabulary)} can occur")
+    tensors = {k: v.float().numpy() for k, v in torch.load(student).items()}
+    n_layers = 1 + max(int(k.split(".")[2]) for k in tensors if k.startswith("encoder.layer."))
+
+    writer = gguf.GGUFWriter(out, "bert")
+    writer.add_name("inglenook-embedder")
+    writer.add_context_length(POSITIONS_KEPT)
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_block_count(n_layers)
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_layer_norm_eps(config["layer_norm_eps"])
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    writer.add_tokenizer_model("bert")
+    writer.add_token_list([
+        token if token.startswith("[") and token.endswith("]") and len(token) > 2
+        else token[2:] if token.startswith("##") and len(token) > 2
+        else "▁" + token
+        for token, _ in kept
+    ])
+    special = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+    writer.add_token_types([
+        gguf.TokenType.CONTROL if token in special else gguf.TokenType.NORMAL for token, _ in kept
+    ])
+    place = {token: i for i, (token, _) in enumerate(kept)}
+    writer.add_uint32("tokenizer.ggml.unknown_token_id", place["[UNK]"])
+    writer.add_uint32("tokenizer.ggml.padding_token_id", place["[PAD]"])
+    writer.add_uint32("tokenizer.ggml.cls_token_id", place["[CLS]"])
+    writer.add_uint32("tokenizer.ggml.seperator_token_id", place["[SEP]"])
+    rows = np.array([i for _, i in kept])
+    add_q8(writer, "token_embd.weight", tensors["embeddings.word_embeddings.weight"][rows])
+    positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS_KEPT]
+    writer.add_tensor("position_embd.weight", positions.astype(np.float16))
+    writer.add_tensor("token_types.weight",
+                      tensors["embeddings.token_type_embeddings.weight"].astype(np.float32))
+
+    def both(target, source):
+        weight = tensors[f"{source}.weight"]
+        if weight.ndim == 1:
+            writer.add_tensor(f"{target}.weight", weight.astype(np.float32))
+        else:
+            add_q8(writer, f"{target}.weight", weight)
+        writer.add_tensor(f"{target}.bias", tensors[f"{source}.bias"].astype(np.float32))
+
+    both("token_embd_norm", "embeddings.LayerNorm")
+    for i in range(n_layers):
+        layer = f"encoder.layer.{i}."
+        both(f"blk.{i}.attn_q", layer + "attention.self.query")
+        both(f"blk.{i}.attn_k", layer + "attention.self.key")
+        both(f"blk.{i}.attn_v", layer + "attention.self.value")
+        both(f"blk.{i}.attn_output", layer + "attention.output.dense")
+        both(f"blk.{i}.attn_output_norm", layer + "attention.output.LayerNorm")
+        both(f"blk.{i}.ffn_up", layer + "intermediate.dense")
+        both(f"blk.{i}.ffn_down", layer + "output.dense")
+        both(f"blk.{i}.layer_output_norm", layer + "output.LayerNorm")
+    finish(writer, out)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("language")
+    one.add_argument("--model", required=True)
+    two = commands.add_parser("embedder")
+    two.add_argument("--minilm", required=True)
+    two.add_argument("--student", required=True)
+    for command in (one, two):
+        command.add_argument("--out", required=True)
+    args = parser.parse_args()
+    if args.command == "language":
+        language(args.model, args.out)
+    else:
+        embedder(args.minilm, args.student, args.out)

@@ -1,0 +1,490 @@
+//! A BERT encoder's forward pass.
+//!
+//! Several texts go through at once, *packed*: their tokens one after the other in one matrix, no
+//! padding anywhere, so that a batch costs its tokens and nothing else. candle multiplies the
+//! matrices; what happens between two products (bias, residual, normalisation, activation,
+//! attention within each text) works on plain slices, in parallel over rows or texts: candle's own
+//! element-wise operations run on one thread and make a pass each.
+//!
+//! Knows no text and no pooling ([`super::embedder`] does).
+
+use candle_core::{Device, Tensor};
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use super::metadata::Metadata;
+use super::weights::{Matrix, Weights, backend};
+use crate::interfaces::ModelError;
+
+/// The shape of an encoder.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct BertConfig {
+    pub hidden_size: usize,
+    pub num_hidden_layers: usize,
+    pub num_attention_heads: usize,
+    pub intermediate_size: usize,
+    pub max_position_embeddings: usize,
+    pub vocab_size: usize,
+    #[serde(default = "default_epsilon")]
+    pub layer_norm_eps: f64,
+    #[serde(default)]
+    pub hidden_act: Activation,
+    #[serde(default = "default_type_rows")]
+    pub type_vocab_size: usize,
+    #[serde(default)]
+    pub model_type: Option<String>,
+    #[serde(default)]
+    pub position_embedding_type: Option<String>,
+}
+
+fn default_epsilon() -> f64 {
+    1e-12
+}
+
+fn default_type_rows() -> usize {
+    2
+}
+
+/// Between the two products of a feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+pub enum Activation {
+    #[default]
+    #[serde(rename = "gelu")]
+    Gelu,
+    #[serde(rename = "gelu_new", alias = "gelu_pytorch_tanh", alias = "gelu_fast")]
+    GeluTanh,
+    #[serde(rename = "relu")]
+    Relu,
+}
+
+impl BertConfig {
+    /// From GGUF metadata (`bert.*`); the vocabulary's size comes from the table itself.
+    pub fn from_gguf(metadata: &Metadata, vocab_size: usize, types: usize) -> Result<Self, String> {
+        let number = |key: &str| {
+            let key = format!("bert.{key}");
+            let value = metadata.integer(&key).and_then(|n| usize::try_from(n).ok());
+            value.ok_or_else(|| format!("`{key}` is missing"))
+        };
+        Ok(Self {
+            hidden_size: number("embedding_length")?,
+            num_hidden_layers: number("block_count")?,
+            num_attention_heads: number("attention.head_count")?,
+            intermediate_size: number("feed_forward_length")?,
+            max_position_embeddings: number("context_length")?,
+            vocab_size,
+            layer_norm_eps: metadata
+                .float("bert.attention.layer_norm_epsilon")
+                .unwrap_or(default_epsilon()),
+            hidden_act: Activation::Gelu,
+            type_vocab_size: types,
+            model_type: None,
+            position_embedding_type: None,
+        })
+    }
+
+    /// Refuses what no encoder looks like, before anything is sized by it.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(other) = self.model_type.as_deref().filter(|&kind| kind != "bert") {
+            return Err(format!("its architecture is `{other}` (embedding models are `bert`)"));
+        }
+        if self.position_embedding_type.as_deref().is_some_and(|kind| kind != "absolute") {
+            return Err("its positions are not absolute".into());
+        }
+        let within = |what: &str, n: usize, max: usize| match n {
+            n if (1..=max).contains(&n) => Ok(()),
+            n => Err(format!("{what} is {n} (1 to {max} is possible)")),
+        };
+        within("the hidden size", self.hidden_size, 1 << 14)?;
+        within("the number of layers", self.num_hidden_layers, 256)?;
+        within("the number of heads", self.num_attention_heads, 1 << 10)?;
+        within("the feed-forward size", self.intermediate_size, 1 << 16)?;
+        within("the number of positions", self.max_position_embeddings, 1 << 16)?;
+        within("the vocabulary", self.vocab_size, 1 << 22)?;
+        within("the number of token types", self.type_vocab_size, 1 << 10)?;
+        if !self.hidden_size.is_multiple_of(self.num_attention_heads) {
+            return Err(format!(
+                "{} hidden values cannot be split into {} heads",
+                self.hidden_size, self.num_attention_heads
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `[n, n_in] → [n, n_out]`, with a bias.
+struct Linear {
+    /// `[n_out, n_in]`
+    weight: Tensor,
+    bias: Vec<f32>,
+}
+
+struct Norm {
+    scale: Vec<f32>,
+    shift: Vec<f32>,
+}
+
+struct Layer {
+    /// Query, key and value below each other.
+    attention_in: Linear,
+    attention_out: Linear,
+    attention_norm: Norm,
+    feed_in: Linear,
+    feed_out: Linear,
+    feed_norm: Norm,
+}
+
+/// The weights of an encoder.
+pub struct Bert {
+    config: BertConfig,
+    /// `[vocabulary, hidden]`; stays quantised if it is stored so.
+    words: Matrix,
+    /// `[positions, hidden]`, the first token type's row added to each.
+    positions: Vec<f32>,
+    norm: Norm,
+    layers: Vec<Layer>,
+}
+
+/// Tensor names: GGUF's, or those of transformers with or without a prefix.
+struct Names<'a> {
+    weights: &'a Weights,
+    prefix: &'static str,
+}
+
+impl<'a> Names<'a> {
+    fn new(weights: &'a Weights) -> Self {
+        let prefixed = weights.contains("bert.embeddings.word_embeddings.weight");
+        Self { weights, prefix: if prefixed { "bert." } else { "" } }
+    }
+
+    fn pick(&self, gguf: &str, transformers: &str) -> String {
+        if self.weights.is_gguf() {
+            gguf.to_owned()
+        } else {
+            format!("{}{transformers}", self.prefix)
+        }
+    }
+
+    fn layer(&self, i: usize, gguf: &str, transformers: &str) -> String {
+        self.pick(&format!("blk.{i}.{gguf}"), &format!("encoder.layer.{i}.{transformers}"))
+    }
+
+    fn norm(&self, name: &str, n: usize) -> Result<Norm, ModelError> {
+        // Checkpoints of TensorFlow's time call them gamma and beta.
+        let old = !self.weights.contains(&format!("{name}.weight"))
+            && self.weights.contains(&format!("{name}.gamma"));
+        let (scale, shift) = if old { ("gamma", "beta") } else { ("weight", "bias") };
+        Ok(Norm {
+            scale: self.weights.values(&format!("{name}.{scale}"), &[n])?,
+            shift: self.weights.values(&format!("{name}.{shift}"), &[n])?,
+        })
+    }
+
+    /// One product for all `names`, each `[n_out, n_in]`.
+    fn linear(&self, names: &[String], n_out: usize, n_in: usize) -> Result<Linear, ModelError> {
+        let (mut rows, mut bias) = (Vec::new(), Vec::new());
+        for name in names {
+            rows.extend(self.weights.values(&format!("{name}.weight"), &[n_out, n_in])?);
+            bias.extend(self.weights.values(&format!("{name}.bias"), &[n_out])?);
+        }
+        let weight = Tensor::from_vec(rows, (bias.len(), n_in), &Device::Cpu).map_err(backend)?;
+        Ok(Linear { weight, bias })
+    }
+}
+
+impl Bert {
+    /// Copies the weights out of the file, in f32 (the word table as stored).
+    ///
+    /// # Errors
+    /// If the configuration is impossible or does not fit the tensors.
+    pub fn load(weights: &Weights, config: BertConfig) -> Result<Self, ModelError> {
+        config.check().map_err(|reason| weights.bad(reason))?;
+        let names = Names::new(weights);
+        let (hidden, feed) = (config.hidden_size, config.intermediate_size);
+        let word_name = names.pick("token_embd.weight", "embeddings.word_embeddings.weight");
+        let words = weights.matrix(&word_name, (config.vocab_size, hidden), &Device::Cpu)?;
+        let mut positions = weights.values(
+            &names.pick("position_embd.weight", "embeddings.position_embeddings.weight"),
+            &[config.max_position_embeddings, hidden],
+        )?;
+        let types = weights.values(
+            &names.pick("token_types.weight", "embeddings.token_type_embeddings.weight"),
+            &[config.type_vocab_size, hidden],
+        )?;
+        for row in positions.chunks_exact_mut(hidden) {
+            add(row, &types[..hidden]);
+        }
+        let layers = (0..config.num_hidden_layers)
+            .map(|i| {
+                let inputs = [
+                    names.layer(i, "attn_q", "attention.self.query"),
+                    names.layer(i, "attn_k", "attention.self.key"),
+                    names.layer(i, "attn_v", "attention.self.value"),
+                ];
+                let linear = |gguf, transformers, n_out, n_in| {
+                    names.linear(&[names.layer(i, gguf, transformers)], n_out, n_in)
+                };
+                let norm =
+                    |gguf, transformers| names.norm(&names.layer(i, gguf, transformers), hidden);
+                Ok(Layer {
+                    attention_in: names.linear(&inputs, hidden, hidden)?,
+                    attention_out: linear("attn_output", "attention.output.dense", hidden, hidden)?,
+                    attention_norm: norm("attn_output_norm", "attention.output.LayerNorm")?,
+                    feed_in: linear("ffn_up", "intermediate.dense", feed, hidden)?,
+                    feed_out: linear("ffn_down", "output.dense", hidden, feed)?,
+                    feed_norm: norm("layer_output_norm", "output.LayerNorm")?,
+                })
+            })
+            .collect::<Result<_, ModelError>>()?;
+        let norm = names.norm(&names.pick("token_embd_norm", "embeddings.LayerNorm"), hidden)?;
+        Ok(Self { config, words, positions, norm, layers })
+    }
+
+    pub fn config(&self) -> &BertConfig {
+        &self.config
+    }
+
+    /// Last hidden states of `ids`, packed: text `k` has the next `lengths[k]` of them. Row-major
+    /// `[ids.len(), hidden]`. Ids are below the vocabulary's size and lengths within the positions.
+    pub fn forward(&self, ids: &[u32], lengths: &[usize]) -> candle_core::Result<Vec<f32>> {
+        let hidden = self.config.hidden_size;
+        let ids = Tensor::new(ids, &Device::Cpu)?;
+        let mut states = self.words.rows(&ids)?.flatten_all()?.to_vec1::<f32>()?;
+        let mut rest = states.as_mut_slice();
+        for &length in lengths {
+            let (text, after) = rest.split_at_mut(length * hidden);
+            add(text, &self.positions[..text.len()]);
+            rest = after;
+        }
+        self.normalise(&mut states, &self.norm);
+        for layer in &self.layers {
+            let projected = layer.attention_in.forward(states.clone())?;
+            let attended = self.attend(projected, &layer.attention_in.bias, lengths);
+            let update = layer.attention_out.forward(attended)?;
+            self.join(&mut states, &update, &layer.attention_out.bias, &layer.attention_norm);
+            let mut inner = layer.feed_in.forward(states.clone())?;
+            self.activate(&mut inner, &layer.feed_in.bias);
+            let update = layer.feed_out.forward(inner)?;
+            self.join(&mut states, &update, &layer.feed_out.bias, &layer.feed_norm);
+        }
+        Ok(states)
+    }
+
+    fn normalise(&self, states: &mut [f32], norm: &Norm) {
+        let hidden = self.config.hidden_size;
+        states.par_chunks_mut(hidden * ROWS).for_each(|rows| {
+            for row in rows.chunks_exact_mut(hidden) {
+                self.normalise_row(row, norm);
+            }
+        });
+    }
+
+    fn normalise_row(&self, row: &mut [f32], norm: &Norm) {
+        let n = row.len() as f32;
+        let mean = sum(row, |x| x) / n;
+        let variance = sum(row, |x| (x - mean) * (x - mean)) / n;
+        let factor = 1.0 / (variance + self.config.layer_norm_eps as f32).sqrt();
+        for ((x, &scale), &shift) in row.iter_mut().zip(&norm.scale).zip(&norm.shift) {
+            *x = (*x - mean) * factor * scale + shift;
+        }
+    }
+
+    /// `states = norm(states + update + bias)`
+    fn join(&self, states: &mut [f32], update: &[f32], bias: &[f32], norm: &Norm) {
+        let hidden = self.config.hidden_size;
+        let blocks = states.par_chunks_mut(hidden * ROWS);
+        blocks.zip(update.par_chunks(hidden * ROWS)).for_each(|(states, update)| {
+            let rows = states.chunks_exact_mut(hidden).zip(update.chunks_exact(hidden));
+            for (row, update) in rows {
+                for ((x, &u), &b) in row.iter_mut().zip(update).zip(bias) {
+                    *x += u + b;
+                }
+                self.normalise_row(row, norm);
+            }
+        });
+    }
+
+    fn activate(&self, inner: &mut [f32], bias: &[f32]) {
+        let activation = self.config.hidden_act;
+        inner.par_chunks_mut(bias.len() * ROWS).for_each(|rows| {
+            for row in rows.chunks_exact_mut(bias.len()) {
+                add(row, bias);
+                match activation {
+                    Activation::Gelu => {
+                        for x in row {
+                            *x *= 0.5 * (1.0 + erf(*x * std::f32::consts::FRAC_1_SQRT_2));
+                        }
+                    }
+                    Activation::GeluTanh => {
+                        for x in row {
+                            let inner = 0.797_884_6 * (*x + 0.044_715 * *x * *x * *x);
+                            *x *= 0.5 * (1.0 + inner.tanh());
+                        }
+                    }
+                    Activation::Relu => {
+                        for x in row {
+                            *x = x.max(0.0);
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Every token attends to all tokens of its own text. `projected` is `[n, 3 · hidden]`: query,
+    /// key, value, their bias still to be added.
+    fn attend(&self, mut projected: Vec<f32>, bias: &[f32], lengths: &[usize]) -> Vec<f32> {
+        let hidden = self.config.hidden_size;
+        let mut out = vec![0.0; projected.len() / 3];
+        let mut texts = Vec::with_capacity(lengths.len());
+        let (mut from, mut to) = (projected.as_mut_slice(), out.as_mut_slice());
+        for &length in lengths {
+            let (text, from_rest) = from.split_at_mut(length * 3 * hidden);
+            let (result, to_rest) = to.split_at_mut(length * hidden);
+            texts.push((text, result));
+            (from, to) = (from_rest, to_rest);
+        }
+        texts.into_par_iter().for_each(|(text, result)| {
+            for row in text.chunks_exact_mut(3 * hidden) {
+                add(row, bias);
+            }
+            self.attend_in_text(text, result);
+        });
+        out
+    }
+
+    fn attend_in_text(&self, text: &[f32], result: &mut [f32]) {
+        let hidden = self.config.hidden_size;
+        let width = hidden / self.config.num_attention_heads;
+        let n = result.len() / hidden;
+        let scale = 1.0 / (width as f32).sqrt();
+        // Keys by component, so that all scores of a query grow together, component by component.
+        let mut keys = vec![0.0; width * n];
+        let mut scores = vec![0.0; n];
+        for head in (0..hidden).step_by(width) {
+            for (j, row) in text.chunks_exact(3 * hidden).enumerate() {
+                let key = &row[hidden + head..hidden + head + width];
+                for (d, &k) in key.iter().enumerate() {
+                    keys[d * n + j] = k * scale;
+                }
+            }
+            for (i, row) in text.chunks_exact(3 * hidden).enumerate() {
+                scores.fill(0.0);
+                for (d, &q) in row[head..head + width].iter().enumerate() {
+                    add_scaled(&mut scores, &keys[d * n..(d + 1) * n], q);
+                }
+                let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                for score in &mut scores {
+                    *score = (*score - max).exp();
+                }
+                let total = sum(&scores, |x| x);
+                let target = &mut result[i * hidden + head..i * hidden + head + width];
+                for (value, &score) in text.chunks_exact(3 * hidden).zip(&scores) {
+                    let value = &value[2 * hidden + head..2 * hidden + head + width];
+                    add_scaled(target, value, score / total);
+                }
+            }
+        }
+    }
+}
+
+/// Rows that one parallel task takes.
+const ROWS: usize = 16;
+
+impl Linear {
+    /// Without the bias, which the caller adds where it passes over the values anyway.
+    fn forward(&self, input: Vec<f32>) -> candle_core::Result<Vec<f32>> {
+        let n_in = self.weight.dim(1)?;
+        let rows = input.len() / n_in;
+        let input = Tensor::from_vec(input, (rows, n_in), &Device::Cpu)?;
+        input.matmul(&self.weight.t()?)?.flatten_all()?.to_vec1()
+    }
+}
+
+fn add(target: &mut [f32], other: &[f32]) {
+    for (t, &o) in target.iter_mut().zip(other) {
+        *t += o;
+    }
+}
+
+fn add_scaled(target: &mut [f32], other: &[f32], factor: f32) {
+    for (t, &o) in target.iter_mut().zip(other) {
+        *t += o * factor;
+    }
+}
+
+/// Sum of `f(x)`, in eight lanes (a plain float sum may not be reordered, so it stays scalar).
+fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; 8];
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane += f(x);
+        }
+    }
+    lanes.iter().sum::<f32>() + rest.iter().map(|&x| f(x)).sum::<f32>()
+}
+
+/// The error function by Eigen's rational approximation (within 4e-7): no branch and no
+/// exponential, so that the compiler can vectorise it.
+#[expect(clippy::excessive_precision, reason = "the coefficients as published")]
+fn erf(x: f32) -> f32 {
+    const ALPHA: [f32; 7] = [
+        -2.726_142_258_013_06e-10,
+        2.770_681_424_959_02e-8,
+        -2.101_024_020_825_08e-6,
+        -5.692_506_394_623_46e-5,
+        -7.349_906_303_268_55e-4,
+        -2.954_599_808_540_25e-3,
+        -1.609_603_332_624_15e-2,
+    ];
+    const BETA: [f32; 5] = [
+        -1.456_607_184_649_96e-5,
+        -2.133_740_552_789_05e-4,
+        -1.682_826_974_382_03e-3,
+        -7.373_329_167_204_68e-3,
+        -1.426_473_905_141_89e-2,
+    ];
+    let x = x.clamp(-4.0, 4.0);
+    let square = x * x;
+    let numerator = ALPHA.iter().fold(0.0, |sum, &c| sum * square + c);
+    let denominator = BETA.iter().fold(0.0, |sum, &c| sum * square + c);
+    x * numerator / denominator
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erf_is_close_to_the_error_function() {
+        for (x, expected) in [
+            (0.0, 0.0),
+            (0.1, 0.112_462_916),
+            (0.5, 0.520_499_9),
+            (1.0, 0.842_700_8),
+            (2.0, 0.995_322_3),
+            (5.0, 1.0),
+            (-1.5, -0.966_105_1),
+        ] {
+            assert!((erf(x) - expected).abs() < 1e-6, "erf({x}) = {}", erf(x));
+        }
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused() {
+        let good = r#"{"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,
+            "intermediate_size":16,"max_position_embeddings":4,"vocab_size":10}"#;
+        let config: BertConfig = serde_json::from_str(good).expect("a configuration");
+        assert_eq!(config.check(), Ok(()));
+        for broken in [
+            BertConfig { hidden_size: 0, ..config.clone() },
+            BertConfig { hidden_size: usize::MAX, ..config.clone() },
+            BertConfig { num_attention_heads: 3, ..config.clone() },
+            BertConfig { num_hidden_layers: 1 << 40, ..config.clone() },
+            BertConfig { model_type: Some("xlm-roberta".into()), ..config.clone() },
+            BertConfig { position_embedding_type: Some("relative_key".into()), ..config.clone() },
+        ] {
+            assert!(broken.check().is_err(), "{broken:?}");
+        }
+    }
+}

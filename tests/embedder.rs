@@ -1,0 +1,221 @@
+//! The embedders against the vectors of the reference implementation.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use inglenook::inference::embedder::{self, BertEmbedder};
+use inglenook::interfaces::{Embedder, ModelError};
+use inglenook::memory::Embedding;
+use serde_json::Value;
+
+/// MiniLM's directory, fetched once; None (with the reason printed) if it can't be had.
+fn minilm() -> Option<PathBuf> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fetch-minilm.sh");
+    let output = Command::new(script).output().unwrap();
+    if !output.status.success() {
+        eprintln!("skipped: MiniLM is not here: {}", String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
+}
+
+fn memories() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev-memories");
+    if !path.is_dir() {
+        eprintln!("skipped: {} is absent", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// Rows of a two-dimensional little-endian f32 `.npy` file.
+fn read_npy(path: &Path) -> Vec<Embedding> {
+    let bytes = std::fs::read(path).unwrap();
+    let header_len = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = str::from_utf8(&bytes[10..10 + header_len]).unwrap();
+    assert!(header.contains("'<f4'") && header.contains("'fortran_order': False"), "{header}");
+    let values: Vec<f32> = bytes[10 + header_len..]
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|&b| f32::from_le_bytes(b))
+        .collect();
+    values.chunks_exact(384).map(|row| Embedding::normalise(row.to_vec()).unwrap()).collect()
+}
+
+fn contents(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let row = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+    text.lines().map(|line| row(line)["content"].as_str().unwrap().to_owned()).collect()
+}
+
+fn questions(path: &Path) -> Vec<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn embed(embedder: &dyn Embedder, texts: &[String]) -> Vec<Embedding> {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    embedder.embed(&texts).unwrap()
+}
+
+#[track_caller]
+fn check_equal(what: &str, vectors: &[Embedding], reference: &[Embedding]) {
+    assert_eq!(vectors.len(), reference.len());
+    for (i, (a, b)) in vectors.iter().zip(reference).enumerate() {
+        let cosine = a.cosine(b);
+        assert!(cosine > 0.999, "{what} {i}: cosine {cosine}");
+    }
+}
+
+#[test]
+fn minilm_equals_its_reference_vectors() {
+    let (Some(minilm), Some(memories)) = (minilm(), memories()) else { return };
+    let embedder = BertEmbedder::from_directory(&minilm).unwrap();
+    assert_eq!(embedder.dimensions(), 384);
+    assert_eq!(embedder.tokens_max(), 256);
+    for user in ["Caroline_0", "Jon_1"] {
+        let folder = memories.join(user);
+        let semantics = contents(&folder.join("semantics.jsonl"));
+        let vectors = embed(&embedder, &semantics);
+        check_equal("semantic", &vectors, &read_npy(&folder.join("semantics.f32.npy")));
+        // Longer texts, some over the model's limit.
+        let episodes = contents(&folder.join("episodes.jsonl"));
+        let vectors = embed(&embedder, &episodes);
+        check_equal("episode", &vectors, &read_npy(&folder.join("episodes.f32.npy")));
+    }
+}
+
+#[test]
+fn a_text_has_one_vector_whatever_its_company() {
+    let Some(minilm) = minilm() else { return };
+    let embedder = embedder::load(&minilm, &|_| {}).unwrap();
+    let long = "The ferry leaves at noon. ".repeat(400);
+    let texts =
+        ["", "a", "[CLS] [SEP] [MASK]", "Ana moved to Lund.", &long, "🙂", "\u{0}\u{1b}[31m"];
+    let together = embedder.embed(&texts).unwrap();
+    for (text, vector) in texts.iter().zip(&together) {
+        let alone = &embedder.embed(&[text]).unwrap()[0];
+        assert!(alone.cosine(vector) > 0.999_99, "{text:?}");
+    }
+    assert!(embedder.embed(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn damaged_models_are_errors_that_name_the_file() {
+    let Some(minilm) = minilm() else { return };
+    let break_it = |name: &str, change: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+        let copy = tempfile::tempdir().unwrap();
+        for file in
+            ["config.json", "tokenizer.json", "model.safetensors", "sentence_bert_config.json"]
+        {
+            let bytes = std::fs::read(minilm.join(file)).unwrap();
+            let bytes = if file == name { change(bytes) } else { bytes };
+            std::fs::write(copy.path().join(file), bytes).unwrap();
+        }
+        match embedder::load(copy.path(), &|_| {}) {
+            Ok(_) => panic!("accepted a broken {name}"),
+            Err(ModelError::BadFile { path, reason }) => {
+                assert!(!reason.is_empty() && path.contains(&*copy.path().to_string_lossy()));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let replace = |from: &'static str, to: &'static str| {
+        move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(from, to).into_bytes()
+    };
+    break_it("config.json", &|_| b"{".to_vec());
+    break_it("config.json", &replace("\"bert\"", "\"roberta\""));
+    break_it("config.json", &replace("\"hidden_size\": 384", "\"hidden_size\": 383"));
+    break_it("config.json", &replace("\"num_hidden_layers\": 6", "\"num_hidden_layers\": 7"));
+    break_it("config.json", &replace("30522", "30000"));
+    break_it("tokenizer.json", &|bytes| bytes[..bytes.len() / 2].to_vec());
+    break_it("model.safetensors", &|bytes| bytes[..bytes.len() / 2].to_vec());
+    break_it("model.safetensors", &|_| Vec::new());
+}
+
+/// Mean share of a question's evidence messages that its ten nearest semantics cover
+/// (DESIGN §8), over the five development conversations.
+fn evidence_recall_at_10(embedder: &dyn Embedder, memories: &Path) -> (f64, usize) {
+    let (mut total, mut n) = (0.0, 0);
+    for user in ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"] {
+        let folder = memories.join(user);
+        let rows = std::fs::read_to_string(folder.join("semantics.jsonl")).unwrap();
+        let rows: Vec<Value> = rows.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let semantics = embed(embedder, &contents(&folder.join("semantics.jsonl")));
+        for question in questions(&folder.join("qa.json")) {
+            if !(1..=4).contains(&question["category"].as_u64().unwrap()) {
+                continue;
+            }
+            let evidence: Vec<&str> = question["evidence"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(Value::as_str)
+                .filter(|id| is_message_id(id))
+                .collect();
+            if evidence.is_empty() {
+                continue;
+            }
+            let vector = &embedder.embed(&[question["question"].as_str().unwrap()]).unwrap()[0];
+            let mut order: Vec<usize> = (0..semantics.len()).collect();
+            order.sort_by(|&a, &b| {
+                vector.cosine(&semantics[b]).total_cmp(&vector.cosine(&semantics[a]))
+            });
+            let covered = |id: &&&str| {
+                order[..10].iter().any(|&i| {
+                    rows[i]["evidence"].as_array().unwrap().iter().any(|e| e.as_str() == Some(id))
+                })
+            };
+            total += evidence.iter().filter(covered).count() as f64 / evidence.len() as f64;
+            n += 1;
+        }
+    }
+    (total / f64::from(n), n as usize)
+}
+
+/// `D3:14`
+fn is_message_id(id: &str) -> bool {
+    id.strip_prefix('D').and_then(|id| id.split_once(':')).is_some_and(|(session, message)| {
+        session.parse::<u32>().is_ok() && message.parse::<u32>().is_ok()
+    })
+}
+
+/// Milliseconds for 32 sentences of about 30 tokens, best of five.
+fn speed_ms(embedder: &dyn Embedder) -> f64 {
+    let text = "Ana said that she had moved to a small flat near the harbour in Lund with her \
+                sister and an old dog, and that the train to work takes forty minutes.";
+    let texts = [text; 32];
+    embedder.embed(&texts).unwrap();
+    (0..5)
+        .map(|_| {
+            let start = Instant::now();
+            embedder.embed(&texts).unwrap();
+            start.elapsed().as_secs_f64() * 1e3
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The card's figures: what the built-in embedder keeps of MiniLM's quality, and how fast it is.
+#[cfg(feature = "starter")]
+#[test]
+fn the_built_in_embedder_finds_nearly_as_much_as_minilm() {
+    let start = Instant::now();
+    let small = inglenook::inference::starter::embedder(&|_| {}).unwrap();
+    eprintln!("the built-in embedder loads in {:?}", start.elapsed());
+    let (Some(minilm), Some(memories)) = (minilm(), memories()) else { return };
+    let minilm = embedder::load(&minilm, &|_| {}).unwrap();
+    let (full, n) = evidence_recall_at_10(&*minilm, &memories);
+    let (kept, _) = evidence_recall_at_10(&*small, &memories);
+    let (slow, fast) = (speed_ms(&*minilm), speed_ms(&*small));
+    eprintln!(
+        "evidence recall@10 over {n} questions: MiniLM {full:.4}, built in {kept:.4} ({:.4}x); \
+         32 sentences: {slow:.1} ms, {fast:.1} ms ({:.2}x)",
+        kept / full,
+        slow / fast
+    );
+    assert!(kept >= 0.97 * full, "{kept:.4} of {full:.4}");
+    assert_ne!(small.id(), minilm.id());
+}
