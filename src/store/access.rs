@@ -127,10 +127,10 @@ impl Store {
             Ok(())
         })?;
         // The last process may have died between forgetting and scrubbing.
-        if store.read(|r| r.scrub_is_due())? {
-            if let Err(error) = store.scrub() {
-                tracing::warn!(%error, "the scrub that was due has to wait");
-            }
+        if store.read(|r| r.scrub_is_due())?
+            && let Err(error) = store.scrub()
+        {
+            tracing::warn!(%error, "the scrub that was due has to wait");
         }
         Ok(store)
     }

@@ -30,8 +30,8 @@ impl Reader<'_> {
             let _ = writeln!(out, "{} {:?}", session.id, session.title);
             let mut last = None;
             for message in self.messages(session.id)? {
-                if message.episode != last {
-                    last = message.episode;
+                if last != Some(message.episode) {
+                    last = Some(message.episode);
                     if let Some(id) = message.episode {
                         for e in self.episodes_by_id(&[id])? {
                             let _ = writeln!(out, " {} {:?} {:?}", e.id, e.title, e.content);

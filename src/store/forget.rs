@@ -83,7 +83,9 @@ impl WriteTx<'_> {
             (Level::Theme, set(plan.themes.iter().map(|id| id.0).collect())),
         ];
         let mut quoted = Quoted::default();
-        texts.iter().for_each(|m| quoted.add(&m.content));
+        for message in texts {
+            quoted.add(&message.content);
+        }
         for (reply, record) in self.answer_records()? {
             let mentioned = Mentioned::in_record(&record, true);
             let text = record.to_string();
@@ -160,7 +162,9 @@ impl WriteTx<'_> {
             let matches =
                 plan.matching.as_deref().is_some_and(|part| contains(&session.title, part));
             let mut quoted = Quoted::default();
-            lost.iter().for_each(|m| quoted.add(&m.content));
+            for message in &lost {
+                quoted.add(&message.content);
+            }
             let mut quotes = quoted.is_in(&session.title);
             // A chat's title is its first words: one telling word in common is enough, and making
             // it again costs nothing. An import's title is its own.

@@ -11,8 +11,9 @@
 //! - the names of themes that ever held such a fact, or that have a word of it that no member backs;
 //! - what calls the person by a name that only these messages knew.
 //!
-//! Replies are followed one step, not for ever: a reply that cites an episode that holds a reply
-//! that … would soon be all of them.
+//! Citations are followed one step, not for ever: a reply that cites an episode that holds a reply
+//! that … would soon be all of them. Beyond that step a reply has to have a word that the person
+//! said nowhere else.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -47,6 +48,71 @@ impl Everything {
 
     fn is_chat(&self, session: SessionId) -> bool {
         self.imported.get(&session) == Some(&false)
+    }
+
+    /// Words of what was named that no person says in a message that stays.
+    fn words_only_in(&self, seeds: &BTreeSet<MessageId>, plan: &ForgetPlan) -> HashSet<String> {
+        let is_persons = |m: &&Message| m.role == Role::User || !self.is_chat(m.session);
+        let mut only: HashSet<String> = self
+            .messages
+            .iter()
+            .filter(|m| seeds.contains(&m.id))
+            .map(|m| &m.content)
+            .chain(
+                self.semantics
+                    .iter()
+                    .filter(|s| plan.semantics.contains(&s.id))
+                    .map(|s| &s.content),
+            )
+            .flat_map(|text| words_of(text))
+            .collect();
+        for message in self.messages.iter().filter(|m| !seeds.contains(&m.id)).filter(is_persons) {
+            for word in words(&message.content) {
+                only.remove(&word);
+            }
+        }
+        only
+    }
+}
+
+/// Words of three letters and more ("Max"), or with a digit.
+fn words_of(text: &str) -> impl Iterator<Item = String> {
+    words(text)
+        .into_iter()
+        .filter(|w| w.chars().count() >= 3 || w.bytes().any(|b| b.is_ascii_digit()))
+}
+
+/// What is derived from some messages (and what was named itself).
+struct Reach {
+    messages: HashSet<i64>,
+    semantics: HashSet<i64>,
+    episodes: HashSet<i64>,
+}
+
+impl Reach {
+    fn of(all: &Everything, messages: &BTreeSet<MessageId>, plan: &ForgetPlan) -> Self {
+        let goes = |id: &MessageId| messages.contains(id);
+        let semantics = all
+            .semantics
+            .iter()
+            .filter(|s| plan.semantics.contains(&s.id) || s.messages.iter().any(goes))
+            .map(|s| s.id.0);
+        let episodes = all
+            .episodes
+            .iter()
+            .filter(|e| plan.episodes.contains(&e.id) || e.messages.iter().any(goes))
+            .map(|e| e.id.0);
+        Self {
+            messages: messages.iter().map(|id| id.0).collect(),
+            semantics: semantics.collect(),
+            episodes: episodes.collect(),
+        }
+    }
+
+    fn has_any_of(&self, cited: &Mentioned) -> bool {
+        cited.any(Level::Message, |id| self.messages.contains(&id))
+            || cited.any(Level::Semantic, |id| self.semantics.contains(&id))
+            || cited.any(Level::Episode, |id| self.episodes.contains(&id))
     }
 }
 
@@ -163,58 +229,62 @@ impl Reader<'_> {
         seeds: &BTreeSet<MessageId>,
         plan: &ForgetPlan,
     ) -> Result<BTreeSet<MessageId>> {
-        let facts: HashSet<i64> = all
-            .semantics
-            .iter()
-            .filter(|s| {
-                plan.semantics.contains(&s.id) || s.messages.iter().any(|m| seeds.contains(m))
-            })
-            .map(|s| s.id.0)
+        let records: HashMap<MessageId, Mentioned> = self
+            .answer_records()?
+            .into_iter()
+            .map(|(reply, record)| (reply, Mentioned::in_record(&record, false)))
             .collect();
-        let episodes: HashSet<i64> = all
-            .episodes
-            .iter()
-            .filter(|e| {
-                plan.episodes.contains(&e.id) || e.messages.iter().any(|m| seeds.contains(m))
-            })
-            .map(|e| e.id.0)
-            .collect();
-        let mut replies = BTreeSet::new();
-        for (reply, record) in self.answer_records()? {
-            let cited = Mentioned::in_record(&record, false);
-            if cited.any(Level::Message, |id| seeds.contains(&MessageId(id)))
-                || cited.any(Level::Semantic, |id| facts.contains(&id))
-                || cited.any(Level::Episode, |id| episodes.contains(&id))
-            {
-                replies.insert(reply);
-            }
-        }
+        let reach = Reach::of(all, seeds, plan);
         let mut quoted = Quoted::default();
-        for message in &all.messages {
-            if seeds.contains(&message.id) && message.role == Role::User {
+        for message in all.messages.iter().filter(|m| seeds.contains(&m.id)) {
+            if message.role == Role::User {
                 quoted.add(&message.content);
             }
         }
-        for semantic in all.semantics.iter().filter(|s| facts.contains(&s.id.0)) {
+        for semantic in all.semantics.iter().filter(|s| reach.semantics.contains(&s.id.0)) {
             quoted.add(&semantic.content);
         }
         // In an import both roles are people, and nobody's words are a reply to be taken along.
+        let chat: Vec<&Message> = all.messages.iter().filter(|m| all.is_chat(m.session)).collect();
+        let mut replies = BTreeSet::new();
         let mut answers_seed: HashMap<SessionId, bool> = HashMap::new();
-        for message in all.messages.iter().filter(|m| all.is_chat(m.session)) {
-            match message.role {
-                Role::User => {
-                    answers_seed.insert(message.session, seeds.contains(&message.id));
-                }
-                Role::Assistant => {
-                    if answers_seed.get(&message.session) == Some(&true)
-                        || quoted.is_in(&message.content)
-                    {
-                        replies.insert(message.id);
-                    }
-                }
+        for message in &chat {
+            if message.role == Role::User {
+                answers_seed.insert(message.session, seeds.contains(&message.id));
+            } else if answers_seed.get(&message.session) == Some(&true)
+                || records.get(&message.id).is_some_and(|cited| reach.has_any_of(cited))
+                || quoted.is_in(&message.content)
+            {
+                replies.insert(message.id);
             }
         }
-        Ok(replies)
+        // From here on a citation alone is too weak. But a word that the person said nowhere else
+        // gives a reply away, if the window or its evidence could have brought it there.
+        let words = all.words_only_in(seeds, plan);
+        let first = seeds.first().copied();
+        let sessions: HashSet<SessionId> =
+            all.messages.iter().filter(|m| seeds.contains(&m.id)).map(|m| m.session).collect();
+        let mut candidates: Vec<&Message> = chat
+            .into_iter()
+            .filter(|m| m.role == Role::Assistant && Some(m.id) > first)
+            .filter(|m| words_of(&m.content).any(|w| words.contains(&w)))
+            .collect();
+        loop {
+            let gone: BTreeSet<MessageId> = seeds.union(&replies).copied().collect();
+            let reach = Reach::of(all, &gone, plan);
+            let before = candidates.len();
+            candidates.retain(|m| {
+                let goes = sessions.contains(&m.session)
+                    || records.get(&m.id).is_some_and(|cited| reach.has_any_of(cited));
+                if goes {
+                    replies.insert(m.id);
+                }
+                !goes
+            });
+            if candidates.len() == before {
+                return Ok(replies);
+            }
+        }
     }
 
     /// From the messages that go (and the facts and episodes that were named) to all that is

@@ -2,6 +2,7 @@
 //!
 //! Whatever is wrong with a file is reported; nothing is ever deleted, renamed or overwritten.
 
+use std::fmt::Write;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -214,7 +215,9 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
                 uri.push(char::from(*byte));
             }
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri.push_str("?immutable=1");

@@ -53,6 +53,14 @@ pub(super) struct Superseded {
     offset_seconds: i32,
 }
 
+impl Superseded {
+    fn moment(&self) -> Option<Moment> {
+        let timestamp = jiff::Timestamp::from_millisecond(self.ms).ok()?;
+        let offset = jiff::tz::Offset::from_seconds(self.offset_seconds).ok()?;
+        Some(Moment::new(timestamp, offset))
+    }
+}
+
 /// The units that an operation is about.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
@@ -91,14 +99,12 @@ impl Inverse {
 impl WriteTx<'_> {
     pub(super) fn record(&mut self, what: &str, inverse: &Inverse) -> Result<()> {
         let inverse = serde_json::to_string(inverse)?;
-        let id =
-            self.insert("INSERT INTO operation (what, inverse) VALUES (?1, ?2)", [what, &inverse])?;
+        self.insert("INSERT INTO operation (what, inverse) VALUES (?1, ?2)", [what, &inverse])?;
         self.run(
             "DELETE FROM operation
              WHERE id <= (SELECT id FROM operation ORDER BY id DESC LIMIT 1 OFFSET ?1)",
             [KEPT],
         )?;
-        debug_assert!(id > 0);
         Ok(())
     }
 
@@ -140,27 +146,24 @@ impl WriteTx<'_> {
             Inverse::EditSemantic { semantic, content, embedding, embedder } => {
                 self.set_semantic_content(semantic, &content)?;
                 let same = embedder == self.embedder_id()?;
-                match embedding.filter(|_| same).map(Embedding::normalise) {
-                    Some(Ok(vector)) => self.put_embedding(Level::Semantic, semantic.0, &vector)?,
-                    _ => {
-                        self.drop_embedding(Level::Semantic, semantic.0)?;
-                        self.enqueue(&JobKind::Reembed)?;
-                    }
+                let vector = embedding.filter(|_| same).map(Embedding::normalise);
+                if let Some(Ok(vector)) = vector {
+                    self.put_embedding(Level::Semantic, semantic.0, &vector)?;
+                } else {
+                    self.drop_embedding(Level::Semantic, semantic.0)?;
+                    self.enqueue(&JobKind::Reembed)?;
                 }
             }
             Inverse::EditEpisode { episode, title, content } => {
                 self.set_episode(episode, &title, &content)?;
             }
             Inverse::Supersede { earlier, before, .. } => {
-                let mut back = None;
-                if let Some(b) = before {
-                    if !self.supersession_reaches(b.by, earlier)? {
-                        let timestamp = jiff::Timestamp::from_millisecond(b.ms);
-                        let offset = jiff::tz::Offset::from_seconds(b.offset_seconds);
-                        if let (Ok(timestamp), Ok(offset)) = (timestamp, offset) {
-                            back = Some((b.by, Moment::new(timestamp, offset)));
-                        }
-                    }
+                // What the worker did meanwhile must not make a circle of it.
+                let mut back = before.and_then(|b| b.moment().map(|at| (b.by, at)));
+                if let Some((by, _)) = back
+                    && self.supersession_reaches(by, earlier)?
+                {
+                    back = None;
                 }
                 self.set_superseded(earlier, back)?;
             }

@@ -10,8 +10,11 @@ use super::records::{Level, Violation};
 use super::settings::THEME_CAP;
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
 
+/// Makes a sentence of a row.
+type Sentence = fn(&Row<'_>) -> rusqlite::Result<String>;
+
 /// Checks that one query states: each row is a violation, its columns go into the sentence.
-const CHECKS: &[(&str, fn(&Row<'_>) -> rusqlite::Result<String>)] = &[
+const CHECKS: &[(&str, Sentence)] = &[
     (
         "SELECT t.id FROM theme t WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE theme = t.id)",
         |row| Ok(format!("{} is empty", ThemeId(row.get(0)?))),

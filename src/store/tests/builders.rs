@@ -6,7 +6,7 @@ use crate::interfaces::Embedder;
 use crate::memory::{
     Embedding, EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{NewEpisode, NewMessage, NewSemantic, Store, WriteTx};
+use crate::store::{NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
 use crate::testing::HashEmbedder;
 
 pub(super) fn at(minute: i64) -> Moment {
@@ -19,8 +19,8 @@ pub(super) fn embed(text: &str) -> Embedding {
     HashEmbedder.embed(&[text]).unwrap().remove(0)
 }
 
-pub(super) fn use_hash_embedder(tx: &mut WriteTx<'_>) {
-    tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions()).unwrap();
+pub(super) fn use_hash_embedder(tx: &mut WriteTx<'_>) -> Result<(), StoreError> {
+    tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions())
 }
 
 pub(super) fn say(tx: &mut WriteTx<'_>, session: SessionId, role: Role, text: &str) -> MessageId {
@@ -89,7 +89,7 @@ pub(super) struct Small {
 pub(super) fn small(store: &Store) -> Small {
     store
         .write(|tx| {
-            use_hash_embedder(tx);
+            use_hash_embedder(tx)?;
             let session = tx.create_session("I moved to Lund", at(0), false)?;
             let messages = [
                 say(tx, session, Role::User, "I moved to Lund last week"),

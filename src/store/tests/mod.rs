@@ -3,5 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod builders;
+mod crashing;
+mod damage;
+mod forgetting;
 mod hierarchy;
 mod opening;
+mod queue;
+mod random;
+mod searching;
+mod sharing;

@@ -1,0 +1,133 @@
+//! `kill -9` in a loop of writes: what was acknowledged is there, and the memory is valid.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::builders::*;
+use crate::memory::{MessageId, Role};
+use crate::store::{AnyId, JobKind, Store};
+
+const CHILD: &str = "INGLENOOK_TEST_CRASH_DIR";
+
+/// Not a test of its own: the process that is killed. Says every message that is on disk.
+#[test]
+fn crash_child() {
+    let Some(dir) = std::env::var_os(CHILD) else { return };
+    let store = Store::open(Path::new(&dir)).unwrap();
+    let mut out = std::io::stdout();
+    for i in 0_u64.. {
+        let (session, id) = store
+            .write(|tx| {
+                use_hash_embedder(tx)?;
+                let session = match tx.sessions()?.first() {
+                    Some(session) => session.id,
+                    None => tx.create_session("", at(0), false)?,
+                };
+                let id = say(tx, session, Role::User, &format!("message {i}"));
+                tx.enqueue(&JobKind::Boundary { session })?;
+                Ok((session, id))
+            })
+            .unwrap();
+        writeln!(out, "\nack {}", id.0).unwrap();
+        out.flush().unwrap();
+        // A step of a worker: begun in one transaction, done in another.
+        let job = store
+            .write(|tx| {
+                let job = tx.next_job()?;
+                job.iter().try_for_each(|job| tx.begin_job(job.id))?;
+                Ok(job)
+            })
+            .unwrap();
+        store
+            .write(|tx| {
+                let runs = tx.open_runs(session)?;
+                // A run that forgetting opened again is as long as it will be.
+                let run = runs.iter().enumerate().find(|(i, r)| r.len() >= 3 || i + 1 < runs.len());
+                if let Some((_, run)) = run {
+                    let open: Vec<MessageId> = run.iter().map(|m| m.id).collect();
+                    let episode = close(tx, session, &open);
+                    let theme = tx.create_theme("theme")?;
+                    fact(tx, "a fact", theme, episode, &open);
+                    tx.put_embedding(crate::store::Level::Episode, episode.0, &embed("x"))?;
+                }
+                job.iter().try_for_each(|job| tx.finish_job(job.id))
+            })
+            .unwrap();
+        if i % 7 == 6 {
+            let plan = store.read(|r| {
+                let oldest = r.all_messages()?[0].id;
+                r.plan_forget(&[AnyId::Message(oldest)], None)
+            });
+            let plan = plan.unwrap();
+            for id in &plan.messages {
+                writeln!(out, "\nforget {}", id.0).unwrap();
+            }
+            out.flush().unwrap();
+            store.write(|tx| tx.forget(&plan)).unwrap();
+            store.scrub().unwrap();
+        }
+    }
+}
+
+#[test]
+fn kill_9_loses_nothing_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut acknowledged = std::collections::BTreeSet::new();
+    for round in 0..12_u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "store::tests::crashing::crash_child"])
+            .env(CHILD, dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let stop_after = 1 + (round * 7) % 23;
+        let mut n = 0;
+        while n < stop_after {
+            let line = lines.next().expect("the child goes on").unwrap();
+            if let Some(id) = line.strip_prefix("ack ") {
+                acknowledged.insert(id.parse::<i64>().unwrap());
+                n += 1;
+            } else if let Some(id) = line.strip_prefix("forget ") {
+                acknowledged.remove(&id.parse::<i64>().unwrap());
+            }
+        }
+        // Somewhere in the next transactions.
+        std::thread::sleep(std::time::Duration::from_micros(round * 1700 % 9000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for line in lines.map_while(Result::ok) {
+            if let Some(id) = line.strip_prefix("ack ") {
+                acknowledged.insert(id.parse::<i64>().unwrap());
+            } else if let Some(id) = line.strip_prefix("forget ") {
+                acknowledged.remove(&id.parse::<i64>().unwrap());
+            }
+        }
+        // As found, by a reader; then as opened.
+        assert_valid(&Store::open_read_only(dir.path()).unwrap());
+        let store = Store::open(dir.path()).unwrap();
+        assert_valid(&store);
+        store
+            .read(|r| {
+                let there: std::collections::BTreeSet<i64> =
+                    r.all_messages()?.iter().map(|m| m.id.0).collect();
+                assert!(acknowledged.is_subset(&there), "round {round}");
+                assert!(!r.scrub_is_due()?);
+                Ok(())
+            })
+            .unwrap();
+        // No job is stuck.
+        while let Some(job) = store.read(|r| r.next_job()).unwrap() {
+            store
+                .write(|tx| {
+                    tx.begin_job(job.id)?;
+                    tx.finish_job(job.id)
+                })
+                .unwrap();
+        }
+        assert_eq!(store.read(|r| r.stats()).unwrap().jobs_pending, 0);
+    }
+    assert!(acknowledged.len() > 50, "{}", acknowledged.len());
+}

@@ -1,0 +1,198 @@
+//! What is wrong with a file is said, and the file is left as it was.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::builders::*;
+use crate::store::{Store, StoreError};
+
+fn filled(dir: &Path) -> std::path::PathBuf {
+    let store = Store::open(dir).unwrap();
+    small(&store);
+    drop(store);
+    dir.join("memory.db")
+}
+
+/// Both ways of opening say that the file is damaged, name it, and change no byte of it.
+#[track_caller]
+fn is_corrupt(bytes: &[u8], why: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("memory.db");
+    fs::write(&path, bytes).unwrap();
+    let errors = [Store::open(dir.path()).err(), Store::open_read_only(dir.path()).err()];
+    for error in errors {
+        let error = error.expect("an error");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("memory.db") && text.contains(why), "{text}");
+    }
+    assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
+    let log = fs::metadata(dir.path().join("memory.db-wal"));
+    assert!(!log.is_ok_and(|m| m.len() > 0), "something was written");
+}
+
+#[test]
+fn garbage_is_no_database() {
+    is_corrupt(b"hello", "not an SQLite database");
+    is_corrupt(&[0; 4096], "not an SQLite database");
+    is_corrupt(&vec![0x5a; 100_000], "not an SQLite database");
+    is_corrupt(b"SQLite format 3\0", "not an SQLite database");
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(filled(dir.path())).unwrap();
+    is_corrupt(&bytes[..bytes.len() / 2], "cut off");
+    is_corrupt(&bytes[..4096], "cut off");
+    is_corrupt(&bytes[..bytes.len() - 1], "cut off");
+    is_corrupt(&bytes[..99], "not an SQLite database");
+}
+
+#[test]
+fn a_damaged_header_or_schema_is_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(filled(dir.path())).unwrap();
+    let with = |from: usize, patch: &[u8]| {
+        let mut bytes = bytes.clone();
+        bytes[from..from + patch.len()].copy_from_slice(patch);
+        bytes
+    };
+    // The page of the schema.
+    is_corrupt(&with(100, &[0xff; 3000]), "damaged");
+    // Application id, schema version.
+    is_corrupt(&with(68, &7_u32.to_be_bytes()), "another program's");
+    is_corrupt(&with(60, &0_u32.to_be_bytes()), "schema version is 0");
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = filled(dir.path());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[60..64].copy_from_slice(&77_u32.to_be_bytes());
+    fs::write(&path, &bytes).unwrap();
+    for error in [Store::open(dir.path()).err(), Store::open_read_only(dir.path()).err()] {
+        let error = error.unwrap();
+        assert!(matches!(error, StoreError::Newer { found: 77, known: 1, .. }), "{error:?}");
+    }
+    assert!(fs::read(&path).unwrap() == bytes);
+}
+
+/// Damage in the middle: opening need not see it, but nothing panics, and `verify` does.
+#[test]
+fn damage_in_the_middle_is_found_by_verify() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = fs::read(filled(dir.path())).unwrap();
+    let pages = bytes.len() / 4096;
+    let mut found = 0;
+    for page in 1..pages {
+        let dir = tempfile::tempdir().unwrap();
+        let mut bad = bytes.clone();
+        bad[page * 4096..page * 4096 + 2048].fill(0xa5);
+        fs::write(dir.path().join("memory.db"), &bad).unwrap();
+        let verified = Store::open_read_only(dir.path()).and_then(|s| s.read(|r| r.verify()));
+        match verified {
+            Err(StoreError::Corrupt { .. }) => found += 1,
+            Err(other) => panic!("page {page}: {other:?}"),
+            Ok(violations) if violations.is_empty() => {}
+            Ok(_) => found += 1,
+        }
+        // Use of it fails with an error at the worst.
+        if let Ok(store) = Store::open(dir.path()) {
+            let _ = store.read(|r| r.dump());
+            let _ = store.write(|tx| tx.create_session("x", at(0), false));
+        }
+    }
+    // What it can't see is unused space and the bytes of vectors.
+    assert!(found * 10 >= (pages - 1) * 3, "{found} of {}", pages - 1);
+}
+
+#[test]
+fn an_empty_file_is_a_new_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("memory.db"), b"").unwrap();
+    let reader = Store::open_read_only(dir.path()).unwrap();
+    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 0);
+    small(&Store::open(dir.path()).unwrap());
+}
+
+#[test]
+fn a_directory_that_is_a_file_is_unwritable() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    for path in [file.clone(), file.join("below")] {
+        let error = Store::open(&path).err().unwrap();
+        assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+}
+
+const CHILD: &str = "INGLENOOK_TEST_READ_ONLY_DIR";
+
+/// Not a test of its own: what `a_read_only_directory` runs as somebody without root's rights.
+#[test]
+fn read_only_child() {
+    let Some(dir) = std::env::var_os(CHILD) else { return };
+    let dir = Path::new(&dir);
+    let error = Store::open(dir).err().unwrap();
+    if dir.join("memory.lock").exists() {
+        assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
+    } else {
+        assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+    }
+    let error = Store::open(&dir.join("new")).err().unwrap();
+    assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+    let store = Store::open_read_only(dir).unwrap();
+    assert_eq!(store.read(|r| r.counts()).unwrap().messages, 4);
+    assert_valid(&store);
+}
+
+/// Reading needs no rights to write the directory: without a log, and beside a writer with one.
+#[test]
+fn a_read_only_directory() {
+    use std::os::unix::{fs::PermissionsExt, process::CommandExt};
+    const NOBODY: u32 = 65_534;
+    for with_log in [false, true] {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("data");
+        let store = Store::open(&dir).unwrap();
+        small(&store);
+        if !with_log {
+            drop(store);
+            fs::remove_file(dir.join("memory.lock")).unwrap();
+        }
+        // As root every directory can be written to, so that somebody else has to try.
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "store::tests::damage::read_only_child"]).env(CHILD, &dir);
+        let is_root = fs::metadata("/proc/self").is_ok_and(|m| {
+            use std::os::unix::fs::MetadataExt;
+            m.uid() == 0
+        });
+        if is_root {
+            let files = fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path());
+            for path in files.chain([base.path().to_path_buf(), dir.clone()]) {
+                std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            child.uid(NOBODY).gid(NOBODY);
+        }
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).unwrap();
+        let output = child.output();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        match output {
+            Ok(output) => assert!(
+                output.status.success(),
+                "with_log {with_log}\n{}",
+                String::from_utf8_lossy(&output.stdout)
+            ),
+            Err(error) => {
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    format!("skipped: nobody may not run the test program ({error})\n").as_bytes(),
+                );
+            }
+        }
+    }
+}

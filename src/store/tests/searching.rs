@@ -1,0 +1,229 @@
+//! Vectors and full text.
+
+use proptest::prelude::*;
+
+use super::builders::*;
+use crate::memory::{Embedding, MessageId, Role};
+use crate::store::{AnyId, JobKind, Level, NewMessage, Store};
+
+fn with_messages(texts: &[&str]) -> Store {
+    let store = Store::in_memory().unwrap();
+    store
+        .write(|tx| {
+            use_hash_embedder(tx)?;
+            let session = tx.create_session("", at(0), false)?;
+            for text in texts {
+                let id = say(tx, session, Role::User, text);
+                tx.put_embedding(Level::Message, id.0, &embed(text))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    store
+}
+
+#[test]
+fn nearest_is_exact() {
+    let texts: Vec<String> =
+        (0..700).map(|i| format!("item {} of {} in {}", i % 37, i % 11, i * 7919)).collect();
+    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let store = with_messages(&refs);
+    let query = embed("item 5 of 3 in 42");
+    let mut expected: Vec<(i64, f32)> =
+        texts.iter().zip(1..).map(|(t, id)| (id, embed(t).cosine(&query))).collect();
+    expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    for k in [1, 10, 699, 5000] {
+        let found = store.read(|r| r.nearest(Level::Message, &query, k)).unwrap();
+        assert_eq!(found.len(), k.min(700));
+        for (f, e) in found.iter().zip(&expected) {
+            assert!((f.1 - e.1).abs() < 1e-5, "{f:?} {e:?}");
+        }
+    }
+    assert!(store.read(|r| r.nearest(Level::Theme, &query, 3)).unwrap().is_empty());
+    assert!(store.read(|r| r.nearest(Level::Message, &query, 0)).unwrap().is_empty());
+    let short = Embedding::normalise(vec![1.0; 3]).unwrap();
+    assert!(store.read(|r| r.nearest(Level::Message, &short, 3)).is_err());
+}
+
+#[test]
+fn vectors_come_back_as_they_went_in() {
+    let store = with_messages(&["one", "two", "three"]);
+    let all = store.read(|r| r.embeddings(Level::Message)).unwrap();
+    assert_eq!(all, [(1, embed("one")), (2, embed("two")), (3, embed("three"))]);
+    store.write(|tx| tx.put_embedding(Level::Message, 2, &embed("zwei"))).unwrap();
+    assert_eq!(store.read(|r| r.embedding(Level::Message, 2)).unwrap(), Some(embed("zwei")));
+    assert_eq!(store.read(|r| r.embedding(Level::Message, 9)).unwrap(), None);
+    assert!(store.write(|tx| tx.put_embedding(Level::Message, 9, &embed("x"))).is_err());
+}
+
+#[test]
+fn without_an_embedder_there_are_no_vectors() {
+    let store = Store::in_memory().unwrap();
+    store
+        .write(|tx| {
+            let session = tx.create_session("", at(0), false)?;
+            say(tx, session, Role::User, "hello");
+            Ok(())
+        })
+        .unwrap();
+    store
+        .read(|r| {
+            assert_eq!(r.embedder_id()?, None);
+            assert!(r.nearest(Level::Message, &embed("x"), 3)?.is_empty());
+            assert!(r.embeddings(Level::Message)?.is_empty());
+            assert_eq!(r.without_embedding(Level::Message, 9)?, [(1, "hello".to_owned())]);
+            Ok(())
+        })
+        .unwrap();
+    let error = store.write(|tx| tx.put_embedding(Level::Message, 1, &embed("x"))).unwrap_err();
+    assert!(error.to_string().contains("no embedding model"), "{error}");
+    assert_valid(&store);
+}
+
+#[test]
+fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    // The same one again changes nothing.
+    store.write(use_hash_embedder).unwrap();
+    assert_eq!(store.read(|r| Ok(r.embeddings(Level::Semantic)?.len())).unwrap(), 2);
+    store.write(|tx| tx.use_embedder("other", 2)).unwrap();
+    store
+        .read(|r| {
+            assert_eq!(r.embedder_id()?.as_deref(), Some("other"));
+            assert!(r.embeddings(Level::Semantic)?.is_empty());
+            assert_eq!(r.next_job()?.map(|j| j.kind), Some(JobKind::Reembed));
+            assert_eq!(r.without_embedding(Level::Semantic, 1)?.len(), 1);
+            Ok(())
+        })
+        .unwrap();
+    // Until the job is done, facts without vectors are no violation; then they are.
+    assert_valid(&store);
+    let vector = Embedding::normalise(vec![0.6, 0.8]).unwrap();
+    store
+        .write(|tx| {
+            let job = tx.next_job()?.unwrap();
+            tx.put_embedding(Level::Semantic, small.facts[0].0, &vector)?;
+            tx.finish_job(job.id)
+        })
+        .unwrap();
+    let found = store.read(|r| r.verify()).unwrap();
+    assert_eq!(found[0].what, "s2 has no vector");
+}
+
+#[test]
+fn vectors_survive_deletion_and_vacuum() {
+    // Chunks of 256: the first is emptied, the second partly.
+    let texts: Vec<String> = (0..600).map(|i| format!("number {i}")).collect();
+    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let store = with_messages(&refs);
+    let gone: Vec<AnyId> = (1..=300).map(|i| AnyId::Message(MessageId(i))).collect();
+    let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
+    store.write(|tx| tx.forget(&plan)).unwrap();
+    store.scrub().unwrap();
+    let all = store.read(|r| r.embeddings(Level::Message)).unwrap();
+    assert_eq!(all.len(), 300);
+    for (id, vector) in &all {
+        assert_eq!(*vector, embed(&texts[*id as usize - 1]), "{id}");
+    }
+    let best = store.read(|r| r.nearest(Level::Message, &embed("number 450"), 1)).unwrap();
+    assert!(best[0].1 > 0.999, "{best:?}");
+    // And more go in after them.
+    store
+        .write(|tx| {
+            let session = tx.sessions()?[0].id;
+            for i in 0..300 {
+                let id = say(tx, session, Role::User, &format!("later {i}"));
+                tx.put_embedding(Level::Message, id.0, &embed(&format!("later {i}")))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let best = store.read(|r| r.nearest(Level::Message, &embed("later 7"), 1)).unwrap();
+    assert!(best[0].0 > 600 && best[0].1 > 0.999, "{best:?}");
+    assert_valid(&store);
+}
+
+#[track_caller]
+fn finds(store: &Store, query: &str, expected: &[i64]) {
+    let found = store.read(|r| r.full_text(Level::Message, query, 10)).unwrap();
+    let ids: Vec<i64> = found.iter().map(|f| f.0).collect();
+    assert_eq!(ids, expected, "{query:?}");
+    assert!(found.iter().all(|f| f.1 > 0.0));
+    assert!(found.windows(2).all(|w| w[0].1 >= w[1].1));
+}
+
+#[test]
+fn words_are_found_stemmed_and_without_accents() {
+    let store = with_messages(&[
+        "I moved to Malmö last week",
+        "My dog is a beagle, a beagle!",
+        "Moving house is tiring",
+        "the beagle and the cat",
+    ]);
+    finds(&store, "MALMO", &[1]);
+    finds(&store, "moves", &[3, 1]);
+    finds(&store, "beagle", &[2, 4]);
+    finds(&store, "cats beagle", &[4, 2]);
+    finds(&store, "zebra", &[]);
+    let found = store.read(|r| r.search_all("beagle", 5)).unwrap();
+    assert_eq!(
+        found.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
+        [(Level::Message, 2), (Level::Message, 4)]
+    );
+}
+
+#[test]
+fn no_query_is_syntax() {
+    let store = with_messages(&["a NEAR thing", "content AND more", "plain"]);
+    finds(&store, "", &[]);
+    finds(&store, " \t\n", &[]);
+    finds(&store, "\"", &[]);
+    finds(&store, "\" OR \"", &[]);
+    finds(&store, "*", &[]);
+    finds(&store, "plain*", &[3]);
+    finds(&store, "content:plain", &[3, 2]);
+    finds(&store, "NEAR(plain thing)", &[1, 3]); // two words of three
+    finds(&store, "^plain) AND (", &[3, 2]);
+    finds(&store, "plain\0'; DROP TABLE message; --", &[3]);
+    finds(&store, "🦊🔥", &[]);
+    finds(&store, "\u{0301}\u{200d}\u{202e}", &[]);
+    finds(&store, &"plain \"* ".repeat(2000), &[3]);
+    let many: Vec<String> = (0..5000).map(|i| format!("w{i}")).collect();
+    finds(&store, &many.join(" "), &[]);
+    assert_eq!(store.read(|r| r.counts()).unwrap().messages, 3);
+}
+
+#[test]
+fn any_text_can_be_a_message() {
+    let store = Store::in_memory().unwrap();
+    let texts = ["", "\0", "a\0b", "\u{feff}x", "🦊", "\u{1b}[31mred", &"long ".repeat(200_000)];
+    store
+        .write(|tx| {
+            let session = tx.create_session("\0", at(0), true)?;
+            for text in texts {
+                tx.append_message(NewMessage {
+                    session,
+                    role: Role::Assistant,
+                    speaker: Some("\0'\"".to_owned()),
+                    content: text.to_owned(),
+                    created_at: at(0),
+                    external_id: Some("D1:1".to_owned()),
+                    complete: true,
+                })?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let messages = store.read(|r| r.all_messages()).unwrap();
+    assert!(messages.iter().map(|m| m.content.as_str()).eq(texts));
+    assert_valid(&store);
+}
+
+proptest! {
+    #[test]
+    fn any_query_is_fine(query in "\\PC{0,60}|[\"*^:(){}\\-+ORANDNT ]{0,40}") {
+        let store = with_messages(&["plain text"]);
+        store.read(|r| r.search_all(&query, 5)).unwrap();
+    }
+}

@@ -1,0 +1,193 @@
+//! Threads, processes and panics.
+
+use std::process::Command;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::builders::*;
+use crate::memory::Role;
+use crate::store::{JobKind, Store, StoreError};
+
+#[test]
+fn four_threads_write_and_two_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let sessions: Vec<_> = (0..4)
+        .map(|i| store.write(|tx| tx.create_session(&format!("{i}"), at(i), false)).unwrap())
+        .collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (store, done) = (store.clone(), &done);
+            scope.spawn(move || {
+                let mut last = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let (n, listed) = store
+                        .read(|r| Ok((r.counts()?.messages, r.all_messages()?.len())))
+                        .unwrap();
+                    // One snapshot, and never back in time.
+                    assert_eq!(n, listed);
+                    assert!(n >= last);
+                    last = n;
+                }
+            });
+        }
+        let writers: Vec<_> = sessions
+            .iter()
+            .map(|&session| {
+                let store = store.clone();
+                scope.spawn(move || {
+                    for i in 0..50 {
+                        store
+                            .write(|tx| {
+                                say(tx, session, Role::User, &format!("message {i}"));
+                                tx.enqueue(&JobKind::Boundary { session })
+                            })
+                            .unwrap();
+                    }
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    store
+        .read(|r| {
+            for &session in &sessions {
+                let contents: Vec<String> =
+                    r.messages(session)?.into_iter().map(|m| m.content).collect();
+                let expected: Vec<String> = (0..50).map(|i| format!("message {i}")).collect();
+                assert_eq!(contents, expected);
+            }
+            assert_eq!(r.pending_jobs()?.len(), 4);
+            Ok(())
+        })
+        .unwrap();
+    assert_valid(&store);
+    assert_eq!(store.generation(), 1 + 4 + 200);
+}
+
+#[test]
+fn a_long_read_holds_up_no_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let session = store.write(|tx| tx.create_session("", at(0), false)).unwrap();
+    let (begun, written) = (Barrier::new(2), Barrier::new(2));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            store
+                .read(|r| {
+                    let before = r.counts()?.messages;
+                    begun.wait();
+                    written.wait();
+                    assert_eq!(r.counts()?.messages, before);
+                    Ok(())
+                })
+                .unwrap();
+        });
+        begun.wait();
+        let start = Instant::now();
+        store.write(|tx| Ok(say(tx, session, Role::User, "hello"))).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        written.wait();
+    });
+    assert_eq!(store.read(|r| r.counts()).unwrap().messages, 1);
+}
+
+#[test]
+fn a_panic_leaves_no_trace_and_the_store_usable() {
+    let dir = tempfile::tempdir().unwrap();
+    for store in [Store::in_memory().unwrap(), Store::open(dir.path()).unwrap()] {
+        let session = store.write(|tx| tx.create_session("", at(0), false)).unwrap();
+        let generation = store.generation();
+        for writes in [true, false] {
+            let store = store.clone();
+            let panicked = std::thread::spawn(move || {
+                let _ = if writes {
+                    store.write(|tx| -> Result<(), StoreError> {
+                        say(tx, session, Role::User, "never");
+                        panic!("in a write")
+                    })
+                } else {
+                    store.read(|_| -> Result<(), StoreError> { panic!("in a read") })
+                };
+            });
+            assert!(panicked.join().is_err());
+        }
+        assert_eq!(store.generation(), generation);
+        assert_eq!(store.read(|r| r.counts()).unwrap().messages, 0);
+        store.write(|tx| Ok(say(tx, session, Role::User, "hello"))).unwrap();
+        assert_valid(&store);
+    }
+}
+
+#[test]
+fn an_error_rolls_back() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let before = (store.generation(), store.read(|r| r.dump()).unwrap());
+    let error = store.write(|tx| -> Result<(), StoreError> {
+        say(tx, small.session, Role::User, "never");
+        tx.edit_semantic(small.facts[0], "never", &embed("never"))?;
+        tx.use_embedder("never", 7)?;
+        Err(StoreError::Invalid { what: "on purpose".to_owned() })
+    });
+    assert_eq!(error.unwrap_err().to_string(), "on purpose");
+    assert_eq!((store.generation(), store.read(|r| r.dump()).unwrap()), before);
+    assert_eq!(store.read(|r| r.embeddings(crate::store::Level::Semantic)).unwrap().len(), 2);
+}
+
+#[test]
+fn a_nested_transaction_is_an_error_and_no_deadlock() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = Store::open(dir.path()).unwrap();
+    let memory = Store::in_memory().unwrap();
+    for store in [&file, &memory] {
+        let nested = store.write(|_| store.write(|tx| tx.set_setting("a", "b")));
+        assert!(nested.unwrap_err().to_string().contains("in use by the same thread"));
+        store.write(|tx| tx.set_setting("a", "b")).unwrap();
+    }
+    assert!(memory.read(|_| memory.read(|r| r.counts())).is_err());
+    // A file has connections for it.
+    file.read(|_| file.read(|r| r.counts())).unwrap();
+    file.write(|tx| {
+        tx.set_setting("a", "c")?;
+        assert_eq!(file.read(|r| r.setting("a"))?.as_deref(), Some("b"));
+        Ok(())
+    })
+    .unwrap();
+}
+
+const CHILD: &str = "INGLENOOK_TEST_SECOND_WRITER";
+
+/// Not a test of its own: the second process of the one below.
+#[test]
+fn second_writer_child() {
+    let Some(dir) = std::env::var_os(CHILD) else { return };
+    let dir = std::path::Path::new(&dir);
+    let parent = std::env::var("INGLENOOK_TEST_PARENT").unwrap();
+    match Store::open(dir).err().unwrap() {
+        StoreError::Locked { pid, .. } => assert_eq!(pid, parent),
+        other => panic!("{other:?}"),
+    }
+    let reader = Store::open_read_only(dir).unwrap();
+    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 4);
+}
+
+#[test]
+fn a_second_process_may_read_and_not_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    small(&store);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::tests::sharing::second_writer_child"])
+        .env(CHILD, dir.path())
+        .env("INGLENOOK_TEST_PARENT", std::process::id().to_string())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
