@@ -223,15 +223,13 @@ impl ChatTemplate {
     pub fn prepare<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.family {
             Family::Starter => {
+                // What follows a final line break is encoded next and gets its own space.
                 let bare = |line: &str| !line.starts_with(' ') && !line.starts_with('[');
-                if text.is_empty() || !text.split('\n').any(bare) {
+                if !text.split_inclusive('\n').any(bare) {
                     return Cow::Borrowed(text);
                 }
                 let mut out = String::with_capacity(text.len() + 16);
-                for (i, line) in text.split('\n').enumerate() {
-                    if i > 0 {
-                        out.push('\n');
-                    }
+                for line in text.split_inclusive('\n') {
                     if bare(line) {
                         out.push(' ');
                     }
@@ -432,6 +430,8 @@ mod tests {
             (" Hello", " Hello"),
             ("a\n[9 May 2023] b\nc", " a\n[9 May 2023] b\n c"),
             ("a\n\nb", " a\n \n b"),
+            ("[9 May 2023] b\n", "[9 May 2023] b\n"),
+            ("a\n\n", " a\n \n"),
         ] {
             assert_eq!(starter.prepare(text), expected);
             assert_eq!(starter.prepare(expected), expected, "idempotent");
