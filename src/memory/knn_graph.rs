@@ -42,6 +42,39 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
         graph
     }
 
+    /// The graph whose [`KnnGraph::edges`] (in one direction or both) are known already: a node's
+    /// nearest are the best of its edges. Nothing is compared again.
+    #[must_use]
+    pub fn from_edges(
+        k: usize,
+        nodes: impl IntoIterator<Item = (Id, Embedding)>,
+        edges: impl IntoIterator<Item = (Id, Id, f32)>,
+    ) -> Self {
+        let nodes = nodes.into_iter().map(|(id, embedding)| {
+            (id, Node { embedding, nearest: Vec::new(), kept_by: BTreeSet::new() })
+        });
+        let mut graph = Self { k, nodes: nodes.collect() };
+        let mut all: BTreeMap<Id, BTreeMap<Id, f32>> = BTreeMap::new();
+        for (a, b, similarity) in edges {
+            if graph.nodes.contains_key(&a) && graph.nodes.contains_key(&b) {
+                all.entry(a).or_default().insert(b, similarity);
+                all.entry(b).or_default().insert(a, similarity);
+            }
+        }
+        for (id, edges) in all {
+            let nearest = best(edges.into_iter().collect(), k);
+            for (other, _) in &nearest {
+                if let Some(node) = graph.nodes.get_mut(other) {
+                    node.kept_by.insert(id);
+                }
+            }
+            if let Some(node) = graph.nodes.get_mut(&id) {
+                node.nearest = nearest;
+            }
+        }
+        graph
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -1,1 +1,285 @@
-//! (to be written)
+//! Builds the memory in the background: messages → episodes → semantics → themes, then
+//! consolidation (DESIGN §5).
+//!
+//! A pure machine (`machine`) says what comes next, a driver executes it, `steps/` hold one step a
+//! file, `writer/` the two ways to write. Jobs are rows, a step is a transaction that includes its
+//! job's completion: after a crash at any point the same job runs again and nothing is doubled.
+//! The worker knows nothing of the terminal, and yields to the person within one token.
+
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "`Reader::stats` instead of `|r| r.stats()` is not general enough over its lifetime"
+)]
+
+mod bench;
+mod cache;
+mod driver;
+mod machine;
+mod steps;
+
+pub mod check;
+pub mod policy;
+pub mod segment;
+pub mod writer;
+
+pub use machine::WorkerState;
+pub use steps::remember;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use thiserror::Error;
+
+use crate::interfaces::{Cancel, Clock, ModelError, Models};
+use crate::memory::reorganize::Policy;
+use crate::memory::{SemanticId, SessionId};
+use crate::store::{Store, StoreError};
+use bench::{Bench, StepError};
+use driver::{Driver, Halt, Shared};
+use machine::Event;
+
+/// How the worker works. The default is what the program uses.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// Overrules the setting `writer`.
+    pub writer: Option<policy::Mode>,
+    pub policy: Policy,
+    pub boundaries: segment::Rules,
+    /// n of the update queue.
+    pub queue_length: usize,
+    /// Pairs less similar than this are not judged.
+    pub queue_similarity_min: f32,
+    /// A chat runs beside: a reply may be being streamed.
+    pub live: bool,
+    /// The session that is open on the screen: not closed at the start.
+    pub current_session: Option<SessionId>,
+    /// An episode ends once nobody has spoken for so long.
+    pub close_after: Option<SignedDuration>,
+}
+
+impl Default for WorkerConfig {
+    fn default() -> Self {
+        Self {
+            writer: None,
+            policy: Policy::default(),
+            boundaries: segment::Rules::default(),
+            queue_length: 6,
+            queue_similarity_min: 0.4,
+            live: false,
+            current_session: None,
+            close_after: None,
+        }
+    }
+}
+
+impl WorkerConfig {
+    /// Beside a chat.
+    #[must_use]
+    pub fn beside_chat(current_session: Option<SessionId>) -> Self {
+        Self {
+            live: true,
+            current_session,
+            close_after: Some(SignedDuration::from_mins(5)),
+            ..Self::default()
+        }
+    }
+}
+
+/// What can go wrong with the worker as a whole. A step that fails is data: see
+/// [`WorkerState::Failed`] and `Reader::failed_jobs`.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    #[error("cannot build the memory")]
+    Store(#[source] StoreError),
+    #[error("cannot build the memory")]
+    Model(#[source] ModelError),
+    #[error("cancelled")]
+    Cancelled,
+    #[error("there is nothing to remember in an empty text")]
+    NothingToRemember,
+}
+
+impl From<StepError> for WorkerError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Store(error) => Self::Store(error),
+            StepError::Model(error) => Self::Model(error),
+            StepError::Interrupted | StepError::Crashed => Self::Cancelled,
+        }
+    }
+}
+
+/// For the status line and progress bars.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerStatus {
+    pub state: WorkerState,
+    /// Steps done by this worker.
+    pub jobs_done: usize,
+    /// Steps known to be waiting; a step may bring more.
+    pub jobs_left: usize,
+}
+
+/// Starts workers.
+pub struct Worker;
+
+impl Worker {
+    /// A worker on its own thread.
+    ///
+    /// # Panics
+    /// If the system can't start a thread.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a system without threads runs no chat either")]
+    pub fn start(
+        store: Store,
+        models: Models,
+        clock: Arc<dyn Clock>,
+        config: WorkerConfig,
+    ) -> WorkerHandle {
+        let shared = Arc::new(Shared::default());
+        let bench = Bench::new(store.clone(), models.clone(), Arc::clone(&clock), config);
+        let driver = Driver::new(Arc::clone(&shared), bench);
+        shared.send(Event::Started);
+        let thread = std::thread::Builder::new()
+            .name("memory worker".into())
+            .spawn(move || driver.run_thread())
+            .expect("a thread");
+        WorkerHandle { shared, thread: Some(thread), store, models, clock }
+    }
+}
+
+/// A running worker. Dropping it stops it.
+pub struct WorkerHandle {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    store: Store,
+    models: Models,
+    clock: Arc<dyn Clock>,
+}
+
+impl WorkerHandle {
+    #[must_use]
+    pub fn status(&self) -> WorkerStatus {
+        self.shared.status()
+    }
+
+    /// The person is chatting: no step begins, and one that generates stops within one token.
+    pub fn pause(&self) {
+        self.shared.send(Event::Pause);
+    }
+
+    pub fn resume(&self) {
+        self.shared.send(Event::Resume);
+    }
+
+    /// There is something new; saves the wait until the worker looks itself.
+    pub fn wake(&self) {
+        self.shared.send(Event::Woken);
+    }
+
+    /// Waits until nothing is left to do, or the worker is paused or stopped. Failed jobs are left.
+    pub fn wait_idle(&self, mut on_progress: impl FnMut(&WorkerStatus)) {
+        self.wake();
+        loop {
+            let status = self.status();
+            on_progress(&status);
+            if self.shared.is_idle() || status.state == WorkerState::Paused {
+                return;
+            }
+            self.shared.wait(Duration::from_millis(50));
+        }
+    }
+
+    /// Failed jobs are tried again.
+    ///
+    /// # Errors
+    /// If the store can't be written.
+    pub fn retry_failed(&self) -> Result<usize, WorkerError> {
+        let n = self.store.write(|tx| tx.retry_failed()).map_err(WorkerError::Store)?;
+        self.shared.forgive();
+        self.wake();
+        Ok(n)
+    }
+
+    /// See [`remember`].
+    ///
+    /// # Errors
+    /// As [`remember`].
+    pub fn remember(&self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, WorkerError> {
+        let clock = Arc::clone(&self.clock);
+        let remembered = remember(&self.store, &self.models, clock, session, text)?;
+        self.wake();
+        Ok(remembered)
+    }
+
+    /// Stops within one token; what is not done stays queued.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.shared.send(Event::Stop);
+        if let Some(thread) = self.thread.take() {
+            // The thread catches the panics of steps; there is nobody to tell of another.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for WorkerHandle {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Runs the worker on this thread until nothing is left to do. Gives the number of steps done;
+/// steps that failed for good are left in the store (`Reader::failed_jobs`).
+///
+/// # Errors
+/// If the store or the engine can't be used, or `cancel` was set.
+pub fn run_until_idle(
+    store: &Store,
+    models: &Models,
+    clock: Arc<dyn Clock>,
+    config: WorkerConfig,
+    mut on_progress: impl FnMut(&WorkerStatus),
+    cancel: &Cancel,
+) -> Result<usize, WorkerError> {
+    let bench = Bench::new(store.clone(), models.clone(), clock, config);
+    let mut driver = Driver::new(Arc::new(Shared::default()), bench);
+    driver.impatient = true;
+    driver.cancel = Some(cancel.clone());
+    driver.shared.send(Event::Started);
+    let halt = driver.run_until_quiet(&mut |shared| on_progress(&shared.status()));
+    match halt {
+        Halt::Idle => Ok(driver.shared.status().jobs_done),
+        Halt::Ended | Halt::Crashed => Err(WorkerError::Cancelled),
+        Halt::Unavailable(error) => Err(error.into()),
+    }
+}
+
+/// For `tests/recovery.rs`: as [`run_until_idle`], but the process "dies" before its
+/// `n_commits + 1`-th commit. Says whether it died.
+///
+/// # Errors
+/// As [`run_until_idle`].
+#[doc(hidden)]
+pub fn run_and_crash(
+    store: &Store,
+    models: &Models,
+    clock: Arc<dyn Clock>,
+    config: WorkerConfig,
+    n_commits: usize,
+) -> Result<bool, WorkerError> {
+    let mut bench = Bench::new(store.clone(), models.clone(), clock, config);
+    bench.commits_left = Some(n_commits);
+    let mut driver = Driver::new(Arc::new(Shared::default()), bench);
+    driver.impatient = true;
+    driver.shared.send(Event::Started);
+    match driver.run_until_quiet(&mut |_| {}) {
+        Halt::Crashed => Ok(true),
+        Halt::Idle | Halt::Ended => Ok(false),
+        Halt::Unavailable(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,101 @@
+//! The hierarchy's geometry in memory: partition, both kNN graphs, and what consolidation needs of
+//! each fact. Built from the store when it is first needed, kept up to date by the steps, dropped
+//! whenever the store may have gone its own way.
+
+use std::collections::BTreeMap;
+
+use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
+use crate::memory::{Embedding, Moment, Partition, SemanticId, ThemeId};
+use crate::store::{Level, Reader, StoreError};
+
+/// When a fact was stated, and about what.
+#[derive(Debug, Clone)]
+pub(super) struct FactMeta {
+    pub at: Moment,
+    pub subject: Option<String>,
+    pub attribute: Option<String>,
+}
+
+/// See the module.
+pub(super) struct Cache {
+    pub partition: Partition,
+    pub semantic_graph: KnnGraph<SemanticId>,
+    pub theme_graph: KnnGraph<ThemeId>,
+    pub facts: BTreeMap<SemanticId, FactMeta>,
+    pub next_semantic: SemanticId,
+}
+
+impl Cache {
+    /// Reads everything.
+    pub fn load(reader: &Reader<'_>) -> Result<Self, StoreError> {
+        let mut vectors = embeddings(reader, Level::Semantic)?;
+        let mut themes: BTreeMap<ThemeId, Vec<(SemanticId, Embedding)>> = BTreeMap::new();
+        let mut facts = BTreeMap::new();
+        let mut nodes = Vec::new();
+        for semantic in reader.semantics()? {
+            // A fact without a vector of this embedder waits for the Reembed job.
+            if let Some(vector) = vectors.remove(&semantic.id.0) {
+                nodes.push((semantic.id, vector.clone()));
+                themes.entry(semantic.theme).or_default().push((semantic.id, vector));
+            }
+            let meta = FactMeta {
+                at: semantic.created_at,
+                subject: semantic.subject,
+                attribute: semantic.attribute,
+            };
+            facts.insert(semantic.id, meta);
+        }
+        let partition = Partition::new(themes.into_iter().collect(), reader.next_theme_id()?);
+        let edges = reader.edges(Level::Semantic)?;
+        let semantic_graph = KnnGraph::from_edges(
+            N_NEIGHBOURS,
+            nodes,
+            edges.into_iter().map(|(a, b, s)| (SemanticId(a), SemanticId(b), s)),
+        );
+        let nodes = embeddings(reader, Level::Theme)?.into_iter().map(|(id, e)| (ThemeId(id), e));
+        let edges = reader.edges(Level::Theme)?;
+        let theme_graph = KnnGraph::from_edges(
+            N_NEIGHBOURS,
+            nodes,
+            edges.into_iter().map(|(a, b, s)| (ThemeId(a), ThemeId(b), s)),
+        );
+        let next_semantic = reader.next_semantic_id()?;
+        Ok(Self { partition, semantic_graph, theme_graph, facts, next_semantic })
+    }
+
+    /// Whether the store holds the units that the cache was made of: nobody forgot, remembered or
+    /// moved anything meanwhile.
+    pub fn agrees(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
+        let counts = reader.counts()?;
+        Ok(counts.semantics == self.facts.len()
+            && counts.themes == self.partition.n_themes()
+            && reader.next_theme_id()? == self.partition.next_theme_id()
+            && reader.next_semantic_id()? == self.next_semantic)
+    }
+
+    /// The partition as [`Cache::load`] would build it: members by id. What is organised next is
+    /// then a function of what is stored, not of the way it came about.
+    pub fn settle_order(&mut self) {
+        let next = self.partition.next_theme_id();
+        let themes = self
+            .partition
+            .themes()
+            .map(|(id, cluster)| {
+                let mut members = cluster.members().to_vec();
+                members.sort_by_key(|(id, _)| *id);
+                (id, members)
+            })
+            .collect();
+        self.partition = Partition::new(themes, next);
+    }
+
+    /// A fact's vector.
+    pub fn embedding(&self, id: SemanticId) -> Option<&Embedding> {
+        let cluster = self.partition.theme(self.partition.theme_of(id)?)?;
+        cluster.members().iter().find(|(member, _)| *member == id).map(|(_, e)| e)
+    }
+}
+
+fn embeddings(reader: &Reader<'_>, level: Level) -> Result<BTreeMap<i64, Embedding>, StoreError> {
+    Ok(reader.embeddings(level)?.into_iter().collect())
+}

@@ -1,0 +1,363 @@
+//! `model check`: sixty built-in items grade a model at what memory needs of it (DESIGN §3).
+//!
+//! A minute, once a model: the grade is kept under its weights' hash, and `writer = auto` and
+//! `reader = auto` decide by it. The prompts are those of the program, so the grade is of what will
+//! happen.
+
+mod items;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::civil::{DateTime, date};
+
+use super::policy::{GateGrade, Grade};
+use super::writer::{Generative, Writer};
+use crate::extractive::Utterance;
+use crate::interfaces::{
+    Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole, Uncertainty,
+};
+use crate::memory::{MessageId, Role};
+use crate::prompts::{Answer, Line, MemoryLine, Relation, Style};
+use crate::store::{Store, StoreError};
+use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
+
+/// Answers are a few words.
+const ANSWER_TOKENS_MAX: usize = 40;
+
+/// m of the entropy (DESIGN §4).
+const N_POSITIONS: usize = 8;
+
+/// How many items there are.
+pub const N_ITEMS: usize = QUESTIONS.len() + TOLD.len() + ROUTED.len() + TOPICS.len() + PAIRS.len();
+
+/// The grade kept for a model, if there is one.
+///
+/// # Errors
+/// If the store can't be read.
+pub fn grade_of(store: &Store, model: &dyn LanguageModel) -> Result<Option<Grade>, StoreError> {
+    let key = Grade::key(model.info());
+    Ok(Grade::from_setting(store.read(|r| r.setting(&key))?.as_deref()))
+}
+
+/// Keeps a grade.
+///
+/// # Errors
+/// If the store can't be written.
+pub fn keep_grade(
+    store: &Store,
+    model: &dyn LanguageModel,
+    grade: &Grade,
+) -> Result<(), StoreError> {
+    let key = Grade::key(model.info());
+    let text = serde_json::to_string(grade)
+        .map_err(|e| StoreError::Invalid { what: format!("the grade can't be written: {e}") })?;
+    store.write(|tx| tx.set_setting(&key, &text))
+}
+
+/// Grades a model; `on_progress(done, of)`.
+///
+/// # Errors
+/// If the model fails, or `cancel` was set.
+pub fn check(
+    model: &Arc<dyn LanguageModel>,
+    mut on_progress: impl FnMut(usize, usize),
+    cancel: &Cancel,
+) -> Result<Grade, ModelError> {
+    let start = Instant::now();
+    let writer = Generative::new(Arc::clone(model));
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        on_progress(done, N_ITEMS);
+    };
+    let at = date(2026, 11, 16).at(9, 0, 0, 0);
+    let ana = |text: &str| Utterance {
+        message: MessageId(1),
+        role: Role::User,
+        speaker: "Ana".into(),
+        addressee: None,
+        text: text.into(),
+        at,
+    };
+
+    let mut answering = 0.0;
+    let mut gate = Gate::default();
+    for (i, item) in QUESTIONS.iter().enumerate() {
+        let reply = answer(&**model, item, cancel)?;
+        answering += f64::from(is_right(&reply, item.answer));
+        if item.answer.is_some() {
+            let noise = &QUESTIONS[(i + 5) % QUESTIONS.len()];
+            gate.compare(&**model, item, noise)?;
+        }
+        step();
+    }
+    let mut extraction = 0.0;
+    for item in &TOLD {
+        let facts = writer.statements(&[ana(item.text)], cancel)?;
+        let texts: Vec<String> = facts.into_iter().map(|f| f.text).collect();
+        extraction += f1(&texts, item.facts);
+        step();
+    }
+    let mut router = 0.0;
+    for (text, store) in ROUTED {
+        router += f64::from(writer.route(&ana(text), cancel)? == store);
+        step();
+    }
+    let mut boundary = 0.0;
+    for (history, next, expected) in TOPICS {
+        let line = |(i, text): (usize, &&str)| Line {
+            speaker: ["Ana", "Assistant"][i % 2].into(),
+            at,
+            text: (*text).into(),
+        };
+        let history: Vec<Line> = history.iter().enumerate().map(line).collect();
+        let found = writer.starts_topic(&history, &line((0, &next)), cancel)?;
+        boundary += f64::from(found == Some(expected));
+        step();
+    }
+    let mut conflict = 0.0;
+    for (earlier, later, expected) in PAIRS {
+        let found = writer.relation(earlier, later, cancel)?;
+        // Of two texts that say the same, the later may well stand for both.
+        let also = (expected == Relation::Same).then_some(Relation::Update);
+        conflict += f64::from(found == Some(expected) || (also.is_some() && found == also));
+        step();
+    }
+    Ok(Grade {
+        answering: answering / QUESTIONS.len() as f64,
+        extraction: extraction / TOLD.len() as f64,
+        router: router / ROUTED.len() as f64,
+        boundary: boundary / TOPICS.len() as f64,
+        conflict: conflict / PAIRS.len() as f64,
+        gate: gate.grade(),
+        n_items: N_ITEMS,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+fn style(model: &dyn LanguageModel) -> Style {
+    if model.info().starter { Style::Trained } else { Style::Instructed }
+}
+
+fn said_on(day: i8) -> DateTime {
+    date(2026, 11, day).at(9, 0, 0, 0)
+}
+
+/// A context that holds the system turn and the notes, and waits for the question.
+fn reading(
+    model: &dyn LanguageModel,
+    facts: &[(i8, &str)],
+) -> Result<Box<dyn Context>, ModelError> {
+    let notes: String = facts
+        .iter()
+        .map(|&(day, text)| {
+            MemoryLine::Semantic { text, at: said_on(day), superseded: false }.render()
+        })
+        .collect();
+    let mut tokens = model.begin();
+    tokens.extend(model.open_turn(TurnRole::System));
+    tokens.extend(model.encode(&Answer.system(style(model))));
+    tokens.extend(model.close_turn(TurnRole::System));
+    tokens.extend(model.open_turn(TurnRole::User));
+    tokens.extend(model.encode(&(Answer.open() + &notes)));
+    let mut context = model.context(Priority::Memory)?;
+    context.extend(&tokens)?;
+    Ok(context)
+}
+
+fn tail(model: &dyn LanguageModel) -> Vec<u32> {
+    let mut tokens = model.close_turn(TurnRole::User);
+    tokens.extend(model.open_turn(TurnRole::Assistant));
+    tokens
+}
+
+fn answer(
+    model: &dyn LanguageModel,
+    item: &Question,
+    cancel: &Cancel,
+) -> Result<String, ModelError> {
+    let mut context = reading(model, item.facts)?;
+    let mut tokens = model.encode(&Answer.close(item.asked));
+    tokens.extend(tail(model));
+    context.extend(&tokens)?;
+    let reply = context.generate(&Sampling::greedy(ANSWER_TOKENS_MAX), cancel, &mut |_| {})?;
+    match reply.finish {
+        Finish::Cancelled => Err(ModelError::Cancelled),
+        Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text).0),
+    }
+}
+
+fn is_right(reply: &str, expected: Option<&str>) -> bool {
+    let reply = reply.to_lowercase().replace('’', "'");
+    let refuses = [
+        "don't know",
+        "do not know",
+        "not know",
+        "no information",
+        "don't say",
+        "not say",
+        "not mention",
+        "don't tell",
+        "not tell",
+    ]
+    .iter()
+    .any(|phrase| reply.contains(phrase));
+    match expected {
+        Some(answer) => reply.contains(answer) && !refuses,
+        None => refuses,
+    }
+}
+
+/// F1 of the facts found: a fact is right if it contains the words of an expected one.
+fn f1(found: &[String], expected: &[&[&str]]) -> f64 {
+    if expected.is_empty() {
+        return f64::from(found.is_empty());
+    }
+    let fits = |fact: &str, words: &[&str]| {
+        let fact = fact.to_lowercase();
+        words.iter().all(|word| fact.contains(word))
+    };
+    let n_right = found.iter().filter(|f| expected.iter().any(|words| fits(f, words))).count();
+    let n_found = expected.iter().filter(|words| found.iter().any(|f| fits(f, words))).count();
+    if n_right == 0 {
+        return 0.0;
+    }
+    let precision = n_right as f64 / found.len() as f64;
+    let recall = n_found as f64 / expected.len() as f64;
+    2.0 * precision * recall / (precision + recall)
+}
+
+/// Paired comparisons of each signal: evidence against as many facts about somebody else.
+#[derive(Default)]
+struct Gate {
+    entropy: f64,
+    nll: f64,
+    question_nll: f64,
+    overlap: f64,
+    n: f64,
+}
+
+impl Gate {
+    fn compare(
+        &mut self,
+        model: &dyn LanguageModel,
+        item: &Question,
+        noise: &Question,
+    ) -> Result<(), ModelError> {
+        let question = model.encode(&Answer.close(item.asked));
+        let measure = |facts: &[(i8, &str)]| -> Result<Uncertainty, ModelError> {
+            reading(model, facts)?.uncertainty(&question, &tail(model), N_POSITIONS)
+        };
+        let (with, without) = (measure(item.facts)?, measure(noise.facts)?);
+        self.entropy += wins(with.entropy_nats, without.entropy_nats);
+        self.nll += wins(with.nll_nats, without.nll_nats);
+        self.question_nll += wins(with.question_nll_nats, without.question_nll_nats);
+        self.overlap += wins(-overlap(item, item), -overlap(item, noise));
+        self.n += 1.0;
+        Ok(())
+    }
+
+    fn grade(&self) -> GateGrade {
+        let n = self.n.max(1.0);
+        GateGrade {
+            entropy: self.entropy / n,
+            nll: self.nll / n,
+            question_nll: self.question_nll / n,
+            overlap: self.overlap / n,
+        }
+    }
+}
+
+/// 1 if lower with the evidence, ½ for a tie.
+fn wins(with: f64, without: f64) -> f64 {
+    if with == without { 0.5 } else { f64::from(with < without) }
+}
+
+fn overlap(item: &Question, other: &Question) -> f64 {
+    let words = |text: &str| -> BTreeSet<String> {
+        text.to_lowercase()
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|w| w.len() > 2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let question = words(item.asked);
+    let facts: BTreeSet<String> = other.facts.iter().flat_map(|f| words(f.1)).collect();
+    question.intersection(&facts).count() as f64 / question.len().max(1) as f64
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::testing::ScriptedModel;
+
+    /// A model that reads: answers with the fact's key word, and is surer with the evidence.
+    fn reader() -> Arc<dyn LanguageModel> {
+        let mut script: Vec<(&str, &str)> = Vec::new();
+        for item in &QUESTIONS {
+            script.push((item.asked, item.answer.unwrap_or("I don't know.")));
+        }
+        for (text, store) in ROUTED {
+            script.push((text, if store { "store" } else { "discard" }));
+        }
+        let model = ScriptedModel::new(&script).with_uncertainty(|context, question| {
+            let item = QUESTIONS.iter().find(|q| question.contains(q.asked)).unwrap();
+            if context.contains(item.facts[0].1) { 0.5 } else { 1.5 }
+        });
+        Arc::new(model)
+    }
+
+    #[test]
+    fn a_model_that_reads_gets_good_grades_for_reading() {
+        let mut progress = Vec::new();
+        let cancel = Cancel::default();
+        let grade = check(&reader(), |done, of| progress.push((done, of)), &cancel).unwrap();
+        assert_eq!(grade.answering, 1.0);
+        assert_eq!(grade.router, 1.0);
+        assert_eq!(grade.gate.entropy, 1.0);
+        assert!(grade.gate.overlap > 0.8, "{:?}", grade.gate);
+        assert!(grade.boundary < 0.75 && grade.conflict < 0.75, "{grade:?}");
+        assert_eq!(progress.last(), Some(&(60, 60)));
+    }
+
+    #[test]
+    fn a_model_that_babbles_gets_bad_ones() {
+        let babbler: Arc<dyn LanguageModel> = Arc::new(ScriptedModel::new(&[]));
+        let grade = check(&babbler, |_, _| {}, &Cancel::default()).unwrap();
+        assert_eq!(grade.answering, 0.0);
+        assert_eq!(grade.gate.entropy, 0.5);
+    }
+
+    #[test]
+    fn it_can_be_cancelled() {
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(matches!(check(&reader(), |_, _| {}, &cancel), Err(ModelError::Cancelled)));
+    }
+
+    #[test]
+    fn a_grade_is_kept_by_the_weights() {
+        let store = Store::in_memory().unwrap();
+        let model = reader();
+        let grade = check(&model, |_, _| {}, &Cancel::default()).unwrap();
+        assert_eq!(grade_of(&store, &*model).unwrap(), None);
+        keep_grade(&store, &*model, &grade).unwrap();
+        assert_eq!(grade_of(&store, &*model).unwrap(), Some(grade));
+    }
+
+    #[test]
+    fn facts_are_scored_by_their_words() {
+        let check = |found: &[&str], expected: &[&[&str]], score: f64| {
+            let found: Vec<String> = found.iter().map(|f| (*f).to_owned()).collect();
+            assert!((f1(&found, expected) - score).abs() < 1e-9, "{found:?}");
+        };
+        check(&[], &[], 1.0);
+        check(&["Ana likes tea."], &[], 0.0);
+        check(&["Ana lives in Lund."], &[&["lund"]], 1.0);
+        check(&["Ana lives in Lund.", "Ana likes tea."], &[&["lund"]], 2.0 / 3.0);
+        check(&["Ana lives in Lund."], &[&["lund"], &["dog"]], 2.0 / 3.0);
+    }
+}

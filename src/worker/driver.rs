@@ -1,0 +1,308 @@
+//! Executes the machine's effects, on its own thread or on the caller's.
+//!
+//! The machine sits behind a mutex: whoever has an event hands it in. `Interrupt` is executed at
+//! once by that thread (it only sets a flag), everything else by the driver, in order.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::WorkerStatus;
+use super::bench::{Bench, StepError};
+use super::machine::{Effect, Event, Machine, Outcome};
+use crate::interfaces::{Cancel, ModelError};
+use crate::store::{Job, StoreError};
+
+/// How often an idle worker looks whether the memory has changed.
+const POLL: Duration = Duration::from_millis(300);
+
+/// How often it looks for a conversation that has fallen silent.
+const SILENCE_POLL: Duration = Duration::from_secs(20);
+
+/// How often the queue is counted for the status line.
+const COUNT_EVERY: Duration = Duration::from_millis(200);
+
+/// What the worker's thread and its handle share.
+#[derive(Default)]
+pub(super) struct Shared {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    machine: Machine,
+    effects: VecDeque<Effect>,
+    /// Of the step that runs.
+    cancel: Cancel,
+    jobs_left: usize,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic between two assignments to the status leaves nothing that could hurt.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands an event to the machine.
+    pub fn send(&self, event: Event) {
+        let mut inner = self.lock();
+        for effect in inner.machine.handle(event) {
+            match effect {
+                Effect::Interrupt => inner.cancel.cancel(),
+                other => inner.effects.push_back(other),
+            }
+        }
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    pub fn status(&self) -> WorkerStatus {
+        let inner = self.lock();
+        WorkerStatus {
+            state: inner.machine.state(),
+            jobs_done: inner.machine.jobs_done(),
+            jobs_left: inner.jobs_left,
+        }
+    }
+
+    /// The person asked to try failed jobs again.
+    pub fn forgive(&self) {
+        self.lock().machine.forgive();
+    }
+
+    pub fn is_idle(&self) -> bool {
+        let inner = self.lock();
+        inner.machine.is_idle() && inner.effects.is_empty()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.lock().machine.has_ended()
+    }
+
+    /// Until something changes, at most so long.
+    pub fn wait(&self, at_most: Duration) {
+        let inner = self.lock();
+        drop(self.changed.wait_timeout(inner, at_most).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Why a driver stopped before the machine ended.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// Nothing is left to do.
+    Idle,
+    /// The machine said so.
+    Ended,
+    /// A test's crash.
+    Crashed,
+    /// The store or the engine can't be used; only where nobody waits for it to come back.
+    Unavailable(StepError),
+}
+
+/// See the module.
+pub(super) struct Driver {
+    pub shared: Arc<Shared>,
+    pub bench: Bench,
+    /// Stop at the first unavailability instead of waiting.
+    pub impatient: bool,
+    /// Given from outside: cancels every step, and the run.
+    pub cancel: Option<Cancel>,
+    counted: Option<Instant>,
+    generation: u64,
+    silence_checked: Instant,
+}
+
+impl Driver {
+    pub fn new(shared: Arc<Shared>, bench: Bench) -> Self {
+        let generation = bench.store.generation();
+        Self {
+            shared,
+            bench,
+            impatient: false,
+            cancel: None,
+            counted: None,
+            generation,
+            silence_checked: Instant::now(),
+        }
+    }
+
+    /// Executes effects until the machine waits for an event from outside.
+    pub fn run_until_quiet(&mut self, on_step: &mut dyn FnMut(&Shared)) -> Halt {
+        loop {
+            let Some(effect) = self.shared.lock().effects.pop_front() else {
+                return if self.shared.has_ended() { Halt::Ended } else { Halt::Idle };
+            };
+            if let Some(halt) = self.execute(effect) {
+                return halt;
+            }
+            on_step(&self.shared);
+        }
+    }
+
+    /// The worker's thread: until [`Event::Stop`].
+    pub fn run_thread(mut self) {
+        loop {
+            match self.run_until_quiet(&mut |_| {}) {
+                Halt::Ended | Halt::Crashed => return,
+                Halt::Idle | Halt::Unavailable(_) => self.shared.wait(POLL),
+            }
+            let generation = self.bench.store.generation();
+            if generation != self.generation {
+                self.generation = generation;
+                self.shared.send(Event::Woken);
+            }
+            self.look_for_silence();
+        }
+    }
+
+    fn look_for_silence(&mut self) {
+        let Some(after) = self.bench.config.close_after else { return };
+        if self.silence_checked.elapsed() < SILENCE_POLL || !self.shared.is_idle() {
+            return;
+        }
+        self.silence_checked = Instant::now();
+        if let Err(error) = self.bench.close_when_silent(after) {
+            tracing::warn!(%error, "cannot close the conversation that fell silent");
+        }
+    }
+
+    /// One effect. `Some`: do not go on.
+    fn execute(&mut self, effect: Effect) -> Option<Halt> {
+        let outcome = match effect {
+            Effect::Prepare => {
+                let cancel = self.step_cancel();
+                self.bench.prepare(&cancel).map(|()| Event::Prepared)
+            }
+            Effect::Fetch => self.fetch(),
+            Effect::Begin(job) => match self.bench.commit(|tx| tx.begin_job(job.id)) {
+                // Not found: forgotten between fetch and begin; the step finds nothing to do.
+                Ok(()) | Err(StepError::Store(StoreError::NotFound { .. })) => return None,
+                Err(error) => {
+                    // Its `Run` must not follow.
+                    self.shared.lock().effects.clear();
+                    Err(error)
+                }
+            },
+            Effect::Run(job) => return self.step(&job),
+            Effect::Release(job) => self
+                .bench
+                .commit(|tx| tx.fail_job(job.id, "interrupted", u32::MAX))
+                .map(|()| Event::Settled),
+            Effect::Retry { job, error } => {
+                tracing::warn!(job = job.id, %error, "a memory step failed; trying again");
+                self.bench
+                    .commit(|tx| tx.fail_job(job.id, &error, u32::MAX))
+                    .map(|()| Event::Settled)
+            }
+            Effect::GiveUp { job, error } => {
+                tracing::error!(job = job.id, %error, "a memory step failed for good");
+                self.bench.commit(|tx| tx.fail_job(job.id, &error, 0)).map(|()| Event::Settled)
+            }
+            Effect::Wait { seconds } => {
+                let until = Instant::now() + Duration::from_secs(seconds);
+                // A `Stop` that comes while waiting leaves `End` in the queue.
+                while Instant::now() < until && self.shared.lock().effects.is_empty() {
+                    self.shared.wait(until.saturating_duration_since(Instant::now()));
+                }
+                Ok(Event::Waited)
+            }
+            Effect::Interrupt => return None, // executed where it arose
+            Effect::End => return Some(Halt::Ended),
+        };
+        match outcome {
+            Ok(event) => self.shared.send(event),
+            Err(StepError::Crashed) => return Some(Halt::Crashed),
+            Err(error) => return self.unavailable(error),
+        }
+        None
+    }
+
+    fn fetch(&mut self) -> Result<Event, StepError> {
+        // Before reading: what is written from now on wakes the worker again.
+        self.generation = self.bench.store.generation();
+        if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
+            self.counted = Some(Instant::now());
+            let n = self.bench.store.read(|r| r.pending_jobs())?.len();
+            self.shared.lock().jobs_left = n;
+        }
+        let job = self.bench.store.read(|r| r.next_job())?;
+        if job.is_none() {
+            self.shared.lock().jobs_left = 0;
+        }
+        if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            self.shared.send(Event::Stop);
+        }
+        Ok(Event::Fetched(job))
+    }
+
+    fn step_cancel(&self) -> Cancel {
+        let cancel = self.cancel.clone().unwrap_or_default();
+        self.shared.lock().cancel = cancel.clone();
+        cancel
+    }
+
+    fn step(&mut self, job: &Job) -> Option<Halt> {
+        let cancel = self.step_cancel();
+        // A damaged model or a bug in a rule must not take the chat down with it.
+        let result = catch_unwind(AssertUnwindSafe(|| self.bench.run(job, &cancel)));
+        let outcome = match result {
+            Ok(Ok(())) => {
+                let mut inner = self.shared.lock();
+                inner.jobs_left = inner.jobs_left.saturating_sub(1);
+                Outcome::Done
+            }
+            Ok(Err(StepError::Interrupted)) => {
+                if self.cancel.is_some() {
+                    self.shared.send(Event::Stop);
+                }
+                Outcome::Interrupted
+            }
+            Ok(Err(StepError::Crashed)) => return Some(Halt::Crashed),
+            Ok(Err(error @ StepError::Model(ModelError::EngineStopped))) => {
+                return self.unavailable(error);
+            }
+            Ok(Err(error)) => Outcome::Failed { error: with_causes(&error) },
+            Err(panic) => {
+                self.bench.cache = None;
+                Outcome::Failed { error: format!("internal error: {}", said(&*panic)) }
+            }
+        };
+        self.shared.send(Event::Stepped(outcome));
+        None
+    }
+
+    fn unavailable(&mut self, error: StepError) -> Option<Halt> {
+        tracing::error!(error = %with_causes(&error), "the memory worker has to wait");
+        if self.impatient {
+            return Some(Halt::Unavailable(error));
+        }
+        self.shared.send(Event::Unavailable { error: with_causes(&error) });
+        None
+    }
+}
+
+/// The error and its causes in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic".into())
+}

@@ -1,0 +1,195 @@
+//! Where an episode ends: gaps, length, topic (DESIGN §5). Pure.
+//!
+//! LightMem (§3.1) cuts where the attention of turn k to k−1 peaks *and* their similarity is under
+//! τ. The engine gives no attention matrix, so the local dip of the similarity itself stands for
+//! the first condition; the second is as in the paper.
+//!
+//! Greedy from the left: the first episode depends on the messages up to its end (and one more),
+//! never on what came before. So after a crash the rest is cut as it would have been.
+
+use jiff::SignedDuration;
+
+use crate::memory::Moment;
+
+/// What the cut looks at in one message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turn {
+    pub at: Moment,
+    /// An episode may begin here: a person speaks, and the message before asked nothing.
+    pub may_start: bool,
+    /// Cosine of this message and the ones just before it; `None` where unknown.
+    pub similarity: Option<f32>,
+}
+
+/// The numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    pub gap: SignedDuration,
+    pub messages_max: usize,
+    /// No topic boundary leaves a shorter episode than this before it.
+    pub messages_min: usize,
+    /// τ.
+    pub similarity_max: f32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            gap: SignedDuration::from_mins(30),
+            messages_max: 15,
+            messages_min: 4,
+            similarity_max: 0.15,
+        }
+    }
+}
+
+/// Why an episode ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    Gap,
+    Full,
+    Topic,
+}
+
+/// The length of the first episode, if it has ended before the last of `turns`. `opinion(k, dip)` is a
+/// writer's word on whether another topic begins at k (`dip`: the similarity there, if it is a local
+/// minimum); `None` leaves it to the similarity alone.
+pub fn first_boundary<E>(
+    turns: &[Turn],
+    rules: &Rules,
+    mut opinion: impl FnMut(usize, Option<f32>) -> Result<Option<bool>, E>,
+) -> Result<Option<(usize, Why)>, E> {
+    for k in 1..turns.len() {
+        let gap = turns[k].at.timestamp.duration_since(turns[k - 1].at.timestamp);
+        if gap >= rules.gap {
+            return Ok(Some((k, Why::Gap)));
+        }
+        if k >= rules.messages_max {
+            return Ok(Some((best_cut(&turns[..=k], rules), Why::Full)));
+        }
+        if k < rules.messages_min || !turns[k].may_start {
+            continue;
+        }
+        let dip = dip(turns, k);
+        let topic = match opinion(k, dip)? {
+            Some(verdict) => verdict,
+            None => dip.is_some_and(|similarity| similarity < rules.similarity_max),
+        };
+        if topic {
+            return Ok(Some((k, Why::Topic)));
+        }
+    }
+    Ok(None)
+}
+
+/// The similarity at k, if it is a local minimum.
+fn dip(turns: &[Turn], k: usize) -> Option<f32> {
+    let here = turns[k].similarity?;
+    let next = turns.get(k + 1).and_then(|t| t.similarity);
+    let previous = turns[k - 1].similarity;
+    (previous.is_none_or(|s| here <= s) && next.is_none_or(|s| here <= s)).then_some(here)
+}
+
+/// A full episode ends where its second half holds together least.
+fn best_cut(turns: &[Turn], rules: &Rules) -> usize {
+    let last = rules.messages_max.min(turns.len() - 1);
+    let first = (last / 2 + 1).max(1);
+    (first..=last)
+        .rev() // of equals the later
+        .filter(|&k| turns[k].may_start)
+        .min_by(|&a, &b| {
+            let similarity = |k: usize| turns[k].similarity.unwrap_or(1.0);
+            similarity(a).total_cmp(&similarity(b))
+        })
+        .unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// `(minute, similarity in %)`; every turn may start an episode.
+    fn turns(spec: &[(i64, i16)]) -> Vec<Turn> {
+        spec.iter()
+            .map(|&(minute, percent)| Turn {
+                at: Moment::new(
+                    jiff::Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute),
+                    jiff::tz::Offset::UTC,
+                ),
+                may_start: true,
+                similarity: Some(f32::from(percent) / 100.0),
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(turns: &[Turn], expected: Option<(usize, Why)>) {
+        let found = first_boundary(turns, &Rules::default(), |_, _| Ok::<_, Infallible>(None));
+        assert_eq!(found, Ok(expected));
+    }
+
+    #[test]
+    fn gaps_length_and_topics() {
+        check(&turns(&[]), None);
+        check(&turns(&[(0, 0), (29, 50)]), None);
+        check(&turns(&[(0, 0), (30, 50)]), Some((1, Why::Gap)));
+        let chat: Vec<_> = (0..16).map(|m| (m, if m == 11 { 20 } else { 50 })).collect();
+        check(&turns(&chat[..15]), None);
+        check(&turns(&chat), Some((11, Why::Full)));
+        let shift = [(0, 0), (1, 50), (2, 40), (3, 45), (4, 5), (5, 60)];
+        check(&turns(&shift), Some((4, Why::Topic)));
+        // Too early, and not the lowest point.
+        check(&turns(&[(0, 0), (1, 5), (2, 40), (3, 45), (4, 14), (5, 10)]), Some((5, Why::Topic)));
+    }
+
+    #[test]
+    fn an_answer_stays_with_its_question() {
+        let mut shift = turns(&[(0, 0), (1, 50), (2, 40), (3, 45), (4, 5), (5, 60)]);
+        shift[4].may_start = false;
+        check(&shift, None);
+    }
+
+    #[test]
+    fn a_model_may_decide() {
+        let chat = turns(&[(0, 0), (1, 50), (2, 40), (3, 45), (4, 90), (5, 60)]);
+        let mut asked = Vec::new();
+        let found = first_boundary(&chat, &Rules::default(), |k, _| {
+            asked.push(k);
+            Ok::<_, Infallible>(Some(k == 5))
+        });
+        assert_eq!(found, Ok(Some((5, Why::Topic))));
+        assert_eq!(asked, [4, 5]);
+    }
+
+    /// Cutting on after a crash gives the same episodes as cutting in one go.
+    #[test]
+    fn what_is_left_is_cut_the_same() {
+        let spec: Vec<(i64, i16)> = (0..60)
+            .map(|i| (i * 2 + if i > 30 { 40 } else { 0 }, ((i * 37) % 97) as i16))
+            .collect();
+        let all = turns(&spec);
+        let cut_from = |start: usize| {
+            let mut cuts = Vec::new();
+            let mut at = start;
+            while let Ok(Some((n, _))) =
+                first_boundary(&all[at..], &Rules::default(), |_, _| Ok::<_, Infallible>(None))
+            {
+                at += n;
+                cuts.push(at);
+            }
+            cuts
+        };
+        let whole = cut_from(0);
+        assert!(whole.len() > 4, "{whole:?}");
+        for (i, &at) in whole.iter().enumerate() {
+            assert_eq!(cut_from(at), whole[i + 1..]);
+        }
+        let mut start = 0;
+        for &at in &whole {
+            assert!(at - start <= 15);
+            start = at;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! In idle time: a fact against its update queue (LightMem §3.3; the conflict router of the
+//! small-LLM paper), pair by pair: keep both, the later supersedes, or merge.
+//!
+//! Every pair is judged once, when the one with the higher id has its turn. Nothing is overwritten:
+//! a superseded fact keeps its row, its theme and its time span.
+
+use super::names::{THE_USER, user_name};
+use super::semantics::same_text;
+use crate::extractive::{self, Judgement, Statement};
+use crate::interfaces::Cancel;
+use crate::memory::consolidation::{Dated, update_queue};
+use crate::memory::{Semantic, SemanticId};
+use crate::store::{Job, JobKind, NewSemantic};
+use crate::worker::bench::{Bench, StepError, found};
+use crate::worker::cache::Cache;
+
+/// Earlier facts of the same subject and attribute that are judged besides the similar ones.
+const SAME_ATTRIBUTE_MAX: usize = 8;
+
+impl Bench {
+    /// Judges one fact.
+    pub(in crate::worker) fn consolidate(
+        &mut self,
+        job: &Job,
+        id: SemanticId,
+        cancel: &Cancel,
+    ) -> Result<(), StepError> {
+        let read = self.store.read(|r| Ok((r.semantics_by_id(&[id])?, user_name(r)?)));
+        let Some((mut rows, name)) = found(read)? else { return self.finish(job) };
+        let Some(this) = rows.pop().filter(|s| s.superseded_by.is_none()) else {
+            return self.finish(job);
+        };
+        let (n, floor) = (self.config.queue_length, self.config.queue_similarity_min);
+        let candidates = candidates(self.cache()?, &this, n, floor);
+        let mut others = self.store.read(|r| r.semantics_by_id(&candidates))?;
+        others.retain(|s| s.superseded_by.is_none());
+        // In the order in which they were stated: the newest fact has the last word.
+        others.sort_by_key(|s| (s.created_at.timestamp, s.id));
+
+        let writers = self.writers()?;
+        let mut superseded: Vec<(SemanticId, SemanticId)> = Vec::new();
+        let mut merged = None;
+        for other in &others {
+            let (earlier, later) = in_order(other, &this);
+            let (before, after) = (named(earlier, name.as_deref()), named(later, name.as_deref()));
+            let similarity = self.similarity(this.id, other.id)?;
+            match writers.conflict().judge(&before, &after, similarity, cancel)? {
+                Judgement::KeepBoth => {}
+                Judgement::Supersedes => superseded.push((earlier.id, later.id)),
+                Judgement::Merge(text) if same_text(&text, &later.content) => {
+                    superseded.push((earlier.id, later.id));
+                }
+                // Said twice in one episode, the shorter time with less: the fuller one stands.
+                Judgement::Merge(text)
+                    if same_text(&text, &earlier.content) && earlier.episodes == later.episodes =>
+                {
+                    superseded.push((later.id, earlier.id));
+                }
+                Judgement::Merge(text) => {
+                    merged = Some(join(text, earlier, later));
+                    superseded.push((earlier.id, later.id));
+                }
+            }
+            if merged.is_some() || superseded.iter().any(|&(gone, _)| gone == this.id) {
+                break;
+            }
+        }
+        self.apply_judgement(job, &superseded, merged, cancel)
+    }
+
+    fn similarity(&mut self, a: SemanticId, b: SemanticId) -> Result<f32, StepError> {
+        let cache = self.cache()?;
+        Ok(cache.embedding(a).zip(cache.embedding(b)).map_or(0.0, |(a, b)| a.cosine(b)))
+    }
+
+    fn apply_judgement(
+        &mut self,
+        job: &Job,
+        superseded: &[(SemanticId, SemanticId)],
+        merged: Option<NewSemantic>,
+        cancel: &Cancel,
+    ) -> Result<(), StepError> {
+        let replaced = merged.as_ref().and_then(|_| superseded.last().copied());
+        let facts: Vec<NewSemantic> = merged.into_iter().collect();
+        self.insert_facts(facts, cancel, |tx, ids| {
+            for &(earlier, later) in superseded {
+                // Both parts of a merged fact give way to it.
+                let by = match (replaced, ids.first()) {
+                    (Some(pair), Some(&joint)) if pair == (earlier, later) => {
+                        let at = tx.semantics_by_id(&[later])?[0].created_at;
+                        tx.supersede(later, joint, at)?;
+                        joint
+                    }
+                    _ => later,
+                };
+                let rows = tx.semantics_by_id(&[earlier, by])?;
+                let at = rows[0].created_at.max(rows[1].created_at);
+                tx.supersede(earlier, by, at)?;
+                tx.enqueue(&JobKind::NameTheme { theme: rows[0].theme })?;
+            }
+            tx.finish_job(job.id)
+        })?;
+        Ok(())
+    }
+}
+
+/// The facts to judge against: the update queue in both directions of time, and those that state
+/// the same of the same.
+fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<SemanticId> {
+    let before = cache.facts.range(..this.id);
+    let mut ids = Vec::new();
+    if let Some(embedding) = cache.embedding(this.id) {
+        let of = Dated { id: this.id, at: this.created_at, embedding };
+        let others: Vec<Dated<'_>> = cache
+            .partition
+            .themes()
+            .flat_map(|(_, cluster)| cluster.members())
+            .filter(|(id, _)| *id < this.id)
+            .filter_map(|(id, embedding)| {
+                Some(Dated { id: *id, at: cache.facts.get(id)?.at, embedding })
+            })
+            .collect();
+        ids.extend(update_queue(of, &others, n, floor).into_iter().map(|(id, _)| id));
+        // The earlier ones that this may update: Q(e_i) seen from its other end.
+        let mut earlier: Vec<(SemanticId, f32)> = others
+            .iter()
+            .filter(|o| o.at.timestamp <= this.created_at.timestamp)
+            .map(|o| (o.id, embedding.cosine(o.embedding)))
+            .filter(|&(_, similarity)| similarity >= floor)
+            .collect();
+        earlier.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ids.extend(earlier.into_iter().take(n).map(|(id, _)| id));
+    }
+    if let (Some(subject), Some(attribute)) = (&this.subject, &this.attribute) {
+        let same =
+            |a: &Option<String>, b: &String| a.as_ref().is_some_and(|a| a.eq_ignore_ascii_case(b));
+        ids.extend(
+            before
+                .rev()
+                .filter(|(_, f)| same(&f.attribute, attribute))
+                // "The user" and "Ana" may be one: the judge knows the name.
+                .filter(|(_, f)| {
+                    same(&f.subject, subject)
+                        || is_user(subject)
+                        || f.subject.as_deref().is_some_and(is_user)
+                })
+                .map(|(&id, _)| id)
+                .take(SAME_ATTRIBUTE_MAX),
+        );
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn is_user(subject: &str) -> bool {
+    subject.eq_ignore_ascii_case(THE_USER)
+}
+
+/// Earlier, later: by when they were stated, then by id.
+fn in_order<'a>(a: &'a Semantic, b: &'a Semantic) -> (&'a Semantic, &'a Semantic) {
+    let key = |s: &Semantic| (s.created_at.timestamp, s.id);
+    if key(a) <= key(b) { (a, b) } else { (b, a) }
+}
+
+/// For the judge the person has one name: facts from before it was known say "The user".
+fn named(semantic: &Semantic, name: Option<&str>) -> Statement {
+    let text = match name {
+        Some(name) => semantic.content.replace(THE_USER, name),
+        None => semantic.content.clone(),
+    };
+    Statement { messages: semantic.messages.clone(), ..extractive::parse_statement(&text) }
+}
+
+fn join(text: String, earlier: &Semantic, later: &Semantic) -> NewSemantic {
+    fn union<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
+        let mut all: Vec<T> = a.iter().chain(b).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+    let parsed = extractive::parse_statement(&text);
+    NewSemantic {
+        subject: parsed.subject.or_else(|| later.subject.clone()),
+        attribute: parsed.attribute,
+        content: text,
+        created_at: later.created_at,
+        episodes: union(&earlier.episodes, &later.episodes),
+        messages: union(&earlier.messages, &later.messages),
+    }
+}

@@ -1,0 +1,69 @@
+//! Messages as the writers see them: who speaks, to whom.
+
+use crate::extractive::{self, Utterance};
+use crate::memory::{Message, Role};
+use crate::store::{Reader, StoreError, WriteTx};
+
+/// While the person's name is unknown (third person, so that facts read well).
+pub(crate) const THE_USER: &str = "The user";
+const ASSISTANT: &str = "Assistant";
+const USER_NAME: &str = "user_name";
+
+/// Rules and prompts look at so much of a message (a pasted book is still kept whole).
+const TEXT_CHARS_MAX: usize = 16_000;
+
+pub(super) fn user_name(reader: &Reader<'_>) -> Result<Option<String>, StoreError> {
+    Ok(reader.setting(USER_NAME)?.filter(|name| !name.trim().is_empty()))
+}
+
+/// The name that the person gives in these messages, the newest first.
+pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
+    messages
+        .iter()
+        .rev()
+        .filter(|m| m.role == Role::User && m.speaker.is_none())
+        .find_map(|m| extractive::user_name(cut(&m.content)))
+}
+
+/// Learns the person's name, once: a later "I'm Max's owner" does not rename anybody, `/name` or
+/// the settings do.
+pub(super) fn learn_name(tx: &mut WriteTx<'_>, learned: Option<&str>) -> Result<(), StoreError> {
+    match learned {
+        Some(name) if user_name(tx)?.is_none() => tx.set_setting(USER_NAME, name),
+        _ => Ok(()),
+    }
+}
+
+/// The messages of one session as utterances.
+pub(super) fn utterances(messages: &[Message], user_name: Option<&str>) -> Vec<Utterance> {
+    let name = |m: &Message| match (&m.speaker, m.role) {
+        (Some(name), _) => name.clone(),
+        (None, Role::User) => user_name.unwrap_or(THE_USER).to_owned(),
+        (None, Role::Assistant) => ASSISTANT.to_owned(),
+    };
+    let mut named: Vec<&String> = Vec::new();
+    for speaker in messages.iter().filter_map(|m| m.speaker.as_ref()) {
+        if !named.contains(&speaker) {
+            named.push(speaker);
+        }
+    }
+    messages
+        .iter()
+        .map(|m| Utterance {
+            message: m.id,
+            // Of two named people, neither is the assistant: both state facts.
+            role: if m.speaker.is_some() { Role::User } else { m.role },
+            speaker: name(m),
+            addressee: match (&m.speaker, &named[..]) {
+                (Some(me), [a, b]) => Some((*if *a == me { b } else { a }).clone()),
+                _ => None,
+            },
+            text: cut(&m.content).to_owned(),
+            at: m.created_at.civil(),
+        })
+        .collect()
+}
+
+pub(super) fn cut(text: &str) -> &str {
+    text.char_indices().nth(TEXT_CHARS_MAX).map_or(text, |(at, _)| &text[..at])
+}

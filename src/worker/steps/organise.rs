@@ -1,0 +1,167 @@
+//! New facts into the hierarchy: attach, split, merge (all of `memory`'s making), then vectors and
+//! edges of what changed. Runs inside the caller's transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::memory::reorganize::{Change, Policy, attach, settle};
+use crate::memory::{Embedding, SemanticId, ThemeId};
+use crate::store::{JobKind, Level, NewSemantic, StoreError, WriteTx};
+use crate::worker::bench::as_stored;
+use crate::worker::cache::{Cache, FactMeta};
+
+/// A name until the theme is named: its first fact, cut short.
+const PROVISIONAL_NAME_CHARS: usize = 48;
+
+struct NewFact {
+    semantic: NewSemantic,
+    embedding: Embedding,
+}
+
+pub(in crate::worker) struct Inserted {
+    pub ids: Vec<SemanticId>,
+    /// Themes whose members changed and that still exist.
+    pub themes: BTreeSet<ThemeId>,
+    /// The store gave the ids that the cache counted on; else the cache is worthless.
+    pub as_numbered: bool,
+}
+
+/// Inserts the facts and queues what follows: judging each, naming the themes that changed.
+pub(in crate::worker) fn insert_and_queue(
+    tx: &mut WriteTx<'_>,
+    cache: &mut Cache,
+    facts: Vec<NewSemantic>,
+    vectors: Vec<Embedding>,
+    policy: Policy,
+) -> Result<Inserted, StoreError> {
+    let facts = facts
+        .into_iter()
+        .zip(vectors)
+        .map(|(semantic, embedding)| NewFact { semantic, embedding })
+        .collect();
+    let inserted = insert(tx, cache, facts, policy)?;
+    for &semantic in &inserted.ids {
+        tx.enqueue(&JobKind::Consolidate { semantic })?;
+    }
+    for &theme in &inserted.themes {
+        tx.enqueue(&JobKind::NameTheme { theme })?;
+    }
+    Ok(inserted)
+}
+
+/// Inserts the facts in order. The cache is changed as if the transaction will commit.
+fn insert(
+    tx: &mut WriteTx<'_>,
+    cache: &mut Cache,
+    facts: Vec<NewFact>,
+    policy: Policy,
+) -> Result<Inserted, StoreError> {
+    let mut ids = Vec::with_capacity(facts.len());
+    let mut touched = BTreeSet::new();
+    let mut themes = Renumbered::default();
+    let mut semantics_changed = BTreeSet::new();
+    for NewFact { semantic, embedding } in facts {
+        let id = tx.next_semantic_id()?;
+        let meta = FactMeta {
+            at: semantic.created_at,
+            subject: semantic.subject.clone(),
+            attribute: semantic.attribute.clone(),
+        };
+        let changes = attach(&mut cache.partition, id, embedding.clone(), &policy);
+        let mut new = Some((semantic, &embedding));
+        apply(tx, &changes, &mut new, &mut themes, &mut touched)?;
+        cache.facts.insert(id, meta);
+        semantics_changed.extend(cache.semantic_graph.insert(id, embedding));
+        ids.push(id);
+    }
+    cache.next_semantic = tx.next_semantic_id()?;
+    let changes = settle(&mut cache.partition, &policy);
+    apply(tx, &changes, &mut None, &mut themes, &mut touched)?;
+
+    for id in semantics_changed {
+        let edges: Vec<_> =
+            cache.semantic_graph.neighbours(id).into_iter().map(|(n, s)| (n.0, s)).collect();
+        tx.replace_edges(Level::Semantic, id.0, &edges)?;
+    }
+    let touched = place_themes(tx, cache, &themes, touched)?;
+    Ok(Inserted { ids, themes: touched, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
+}
+
+/// The partition numbers new themes itself; should the store number them otherwise, this maps.
+#[derive(Default)]
+struct Renumbered(BTreeMap<ThemeId, ThemeId>);
+
+impl Renumbered {
+    fn stored(&self, theme: ThemeId) -> ThemeId {
+        self.0.get(&theme).copied().unwrap_or(theme)
+    }
+}
+
+fn apply(
+    tx: &mut WriteTx<'_>,
+    changes: &[Change],
+    new: &mut Option<(NewSemantic, &Embedding)>,
+    themes: &mut Renumbered,
+    touched: &mut BTreeSet<ThemeId>,
+) -> Result<(), StoreError> {
+    let name: String = new
+        .as_ref()
+        .map_or("…", |(semantic, _)| semantic.content.as_str())
+        .chars()
+        .take(PROVISIONAL_NAME_CHARS)
+        .collect();
+    for change in changes {
+        match *change {
+            Change::Created { theme } => {
+                let stored = tx.create_theme(&name)?;
+                themes.0.insert(theme, stored);
+                touched.insert(theme);
+            }
+            Change::Attached { theme, .. } => {
+                if let Some((semantic, embedding)) = new.take() {
+                    tx.insert_semantic(semantic, themes.stored(theme), embedding)?;
+                }
+                touched.insert(theme);
+            }
+            Change::Moved { semantic, from, to } => {
+                tx.move_semantic(semantic, themes.stored(to))?;
+                touched.extend([from, to]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Vectors and edges of the themes that changed; gives those that still exist.
+fn place_themes(
+    tx: &mut WriteTx<'_>,
+    cache: &mut Cache,
+    themes: &Renumbered,
+    touched: BTreeSet<ThemeId>,
+) -> Result<BTreeSet<ThemeId>, StoreError> {
+    let mut changed = BTreeSet::new();
+    let mut alive = BTreeSet::new();
+    for theme in touched {
+        match cache.partition.theme(theme) {
+            Some(cluster) => {
+                alive.insert(themes.stored(theme));
+                if let Some(centroid) = cluster.centroid().map(as_stored) {
+                    tx.put_embedding(Level::Theme, themes.stored(theme).0, &centroid)?;
+                    changed.extend(cache.theme_graph.insert(theme, centroid));
+                }
+            }
+            None => changed.extend(cache.theme_graph.remove(theme)),
+        }
+    }
+    for theme in changed {
+        if cache.partition.theme(theme).is_some() {
+            let edges: Vec<_> = cache
+                .theme_graph
+                .neighbours(theme)
+                .into_iter()
+                .map(|(n, s)| (themes.stored(n).0, s))
+                .collect();
+            tx.replace_edges(Level::Theme, themes.stored(theme).0, &edges)?;
+        }
+    }
+    Ok(alive)
+}

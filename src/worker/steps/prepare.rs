@@ -1,0 +1,70 @@
+//! Before the first job: whose vectors these are, and sessions that were left open.
+
+use jiff::SignedDuration;
+
+use crate::interfaces::Cancel;
+use crate::memory::SessionId;
+use crate::store::{JobKind, Level};
+use crate::worker::bench::{Bench, StepError};
+
+impl Bench {
+    /// Once a process, before the first job.
+    pub(in crate::worker) fn prepare(&mut self, cancel: &Cancel) -> Result<(), StepError> {
+        let embedder = std::sync::Arc::clone(&self.models.embedder);
+        let known = self.store.read(|r| r.embedder_id())?;
+        if known.as_deref() != Some(embedder.id()) {
+            self.commit(|tx| tx.use_embedder(embedder.id(), embedder.dimensions()))?;
+        }
+        // Facts are attached by their vectors: those first, whatever else waits.
+        if !self.store.read(|r| r.without_embedding(Level::Semantic, 1))?.is_empty() {
+            self.reembed(None, cancel)?;
+        }
+        // Whoever asks for the memory to be built wants what failed to be tried again. Beside a
+        // chat a failure stays visible until the person asks.
+        if !self.config.live && !self.store.read(|r| r.failed_jobs())?.is_empty() {
+            self.commit(|tx| tx.retry_failed())?;
+        }
+        let current = self.config.current_session;
+        let open = self.store.read(|r| {
+            let mut open = Vec::new();
+            for session in r.sessions()? {
+                if Some(session.id) != current && !r.open_messages(session.id)?.is_empty() {
+                    open.push(session.id);
+                }
+            }
+            Ok(open)
+        })?;
+        self.close_all(open)
+    }
+
+    /// Closes the newest session once nobody has said anything in it for a while.
+    pub(in crate::worker) fn close_when_silent(
+        &mut self,
+        after: SignedDuration,
+    ) -> Result<(), StepError> {
+        let now = self.clock.now().timestamp;
+        let silent = self.store.read(|r| {
+            let sessions = r.sessions()?;
+            let Some(newest) = sessions.iter().max_by_key(|s| s.updated_at.timestamp) else {
+                return Ok(Vec::new());
+            };
+            let is_silent = now.duration_since(newest.updated_at.timestamp) >= after;
+            let open = is_silent && !r.open_messages(newest.id)?.is_empty();
+            Ok(if open { vec![newest.id] } else { Vec::new() })
+        })?;
+        self.close_all(silent)
+    }
+
+    fn close_all(&mut self, mut sessions: Vec<SessionId>) -> Result<(), StepError> {
+        if sessions.is_empty() {
+            return Ok(());
+        }
+        sessions.sort_unstable();
+        self.commit(|tx| {
+            for session in sessions {
+                tx.enqueue(&JobKind::Close { session })?;
+            }
+            Ok(())
+        })
+    }
+}

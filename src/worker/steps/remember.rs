@@ -1,0 +1,121 @@
+//! `/remember`: what the person asks to keep is a message, an episode and its facts at once.
+
+use std::sync::Arc;
+
+use super::names::{learn_name, learned_name, user_name, utterances};
+use super::segment_session::open_spans;
+use super::semantics::new_facts;
+use crate::extractive::Statement;
+use crate::interfaces::{Cancel, Clock, Models};
+use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
+use crate::store::{JobKind, Level, NewEpisode, NewMessage, Store};
+use crate::worker::bench::{Bench, StepError};
+use crate::worker::writer::{Extractive, Writer};
+use crate::worker::{WorkerConfig, WorkerError};
+
+/// Keeps `text` now, without a model's help: one transaction, durable when this returns. A text in
+/// which the rules find no statement is kept as it is. The messages said before it in this session
+/// are closed as an episode of their own, because episodes are contiguous.
+///
+/// # Errors
+/// If the text is empty, or the store or the embedder fails; then nothing is kept.
+pub fn remember(
+    store: &Store,
+    models: &Models,
+    clock: Arc<dyn Clock>,
+    session: SessionId,
+    text: &str,
+) -> Result<Vec<SemanticId>, WorkerError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(WorkerError::NothingToRemember);
+    }
+    let mut bench = Bench::new(store.clone(), models.clone(), clock, WorkerConfig::default());
+    bench.remember(session, text).map_err(WorkerError::from)
+}
+
+impl Bench {
+    fn remember(&mut self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, StepError> {
+        let cancel = Cancel::default();
+        let now = self.clock.now();
+        let embedder = Arc::clone(&self.models.embedder);
+        let (before, known_name) =
+            self.store.read(|r| Ok((r.messages(session)?, user_name(r)?)))?;
+        // Its id is not known yet; only its own statements will point at it.
+        let draft = Message {
+            id: MessageId(0),
+            session,
+            role: Role::User,
+            speaker: None,
+            content: text.to_owned(),
+            created_at: now,
+            external_id: None,
+            episode: None,
+            complete: true,
+        };
+        let name = known_name.or_else(|| learned_name(std::slice::from_ref(&draft)));
+        let lines = utterances(std::slice::from_ref(&draft), name.as_deref());
+        let mut statements = Extractive.statements(&lines, &cancel)?;
+        if statements.is_empty() {
+            statements.push(Statement {
+                text: text.to_owned(),
+                subject: None,
+                attribute: None,
+                value: None,
+                messages: vec![draft.id],
+            });
+        }
+        let told = Extractive.episode(&lines, &cancel)?;
+        let earlier_lines = utterances(&before, name.as_deref());
+        let mut earlier = Vec::new();
+        for (start, end) in open_spans(&before, self.config.boundaries.messages_max) {
+            let told = Extractive.episode(&earlier_lines[start..end], &cancel)?;
+            earlier.push(NewEpisode {
+                session,
+                title: told.title,
+                content: told.content,
+                messages: before[start..end].iter().map(|m| m.id).collect(),
+            });
+        }
+        let told_text = format!("{}. {}", told.title, told.content);
+        let vectors = self.embed(&[text, &told_text], &cancel)?;
+        let mut facts =
+            new_facts(statements, std::slice::from_ref(&draft), crate::memory::EpisodeId(0));
+        let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
+        let fact_vectors = self.embed(&texts, &cancel)?;
+        let policy = self.config.policy;
+        self.commit_with_cache(move |tx, cache| {
+            tx.use_embedder(embedder.id(), embedder.dimensions())?;
+            learn_name(tx, name.as_deref())?;
+            for new in earlier {
+                let episode = tx.insert_episode(new)?;
+                tx.enqueue(&JobKind::Semantics { episode })?;
+            }
+            let message = tx.append_message(NewMessage {
+                session,
+                role: Role::User,
+                speaker: None,
+                content: draft.content,
+                created_at: now,
+                external_id: None,
+                complete: true,
+            })?;
+            let episode = tx.insert_episode(NewEpisode {
+                session,
+                title: told.title,
+                content: told.content,
+                messages: vec![message],
+            })?;
+            for fact in &mut facts {
+                fact.messages = vec![message];
+                fact.episodes = vec![episode];
+            }
+            if let [of_message, of_episode] = &vectors[..] {
+                tx.put_embedding(Level::Message, message.0, of_message)?;
+                tx.put_embedding(Level::Episode, episode.0, of_episode)?;
+            }
+            super::organise::insert_and_queue(tx, cache, facts, fact_vectors, policy)
+        })
+        .map(|inserted| inserted.ids)
+    }
+}

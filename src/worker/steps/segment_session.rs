@@ -1,0 +1,193 @@
+//! Messages → episodes.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::names::{cut, learn_name, learned_name, user_name, utterances};
+use crate::interfaces::Cancel;
+use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
+use crate::store::{Job, JobKind, Level, NewEpisode};
+use crate::worker::bench::{Bench, StepError, found};
+use crate::worker::segment::{Turn, first_boundary};
+
+/// A message is compared with so many before it.
+const LOOK_BACK: usize = 3;
+
+/// A reply that has been unfinished for longer will never be finished (the process died).
+const STREAMING_MAX: SignedDuration = SignedDuration::from_mins(10);
+
+impl Bench {
+    /// Closes the session's episodes that have ended; with `close`, the open one as well. One
+    /// commit an episode; after a crash the rest is cut the same (see `segment`).
+    pub(in crate::worker) fn segment(
+        &mut self,
+        job: &Job,
+        session: SessionId,
+        close: bool,
+        cancel: &Cancel,
+    ) -> Result<(), StepError> {
+        let read = self.store.read(|r| {
+            r.session(session)?;
+            r.messages(session)
+        });
+        let Some(messages) = found(read)? else { return self.finish(job) };
+        let known = self.vectors_of(&messages, cancel)?;
+        let mut new_vectors = known.new;
+        let turns = turns(&messages, &known.all);
+        let name = self.store.read(user_name)?.or_else(|| learned_name(&messages));
+        let writers = self.writers()?;
+        let lines = utterances(&messages, name.as_deref());
+
+        let mut runs = open_runs(&messages);
+        if close && let Some(end) = self.streaming_from(&messages) {
+            for run in &mut runs {
+                run.1 = run.1.min(end);
+            }
+        }
+        for (mut start, end) in runs {
+            // Only the run at the session's end is still being written.
+            let live = !close && end == messages.len();
+            while start < end {
+                let boundary =
+                    first_boundary(&turns[start..end], &self.config.boundaries, |k, dip| {
+                        writers.boundary().boundary(
+                            &lines[start..start + k],
+                            &lines[start + k],
+                            dip,
+                            cancel,
+                        )
+                    })?;
+                let stop = match boundary {
+                    Some((n, _)) => start + n,
+                    None if live => break,
+                    None => end,
+                };
+                let text = writers.episode().episode(&lines[start..stop], cancel)?;
+                let vector = self.embed(&[&format!("{}. {}", text.title, text.content)], cancel)?;
+                let new = NewEpisode {
+                    session,
+                    title: text.title,
+                    content: text.content,
+                    messages: messages[start..stop].iter().map(|m| m.id).collect(),
+                };
+                let vectors = std::mem::take(&mut new_vectors);
+                self.commit(|tx| {
+                    learn_name(tx, name.as_deref())?;
+                    for (message, vector) in &vectors {
+                        tx.put_embedding(Level::Message, message.0, vector)?;
+                    }
+                    let episode = tx.insert_episode(new)?;
+                    for vector in &vector {
+                        tx.put_embedding(Level::Episode, episode.0, vector)?;
+                    }
+                    tx.enqueue(&JobKind::Semantics { episode })
+                })?;
+                start = stop;
+            }
+        }
+        self.commit(|tx| {
+            learn_name(tx, name.as_deref())?;
+            for (message, vector) in &new_vectors {
+                tx.put_embedding(Level::Message, message.0, vector)?;
+            }
+            tx.finish_job(job.id)
+        })
+    }
+
+    /// Where a reply that is still being streamed (and its question) begins.
+    fn streaming_from(&self, messages: &[Message]) -> Option<usize> {
+        let last = messages.last()?;
+        let age = self.clock.now().timestamp.duration_since(last.created_at.timestamp);
+        if last.complete || !self.config.live || age > STREAMING_MAX {
+            return None;
+        }
+        let replies = messages.iter().rev().take_while(|m| m.role == Role::Assistant).count();
+        Some(messages.len().saturating_sub(replies + 1))
+    }
+
+    /// The messages' vectors: those stored, and new ones for the finished messages without.
+    fn vectors_of(&self, messages: &[Message], cancel: &Cancel) -> Result<Vectors, StepError> {
+        // Only what is open, and the few before it, matters.
+        let first = open_runs(messages).first().map_or(messages.len(), |run| run.0);
+        let near = &messages[first.saturating_sub(LOOK_BACK)..];
+        let mut all = BTreeMap::new();
+        self.store.read(|r| {
+            for message in near {
+                if let Some(vector) = r.embedding(Level::Message, message.id.0)? {
+                    all.insert(message.id, vector);
+                }
+            }
+            Ok(())
+        })?;
+        let missing: Vec<&Message> =
+            near.iter().filter(|m| m.complete && !all.contains_key(&m.id)).collect();
+        let texts: Vec<&str> = missing.iter().map(|m| cut(&m.content)).collect();
+        let vectors = self.embed(&texts, cancel)?;
+        let new: Vec<(MessageId, Embedding)> = missing.iter().map(|m| m.id).zip(vectors).collect();
+        all.extend(new.iter().cloned());
+        Ok(Vectors { all, new })
+    }
+}
+
+struct Vectors {
+    all: BTreeMap<MessageId, Embedding>,
+    new: Vec<(MessageId, Embedding)>,
+}
+
+/// Maximal runs `start..end` of neighbouring messages that are in no episode. There is more than
+/// one only after a part of an episode was forgotten.
+fn open_runs(messages: &[Message]) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (i, message) in messages.iter().enumerate() {
+        if message.episode.is_some() {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.1 == i => run.1 = i + 1,
+            _ => runs.push((i, i + 1)),
+        }
+    }
+    runs
+}
+
+/// The open runs, cut to episodes of at most `n_max` messages, without asking anybody.
+pub(super) fn open_spans(messages: &[Message], n_max: usize) -> Vec<(usize, usize)> {
+    open_runs(messages)
+        .into_iter()
+        .flat_map(|(start, end)| {
+            (start..end).step_by(n_max.max(1)).map(move |at| (at, (at + n_max.max(1)).min(end)))
+        })
+        .collect()
+}
+
+fn turns(messages: &[Message], vectors: &BTreeMap<MessageId, Embedding>) -> Vec<Turn> {
+    messages
+        .iter()
+        .enumerate()
+        .map(|(i, message)| {
+            let before = &messages[i.saturating_sub(LOOK_BACK)..i];
+            let is_person = message.role == Role::User || message.speaker.is_some();
+            let asked = before.last().is_some_and(|m| m.content.trim_end().ends_with('?'));
+            Turn {
+                at: message.created_at,
+                may_start: is_person && !asked,
+                similarity: mean_similarity(message, before, vectors),
+            }
+        })
+        .collect()
+}
+
+fn mean_similarity(
+    message: &Message,
+    before: &[Message],
+    vectors: &BTreeMap<MessageId, Embedding>,
+) -> Option<f32> {
+    let vector = vectors.get(&message.id)?;
+    let similarities: Vec<f32> =
+        before.iter().filter_map(|m| vectors.get(&m.id)).map(|v| vector.cosine(v)).collect();
+    if similarities.is_empty() {
+        return None;
+    }
+    Some(similarities.iter().sum::<f32>() / similarities.len() as f32)
+}

@@ -1,0 +1,115 @@
+//! An episode → its semantics, attached to themes.
+
+use super::names::{learn_name, learned_name, user_name, utterances};
+use super::organise;
+use crate::extractive::Statement;
+use crate::interfaces::Cancel;
+use crate::memory::{EpisodeId, Message, SemanticId, plain_text};
+use crate::store::{Job, NewSemantic, StoreError, WriteTx};
+use crate::worker::bench::{Bench, StepError, found};
+
+impl Bench {
+    /// Router, facts, themes, edges: one commit with the job's completion.
+    pub(in crate::worker) fn semantics(
+        &mut self,
+        job: &Job,
+        episode: EpisodeId,
+        cancel: &Cancel,
+    ) -> Result<(), StepError> {
+        let read = self.store.read(|r| {
+            let mut ids = Vec::new();
+            for episode in r.episodes_by_id(&[episode])? {
+                ids.extend(episode.messages);
+            }
+            let written = !r.semantics_of_episode(episode)?.is_empty();
+            Ok((r.messages_by_id(&ids)?, user_name(r)?, written))
+        });
+        let Some((messages, known_name, written)) = found(read)? else { return self.finish(job) };
+        if written {
+            return self.finish(job); // by `/remember`
+        }
+        let name = known_name.or_else(|| learned_name(&messages));
+        let lines = utterances(&messages, name.as_deref());
+        let statements = self.writers()?.semantics().statements(&lines, cancel)?;
+        let facts = new_facts(statements, &messages, episode);
+        self.insert_facts(facts, cancel, |tx, _| {
+            learn_name(tx, name.as_deref())?;
+            tx.finish_job(job.id)
+        })?;
+        Ok(())
+    }
+
+    /// Embeds and inserts facts, queues what follows, and runs `also` in the same transaction.
+    pub(in crate::worker) fn insert_facts(
+        &mut self,
+        facts: Vec<NewSemantic>,
+        cancel: &Cancel,
+        also: impl FnOnce(&mut WriteTx<'_>, &[SemanticId]) -> Result<(), StoreError>,
+    ) -> Result<Vec<SemanticId>, StepError> {
+        if facts.is_empty() {
+            self.commit(|tx| also(tx, &[]))?;
+            return Ok(Vec::new());
+        }
+        let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
+        let vectors = self.embed(&texts, cancel)?;
+        let policy = self.config.policy;
+        let inserted = self.commit_with_cache(|tx, cache| {
+            let inserted = organise::insert_and_queue(tx, cache, facts, vectors, policy)?;
+            also(tx, &inserted.ids)?;
+            Ok(inserted)
+        })?;
+        if !inserted.as_numbered {
+            self.cache = None;
+        }
+        Ok(inserted.ids)
+    }
+}
+
+/// Statements as rows to insert; what is said twice in an episode is one fact from both messages.
+pub(super) fn new_facts(
+    statements: Vec<Statement>,
+    messages: &[Message],
+    episode: EpisodeId,
+) -> Vec<NewSemantic> {
+    let mut facts: Vec<NewSemantic> = Vec::new();
+    for statement in statements {
+        let content = plain_text(&statement.text).trim().to_owned();
+        let mut sources: Vec<_> =
+            messages.iter().filter(|m| statement.messages.contains(&m.id)).collect();
+        if sources.is_empty() {
+            sources = messages.iter().collect();
+        }
+        let Some(last) = sources.last() else { continue };
+        if content.is_empty() {
+            continue;
+        }
+        let ids: Vec<_> = sources.iter().map(|m| m.id).collect();
+        if let Some(same) = facts.iter_mut().find(|f| same_text(&f.content, &content)) {
+            same.messages.extend(ids);
+            same.messages.sort_unstable();
+            same.messages.dedup();
+            continue;
+        }
+        facts.push(NewSemantic {
+            content,
+            subject: statement.subject,
+            attribute: statement.attribute,
+            created_at: last.created_at,
+            episodes: vec![episode],
+            messages: ids,
+        });
+    }
+    facts
+}
+
+/// Equal but for case, spacing and final punctuation.
+pub(super) fn same_text(a: &str, b: &str) -> bool {
+    let bare = |text: &str| {
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .trim_end_matches(['.', '!'])
+            .to_lowercase()
+    };
+    bare(a) == bare(b)
+}

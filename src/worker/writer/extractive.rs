@@ -1,0 +1,50 @@
+//! Rules over text: what is written are the person's own words.
+
+use super::{EpisodeText, Writer};
+use crate::extractive::{self, BoundaryReason, Judgement, Route, Statement, Utterance};
+use crate::interfaces::{Cancel, ModelError};
+
+/// See the module.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extractive;
+
+impl Writer for Extractive {
+    fn boundary(
+        &self,
+        history: &[Utterance],
+        next: &Utterance,
+        dip: Option<f32>,
+        _: &Cancel,
+    ) -> Result<Option<bool>, ModelError> {
+        let reason = extractive::boundary(history, next, dip);
+        Ok(Some(matches!(reason, Some(BoundaryReason::Phrase | BoundaryReason::Similarity))))
+    }
+
+    fn episode(&self, lines: &[Utterance], _: &Cancel) -> Result<EpisodeText, ModelError> {
+        let started = lines.first().map(|line| line.at).unwrap_or_default();
+        Ok(EpisodeText {
+            title: extractive::title(lines),
+            content: extractive::narrative(started, &extractive::statements(lines)),
+        })
+    }
+
+    fn statements(&self, lines: &[Utterance], _: &Cancel) -> Result<Vec<Statement>, ModelError> {
+        let stored: Vec<Utterance> =
+            lines.iter().filter(|line| extractive::route(line) == Route::Store).cloned().collect();
+        Ok(extractive::statements(&stored))
+    }
+
+    fn theme_name(&self, facts: &[&str], _: &Cancel) -> Result<String, ModelError> {
+        Ok(extractive::theme_name(facts))
+    }
+
+    fn judge(
+        &self,
+        earlier: &Statement,
+        later: &Statement,
+        similarity: f32,
+        _: &Cancel,
+    ) -> Result<Judgement, ModelError> {
+        Ok(extractive::judge(earlier, later, similarity))
+    }
+}

@@ -1,0 +1,343 @@
+//! The papers' prompts, with every output checked against its source.
+//!
+//! A fact whose names, numbers or dates do not occur in its messages is refused. Where nothing
+//! usable is left (broken output, a context too small), the rules write instead: a model can make
+//! memory better, never lose it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{EpisodeText, Extractive, Writer};
+use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
+use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
+use crate::memory::{MessageId, Role};
+use crate::prompts::{
+    Boundary, Conflict, Episode, Line, MergedFact, Prompt, Relation, Router, Semantics, Style,
+    ThemeName,
+};
+
+/// Longest reply of a step.
+const EPISODE_TOKENS_MAX: usize = 320;
+const FACTS_TOKENS_MAX: usize = 400;
+const LINE_TOKENS_MAX: usize = 48;
+
+/// Lines of the conversation that a boundary decision sees.
+const HISTORY_LINES: usize = 6;
+
+/// A longer message is shown to the model only so far; its rest is still kept verbatim.
+const LINE_CHARS_MAX: usize = 2_000;
+
+/// See the module.
+pub struct Generative {
+    model: Arc<dyn LanguageModel>,
+    style: Style,
+}
+
+impl Generative {
+    #[must_use]
+    pub fn new(model: Arc<dyn LanguageModel>) -> Self {
+        let style = if model.info().starter { Style::Trained } else { Style::Instructed };
+        Self { model, style }
+    }
+
+    fn tokens(&self, prompt: &Prompt) -> Vec<u32> {
+        let model = &*self.model;
+        let mut tokens = model.begin();
+        for (role, text) in [(TurnRole::System, &prompt.system), (TurnRole::User, &prompt.user)] {
+            tokens.extend(model.open_turn(role));
+            tokens.extend(model.encode(text));
+            tokens.extend(model.close_turn(role));
+        }
+        tokens.extend(model.open_turn(TurnRole::Assistant));
+        tokens
+    }
+
+    /// The reply, greedily; `None` if the prompt does not fit the model's context.
+    fn ask(
+        &self,
+        prompt: &Prompt,
+        tokens_max: usize,
+        cancel: &Cancel,
+    ) -> Result<Option<String>, ModelError> {
+        stop_if(cancel)?;
+        let tokens = self.tokens(prompt);
+        if tokens.len() + tokens_max > self.model.info().context_tokens {
+            return Ok(None);
+        }
+        let mut context = self.model.context(Priority::Memory)?;
+        context.extend(&tokens)?;
+        let reply = context.generate(&Sampling::greedy(tokens_max), cancel, &mut |_| {})?;
+        match reply.finish {
+            Finish::Cancelled => Err(ModelError::Cancelled),
+            Finish::EndOfTurn | Finish::Length => Ok(Some(reply.text)),
+        }
+    }
+
+    /// The index of the likeliest choice: one pass, nothing to parse.
+    pub(in crate::worker) fn choose(
+        &self,
+        prompt: &Prompt,
+        choices: &[&str],
+        cancel: &Cancel,
+    ) -> Result<Option<usize>, ModelError> {
+        stop_if(cancel)?;
+        let tokens = self.tokens(prompt);
+        if tokens.len() + LINE_TOKENS_MAX > self.model.info().context_tokens {
+            return Ok(None);
+        }
+        let mut context = self.model.context(Priority::Memory)?;
+        context.extend(&tokens)?;
+        let choices: Vec<Vec<u32>> = choices.iter().map(|c| self.model.encode(c)).collect();
+        let scores = context.choose(&choices)?;
+        if scores.iter().any(|s| s.is_nan()) {
+            return Err(ModelError::NotANumber);
+        }
+        Ok(scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(i, _)| i))
+    }
+
+    /// Store or discard; what can't be asked is stored, and the guard looks at it anyway.
+    pub(in crate::worker) fn route(
+        &self,
+        line: &Utterance,
+        cancel: &Cancel,
+    ) -> Result<bool, ModelError> {
+        let text = shortened(&line.text);
+        let prompt = Router { text: &text }.fill(self.style);
+        Ok(self.choose(&prompt, &Router::CHOICES, cancel)?.is_none_or(|i| i == 0))
+    }
+
+    pub(in crate::worker) fn relation(
+        &self,
+        earlier: &str,
+        later: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<Relation>, ModelError> {
+        let prompt = Conflict { earlier, later }.fill(self.style);
+        let n = if self.style == Style::Trained { 2 } else { Conflict::CHOICES.len() };
+        let index = self.choose(&prompt, &Conflict::CHOICES[..n], cancel)?;
+        Ok(index.map(|i| Conflict::RELATIONS[i]))
+    }
+
+    pub(in crate::worker) fn starts_topic(
+        &self,
+        history: &[Line],
+        next: &Line,
+        cancel: &Cancel,
+    ) -> Result<Option<bool>, ModelError> {
+        let prompt = Boundary { history, next }.fill(self.style);
+        Ok(self.choose(&prompt, &Boundary::CHOICES, cancel)?.map(|i| i == 0))
+    }
+}
+
+fn stop_if(cancel: &Cancel) -> Result<(), ModelError> {
+    if cancel.is_cancelled() { Err(ModelError::Cancelled) } else { Ok(()) }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(LINE_CHARS_MAX).collect()
+}
+
+fn lines(utterances: &[Utterance]) -> Vec<Line> {
+    utterances.iter().map(line).collect()
+}
+
+fn line(utterance: &Utterance) -> Line {
+    Line { speaker: utterance.speaker.clone(), at: utterance.at, text: shortened(&utterance.text) }
+}
+
+/// "Ana", "Caroline and Melanie".
+fn names(utterances: &[Utterance]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for utterance in utterances {
+        if !names.contains(&utterance.speaker.as_str()) {
+            names.push(&utterance.speaker);
+        }
+    }
+    names.join(" and ")
+}
+
+/// Whether one of two facts could take the other's place: the same attribute of the same subject,
+/// or, where the rules know no attribute, a shared word besides the subject's name.
+fn about_the_same(earlier: &Statement, later: &Statement) -> bool {
+    let equal = |a: &Option<String>, b: &Option<String>| {
+        a.as_ref().zip(b.as_ref()).map(|(a, b)| a.eq_ignore_ascii_case(b))
+    };
+    if equal(&earlier.subject, &later.subject) == Some(false) {
+        return false;
+    }
+    equal(&earlier.attribute, &later.attribute).unwrap_or_else(|| {
+        let subject = |s: &Statement| content_words(s.subject.as_deref().unwrap_or_default());
+        let mut shared: BTreeSet<String> = content_words(&earlier.text)
+            .intersection(&content_words(&later.text))
+            .cloned()
+            .collect();
+        shared.retain(|w| !subject(earlier).contains(w) && !subject(later).contains(w));
+        !shared.is_empty()
+    })
+}
+
+/// Whether all that a text claims (names, numbers, dates, most words) is in the lines.
+fn is_grounded(text: &str, lines: &[Utterance]) -> bool {
+    let sources: Vec<String> = lines.iter().map(|l| format!("{}: {}", l.speaker, l.text)).collect();
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let at = lines.first().map(|line| line.at).unwrap_or_default();
+    match extractive::grounded(text, &sources, at) {
+        Ok(()) => true,
+        Err(why) => {
+            // No text in the log: it would outlive a `memory forget`.
+            tracing::debug!(kind = ungrounded(&why), "refused what the model wrote");
+            false
+        }
+    }
+}
+
+fn ungrounded(why: &Ungrounded) -> &'static str {
+    match why {
+        Ungrounded::Name(_) => "a name",
+        Ungrounded::Number(_) => "a number",
+        Ungrounded::Date(_) => "a date",
+        Ungrounded::Words(_) => "words",
+        Ungrounded::Empty => "nothing said",
+    }
+}
+
+/// The words that carry meaning, roughly: longer than three letters, or with a digit.
+fn content_words(text: &str) -> BTreeSet<String> {
+    text.to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|w| w.chars().count() > 3 || w.chars().any(|c| c.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A merged fact says nothing new and drops nothing that either said.
+fn keeps_both(merged: &str, earlier: &str, later: &str) -> bool {
+    let either: BTreeSet<String> =
+        content_words(earlier).union(&content_words(later)).cloned().collect();
+    content_words(merged) == either
+}
+
+/// The messages that a fact comes from: those whose words it shares most.
+fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
+    let fact = content_words(fact);
+    let shared: Vec<usize> =
+        lines.iter().map(|line| content_words(&line.text).intersection(&fact).count()).collect();
+    let most = shared.iter().copied().max().unwrap_or(0);
+    lines
+        .iter()
+        .zip(&shared)
+        // At least half as many as the best: a fact may need two messages.
+        .filter(|&(_, &n)| most == 0 || n * 2 > most)
+        .map(|(line, _)| line.message)
+        .collect()
+}
+
+impl Writer for Generative {
+    fn boundary(
+        &self,
+        history: &[Utterance],
+        next: &Utterance,
+        _: Option<f32>,
+        cancel: &Cancel,
+    ) -> Result<Option<bool>, ModelError> {
+        let history = &history[history.len().saturating_sub(HISTORY_LINES)..];
+        self.starts_topic(&lines(history), &line(next), cancel)
+    }
+
+    fn episode(
+        &self,
+        utterances: &[Utterance],
+        cancel: &Cancel,
+    ) -> Result<EpisodeText, ModelError> {
+        let by_rules = Extractive.episode(utterances, cancel)?;
+        let Some(first) = utterances.first() else { return Ok(by_rules) };
+        let lines = lines(utterances);
+        let prompt = Episode { lines: &lines, started_at: first.at }.fill(self.style);
+        let Some(reply) = self.ask(&prompt, EPISODE_TOKENS_MAX, cancel)? else {
+            return Ok(by_rules);
+        };
+        let (draft, _) = Episode::parse(&reply);
+        let content: Vec<&str> = extractive::sentences(&draft.content)
+            .into_iter()
+            .filter(|sentence| is_grounded(sentence, utterances))
+            .collect();
+        let title =
+            Some(draft.title).filter(|title| !title.is_empty() && is_grounded(title, utterances));
+        Ok(EpisodeText {
+            title: title.unwrap_or(by_rules.title),
+            content: if content.is_empty() { by_rules.content } else { content.join(" ") },
+        })
+    }
+
+    fn statements(
+        &self,
+        utterances: &[Utterance],
+        cancel: &Cancel,
+    ) -> Result<Vec<Statement>, ModelError> {
+        let mut stored = Vec::new();
+        for utterance in utterances {
+            // What an assistant says is no source of facts about the person.
+            if utterance.role == Role::User && self.route(utterance, cancel)? {
+                stored.push(utterance.clone());
+            }
+        }
+        let Some(first) = stored.first() else { return Ok(Vec::new()) };
+        let about = names(&stored);
+        let lines = lines(&stored);
+        let prompt =
+            Semantics { lines: &lines, started_at: first.at, about: &about }.fill(self.style);
+        let Some(reply) = self.ask(&prompt, FACTS_TOKENS_MAX, cancel)? else {
+            return Extractive.statements(&stored, cancel);
+        };
+        let (facts, problems) = Semantics::parse(&reply);
+        let n_given = facts.len();
+        let kept: Vec<String> =
+            facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
+        if kept.is_empty() && (n_given > 0 || !problems.is_empty()) {
+            return Extractive.statements(&stored, cancel);
+        }
+        Ok(kept
+            .into_iter()
+            .map(|text| {
+                let messages = sources(&text, &stored);
+                Statement { messages, ..extractive::parse_statement(&text) }
+            })
+            .collect())
+    }
+
+    fn theme_name(&self, facts: &[&str], cancel: &Cancel) -> Result<String, ModelError> {
+        let reply = self.ask(&ThemeName { facts }.fill(self.style), LINE_TOKENS_MAX, cancel)?;
+        match reply.and_then(|reply| ThemeName::parse(&reply).0) {
+            Some(name) => Ok(name),
+            None => Extractive.theme_name(facts, cancel),
+        }
+    }
+
+    fn judge(
+        &self,
+        earlier: &Statement,
+        later: &Statement,
+        similarity: f32,
+        cancel: &Cancel,
+    ) -> Result<Judgement, ModelError> {
+        // Facts about different things can't contradict each other, whatever a small model says:
+        // Max's age does not replace what he loves (the small-LLM paper's sixth test).
+        if !about_the_same(earlier, later) {
+            return Ok(Judgement::KeepBoth);
+        }
+        match self.relation(&earlier.text, &later.text, cancel)? {
+            None => Extractive.judge(earlier, later, similarity, cancel),
+            Some(Relation::Both) => Ok(Judgement::KeepBoth),
+            Some(Relation::Update) => Ok(Judgement::Supersedes),
+            Some(Relation::Same) => {
+                let prompt = MergedFact { earlier: &earlier.text, later: &later.text };
+                let merged = self
+                    .ask(&prompt.fill(self.style), LINE_TOKENS_MAX * 2, cancel)?
+                    .and_then(|reply| MergedFact::parse(&reply).0)
+                    .filter(|text| keeps_both(text, &earlier.text, &later.text));
+                // A merge that drops or adds something is none: the later text stands.
+                Ok(merged.map_or(Judgement::Supersedes, Judgement::Merge))
+            }
+        }
+    }
+}

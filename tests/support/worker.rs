@@ -1,0 +1,106 @@
+//! A memory that a test fills like a chat or an import, and a worker that runs to the end.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::sync::Arc;
+
+use inglenook::interfaces::{Cancel, Clock, LanguageModel, Models};
+use inglenook::memory::{MessageId, Moment, Role, Semantic, SessionId};
+use inglenook::store::{JobKind, NewMessage, Store};
+use inglenook::testing::{HashEmbedder, ManualClock, ScriptedModel};
+use inglenook::worker::{WorkerConfig, run_until_idle};
+use jiff::SignedDuration;
+
+pub struct Bed {
+    pub store: Store,
+    pub models: Models,
+    pub clock: Arc<ManualClock>,
+    pub config: WorkerConfig,
+}
+
+/// The rules write; the embedder hashes.
+pub fn models() -> Models {
+    models_with(ScriptedModel::new(&[]).with_info(|info| info.starter = true))
+}
+
+pub fn models_with(language: ScriptedModel) -> Models {
+    Models {
+        language: Arc::new(language) as Arc<dyn LanguageModel>,
+        embedder: Arc::new(HashEmbedder),
+    }
+}
+
+impl Bed {
+    pub fn new(store: Store, models: Models) -> Self {
+        let clock = Arc::new(ManualClock::at("2026-11-16T10:00:00Z"));
+        Self { store, models, clock, config: WorkerConfig::default() }
+    }
+
+    pub fn session(&self, title: &str) -> SessionId {
+        let now = self.clock.now();
+        self.store.write(|tx| tx.create_session(title, now, false)).unwrap()
+    }
+
+    /// As the chat does it: the message and the job in one transaction. A minute passes.
+    pub fn say(&self, session: SessionId, role: Role, text: &str) -> MessageId {
+        let id = self.append(session, role, None, text, self.clock.now());
+        self.clock.advance(SignedDuration::from_mins(1));
+        id
+    }
+
+    pub fn append(
+        &self,
+        session: SessionId,
+        role: Role,
+        speaker: Option<&str>,
+        text: &str,
+        created_at: Moment,
+    ) -> MessageId {
+        self.store
+            .write(|tx| {
+                let id = tx.append_message(NewMessage {
+                    session,
+                    role,
+                    speaker: speaker.map(str::to_owned),
+                    content: text.into(),
+                    created_at,
+                    external_id: None,
+                    complete: true,
+                })?;
+                if role == Role::User {
+                    tx.enqueue(&JobKind::Boundary { session })?;
+                }
+                Ok(id)
+            })
+            .unwrap()
+    }
+
+    /// The person leaves.
+    pub fn close(&self, session: SessionId) {
+        self.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
+    }
+
+    pub fn work(&self) -> usize {
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        let config = self.config.clone();
+        let n =
+            run_until_idle(&self.store, &self.models, clock, config, |_| {}, &Cancel::default())
+                .unwrap();
+        let failed = self.store.read(|r| r.failed_jobs()).unwrap();
+        assert!(failed.is_empty(), "{failed:?}");
+        assert_eq!(self.store.read(|r| r.verify()).unwrap(), []);
+        n
+    }
+
+    /// The facts that hold now.
+    pub fn current(&self) -> Vec<String> {
+        self.semantics()
+            .into_iter()
+            .filter(|s| s.superseded_by.is_none())
+            .map(|s| s.content)
+            .collect()
+    }
+
+    pub fn semantics(&self) -> Vec<Semantic> {
+        self.store.read(|r| r.semantics()).unwrap()
+    }
+}
