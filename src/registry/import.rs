@@ -59,12 +59,14 @@ pub(super) fn import(
         .tempdir_in(models_dir)
         .map_err(|e| io_error("create a folder in", models_dir, e))?;
 
+    // The engine names a model after its file.
+    let gguf = PathBuf::from(format!("{name}.gguf"));
     let (files, load_from) = if metadata.is_dir() {
         (copy_dir(source, staging.path(), on_progress)?, PathBuf::new())
     } else {
         match sniff(source)? {
-            Sniffed::Gguf => copy_gguf(source, staging.path(), metadata.len(), on_progress)?,
-            Sniffed::Zip => unpack(source, staging.path(), on_progress)?,
+            Sniffed::Gguf => copy_gguf(source, staging.path(), &gguf, metadata.len(), on_progress)?,
+            Sniffed::Zip => unpack(source, staging.path(), &gguf, on_progress)?,
             Sniffed::Other => {
                 return Err(RegistryError::NotAModel {
                     path: source.display().to_string(),
@@ -125,17 +127,17 @@ type Copied = (Vec<InstalledFile>, PathBuf);
 fn copy_gguf(
     source: &Path,
     staging: &Path,
+    path: &Path,
     total_bytes: u64,
     on_progress: &mut dyn FnMut(CopyProgress),
 ) -> Result<Copied, RegistryError> {
-    let path = PathBuf::from("model.gguf");
     let mut file = File::open(source).map_err(|e| io_error("read", source, e))?;
     let mut done = 0;
-    let (sha256, bytes) = copy_hashed(&mut file, &staging.join(&path), BYTES_MAX, &mut |n| {
+    let (sha256, bytes) = copy_hashed(&mut file, &staging.join(path), BYTES_MAX, &mut |n| {
         done += n;
         on_progress(CopyProgress { bytes: done, total_bytes });
     })?;
-    Ok((vec![InstalledFile { path: path.clone(), bytes, sha256 }], path))
+    Ok((vec![InstalledFile { path: path.into(), bytes, sha256 }], path.into()))
 }
 
 fn copy_dir(
@@ -200,12 +202,13 @@ fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), Registr
 fn unpack(
     source: &Path,
     staging: &Path,
+    gguf: &Path,
     on_progress: &mut dyn FnMut(CopyProgress),
 ) -> Result<Copied, RegistryError> {
     let (mut archive, contents) = archive::open(source, BYTES_MAX)?;
-    let wanted: Vec<(usize, PathBuf)> = match contents {
-        Contents::Gguf { index } => vec![(index, "model.gguf".into())],
-        Contents::Folder { entries } => entries,
+    let (wanted, load_from): (Vec<(usize, PathBuf)>, PathBuf) = match contents {
+        Contents::Gguf { index } => (vec![(index, gguf.into())], gguf.into()),
+        Contents::Folder { entries } => (entries, PathBuf::new()),
     };
     let mut files = Vec::with_capacity(wanted.len());
     let total_bytes = archive::total_bytes(&mut archive, source, &wanted)?;
@@ -224,11 +227,10 @@ fn unpack(
         })?;
         files.push(InstalledFile { path, bytes, sha256 });
     }
-    let gguf = files.iter().find(|f| f.path == Path::new("model.gguf")).map(|f| f.path.clone());
-    if gguf.is_none() {
+    if load_from.as_os_str().is_empty() {
         require_weights(source, &files)?;
     }
-    Ok((files, gguf.unwrap_or_default()))
+    Ok((files, load_from))
 }
 
 /// A name from the file's own: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.

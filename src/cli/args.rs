@@ -1,0 +1,298 @@
+//! The command line, as clap sees it. No behaviour: only names, types and help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::store::AnyId;
+
+/// A private assistant that remembers, on your own machine.
+///
+/// Without a command it opens the chat. Nothing leaves this machine; the only command that uses the
+/// network is `model pull`.
+#[derive(Debug, Parser)]
+#[command(name = "inglenook", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Where the memory and imported models live
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
+    pub data_dir: Option<PathBuf>,
+    /// The language model to use: an installed name, or the path of a model
+    #[arg(short, long, global = true, value_name = "NAME", help_heading = "Global options")]
+    pub model: Option<String>,
+    /// Configuration file
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub config: Option<PathBuf>,
+    /// No progress and no remarks: results and errors only
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Import a conversation (LoCoMo, or JSONL with role, content, created_at)
+    Import(Import),
+    /// Write out everything that was said, or everything that is known
+    Export(Export),
+    /// Chat sessions
+    #[command(subcommand)]
+    Session(Session),
+    /// What is remembered
+    #[command(subcommand)]
+    Memory(Memory),
+    /// Language and embedding models
+    #[command(subcommand)]
+    Model(Model),
+    /// Check this machine, the memory and the models
+    Doctor(Doctor),
+    /// Where everything lives
+    Dirs(Dirs),
+    /// Completions for your shell, on stdout
+    Completions { shell: Shell },
+    /// The manual page, on stdout, or all pages into a folder
+    Man {
+        /// Write one page a command into this folder
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The file, or `-` for stdin
+    pub file: PathBuf,
+    /// Only this conversation of a LoCoMo file (its `sample_id`)
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+    /// Machine-readable summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One message a line; `import` reads it back
+    Jsonl,
+    /// For reading
+    Markdown,
+    /// All four levels
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    #[arg(long, value_enum, default_value = "jsonl")]
+    pub format: ExportFormat,
+    /// Only this session
+    #[arg(long, value_name = "ID", value_parser = parse_session)]
+    pub session: Option<crate::memory::SessionId>,
+    /// A new file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Session {
+    /// All sessions, newest first
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// What was said in one
+    Show {
+        #[arg(value_parser = parse_session)]
+        id: crate::memory::SessionId,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget one, with all that was derived from it
+    Delete {
+        #[arg(value_parser = parse_session)]
+        id: crate::memory::SessionId,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    /// Themes, their facts, the episodes and the messages behind them
+    Tree {
+        /// 1 themes, 2 facts, 3 episodes, 4 messages
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=4))]
+        depth: u8,
+        /// Only this theme
+        #[arg(long, value_name = "ID", value_parser = parse_theme)]
+        theme: Option<crate::memory::ThemeId>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Facts, episodes and messages about something, best first
+    Search {
+        #[arg(required = true)]
+        query: Vec<String>,
+        /// How many
+        #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        k: u16,
+        #[arg(long)]
+        json: bool,
+    },
+    /// One theme (t2), fact (s31), episode (e4), message (m12) or session (c3)
+    Show {
+        #[arg(value_parser = parse_any)]
+        id: AnyId,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Correct a fact, an episode's text, or a theme's name
+    Edit {
+        #[arg(value_parser = parse_any)]
+        id: AnyId,
+        /// The new text, or `-` for stdin
+        text: String,
+        /// A new title (episodes only)
+        #[arg(long)]
+        title: Option<String>,
+    },
+    /// Erase for good: messages, and all that was derived from them
+    Forget {
+        /// Themes, facts, episodes, messages or sessions (t2 s31 e4 m12 c3)
+        #[arg(value_parser = parse_any, required_unless_present = "matching")]
+        ids: Vec<AnyId>,
+        /// Every message and fact that contains this text
+        #[arg(long = "match", value_name = "TEXT", id = "matching")]
+        matching: Option<String>,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Take back the newest edit or consolidation
+    Undo,
+    /// How much there is
+    Stats {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that nothing is lost, doubled or out of place
+    Verify {
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Model {
+    /// What is installed, and what can be pulled
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Download a model of the catalogue (the one command that uses the network)
+    Pull {
+        /// A name from `model list`; the default model without one
+        name: Option<String>,
+        /// Use it from now on
+        #[arg(long)]
+        r#use: bool,
+    },
+    /// Take a model from disk: a GGUF file, a safetensors folder, a wheel or zip with one inside
+    Import {
+        path: PathBuf,
+        /// Its name from now on
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Hash the files again and compare
+    Verify {
+        name: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Use this model from now on
+    Use { name: String },
+    /// Delete a model's files
+    Remove {
+        name: String,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// The logits at every position of a sequence of token ids
+    Probe {
+        /// A GGUF file or a safetensors folder
+        path: PathBuf,
+        /// Comma-separated ids
+        #[arg(long, value_delimiter = ',', required = true, num_args = 1..)]
+        tokens: Vec<u32>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Dirs {
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_session(text: &str) -> Result<crate::memory::SessionId, String> {
+    text.parse().map_err(|_| "a session's id looks like c3 (see `inglenook session list`)".into())
+}
+
+fn parse_theme(text: &str) -> Result<crate::memory::ThemeId, String> {
+    text.parse().map_err(|_| "a theme's id looks like t2 (see `inglenook memory tree`)".into())
+}
+
+/// `t2`, `s31`, `e4`, `m12`, `c3`: the letter says of what, so it must be there.
+fn parse_any(text: &str) -> Result<AnyId, String> {
+    let wrong = || {
+        "an id looks like t2 (theme), s31 (fact), e4 (episode), m12 (message) or c3 (session)"
+            .to_owned()
+    };
+    let id = match text.chars().next() {
+        Some('m') => text.parse().map(AnyId::Message),
+        Some('e') => text.parse().map(AnyId::Episode),
+        Some('s') => text.parse().map(AnyId::Semantic),
+        Some('t') => text.parse().map(AnyId::Theme),
+        Some('c') => text.parse().map(AnyId::Session),
+        _ => return Err(wrong()),
+    };
+    id.map_err(|_| wrong())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn ids_name_their_kind() {
+        assert_eq!(parse_any("s31").unwrap(), AnyId::Semantic(crate::memory::SemanticId(31)));
+        for text in ["31", "x3", "s", "", "s-", "ſ3"] {
+            assert!(parse_any(text).is_err(), "{text:?}");
+        }
+    }
+}

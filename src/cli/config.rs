@@ -1,0 +1,227 @@
+//! `config.toml`: everything is optional, and a word that means nothing is reported with its line.
+//!
+//! ```toml
+//! model = "qwen3-0.6b"        # what the chat runs; `--model` and then this outrank `model use`
+//!
+//! [chat]
+//! window_tokens = 8192        # how much of the conversation the model sees
+//! reply_tokens_max = 1024
+//! temperature = 0.7
+//! top_p = 0.9
+//! min_p = 0.05
+//! repetition_penalty = 1.1
+//!
+//! [memory]
+//! writer = "auto"             # auto, extractive, generative
+//!
+//! [recall]
+//! reader = "auto"             # auto, extractive, generative
+//! uncertainty = "auto"        # auto, entropy, nll, question-nll, overlap
+//! ```
+
+use std::path::Path;
+
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What the file says. `None` is: whatever the program does by itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    pub model: Option<String>,
+    pub window_tokens: Option<usize>,
+    pub reply_tokens_max: Option<usize>,
+    pub temperature: Option<f32>,
+    pub top_p: Option<f32>,
+    pub min_p: Option<f32>,
+    pub repetition_penalty: Option<f32>,
+    pub writer: Option<String>,
+    pub reader: Option<String>,
+    pub uncertainty: Option<String>,
+}
+
+/// Why a configuration can't be used.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    #[error("cannot read the configuration {path}")]
+    Unreadable {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{path}, line {line}: {reason}")]
+    Invalid { path: String, line: usize, reason: String },
+}
+
+impl Config {
+    /// Reads the file and lists what it does not understand. A file that is not there says nothing.
+    ///
+    /// # Errors
+    /// If it is unreadable, is not TOML, or gives a known key a value that it can't have.
+    pub fn read(path: &Path, must_exist: bool) -> Result<(Self, Vec<String>), ConfigError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, &path.display().to_string()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !must_exist => {
+                Ok((Self::default(), Vec::new()))
+            }
+            Err(source) => {
+                Err(ConfigError::Unreadable { path: path.display().to_string(), source })
+            }
+        }
+    }
+
+    fn parse(text: &str, path: &str) -> Result<(Self, Vec<String>), ConfigError> {
+        let table = DeTable::parse(text).map_err(|e| ConfigError::Invalid {
+            path: path.to_owned(),
+            line: e.span().map_or(1, |span| line_of(text, span.start)),
+            reason: e.message().to_owned(),
+        })?;
+        let mut reader = Reader { text, path, config: Self::default(), warnings: Vec::new() };
+        reader.table("", table.get_ref())?;
+        Ok((reader.config, reader.warnings))
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&b| b == b'\n').count()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    path: &'t str,
+    config: Config,
+    warnings: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            let line = line_of(self.text, key.span().start);
+            if prefix.is_empty()
+                && ["chat", "memory", "recall"].contains(&name.as_str())
+                && let DeValue::Table(inner) = value.get_ref()
+            {
+                self.table(&format!("{name}."), inner)?;
+            } else if let Err(reason) = self.set(&name, value) {
+                return Err(ConfigError::Invalid { path: self.path.to_owned(), line, reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), String> {
+        let config = &mut self.config;
+        let kind = &["auto", "extractive", "generative"];
+        let signal = &["auto", "entropy", "nll", "question-nll", "overlap"];
+        match name {
+            "model" => config.model = Some(text(name, value)?),
+            "chat.window_tokens" => config.window_tokens = Some(count(name, value, 256)?),
+            "chat.reply_tokens_max" => config.reply_tokens_max = Some(count(name, value, 1)?),
+            "chat.temperature" => config.temperature = Some(number(name, value, 0.0, 5.0)?),
+            "chat.top_p" => config.top_p = Some(number(name, value, 0.0, 1.0)?),
+            "chat.min_p" => config.min_p = Some(number(name, value, 0.0, 1.0)?),
+            "chat.repetition_penalty" => {
+                config.repetition_penalty = Some(number(name, value, 0.5, 3.0)?);
+            }
+            "memory.writer" => config.writer = Some(one_of(name, value, kind)?),
+            "recall.reader" => config.reader = Some(one_of(name, value, kind)?),
+            "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
+            _ => {
+                let line = line_of(self.text, value.span().start);
+                self.warnings.push(format!("{}, line {line}: unknown key `{name}`", self.path));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, String> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(text.to_string()),
+        _ => Err(format!("`{name}` must be text in quotes")),
+    }
+}
+
+fn one_of(name: &str, value: &Spanned<DeValue<'_>>, known: &[&str]) -> Result<String, String> {
+    let wrong = || format!("`{name}` must be one of {}", known.join(", "));
+    let text = text(name, value).map_err(|_| wrong())?;
+    if known.contains(&text.as_str()) { Ok(text) } else { Err(wrong()) }
+}
+
+fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {
+    let parsed = match value.get_ref() {
+        DeValue::Integer(n) => n.as_str().replace('_', "").parse().ok(),
+        _ => None,
+    };
+    parsed.filter(|&n| n >= min).ok_or_else(|| format!("`{name}` must be a number from {min} up"))
+}
+
+fn number(name: &str, value: &Spanned<DeValue<'_>>, min: f32, max: f32) -> Result<f32, String> {
+    let parsed = match value.get_ref() {
+        DeValue::Integer(n) => n.as_str().parse().ok(),
+        DeValue::Float(n) => n.as_str().parse::<f32>().ok(),
+        _ => None,
+    };
+    parsed
+        .filter(|n| (min..=max).contains(n))
+        .ok_or_else(|| format!("`{name}` must be a number from {min} to {max}"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_example_is_valid_and_complete() {
+        let example: String = include_str!("config.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//!"))
+            .skip_while(|line| !line.contains("```toml"))
+            .skip(1)
+            .take_while(|line| !line.contains("```"))
+            .fold(String::new(), |text, line| text + line.trim_start() + "\n");
+        let (config, warnings) = Config::parse(&example, "config.toml").unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!(config.window_tokens, Some(8192));
+        assert_eq!(config.temperature, Some(0.7));
+        assert_eq!(config.uncertainty.as_deref(), Some("auto"));
+        assert_eq!(config.writer.as_deref(), Some("auto"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line() {
+        let (config, warnings) =
+            Config::parse("model = \"x\"\n\n[chat]\ntemprature = 1\n[colour]\nred = 1\n", "c")
+                .unwrap();
+        assert_eq!(config.model.as_deref(), Some("x"));
+        assert_eq!(
+            warnings,
+            ["c, line 4: unknown key `chat.temprature`", "c, line 5: unknown key `colour`"]
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_an_error_with_its_line() {
+        for (text, expected) in [
+            ("model = 3", "c, line 1: `model` must be text in quotes"),
+            ("\n[chat]\ntop_p = 7.5", "c, line 3: `chat.top_p` must be a number from 0 to 1"),
+            (
+                "[memory]\nwriter = \"me\"",
+                "c, line 2: `memory.writer` must be one of auto, extractive, generative",
+            ),
+            (
+                "[chat]\nwindow_tokens = 10",
+                "c, line 2: `chat.window_tokens` must be a number from 256 up",
+            ),
+            ("chat = 3", "c, line 1: unknown"),
+        ] {
+            match Config::parse(text, "c") {
+                Err(e) => assert_eq!(e.to_string(), expected),
+                Ok((_, warnings)) => assert!(warnings[0].starts_with(expected), "{warnings:?}"),
+            }
+        }
+        assert!(matches!(Config::parse("a = [", "c"), Err(ConfigError::Invalid { line: 1, .. })));
+    }
+}

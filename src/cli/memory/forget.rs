@@ -1,0 +1,113 @@
+//! `memory forget`: the plan first, then a question, then it is gone for good.
+
+use std::fmt::Write as _;
+
+use super::super::App;
+use super::super::output::{counted, one_line};
+use super::super::report::{Failure, Outcome, done};
+use super::super::session::speaker;
+use super::day;
+use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
+
+/// So many of each kind are quoted; the rest is counted.
+const QUOTED_MAX: usize = 10;
+
+pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outcome {
+    if matching.is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::Usage {
+            what: "--match needs some text".into(),
+            hint: "an empty text would match everything; `rm -r` on the folder that \
+                   `inglenook dirs` names erases everything"
+                .into(),
+        });
+    }
+    let store = app.open()?;
+    let (plan, text) = store.read(|r| {
+        let plan = r.plan_forget(ids, matching)?;
+        let text = describe(r, &plan)?;
+        Ok((plan, text))
+    })?;
+    if plan.is_empty() {
+        app.console.line("Nothing of that is remembered.")?;
+        return done();
+    }
+    app.console.write(&text)?;
+    if !yes {
+        match app.console.confirm("Erase this for good? It can't be undone.") {
+            Some(true) => {}
+            Some(false) => {
+                app.console.line("Nothing was erased.")?;
+                return done();
+            }
+            None => return Err(Failure::NeedsYes),
+        }
+    }
+    store.write(|tx| tx.forget(&plan))?;
+    store.scrub()?;
+    app.console.line(&format!(
+        "Erased: {}, {}, {}. No copy is left in the memory file.",
+        counted(plan.messages.len(), "message"),
+        counted(plan.episodes.len(), "episode"),
+        counted(plan.semantics.len(), "fact"),
+    ))?;
+    done()
+}
+
+fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError> {
+    let mut text = String::from("This would be erased:\n");
+    let mut section = |what: &str, lines: Vec<String>, total: usize| {
+        if total == 0 {
+            return;
+        }
+        let _ = writeln!(text, "  {}", counted(total, what));
+        for line in &lines {
+            let _ = writeln!(text, "    {line}");
+        }
+        if total > lines.len() {
+            let _ = writeln!(text, "    … and {} more", total - lines.len());
+        }
+    };
+    let first = |n: usize| n.min(QUOTED_MAX);
+    let sessions = plan.sessions[..first(plan.sessions.len())]
+        .iter()
+        .map(|&id| Ok(format!("{id} {}", one_line(&reader.session(id)?.title, 100))))
+        .collect::<Result<_, StoreError>>()?;
+    section("session", sessions, plan.sessions.len());
+    let messages = reader
+        .messages_by_id(&plan.messages[..first(plan.messages.len())])?
+        .iter()
+        .map(|m| {
+            format!(
+                "{} {}, {}: {}",
+                m.id,
+                day(m.created_at),
+                one_line(speaker(m), 40),
+                one_line(&m.content, 100)
+            )
+        })
+        .collect();
+    section("message", messages, plan.messages.len());
+    let facts = reader
+        .semantics_by_id(&plan.semantics[..first(plan.semantics.len())])?
+        .iter()
+        .map(|s| format!("{} {}", s.id, one_line(&s.content, 100)))
+        .collect();
+    section("fact", facts, plan.semantics.len());
+    let episodes = reader
+        .episodes_by_id(&plan.episodes[..first(plan.episodes.len())])?
+        .iter()
+        .map(|e| format!("{} {}", e.id, one_line(&e.title, 100)))
+        .collect();
+    section("episode", episodes, plan.episodes.len());
+    if !plan.rewritten.is_empty() {
+        let _ = writeln!(
+            text,
+            "  {} of these keep other messages, and will be written anew from them.",
+            plan.rewritten.len()
+        );
+    }
+    if !plan.themes.is_empty() {
+        let _ = writeln!(text, "  {} will be named anew.", counted(plan.themes.len(), "theme"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,145 @@
+//! `memory …`: reading, correcting and erasing what is remembered.
+
+mod edit;
+pub mod forget;
+mod search;
+mod show;
+mod tree;
+
+use serde_json::{Value, json};
+
+use super::App;
+use super::args::Memory as Args;
+use super::output::counted;
+use super::report::{Outcome, done, found_problems};
+use crate::memory::{Episode, Message, Moment, Semantic, Theme};
+
+pub fn run(app: &App, args: Args) -> Outcome {
+    match args {
+        Args::Tree { depth, theme, json } => tree::run(app, depth, theme, json),
+        Args::Search { query, k, json } => search::run(app, &query.join(" "), k.into(), json),
+        Args::Show { id, json } => show::run(app, id, json),
+        Args::Edit { id, text, title } => edit::run(app, id, &text, title.as_deref()),
+        Args::Forget { ids, matching, yes } => forget::run(app, &ids, matching.as_deref(), yes),
+        Args::Undo => edit::undo(app),
+        Args::Stats { json } => stats(app, json),
+        Args::Verify { json } => verify(app, json),
+    }
+}
+
+fn stats(app: &App, json: bool) -> Outcome {
+    let store = app.open_read_only()?;
+    let stats = store.read(|r| r.stats())?;
+    if json {
+        app.console.json(&stats)?;
+        return done();
+    }
+    let rows = [
+        ("messages", stats.messages.to_string(), String::new()),
+        ("episodes", stats.episodes.to_string(), String::new()),
+        ("facts", stats.semantics.to_string(), format!("{} superseded", stats.superseded)),
+        (
+            "themes",
+            stats.themes.to_string(),
+            format!("the largest has {}", counted(stats.largest_theme, "fact")),
+        ),
+        ("edges", stats.edges.to_string(), String::new()),
+        ("jobs", stats.jobs_pending.to_string(), format!("{} failed", stats.jobs_failed)),
+        (
+            "moved",
+            format!("{:.1} %", stats.reassignment_ratio * 100.0),
+            "facts that changed their theme".into(),
+        ),
+    ];
+    for (name, value, remark) in rows {
+        app.console.line(format!("{name:<10} {value:>7}  {remark}").trim_end())?;
+    }
+    done()
+}
+
+fn verify(app: &App, json: bool) -> Outcome {
+    let store = app.open_read_only()?;
+    let (violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
+    if json {
+        let what: Vec<&str> = violations.iter().map(|v| v.what.as_str()).collect();
+        app.console.json(&json!({ "sound": violations.is_empty(), "violations": what }))?;
+    } else if violations.is_empty() {
+        app.console.line(&format!(
+            "Sound: {}, {}, {}, {}; nothing is lost, doubled or out of place.",
+            counted(stats.messages, "message"),
+            counted(stats.episodes, "episode"),
+            counted(stats.semantics, "fact"),
+            counted(stats.themes, "theme"),
+        ))?;
+    } else {
+        for violation in &violations {
+            app.console.line(&format!("broken: {}", violation.what))?;
+        }
+        app.console.note(
+            "hint: `inglenook export --format json` saves what is there; please report this.",
+        );
+    }
+    if violations.is_empty() { done() } else { found_problems() }
+}
+
+/// "16 Nov 2026 10:03", on the wall clock of then and there.
+pub fn when(at: Moment) -> String {
+    at.civil().strftime("%-d %b %Y %H:%M").to_string()
+}
+
+pub fn day(at: Moment) -> String {
+    at.civil().strftime("%-d %b %Y").to_string()
+}
+
+/// With the offset of its wall clock.
+pub fn rfc3339(at: Moment) -> String {
+    at.timestamp.display_with_offset(at.offset).to_string()
+}
+
+fn ids(ids: &[impl ToString]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+pub fn json_of_message(m: &Message) -> Value {
+    json!({
+        "id": m.id.to_string(),
+        "role": m.role.as_str(),
+        "speaker": m.speaker,
+        "content": m.content,
+        "created_at": rfc3339(m.created_at),
+        "external_id": m.external_id,
+        "episode": m.episode.map(|e| e.to_string()),
+        "complete": m.complete,
+    })
+}
+
+pub fn json_of_episode(e: &Episode) -> Value {
+    json!({
+        "id": e.id.to_string(),
+        "session": e.session.to_string(),
+        "title": e.title,
+        "content": e.content,
+        "started_at": rfc3339(e.started_at),
+        "ended_at": rfc3339(e.ended_at),
+        "messages": ids(&e.messages),
+    })
+}
+
+pub fn json_of_semantic(s: &Semantic) -> Value {
+    json!({
+        "id": s.id.to_string(),
+        "text": s.content,
+        "subject": s.subject,
+        "attribute": s.attribute,
+        "theme": s.theme.to_string(),
+        "created_at": rfc3339(s.created_at),
+        "superseded_by": s.superseded_by.map(|id| id.to_string()),
+        "superseded_at": s.superseded_at.map(rfc3339),
+        "episodes": ids(&s.episodes),
+        "messages": ids(&s.messages),
+    })
+}
+
+pub fn json_of_theme(t: &Theme) -> Value {
+    json!({ "id": t.id.to_string(), "name": t.name, "semantics": ids(&t.members) })
+}

@@ -1,0 +1,256 @@
+//! `memory tree`: theme → fact → episode → the messages that the fact came from.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::super::App;
+use super::super::output::{counted, one_line};
+use super::super::report::{Outcome, done};
+use super::super::session::speaker;
+use super::{day, json_of_semantic, rfc3339};
+use crate::memory::{Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, Theme, ThemeId};
+use crate::store::{Reader, StoreError};
+
+/// All four levels, by id.
+struct Hierarchy {
+    themes: Vec<Theme>,
+    semantics: HashMap<SemanticId, Semantic>,
+    episodes: HashMap<EpisodeId, Episode>,
+    messages: HashMap<MessageId, Message>,
+}
+
+impl Hierarchy {
+    fn read(reader: &Reader<'_>, only: Option<ThemeId>) -> Result<Self, StoreError> {
+        let themes = match only {
+            Some(id) => reader.themes_by_id(&[id])?,
+            None => reader.themes()?,
+        };
+        let semantics = reader.semantics()?.into_iter().map(|s| (s.id, s)).collect();
+        let episodes = reader.episodes()?.into_iter().map(|e| (e.id, e)).collect();
+        let mut messages = HashMap::new();
+        for session in reader.sessions()? {
+            messages.extend(reader.messages(session.id)?.into_iter().map(|m| (m.id, m)));
+        }
+        Ok(Self { themes, semantics, episodes, messages })
+    }
+
+    /// The theme's facts: current ones first, then by time.
+    fn facts<'a>(&'a self, theme: &'a Theme) -> Vec<&'a Semantic> {
+        let mut facts: Vec<&Semantic> =
+            theme.members.iter().filter_map(|id| self.semantics.get(id)).collect();
+        facts.sort_by_key(|s| (s.superseded_by.is_some(), s.created_at.timestamp, s.id));
+        facts
+    }
+
+    /// Of the episode, the messages that the fact came from.
+    fn sources<'a>(&'a self, fact: &Semantic, episode: &'a Episode) -> Vec<&'a Message> {
+        episode
+            .messages
+            .iter()
+            .filter(|id| fact.messages.contains(id))
+            .filter_map(|id| self.messages.get(id))
+            .collect()
+    }
+}
+
+pub fn run(app: &App, depth: u8, only: Option<ThemeId>, json: bool) -> Outcome {
+    let store = app.open_read_only()?;
+    let hierarchy = store.read(|reader| Hierarchy::read(reader, only))?;
+    if json {
+        app.console.json(&as_json(&hierarchy, depth))?;
+        return done();
+    }
+    if hierarchy.themes.is_empty() {
+        let pending = store.read(|r| r.stats())?;
+        app.console.note(if pending.messages == 0 {
+            "Nothing is remembered yet: tell me something in the chat (`inglenook`)."
+        } else {
+            "Nothing has been built from the messages yet: `inglenook memory consolidate --wait`."
+        });
+    }
+    app.console.write(&as_text(&hierarchy, depth))?;
+    done()
+}
+
+fn as_text(hierarchy: &Hierarchy, depth: u8) -> String {
+    let mut text = String::new();
+    for theme in &hierarchy.themes {
+        let _ = writeln!(
+            text,
+            "{} {} · {}",
+            theme.id,
+            one_line(&theme.name, 100),
+            counted(theme.members.len(), "fact")
+        );
+        if depth < 2 {
+            continue;
+        }
+        let facts = hierarchy.facts(theme);
+        for (i, fact) in facts.iter().enumerate() {
+            let (branch, below) = branches(i + 1 == facts.len());
+            let superseded =
+                fact.superseded_by.map_or_else(String::new, |by| format!(" (until {by})"));
+            let _ =
+                writeln!(text, "{branch}{} {}{superseded}", fact.id, one_line(&fact.content, 400));
+            if depth < 3 {
+                continue;
+            }
+            let episodes: Vec<&Episode> =
+                fact.episodes.iter().filter_map(|id| hierarchy.episodes.get(id)).collect();
+            for (j, episode) in episodes.iter().enumerate() {
+                let (branch, below_episode) = branches(j + 1 == episodes.len());
+                let _ = writeln!(
+                    text,
+                    "{below}{branch}{} {} · {}, {}",
+                    episode.id,
+                    one_line(&episode.title, 100),
+                    day(episode.started_at),
+                    counted(episode.messages.len(), "message")
+                );
+                if depth < 4 {
+                    continue;
+                }
+                let sources = hierarchy.sources(fact, episode);
+                for (k, message) in sources.iter().enumerate() {
+                    let (branch, _) = branches(k + 1 == sources.len());
+                    let _ = writeln!(
+                        text,
+                        "{below}{below_episode}{branch}{} {}: {}",
+                        message.id,
+                        one_line(speaker(message), 40),
+                        one_line(&message.content, 160)
+                    );
+                }
+            }
+        }
+    }
+    text
+}
+
+fn branches(last: bool) -> (&'static str, &'static str) {
+    if last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
+}
+
+fn as_json(hierarchy: &Hierarchy, depth: u8) -> Value {
+    let message = |m: &Message| {
+        json!({
+            "id": m.id.to_string(),
+            "external_id": m.external_id,
+            "speaker": speaker(m),
+            "content": m.content,
+            "created_at": rfc3339(m.created_at),
+        })
+    };
+    let episode = |fact: &Semantic, e: &Episode| {
+        let mut value = json!({ "id": e.id.to_string(), "title": e.title, "started_at": rfc3339(e.started_at) });
+        if depth >= 4 {
+            value["messages"] =
+                hierarchy.sources(fact, e).into_iter().map(message).collect::<Vec<_>>().into();
+        }
+        value
+    };
+    let fact = |s: &Semantic| {
+        let mut value = json_of_semantic(s);
+        if depth >= 3 {
+            value["episodes"] = s
+                .episodes
+                .iter()
+                .filter_map(|id| hierarchy.episodes.get(id))
+                .map(|e| episode(s, e))
+                .collect::<Vec<_>>()
+                .into();
+        }
+        value
+    };
+    let themes: Vec<Value> = hierarchy
+        .themes
+        .iter()
+        .map(|theme| {
+            let mut value = json!({ "id": theme.id.to_string(), "name": theme.name });
+            if depth >= 2 {
+                value["semantics"] =
+                    hierarchy.facts(theme).into_iter().map(fact).collect::<Vec<_>>().into();
+            }
+            value
+        })
+        .collect();
+    json!({ "themes": themes })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::memory::{Moment, Role, SessionId};
+
+    fn hierarchy() -> Hierarchy {
+        let at = Moment::from_civil_utc("2026-11-16T10:00".parse().unwrap());
+        let message = Message {
+            id: MessageId(1),
+            session: SessionId(1),
+            role: Role::User,
+            speaker: None,
+            content: "I moved\nto \u{1b}[31mLund".into(),
+            created_at: at,
+            external_id: None,
+            episode: Some(EpisodeId(1)),
+            complete: true,
+        };
+        let other = Message { id: MessageId(2), content: "unrelated".into(), ..message.clone() };
+        let fact = |id: i64, text: &str, by: Option<i64>| Semantic {
+            id: SemanticId(id),
+            content: text.into(),
+            subject: None,
+            attribute: None,
+            theme: ThemeId(1),
+            created_at: at,
+            superseded_by: by.map(SemanticId),
+            superseded_at: by.map(|_| at),
+            episodes: vec![EpisodeId(1)],
+            messages: vec![MessageId(1)],
+        };
+        Hierarchy {
+            themes: vec![Theme {
+                id: ThemeId(1),
+                name: "Home".into(),
+                members: vec![SemanticId(1), SemanticId(2)],
+            }],
+            semantics: [fact(1, "Ana lives in Malmö", Some(2)), fact(2, "Ana moved to Lund", None)]
+                .into_iter()
+                .map(|s| (s.id, s))
+                .collect(),
+            episodes: [Episode {
+                id: EpisodeId(1),
+                session: SessionId(1),
+                title: "Moving".into(),
+                content: String::new(),
+                started_at: at,
+                ended_at: at,
+                messages: vec![MessageId(1), MessageId(2)],
+            }]
+            .into_iter()
+            .map(|e| (e.id, e))
+            .collect(),
+            messages: [message, other].into_iter().map(|m| (m.id, m)).collect(),
+        }
+    }
+
+    #[test]
+    fn the_tree_shows_all_four_levels() {
+        let expected = "\
+t1 Home · 2 facts
+├─ s2 Ana moved to Lund
+│  └─ e1 Moving · 16 Nov 2026, 2 messages
+│     └─ m1 you: I moved to Lund
+└─ s1 Ana lives in Malmö (until s2)
+   └─ e1 Moving · 16 Nov 2026, 2 messages
+      └─ m1 you: I moved to Lund
+";
+        assert_eq!(as_text(&hierarchy(), 4), expected);
+        assert_eq!(as_text(&hierarchy(), 1), "t1 Home · 2 facts\n");
+        let json = as_json(&hierarchy(), 4);
+        assert_eq!(json["themes"][0]["semantics"][0]["episodes"][0]["messages"][0]["id"], "m1");
+    }
+}

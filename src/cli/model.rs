@@ -1,0 +1,216 @@
+//! `model …`: what is installed, and how it gets here.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::App;
+use super::args::Model as Args;
+use super::output::{bytes, one_line};
+use super::report::{Failure, Outcome, done, found_problems};
+use crate::inference;
+use crate::registry::{CopyProgress, FileState, Kind};
+
+pub fn run(app: &App, args: Args) -> Outcome {
+    match args {
+        Args::List { json } => list(app, json),
+        Args::Pull { name, r#use } => pull(app, name.as_deref(), r#use),
+        Args::Import { path, name } => import(app, &path, name.as_deref()),
+        Args::Verify { name, json } => verify(app, name.as_deref(), json),
+        Args::Use { name } => use_model(app, &name),
+        Args::Remove { name, yes } => remove(app, &name, yes),
+        Args::Probe { path, tokens, json } => probe(app, &path, &tokens, json),
+    }
+}
+
+fn list(app: &App, json: bool) -> Outcome {
+    let list = app.registry()?.list()?;
+    if json {
+        let list: Vec<_> = list
+            .iter()
+            .map(|m| {
+                json!({
+                    "name": m.name,
+                    "kind": m.kind.as_str(),
+                    "bytes": m.bytes,
+                    "licence": m.licence,
+                    "installed": m.installed,
+                    "in_use": m.in_use,
+                })
+            })
+            .collect();
+        app.console.json(&list)?;
+        return done();
+    }
+    let (here, elsewhere): (Vec<_>, Vec<_>) = list.iter().partition(|m| m.installed.is_some());
+    for (title, models) in [("installed", here), ("can be pulled", elsewhere)] {
+        if models.is_empty() {
+            continue;
+        }
+        app.console.line(&format!("{title}:"))?;
+        for m in models {
+            let kind = if m.kind == Kind::Embedding { "embedding" } else { "" };
+            let line = format!(
+                "{} {:<24} {:>8}  {:<20} {kind}",
+                if m.in_use { "*" } else { " " },
+                one_line(&m.name, 80),
+                bytes(m.bytes),
+                m.licence
+                    .as_deref()
+                    .or(m.installed.as_deref())
+                    .map_or_else(String::new, |l| one_line(l, 60)),
+            );
+            app.console.line(line.trim_end())?;
+        }
+    }
+    done()
+}
+
+fn import(app: &App, path: &Path, name: Option<&str>) -> Outcome {
+    let registry = app.registry()?;
+    let progress = app.console.progress();
+    let imported = registry.import(path, name, &mut |CopyProgress { bytes: n, total_bytes }| {
+        progress.set(n, total_bytes, &format!("{} of {}", bytes(n), bytes(total_bytes)));
+    });
+    progress.finish();
+    let model = imported?;
+    let what = registry.inspect(&model.name)?.description;
+    app.console.line(&format!(
+        "Imported {} ({}, {}).",
+        model.name,
+        one_line(&what, 120),
+        bytes(model.bytes())
+    ))?;
+    app.console.note(&format!("`inglenook model use {}` uses it from now on.", model.name));
+    done()
+}
+
+#[cfg(feature = "hub")]
+fn pull(app: &App, name: Option<&str>, then_use: bool) -> Outcome {
+    let registry = app.registry()?;
+    let default = registry.catalogue().default_language().map(|m| m.name.clone());
+    let Some(name) = name.map(str::to_owned).or(default) else { return Err(Failure::NeedsYes) };
+    if let Some(model) = registry.catalogue().get(&name) {
+        app.console.note(&format!(
+            "{}: about {}, {}, from {}/{}",
+            model.name,
+            bytes(model.bytes_approx),
+            model.licence,
+            registry.hub().endpoint.trim_end_matches('/'),
+            model.repo,
+        ));
+    }
+    let progress = app.console.progress();
+    let pulled = registry.pull(&name, &|p| {
+        let message = format!("{} of {} {}", bytes(p.bytes), bytes(p.total_bytes), p.file);
+        progress.set(p.bytes, p.total_bytes, &message);
+    });
+    progress.finish();
+    let model = pulled?;
+    app.console.line(&format!(
+        "{} is here ({}, checked): {}",
+        model.name,
+        bytes(model.bytes()),
+        model.path.display()
+    ))?;
+    if then_use {
+        return use_model(app, &model.name);
+    }
+    app.console.note(&format!("`inglenook model use {}` uses it from now on.", model.name));
+    done()
+}
+
+#[cfg(not(feature = "hub"))]
+fn pull(_: &App, _: Option<&str>, _: bool) -> Outcome {
+    Err(Failure::Registry(crate::registry::RegistryError::NoHub))
+}
+
+fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
+    let registry = app.registry()?;
+    let results = registry.verify(name, &mut |model, file| {
+        let file = file.file_name().map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();
+        app.console.note(&format!("{model}: hashing {file}"));
+    })?;
+    let word = |state| match state {
+        FileState::Sound => "sound",
+        FileState::Missing => "missing",
+        FileState::Changed => "changed",
+    };
+    if json {
+        let list: Vec<_> = results
+            .iter()
+            .map(|v| {
+                json!({
+                    "model": v.model,
+                    "file": v.file.display().to_string(),
+                    "state": word(v.state),
+                })
+            })
+            .collect();
+        app.console.json(&list)?;
+    } else if results.is_empty() {
+        app.console.line("There are no model files; the starter is part of the program.")?;
+    } else {
+        for v in &results {
+            app.console.line(&format!("{:<8} {} {}", word(v.state), v.model, v.file.display()))?;
+        }
+    }
+    let bad = results.iter().any(|v| v.state != FileState::Sound);
+    if bad {
+        app.console.note(
+            "hint: `inglenook model remove NAME`, then pull or import it again: a changed file \
+             can't be trusted.",
+        );
+        return found_problems();
+    }
+    done()
+}
+
+fn use_model(app: &App, name: &str) -> Outcome {
+    let kind = app.registry()?.use_model(name)?;
+    match kind {
+        Kind::Language => {
+            app.console.line(&format!("{name} is used from now on."))?;
+        }
+        Kind::Embedding => {
+            app.console.line(&format!("{name} is the embedding model from now on."))?;
+            app.console.note(
+                "What is remembered has to be embedded again: the chat does it in the background, \
+                 `inglenook memory consolidate --wait` at once.",
+            );
+        }
+    }
+    done()
+}
+
+fn remove(app: &App, name: &str, yes: bool) -> Outcome {
+    let registry = app.registry()?;
+    if !yes {
+        match app.console.confirm(&format!("Delete the files of {name}?")) {
+            Some(true) => {}
+            Some(false) => {
+                app.console.line("Nothing was deleted.")?;
+                return done();
+            }
+            None => return Err(Failure::NeedsYes),
+        }
+    }
+    let model = registry.remove(name)?;
+    app.console.line(&format!("{} is gone ({}).", model.name, bytes(model.bytes())))?;
+    done()
+}
+
+fn probe(app: &App, path: &Path, tokens: &[u32], json: bool) -> Outcome {
+    let logits = inference::probe(path, tokens)?;
+    if json {
+        app.console.json_line(&json!({ "logits": logits }))?;
+        return done();
+    }
+    for (row, token) in logits.iter().zip(tokens) {
+        let best = row.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        if let Some((id, logit)) = best {
+            app.console.line(&format!("after {token}: {id} is likeliest ({logit:.4})"))?;
+        }
+    }
+    done()
+}

@@ -1,0 +1,102 @@
+//! The one place where concrete models are named: the registry's engine is made of `inference`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::App;
+use super::report::Failure;
+use crate::inference;
+use crate::interfaces::{Embedder, LoadProgress, ModelError};
+use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
+
+fn validate(path: &Path) -> Result<Inspected, ModelError> {
+    let summary = inference::validate(path)?;
+    let kind = match &summary.kind {
+        inference::ModelKind::Language => Kind::Language,
+        inference::ModelKind::Embedder => Kind::Embedding,
+        inference::ModelKind::Unsupported(architecture) => {
+            return Err(ModelError::BadFile {
+                path: path.display().to_string(),
+                reason: format!("its architecture is {architecture}, which inglenook can't run"),
+            });
+        }
+    };
+    Ok(Inspected { kind, description: summary.description() })
+}
+
+#[cfg(feature = "starter")]
+fn starter() -> Option<crate::registry::Starter> {
+    use inference::starter;
+    Some(crate::registry::Starter {
+        bytes: starter::bytes(),
+        language: Box::new(|progress| starter::language(progress)),
+        embedder: Box::new(|progress| starter::embedder(progress)),
+    })
+}
+
+#[cfg(not(feature = "starter"))]
+fn starter() -> Option<crate::registry::Starter> {
+    None
+}
+
+fn engine() -> Engine {
+    Engine {
+        validate: Box::new(validate),
+        load_language: Box::new(|path, progress| inference::load_language(path, progress)),
+        load_embedder: Box::new(|path, progress| inference::load_embedder(path, progress)),
+        starter: starter(),
+    }
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on")
+}
+
+impl App {
+    /// The registry of this data directory, with the model that the flags or the configuration
+    /// choose.
+    pub(super) fn registry(&self) -> Result<Registry, Failure> {
+        let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let hub = HubSettings {
+            endpoint: env("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into()),
+            cache_dir: self.dirs.hub_cache.clone(),
+            offline: env("HF_HUB_OFFLINE").is_some_and(|value| is_on(&value)),
+            token: env("HF_TOKEN"),
+        };
+        let chosen = self.model.clone().or_else(|| self.config.model.clone());
+        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, engine()).choosing(chosen))
+    }
+
+    /// Told on stderr what is being loaded.
+    fn loading<T>(
+        &self,
+        load: impl FnOnce(&(dyn Fn(LoadProgress) + Sync)) -> Result<T, ModelError>,
+    ) -> Result<T, Failure> {
+        let progress = self.console.progress();
+        let result = load(&|p| {
+            let done = (p.fraction.unwrap_or(0.0) * 100.0) as u64;
+            progress.set(done, 100, &p.stage);
+        });
+        progress.finish();
+        Ok(result?)
+    }
+
+    /// Only the embedder.
+    pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
+        let registry = self.registry()?;
+        self.loading(|progress| registry.load_embedder(progress))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_read_as_the_hub_s_own_client_does() {
+        for (value, on) in [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false)]
+        {
+            assert_eq!(is_on(value), on, "{value}");
+        }
+    }
+}

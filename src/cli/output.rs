@@ -1,0 +1,240 @@
+//! stdout, stderr, questions and progress.
+//!
+//! Everything that is shown passes through here and is made plain first: memories, imports and
+//! model output can't reach the terminal as anything but text. A reader that went away (`| head`)
+//! ends the program quietly.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::report::Failure;
+use crate::memory::plain_text;
+
+/// The terminal, or the pipe, that this run speaks to.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    quiet: bool,
+}
+
+impl Console {
+    #[must_use]
+    pub fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Results: `text` and a newline on stdout.
+    pub fn line(self, text: &str) -> Result<(), Failure> {
+        self.write(&format!("{text}\n"))
+    }
+
+    /// Results: `text` on stdout, at once.
+    pub fn write(self, text: &str) -> Result<(), Failure> {
+        self.write_bytes(plain_text(text).as_bytes())
+    }
+
+    /// Bytes that are plain by construction (man pages, completions).
+    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|e| match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::Output(e),
+        })
+    }
+
+    /// A JSON document on stdout.
+    pub fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(|e| Failure::Output(e.into()))?;
+        self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
+    }
+
+    /// A JSON document on one line: long rows of numbers.
+    pub fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(|e| Failure::Output(e.into()))?;
+        self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
+    }
+
+    /// A remark on stderr, unless `--quiet`.
+    pub fn note(self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr().lock(), "{}", plain_text(text));
+        }
+    }
+
+    /// A warning on stderr, also when quiet.
+    pub fn warn(self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "warning: {}", plain_text(text));
+    }
+
+    /// Asks on the terminal; `None` where nobody can answer.
+    pub fn confirm(self, question: &str) -> Option<bool> {
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let mut stderr = io::stderr().lock();
+        let _ = write!(stderr, "{} [y/N] ", plain_text(question));
+        let _ = stderr.flush();
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer).ok()?;
+        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// A bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
+    pub fn progress(self) -> Progress {
+        if self.quiet {
+            Progress::Silent
+        } else if io::stderr().is_terminal() {
+            let bar = ProgressBar::new(0);
+            bar.set_style(
+                ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
+            Progress::Bar(bar)
+        } else {
+            Progress::Lines(Mutex::new(Instant::now()))
+        }
+    }
+}
+
+/// See [`Console::progress`].
+pub enum Progress {
+    Silent,
+    Bar(ProgressBar),
+    /// When the last line was written; short work needs none.
+    Lines(Mutex<Instant>),
+}
+
+const LINES_EVERY: Duration = Duration::from_secs(5);
+
+impl Progress {
+    /// `done` of `total` (0: not known yet).
+    pub fn set(&self, done: u64, total: u64, message: &str) {
+        match self {
+            Self::Silent => {}
+            Self::Bar(bar) => {
+                bar.set_length(total);
+                bar.set_position(done);
+                bar.set_message(plain_text(message).into_owned());
+            }
+            Self::Lines(last) => {
+                let Ok(mut last) = last.lock() else { return };
+                if last.elapsed() >= LINES_EVERY {
+                    *last = Instant::now();
+                    let percent = (done * 100).checked_div(total).unwrap_or(0).min(100);
+                    let _ = writeln!(io::stderr().lock(), "{percent:>3}% {}", plain_text(message));
+                }
+            }
+        }
+    }
+
+    /// The bar goes away; what it stood for is said by the command itself.
+    pub fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// JSON whose strings hold no character that a terminal obeys: those are escaped, so that the value
+/// stays the same.
+#[must_use]
+pub fn plain_json(json: &str) -> Cow<'_, str> {
+    if plain_text(json) == json {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    let mut buffer = [0; 4];
+    for c in json.chars() {
+        if c.is_ascii() && c != '\u{7f}' {
+            out.push(c);
+        } else if plain_text(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]) {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// On one line, at most `chars_max` characters.
+#[must_use]
+pub fn one_line(text: &str, chars_max: usize) -> String {
+    let text = plain_text(text);
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    match line.char_indices().nth(chars_max) {
+        Some(_) => {
+            let cut = line.char_indices().nth(chars_max - 1).map_or(0, |(at, _)| at);
+            line.truncate(cut);
+            line.push('…');
+            line
+        }
+        None => line,
+    }
+}
+
+/// "1 message", "3 messages".
+#[must_use]
+pub fn counted(n: usize, what: &str) -> String {
+    let plural = match what.strip_suffix('y') {
+        Some(stem) if n != 1 => format!("{stem}ies"),
+        _ if n != 1 => format!("{what}s"),
+        _ => what.to_owned(),
+    };
+    format!("{n} {plural}")
+}
+
+/// "397 MB".
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    match n {
+        0..1_000 => format!("{n} B"),
+        1_000..1_000_000 => format!("{:.0} kB", n as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.0} MB", n as f64 / 1e6),
+        _ => format!("{:.1} GB", n as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_value_and_loses_its_teeth() {
+        let value = serde_json::json!({"a": "x\u{1b}[31m\u{9b}0m\u{202e}y\u{7f} né 👩‍👩‍👧"});
+        let text = serde_json::to_string(&value).unwrap();
+        let plain = plain_json(&text);
+        assert_eq!(plain_text(&plain), plain);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
+    }
+
+    #[test]
+    fn lines_are_cut_at_whole_characters() {
+        assert_eq!(one_line("a\n b\tc", 10), "a b c");
+        assert_eq!(one_line("añb", 3), "añb");
+        assert_eq!(one_line("añbc", 3), "añ…");
+        assert_eq!(one_line("", 3), "");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(counted(1, "memory"), "1 memory");
+        assert_eq!(counted(2, "memory"), "2 memories");
+        assert_eq!(counted(0, "fact"), "0 facts");
+        assert_eq!(bytes(396_705_472), "397 MB");
+        assert_eq!(bytes(2_500_000_000), "2.5 GB");
+    }
+}

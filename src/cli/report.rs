@@ -1,0 +1,296 @@
+//! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+use super::config::ConfigError;
+use super::import::ImportError;
+use crate::interfaces::ModelError;
+use crate::memory::plain_text;
+use crate::registry::RegistryError;
+use crate::store::StoreError;
+
+pub const EXIT_FAILED: u8 = 1;
+pub const EXIT_USAGE: u8 = 2;
+pub const EXIT_NO_MODEL: u8 = 3;
+pub const EXIT_LOCKED: u8 = 11;
+pub const EXIT_INTERRUPTED: u8 = 130;
+
+/// What a command gives back: its exit code, or why it could not do its work.
+pub type Outcome = Result<ExitCode, Failure>;
+
+/// All went well.
+pub fn done() -> Outcome {
+    Ok(ExitCode::SUCCESS)
+}
+
+/// It worked, and what it found is bad (`verify`, `doctor`).
+pub fn found_problems() -> Outcome {
+    Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// Every way in which a command can fail.
+#[derive(Debug, Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{what}")]
+    Usage { what: String, hint: String },
+    #[error("this needs a yes, and there is nobody to ask")]
+    NeedsYes,
+    #[error("there is no home directory")]
+    NoHome,
+    #[error("cannot {action} {path}")]
+    File {
+        action: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot write the result")]
+    Output(#[source] std::io::Error),
+    #[error("interrupted")]
+    Interrupted,
+    /// Whoever read the output has gone: not worth a word.
+    #[error("the reader of the output has gone")]
+    BrokenPipe,
+}
+
+impl Failure {
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Interrupted | Self::Model(ModelError::Cancelled) => EXIT_INTERRUPTED,
+            Self::Usage { .. } | Self::NeedsYes | Self::Config(_) => EXIT_USAGE,
+            Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
+            Self::Model(ModelError::NotInstalled { .. })
+            | Self::Registry(
+                RegistryError::NotInstalled { .. } | RegistryError::UnknownName { .. },
+            ) => EXIT_NO_MODEL,
+            _ => EXIT_FAILED,
+        }
+    }
+
+    /// The remedy. Every failure has one, or none is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Store(e) => return store_hint(e),
+            Self::Model(e) => return model_hint(e),
+            Self::Registry(e) => return registry_hint(e),
+            Self::Import(e) => return e.hint(),
+            Self::Config(ConfigError::Unreadable { .. }) => {
+                "check the path and its permissions, or leave --config out"
+            }
+            Self::Config(ConfigError::Invalid { .. }) => {
+                "correct that line, or take it out: every setting is optional"
+            }
+            Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
+            Self::NeedsYes => "add --yes if you are sure",
+            Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
+            Self::File { source, .. } | Self::Output(source) => return io_hint(source),
+            Self::Interrupted | Self::BrokenPipe => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+fn io_hint(error: &std::io::Error) -> Option<String> {
+    use std::io::ErrorKind as K;
+    let hint = match error.kind() {
+        K::PermissionDenied => "you have no permission to do that there: check who owns it",
+        K::NotFound => "check the path",
+        K::StorageFull => "the disk is full: make room and try again",
+        K::ReadOnlyFilesystem => "that disk is read-only: choose another place",
+        K::AlreadyExists => "nothing is overwritten: choose another name",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn store_hint(error: &StoreError) -> Option<String> {
+    let hint = match error {
+        StoreError::Locked { .. } => {
+            "close the other inglenook first; commands that only read (memory tree, search, stats, \
+             export, session list) work beside it"
+        }
+        StoreError::Unwritable { .. } => {
+            "check who owns the folder and whether the disk is full, or choose another with --data-dir"
+        }
+        StoreError::Corrupt { .. } => {
+            "nothing was changed. Put back a copy of the file, or move it away and \
+             import an export again; `inglenook doctor` says more"
+        }
+        StoreError::Newer { .. } => "update inglenook, or choose another --data-dir",
+        StoreError::NotFound { .. } => {
+            "ids are shown by `inglenook memory tree`, `memory search` and `session list`"
+        }
+        StoreError::EmbedderChanged { .. } => {
+            "`inglenook memory consolidate --wait` embeds everything again"
+        }
+        StoreError::Invalid { .. } => return None,
+        StoreError::Sqlite { .. } => {
+            "check that the disk is not full; `inglenook memory verify` checks the memory"
+        }
+    };
+    Some(hint.to_owned())
+}
+
+fn model_hint(error: &ModelError) -> Option<String> {
+    let hint = match error {
+        ModelError::NotInstalled { .. } => "`inglenook model list` shows what there is",
+        ModelError::BadFile { .. } => {
+            "the file is damaged or of a kind that inglenook can't run. `inglenook model verify` \
+             checks installed models; pull or import it again"
+        }
+        ModelError::ContextOverflow { .. } => {
+            "ask something shorter, or use a model with a longer context"
+        }
+        ModelError::NotANumber => {
+            "the weights are probably damaged: `inglenook model verify` checks them"
+        }
+        ModelError::EngineStopped => "start again; if it repeats, `inglenook doctor` may know why",
+        ModelError::Backend { source, .. } => {
+            return source
+                .as_deref()
+                .and_then(|e| e.downcast_ref::<RegistryError>())
+                .and_then(registry_hint);
+        }
+        ModelError::Cancelled => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn registry_hint(error: &RegistryError) -> Option<String> {
+    let hint = match error {
+        RegistryError::UnknownName { known, .. } => {
+            return Some(format!("there are {}", known.join(", ")));
+        }
+        RegistryError::NotInstalled { name, in_catalogue: true } => {
+            return Some(format!("`inglenook model pull {name}` downloads it"));
+        }
+        RegistryError::NotInstalled { .. } => "`inglenook model list` shows what there is",
+        RegistryError::BadName { .. } => "choose another with --name",
+        RegistryError::NameTaken { name } => {
+            return Some(format!(
+                "choose another with --name, or first `inglenook model remove {name}`"
+            ));
+        }
+        RegistryError::NotAModel { .. } => {
+            "give a GGUF file, a folder with config.json, tokenizer.json and *.safetensors, or a \
+             wheel or zip that contains one"
+        }
+        RegistryError::Refused { source, .. } => return model_hint(source),
+        RegistryError::Archive { .. } => "get the archive again, from a place that you trust",
+        RegistryError::HashMismatch { .. } => {
+            "nothing of it was kept. Try again later; if it repeats, don't trust that source"
+        }
+        RegistryError::Io { source, .. } => return io_hint(source),
+        RegistryError::Manifest { path, .. } => {
+            return Some(format!(
+                "move {path} away: models in the Hugging Face cache are found again, others are \
+                 imported again"
+            ));
+        }
+        RegistryError::BuiltIn => "`inglenook model use NAME` chooses another",
+        RegistryError::NotOurs { path, .. } => {
+            return Some(format!("delete it there, if nothing else needs it: {path}"));
+        }
+        RegistryError::Offline { .. } => "unset HF_HUB_OFFLINE to allow this download",
+        RegistryError::NoHub => {
+            "fetch the file elsewhere and use `inglenook model import PATH`, or build with the \
+             feature `hub`"
+        }
+        RegistryError::Fetch { .. } => {
+            "check the connection and run the same command again: it goes on where it stopped"
+        }
+    };
+    Some(hint.to_owned())
+}
+
+/// The text, without colours.
+fn text_of(failure: &Failure) -> String {
+    let mut text = failure.to_string();
+    let mut last = text.clone();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        let line = error.to_string();
+        // Wrappers often repeat what they wrap.
+        if !last.contains(&line) {
+            let _ = write!(text, "\n  caused by: {line}");
+            last = line;
+        }
+        cause = error.source();
+    }
+    if let Some(hint) = failure.hint() {
+        let _ = write!(text, "\nhint: {hint}");
+    }
+    text
+}
+
+/// Says it on stderr.
+#[must_use]
+pub fn report(failure: &Failure) -> ExitCode {
+    if !matches!(failure, Failure::BrokenPipe) {
+        let colours = std::io::stderr().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+        let text = text_of(failure);
+        let _ = writeln!(std::io::stderr().lock(), "{label} {}", plain_text(&text));
+    }
+    ExitCode::from(failure.exit_code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_the_failure_its_causes_and_the_remedy() {
+        let failure = Failure::Registry(RegistryError::Refused {
+            path: "/m/x.gguf".into(),
+            source: ModelError::BadFile {
+                path: "/m/x.gguf".into(),
+                reason: "it is cut off".into(),
+            },
+        });
+        let text = text_of(&failure);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "/m/x.gguf was refused");
+        assert_eq!(lines[1], "  caused by: cannot use the model file /m/x.gguf: it is cut off");
+        assert!(lines[2].starts_with("hint: the file is damaged"), "{text}");
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_design() {
+        let locked = StoreError::Locked { path: "/d".into(), pid: "7".into() };
+        let missing = ModelError::NotInstalled { name: "x".into() };
+        let unwritable = StoreError::Unwritable {
+            path: "/d".into(),
+            source: std::io::Error::from(std::io::ErrorKind::PermissionDenied),
+        };
+        for (failure, code) in [
+            (Failure::Store(locked), 11),
+            (Failure::Store(unwritable), 1),
+            (Failure::Model(missing), 3),
+            (Failure::NeedsYes, 2),
+            (Failure::Interrupted, 130),
+            (Failure::BrokenPipe, 0),
+        ] {
+            assert_eq!(failure.exit_code(), code, "{failure}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Damaged and hostile input: a clear message that names the thing, the exit code, nothing lost.
+
+use super::Home;
+
+#[test]
+fn a_damaged_memory_is_named_and_left_alone() {
+    let home = Home::new();
+    home.import(&[("user", "I live in Lund.")]);
+    let file = home.data().join("memory.db");
+    let garbage = b"this is no database".repeat(500);
+    for extra in ["memory.db-wal", "memory.db-shm"] {
+        let _ = std::fs::remove_file(home.data().join(extra));
+    }
+    std::fs::write(&file, &garbage).unwrap();
+    for args in [&["memory", "stats"][..], &["memory", "undo"], &["session", "list"], &["export"]] {
+        let stderr = home.fails(args, 1);
+        assert!(stderr.contains("memory.db") && stderr.contains("damaged"), "{args:?}: {stderr}");
+        assert!(stderr.contains("hint:"), "{stderr}");
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), garbage, "not a byte was changed");
+    let output = home.run(&["doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("BAD memory"));
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_named() {
+    let home = Home::new();
+    let file = home.file("file", "x");
+    let dir = file.join("data");
+    let import = home.file("a.jsonl", "{\"role\":\"user\",\"content\":\"x\",\"created_at\":1}");
+    let stderr =
+        home.fails(&["import", import.to_str().unwrap(), "--data-dir", dir.to_str().unwrap()], 1);
+    assert!(stderr.contains(dir.to_str().unwrap()), "{stderr}");
+    assert!(stderr.contains("hint:"), "{stderr}");
+}
+
+#[test]
+fn files_that_are_no_conversation_are_refused() {
+    let home = Home::new();
+    let cases: [(&str, &[u8], &str); 7] = [
+        ("empty", b"", "holds no messages"),
+        ("latin1", b"{\"role\":\"user\"}\ncaf\xe9", "line 2: this is not UTF-8"),
+        ("binary", b"\x7fELF\x00\x01", "line 1"),
+        ("object", b"{\"a\": 1}", "`role` is missing"),
+        ("cut", b"[{\"sample_id\": \"conv-26\", \"conv", "line 1: EOF"),
+        ("number", b"[3]", "not a LoCoMo file"),
+        ("chatgpt", b"[{\"title\": \"x\", \"mapping\": {}}]", "ChatGPT"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path = home.file(name, bytes);
+        let stderr = home.fails(&["import", path.to_str().unwrap()], 1);
+        assert!(stderr.contains(expected), "{name}: {stderr}");
+        assert!(stderr.contains(path.to_str().unwrap()), "{name} is not named: {stderr}");
+    }
+    assert!(!home.data().exists(), "nothing was made");
+}
+
+#[test]
+fn a_deeply_nested_file_is_refused() {
+    let home = Home::new();
+    let path = home.file("deep", "[".repeat(200_000));
+    home.fails(&["import", path.to_str().unwrap()], 1);
+    let path = home.file("deep.jsonl", format!("{{\"role\":{}", "[".repeat(200_000)));
+    home.fails(&["import", path.to_str().unwrap()], 1);
+}

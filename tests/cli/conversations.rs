@@ -1,0 +1,115 @@
+//! Import, export, sessions, statistics.
+
+use serde_json::json;
+
+use super::{Home, shared};
+
+#[test]
+fn stats_are_the_contract() {
+    let home = Home::new();
+    let stats = home.json(&["memory", "stats", "--json"]);
+    let names: Vec<&String> = stats.as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "messages",
+            "episodes",
+            "semantics",
+            "superseded",
+            "themes",
+            "largest_theme",
+            "edges",
+            "jobs_pending",
+            "jobs_failed",
+            "reassignment_ratio"
+        ]
+    );
+    assert!(!home.data().exists(), "reading makes no files");
+}
+
+#[test]
+fn the_same_file_twice_changes_nothing_and_a_longer_one_adds() {
+    let home = Home::new();
+    let (a, b) = (("user", "I moved to Lund"), ("assistant", "Noted"));
+    home.import(&[a, b]);
+    let before = home.ok(&["export"]);
+    home.import(&[a, b]);
+    assert_eq!(home.ok(&["export"]), before);
+    home.import(&[a, b, ("user", "And I have a dog")]);
+    let stats = home.json(&["memory", "stats", "--json"]);
+    assert_eq!(stats["messages"], 3);
+    assert_eq!(home.json(&["session", "list", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_exported_can_be_imported() {
+    let home = Home::new();
+    let lines = [
+        json!({"session": "a", "title": "Lund", "role": "user", "speaker": "Ana", "content": "né\n👩‍👩‍👧",
+               "created_at": "2026-11-16T10:00:00+01:00", "id": "D1:1"}),
+        json!({"session": "a", "title": "Lund", "role": "assistant", "content": "ok",
+               "created_at": "2026-11-16T10:01:00+01:00"}),
+        json!({"session": "b", "title": "Dog", "role": "user", "content": "woof",
+               "created_at": "2026-11-17T10:00:00Z"}),
+    ];
+    let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    let path = home.file("a.jsonl", text);
+    home.ok(&["import", path.to_str().unwrap()]);
+    let exported = home.ok(&["export"]);
+
+    let other = Home::new();
+    let copy = other.file("copy.jsonl", &exported);
+    other.ok(&["import", copy.to_str().unwrap()]);
+    assert_eq!(other.ok(&["export"]), exported);
+    assert_eq!(other.json(&["session", "list", "--json"])[0]["title"], "Dog");
+
+    // Into a file that is there already: nothing is overwritten.
+    let target = home.file("there.md", "mine");
+    home.fails(&["export", "--output", target.to_str().unwrap()], 1);
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
+    let target = target.with_file_name("new.md");
+    home.ok(&["export", "--format", "markdown", "--output", target.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&target).unwrap().contains("**Ana**"));
+}
+
+#[test]
+fn import_reads_stdin() {
+    let home = Home::new();
+    let line = r#"{"role":"user","content":"piped","created_at":1795255200}"#;
+    home.command(&["import", "-"]).write_stdin(line).assert().success();
+    assert!(home.ok(&["session", "show", "c1"]).contains("piped"));
+}
+
+#[test]
+fn a_bad_line_imports_nothing() {
+    let home = Home::new();
+    let path = home.file(
+        "bad.jsonl",
+        "{\"role\":\"user\",\"content\":\"first\",\"created_at\":1}\n{\"role\":\"user\",\"created_at\":2}\n",
+    );
+    let stderr = home.fails(&["import", path.to_str().unwrap()], 1);
+    assert!(stderr.contains("line 2: `content` is missing"), "{stderr}");
+    assert_eq!(home.json(&["memory", "stats", "--json"])["messages"], 0);
+}
+
+#[test]
+fn a_locomo_conversation_keeps_names_ids_and_times() {
+    let Some(file) = shared("data/locomo-dev.json") else { return };
+    let file = file.to_str().unwrap();
+    let home = Home::new();
+    let stderr = home.fails(&["import", file, "--conversation", "conv-1"], 1);
+    assert!(stderr.contains("conv-26"), "it says what there is: {stderr}");
+
+    let summary = home.json(&["import", file, "--conversation", "conv-26", "--json"]);
+    assert_eq!((&summary["sessions"], &summary["messages"]), (&json!(19), &json!(419)));
+    let message = home.json(&["memory", "show", "m1", "--json"]);
+    assert_eq!(message["speaker"], "Caroline");
+    assert_eq!(message["external_id"], "D1:1");
+    assert_eq!(message["created_at"], "2023-05-08T13:56:00+00:00");
+
+    // All five: the one that is there is recognised.
+    let summary = home.json(&["import", file, "--json"]);
+    assert_eq!(summary["already_there"], 419);
+    assert_eq!(home.json(&["memory", "stats", "--json"])["messages"], 2725);
+    assert!(home.ok(&["memory", "verify"]).starts_with("Sound"));
+}

@@ -1,0 +1,85 @@
+//! `model …` with real, damaged and hostile files.
+
+use super::{Home, shared};
+
+#[test]
+fn a_model_that_is_not_there_is_exit_code_3() {
+    let home = Home::new();
+    let stderr = home.fails(&["model", "use", "nothing"], 3);
+    assert!(stderr.contains("`nothing`"), "{stderr}");
+    let stderr = home.fails(&["model", "use", "qwen3-0.6b"], 3);
+    assert!(stderr.contains("inglenook model pull qwen3-0.6b"), "{stderr}");
+    home.fails(&["model", "pull", "nothing"], 3);
+    home.fails(&["model", "remove", "nothing", "--yes"], 3);
+}
+
+#[test]
+fn bad_model_files_are_named_and_leave_nothing() {
+    let home = Home::new();
+    let mut hostile = b"GGUF\x03\x00\x00\x00".to_vec();
+    hostile.extend(u64::MAX.to_le_bytes());
+    hostile.extend(u64::MAX.to_le_bytes());
+    for (name, bytes) in [
+        ("empty.gguf", &b""[..]),
+        ("text.gguf", b"I am a text"),
+        ("cut.gguf", b"GGUF\x03\x00"),
+        ("hostile.gguf", &hostile),
+        ("cut.whl", b"PK\x03\x04\x14\x00"),
+    ] {
+        let path = home.file(name, bytes);
+        let path = path.to_str().unwrap();
+        let stderr = home.fails(&["model", "import", path], 1);
+        assert!(stderr.contains(path), "{name}: {stderr}");
+        assert!(stderr.contains("hint:"), "{name}: {stderr}");
+        home.fails(&["model", "probe", path, "--tokens", "1", "--json"], 1);
+    }
+    let models = home.data().join("models");
+    assert_eq!(std::fs::read_dir(models).map_or(0, Iterator::count), 0);
+}
+
+#[test]
+fn a_real_model_is_imported_listed_probed_verified_and_removed() {
+    let Some(path) = shared("models/stories260K") else { return };
+    let path = path.to_str().unwrap();
+    let home = Home::new();
+    let said = home.ok(&["model", "import", path, "--name", "stories"]);
+    assert!(said.contains("Imported stories (llama"), "{said}");
+    home.ok(&["model", "use", "stories"]);
+    let list = home.json(&["model", "list", "--json"]);
+    let stories = list.as_array().unwrap().iter().find(|m| m["name"] == "stories").unwrap();
+    assert_eq!(stories["in_use"], true);
+    let verified = home.json(&["model", "verify", "--json"]);
+    assert!(verified.as_array().unwrap().iter().all(|v| v["state"] == "sound"), "{verified}");
+
+    let probe = home.json(&["model", "probe", path, "--tokens", "1,403,407", "--json"]);
+    let rows = probe["logits"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|row| row.as_array().unwrap().len() == 512));
+    assert_eq!(probe.as_object().unwrap().len(), 1);
+
+    let copy = home.data().join("models/stories/model.safetensors");
+    let mut bytes = std::fs::read(&copy).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&copy, bytes).unwrap();
+    let output = home.run(&["model", "verify", "stories"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("changed"));
+    home.ok(&["model", "remove", "stories", "--yes"]);
+    assert!(!home.data().join("models/stories").exists());
+}
+
+#[cfg(feature = "hub")]
+#[test]
+fn offline_is_offline() {
+    let home = Home::new();
+    let output = home
+        .command(&["model", "pull", "qwen3-0.6b"])
+        .env("HF_HUB_OFFLINE", "1")
+        .env("HF_ENDPOINT", "http://127.0.0.1:9")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("HF_HUB_OFFLINE"), "{stderr}");
+}
