@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use inglenook::memory::lexical::Bm25;
-use inglenook::memory::mix::{Unit, select_mixed};
+use inglenook::memory::mix::{Kind, Repeats, Unit, select_mixed};
 use inglenook::memory::relevance::{Cues, Weights, by_largest};
 use inglenook::memory::reorganize::{Policy, attach, settle};
 use inglenook::memory::representatives::{
@@ -225,7 +225,7 @@ impl Conversation {
             .map(|(s, &relevance)| Unit {
                 relevance,
                 n_characters: s.text.chars().count(),
-                covers: &s.covers,
+                kind: Kind::Fact(&s.covers),
             })
             .collect()
     }
@@ -238,8 +238,15 @@ struct Outcome {
 }
 
 fn outcome(question: &Question, units: &[Unit<'_>], chosen: &[usize]) -> Outcome {
-    let covered: BTreeSet<MessageId> =
-        chosen.iter().flat_map(|&i| units[i].covers).copied().collect();
+    let mut covered = BTreeSet::new();
+    for &i in chosen {
+        match units[i].kind {
+            Kind::Fact(messages) => covered.extend(messages),
+            Kind::Message(message) => {
+                covered.insert(message);
+            }
+        }
+    }
     Outcome {
         recall: covered.intersection(&question.evidence).count() as f64
             / question.n_evidence as f64,
@@ -345,8 +352,6 @@ fn evidence_recall() {
             partition
         };
         let (paper, ours) = (organised(Policy::Paper), organised(Policy::Default));
-        let own: Vec<[MessageId; 1]> =
-            (0..c.messages.len()).map(|i| [MessageId(i as i64)]).collect();
         for question in &c.questions {
             let (semantic_cues, message_cues) = c.cues(question);
             let dense: Vec<f64> = semantic_cues.iter().filter_map(|cues| cues.dense).collect();
@@ -357,16 +362,21 @@ fn evidence_recall() {
             let message_units: Vec<Unit<'_>> = messages
                 .iter()
                 .zip(&c.messages)
-                .zip(&own)
-                .map(|((&relevance, m), own)| Unit {
+                .enumerate()
+                .map(|(i, (&relevance, m))| Unit {
                     relevance,
                     n_characters: m.text.chars().count(),
-                    covers: own,
+                    kind: Kind::Message(MessageId(i as i64)),
                 })
                 .collect();
             for budget in [300, 700, 1350, 2700, 4000] {
                 let mut add = |method, units: &[Unit<'_>]| {
-                    let chosen = select_mixed(units, budget);
+                    let repeats = if method == "mixed (product)" {
+                        Repeats::Allowed
+                    } else {
+                        Repeats::Avoided
+                    };
+                    let chosen = select_mixed(units, budget, repeats);
                     let row = table.entry((budget, method)).or_default();
                     row.add(question, outcome(question, units, &chosen));
                 };
@@ -377,6 +387,9 @@ fn evidence_recall() {
                 let mut mixed = c.semantic_units(&hybrid);
                 mixed.extend(message_units.iter().cloned());
                 add("mixed", &mixed);
+                // As recall does it: a fact may repeat a chosen message, and there is a floor.
+                mixed.retain(|unit| unit.relevance >= 0.0005);
+                add("mixed (product)", &mixed);
                 // Stage I's order instead of the relevance's.
                 let mut ranked = |method, partition, alpha, weight, n_themes| {
                     let order = stage_one(&c, &hybrid, partition, alpha, weight, n_themes);

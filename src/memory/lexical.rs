@@ -11,6 +11,12 @@ const STOP_WORDS: &str = " a an the of to in on at for and or is are was were be
     our me him them us what when where who whom which how why would could should will can may \
     might about into than then there so if not no am s t d ll ve re m tell know please ";
 
+/// The words of a text in lower case, in order, without stop words.
+#[must_use]
+pub fn content_words(text: &str) -> Vec<String> {
+    words(text).filter(|word| !is_stop_word(word)).collect()
+}
+
 /// Stems of the words of a text, in order, without stop words.
 #[must_use]
 pub fn terms(text: &str) -> Vec<String> {

@@ -11,26 +11,51 @@ pub struct Unit<'a> {
     pub relevance: f64,
     /// What it takes of the budget.
     pub n_characters: usize,
-    /// The messages it stands for: a fact those that it came from, a message itself.
-    pub covers: &'a [MessageId],
+    pub kind: Kind<'a>,
+}
+
+/// What a unit is, and the messages it stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind<'a> {
+    /// A semantic and where it comes from. Two facts of one message are two facts.
+    Fact(&'a [MessageId]),
+    Message(MessageId),
+}
+
+/// When a fact is passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// Never: its date is worked out and its subject named, where the message says "I" and "last
+    /// week".
+    Allowed,
+    /// When all its messages have been chosen whole.
+    Avoided,
 }
 
 /// How many units that don't fit are passed over before selection ends: a shorter one further down
 /// may still fit, but should not be far-fetched.
 const N_PASSED_OVER: usize = 30;
 
-/// Units by falling relevance, without those whose messages are covered already, as many as fit in
-/// `budget_characters`; the numbers of the chosen, best first. Ties go to the smaller number.
+/// Units by falling relevance, as many as fit in `budget_characters`, without messages that a
+/// chosen fact covers; the numbers of the chosen, best first. Ties go to the smaller number.
 #[must_use]
-pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> {
+pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize, repeats: Repeats) -> Vec<usize> {
     let mut order: Vec<usize> = (0..units.len()).collect();
     order.sort_by(|&a, &b| units[b].relevance.total_cmp(&units[a].relevance).then(a.cmp(&b)));
-    let mut covered: BTreeSet<MessageId> = BTreeSet::new();
+    let (mut by_facts, mut whole) = (BTreeSet::new(), BTreeSet::new());
     let mut chosen = Vec::new();
     let (mut left, mut n_passed_over) = (budget_characters, 0);
     for i in order {
         let unit = &units[i];
-        if !unit.covers.is_empty() && unit.covers.iter().all(|m| covered.contains(m)) {
+        let is_repeat = match unit.kind {
+            Kind::Fact(messages) => {
+                repeats == Repeats::Avoided
+                    && !messages.is_empty()
+                    && messages.iter().all(|m| whole.contains(m))
+            }
+            Kind::Message(message) => by_facts.contains(&message) || whole.contains(&message),
+        };
+        if is_repeat {
             continue;
         }
         if unit.n_characters > left {
@@ -41,7 +66,12 @@ pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> 
             continue;
         }
         left -= unit.n_characters;
-        covered.extend(unit.covers);
+        match unit.kind {
+            Kind::Fact(messages) => by_facts.extend(messages.iter().copied()),
+            Kind::Message(message) => {
+                whole.insert(message);
+            }
+        }
         chosen.push(i);
     }
     chosen
@@ -53,18 +83,34 @@ mod tests {
 
     #[test]
     fn covered_and_too_long_units_are_passed_over() {
-        let (a, b, both) = ([MessageId(1)], [MessageId(2)], [MessageId(1), MessageId(2)]);
-        let unit = |relevance, n_characters, covers| Unit { relevance, n_characters, covers };
+        let (one, both) = ([MessageId(1)], [MessageId(1), MessageId(2)]);
+        let unit = |relevance, n_characters, kind| Unit { relevance, n_characters, kind };
         let units = [
-            unit(0.5, 10, &a[..]),
-            unit(0.9, 10, &a[..]),
-            unit(0.4, 25, &b[..]),
-            unit(0.3, 15, &both[..]),
-            unit(0.2, 5, &b[..]),
+            unit(0.5, 10, Kind::Message(MessageId(1))),
+            unit(0.9, 10, Kind::Fact(&one)),
+            unit(0.6, 10, Kind::Fact(&one)),
+            unit(0.4, 25, Kind::Message(MessageId(2))),
+            unit(0.3, 15, Kind::Fact(&both)),
+            unit(0.2, 5, Kind::Message(MessageId(2))),
         ];
-        assert_eq!(select_mixed(&units, 30), [1, 3]);
-        assert_eq!(select_mixed(&units, 35), [1, 2]);
-        assert_eq!(select_mixed(&units, 12), [1]);
-        assert_eq!(select_mixed(&units, 4), Vec::<usize>::new());
+        let check = |budget, expected: &[usize]| {
+            assert_eq!(select_mixed(&units, budget, Repeats::Avoided), expected, "{budget}");
+        };
+        check(100, &[1, 2, 3, 4]);
+        check(45, &[1, 2, 3]);
+        check(35, &[1, 2, 4]);
+        check(25, &[1, 2, 5]);
+        check(4, &[]);
+    }
+
+    #[test]
+    fn a_fact_may_stand_beside_its_whole_message() {
+        let one = [MessageId(1)];
+        let units = [
+            Unit { relevance: 0.9, n_characters: 1, kind: Kind::Message(MessageId(1)) },
+            Unit { relevance: 0.5, n_characters: 1, kind: Kind::Fact(&one) },
+        ];
+        assert_eq!(select_mixed(&units, 9, Repeats::Avoided), [0]);
+        assert_eq!(select_mixed(&units, 9, Repeats::Allowed), [0, 1]);
     }
 }

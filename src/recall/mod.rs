@@ -1,1 +1,441 @@
-//! (to be written)
+//! A question → evidence: hybrid relevance, Stage I, Stage II (xMemory §3.3, DESIGN §6).
+//!
+//! It reads the store and asks the models; what an answer looks like is not its business, and the
+//! algorithms themselves are pure, in [`crate::memory`].
+
+mod config;
+mod evidence;
+mod gauge;
+mod lines;
+mod pool;
+mod prompt;
+mod question;
+mod stage_one;
+mod stage_two;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Instant;
+
+use thiserror::Error;
+
+use crate::extractive::Candidate;
+use crate::interfaces::{Cancel, Context, ModelError, Models, Priority, TurnRole};
+use crate::memory::{Message, MessageId, Moment};
+use crate::prompts::Answer;
+use crate::store::{Store, StoreError};
+
+pub use config::{RecallConfig, Signal, StageOne, UnknownSignal};
+pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
+
+use gauge::{ByModel, ByOverlap, Gauge};
+use lines::Names;
+use pool::{Pool, Scored, Search};
+use prompt::{Frame, Limits};
+use question::Nature;
+use stage_one::Coarse;
+use stage_two::{Gating, Outcome};
+
+/// Why nothing could be recalled.
+#[derive(Debug, Error)]
+pub enum RecallError {
+    #[error("cannot search the memory")]
+    Store(#[from] StoreError),
+    #[error("the model failed while searching the memory")]
+    Model(#[source] ModelError),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl From<ModelError> for RecallError {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Cancelled => Self::Cancelled,
+            other => Self::Model(other),
+        }
+    }
+}
+
+/// Where recall is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Searching,
+    /// The n-th of at most so many episodes.
+    Probing {
+        episode: usize,
+        of: usize,
+    },
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Searching => f.write_str("searching memory"),
+            Self::Probing { episode, of } => write!(f, "episode {episode} of {of}"),
+        }
+    }
+}
+
+/// A question, and what the prompt around it holds.
+pub struct RecallRequest<'a> {
+    pub question: &'a str,
+    pub now: Moment,
+    /// Text of the system turn; empty for none.
+    pub system: &'a str,
+    /// The conversation so far, oldest first, without the question. The newest that fit are in the
+    /// prompt.
+    pub history: &'a [(TurnRole, String)],
+    /// False for an extractive reader: no prompt is built, the model is never asked, and the gate
+    /// goes by [`Signal::Overlap`].
+    pub prompt: bool,
+    /// An earlier context of this chat: what it has in common with the new prompt is not run again.
+    pub reuse: Option<Box<dyn Context>>,
+    pub cancel: &'a Cancel,
+}
+
+/// Looks into memory.
+pub struct Recall<'a> {
+    pub store: &'a Store,
+    pub models: &'a Models,
+    pub config: RecallConfig,
+}
+
+impl Recall<'_> {
+    /// Gathers the evidence for a question; where a prompt is wanted, leaves it in the reader's
+    /// KV cache, ready to answer.
+    ///
+    /// # Errors
+    /// If the store can't be read, a model fails, or it was cancelled. A prompt that does not fit
+    /// is no error: evidence and history shrink.
+    pub fn run(
+        &self,
+        request: RecallRequest<'_>,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evidence, RecallError> {
+        let start = Instant::now();
+        on_progress(Progress::Searching);
+        let nature = Nature::of(request.question);
+        let (pool, names) = self.search(&request, &nature)?;
+        if request.cancel.is_cancelled() {
+            return Err(RecallError::Cancelled);
+        }
+        let user = names.unwrap_or_else(|| "The user".to_owned());
+        let names = Names { user: &user };
+        let mut evidence = if request.prompt {
+            self.for_model(request, &pool, names, &nature, on_progress)?
+        } else {
+            self.for_rules(&request, &pool, names, &nature, on_progress)?
+        };
+        evidence.seconds = start.elapsed().as_secs_f64();
+        Ok(evidence)
+    }
+
+    /// The pool, and the person's name if it is known.
+    fn search(
+        &self,
+        request: &RecallRequest<'_>,
+        nature: &Nature,
+    ) -> Result<(Pool, Option<String>), RecallError> {
+        let embedder = &self.models.embedder;
+        let (known_embedder, nothing, user) = self.store.read(|r| {
+            let counts = r.counts()?;
+            // What is in the window and the question itself are all there is.
+            let nothing = counts.semantics == 0 && counts.messages <= request.history.len() + 1;
+            Ok((r.embedder_id()?, nothing, r.setting("user_name")?))
+        })?;
+        let user = user.filter(|name| !name.trim().is_empty());
+        if nothing {
+            return Ok((Pool::default(), user));
+        }
+        let vector = if known_embedder.as_deref() == Some(embedder.id()) {
+            embedder.embed(&[request.question])?.into_iter().next()
+        } else {
+            None
+        };
+        let in_window: BTreeSet<&str> =
+            request.history.iter().map(|(_, text)| text.trim()).collect();
+        let search = Search {
+            question: request.question,
+            nature,
+            vector: vector.as_ref(),
+            now: request.now,
+            in_window: &in_window,
+            size: self.config.pool,
+            relevance_min: self.config.relevance_min,
+        };
+        let pool = self.store.read(|r| Pool::gather(r, &search))?;
+        Ok((pool, user))
+    }
+
+    fn coarse(&self, pool: &Pool, characters: usize) -> Result<Coarse, RecallError> {
+        Ok(self.store.read(|r| Coarse::select(r, pool, &self.config, characters))?)
+    }
+
+    fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
+        Ok(self.store.read(|r| r.messages_by_id(ids))?)
+    }
+
+    /// For an extractive reader: no model is asked.
+    fn for_rules(
+        &self,
+        request: &RecallRequest<'_>,
+        pool: &Pool,
+        names: Names<'_>,
+        nature: &Nature,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evidence, RecallError> {
+        /// Characters of an average token, to hold episodes to the same limit.
+        const CHARACTERS_PER_TOKEN: usize = 4;
+        let coarse = self.coarse(pool, self.config.coarse_characters)?;
+        let block = lines::of_coarse(&coarse, &names);
+        let mut outcome = Outcome::default();
+        let mut text = String::new();
+        if !coarse.is_empty() {
+            let room = self.config.evidence_tokens_max * CHARACTERS_PER_TOKEN;
+            let size_of = |text: &str| text.chars().count();
+            let mut gauge = by_overlap(pool, nature, room, &size_of);
+            gauge.show(&block)?;
+            outcome = self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+            text = Answer.open() + &block + &outcome.admitted.concat();
+        }
+        let signal = (!coarse.is_empty()).then_some(Signal::Overlap);
+        let evidence = self.evidence(pool, coarse, outcome, names)?;
+        Ok(Evidence { signal, block: text, ..evidence })
+    }
+
+    fn gate(
+        &self,
+        gauge: &mut dyn Gauge,
+        coarse: &Coarse,
+        pool: &Pool,
+        names: Names<'_>,
+        cancel: &Cancel,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, RecallError> {
+        let gating = Gating {
+            policy: self.config.gate,
+            names,
+            cancel,
+            seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
+        };
+        stage_two::admit(
+            gauge,
+            &stage_two::probe_order(pool, coarse),
+            gating,
+            |episode| self.messages_of(&episode.messages),
+            |episode, of| on_progress(Progress::Probing { episode, of }),
+        )
+    }
+
+    /// For a model that reads: the prompt is built around the memories.
+    fn for_model(
+        &self,
+        request: RecallRequest<'_>,
+        pool: &Pool,
+        names: Names<'_>,
+        nature: &Nature,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evidence, RecallError> {
+        let model = self.models.language.as_ref();
+        let limits = Limits {
+            window_tokens: self.config.window_tokens,
+            evidence_tokens_max: self.config.evidence_tokens_max,
+        };
+        let has_evidence = !pool.semantics.is_empty() || !pool.messages.is_empty();
+        let frame = Frame::new(
+            model,
+            request.system,
+            request.history,
+            request.question,
+            has_evidence,
+            limits,
+        );
+        let open = model.encode(&Answer.open());
+        let (coarse, block) = self.fitting(pool, names, &frame, open.len())?;
+        let signal = self.signal()?;
+        let mut context = match request.reuse {
+            Some(context) => context,
+            None => model.context(Priority::Chat)?,
+        };
+        let processed_before = context.n_processed();
+        let mut tokens = frame.head.clone();
+        let (mut outcome, mut text) = (Outcome::default(), String::new());
+        if coarse.is_empty() {
+            tokens.extend(&frame.bare_question);
+            tokens.extend(&frame.tail);
+            prompt::refill(context.as_mut(), &tokens)?;
+        } else {
+            tokens.extend(&open);
+            tokens.extend(model.encode(&block));
+            prompt::refill(context.as_mut(), &tokens)?;
+            let n_tokens_max = frame.head.len() + frame.evidence_tokens;
+            if signal == Signal::Overlap {
+                let size_of = |text: &str| model.encode(text).len();
+                let n_block = context.len() - frame.head.len() - open.len();
+                let room = n_tokens_max.saturating_sub(context.len()) + n_block;
+                let mut gauge = by_overlap(pool, nature, room, &size_of);
+                gauge.show(&block)?;
+                outcome =
+                    self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+                for piece in &outcome.admitted {
+                    context.extend(&model.encode(piece))?;
+                }
+            } else {
+                let mut gauge = ByModel {
+                    model,
+                    context,
+                    signal,
+                    question: &frame.question,
+                    tail: &frame.tail,
+                    n_positions: self.config.n_positions,
+                    n_tokens_max,
+                };
+                outcome =
+                    self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+                context = gauge.context;
+            }
+            context.extend(&frame.question)?;
+            context.extend(&frame.tail)?;
+            text = Answer.open() + &block + &outcome.admitted.concat();
+        }
+        let signal = (!coarse.is_empty()).then_some(signal);
+        let evidence = self.evidence(pool, coarse, outcome, names)?;
+        Ok(Evidence {
+            signal,
+            block: text,
+            prompt_tokens: context.len() as u64,
+            processed_tokens: context.n_processed() - processed_before,
+            context: Some(context),
+            n_history_left_out: frame.n_left_out,
+            question_cut: frame.question_cut,
+            ..evidence
+        })
+    }
+
+    /// The coarse context and its lines, within its share of the frame.
+    fn fitting(
+        &self,
+        pool: &Pool,
+        names: Names<'_>,
+        frame: &Frame,
+        n_open: usize,
+    ) -> Result<(Coarse, String), RecallError> {
+        /// The rest is for episodes.
+        const SHARE: f64 = 0.6;
+        const N_TRIES: usize = 8;
+        let room = (frame.evidence_tokens as f64 * SHARE) as usize;
+        let mut characters = self.config.coarse_characters;
+        for _ in 0..N_TRIES {
+            let coarse = self.coarse(pool, characters)?;
+            let block = lines::of_coarse(&coarse, &names);
+            let needed = n_open + self.models.language.encode(&block).len();
+            if needed <= room {
+                return Ok((coarse, block));
+            }
+            // In proportion, and a little less: the next may be the one that fits.
+            characters = (characters as f64 * 0.9 * room as f64 / needed as f64) as usize;
+        }
+        Ok((Coarse::default(), String::new()))
+    }
+
+    fn signal(&self) -> Result<Signal, RecallError> {
+        if let Some(signal) = self.config.signal {
+            return Ok(signal);
+        }
+        let info = self.models.language.info();
+        let key = format!("grade:{}", info.weights_sha256);
+        let grade = self.store.read(|r| r.setting(&key))?;
+        Ok(Signal::auto(info, grade.as_deref()))
+    }
+
+    fn evidence(
+        &self,
+        pool: &Pool,
+        coarse: Coarse,
+        outcome: Outcome,
+        names: Names<'_>,
+    ) -> Result<Evidence, RecallError> {
+        let mut evidence = Evidence {
+            entropy_coarse_nats: outcome.coarse,
+            entropy_final_nats: outcome.last,
+            ..Evidence::default()
+        };
+        for theme in coarse.themes {
+            evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
+        }
+        for Scored { unit, relevance } in coarse.semantics {
+            let superseded = unit.superseded_by.is_some();
+            evidence.candidates.push(Candidate {
+                text: unit.content.clone(),
+                relevance,
+                at: unit.created_at.civil(),
+                raw_speaker: None,
+                superseded,
+            });
+            evidence.semantics.push(SemanticEvidence {
+                id: unit.id,
+                text: unit.content,
+                messages: unit.messages,
+                relevance,
+                superseded,
+            });
+        }
+        let relevance_of: BTreeMap<MessageId, f64> =
+            pool.messages.iter().map(|m| (m.unit.id, m.relevance)).collect();
+        let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
+        for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
+            let speaker = names.of(&message).to_owned();
+            evidence.candidates.push(Candidate {
+                text: message.content.clone(),
+                relevance: relevance_of
+                    .get(&message.id)
+                    .copied()
+                    .unwrap_or(self.config.relevance_min),
+                at: message.created_at.civil(),
+                raw_speaker: Some(speaker.clone()),
+                superseded: false,
+            });
+            let (id, text) = (message.id, message.content);
+            evidence.messages.push(MessageEvidence { id, speaker, text });
+        }
+        evidence.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        for probe in outcome.probes {
+            evidence.episodes.push(EpisodeEvidence {
+                id: probe.episode.id,
+                title: probe.episode.title,
+                admitted: probe.admitted,
+                expanded: !probe.messages.is_empty(),
+                entropy_before_nats: probe.before,
+                entropy_after_nats: probe.after,
+            });
+        }
+        let sources: BTreeSet<MessageId> = evidence
+            .semantics
+            .iter()
+            .flat_map(|s| s.messages.iter().copied())
+            .chain(evidence.messages.iter().map(|m| m.id))
+            .collect();
+        let sources: Vec<MessageId> = sources.into_iter().collect();
+        evidence.external_ids =
+            self.store.read(|r| r.message_external_ids(&sources))?.into_iter().collect();
+        Ok(evidence)
+    }
+}
+
+fn by_overlap<'a>(
+    pool: &Pool,
+    nature: &Nature,
+    room: usize,
+    size_of: &'a dyn Fn(&str) -> usize,
+) -> ByOverlap<'a> {
+    let texts = pool
+        .semantics
+        .iter()
+        .map(|s| s.unit.content.as_str())
+        .chain(pool.messages.iter().map(|m| m.unit.content.as_str()))
+        .chain(pool.episodes.values().map(|(e, _)| e.content.as_str()));
+    ByOverlap::new(&nature.terms, texts, room, size_of)
+}

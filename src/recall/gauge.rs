@@ -1,0 +1,162 @@
+//! How unsure the reader is of its answer, with what it has been shown so far.
+//!
+//! Two ways: by a model that reads a KV cache, or by the words that evidence and question share.
+//! Both can take back the last thing shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::config::Signal;
+use crate::interfaces::{Context, LanguageModel, ModelError};
+use crate::memory::lexical;
+
+/// See the module.
+pub(super) trait Gauge {
+    /// What [`Gauge::take_back`] needs to return to now.
+    fn mark(&self) -> usize;
+
+    /// Shows more. False, and nothing is shown, if there is no room for it.
+    fn show(&mut self, text: &str) -> Result<bool, ModelError>;
+
+    /// Forgets everything shown since `mark`.
+    fn take_back(&mut self, mark: usize);
+
+    /// The uncertainty now; the smaller the better.
+    fn measure(&mut self) -> Result<f64, ModelError>;
+}
+
+/// Asks the model. The context is never run through it again: a probe costs its own tokens and the
+/// question.
+pub(super) struct ByModel<'a> {
+    pub model: &'a dyn LanguageModel,
+    pub context: Box<dyn Context>,
+    pub signal: Signal,
+    /// Tokens of the block's end and the question.
+    pub question: &'a [u32],
+    /// Closes the question's turn and opens the answer's.
+    pub tail: &'a [u32],
+    pub n_positions: usize,
+    /// Tokens that the context may hold before the question.
+    pub n_tokens_max: usize,
+}
+
+impl Gauge for ByModel<'_> {
+    fn mark(&self) -> usize {
+        self.context.len()
+    }
+
+    fn show(&mut self, text: &str) -> Result<bool, ModelError> {
+        let tokens = self.model.encode(text);
+        if self.context.len() + tokens.len() > self.n_tokens_max {
+            return Ok(false);
+        }
+        self.context.extend(&tokens)?;
+        Ok(true)
+    }
+
+    fn take_back(&mut self, mark: usize) {
+        self.context.truncate(mark);
+    }
+
+    fn measure(&mut self) -> Result<f64, ModelError> {
+        let measured = self.context.uncertainty(self.question, self.tail, self.n_positions)?;
+        Ok(self.signal.of(&measured))
+    }
+}
+
+/// The share of the question's terms that nothing shown names; a rare term weighs more.
+pub(super) struct ByOverlap<'a> {
+    /// Weights of the question's terms; their sum is 1 (or there are none).
+    weights: BTreeMap<String, f64>,
+    /// Terms of everything shown, in order.
+    shown: Vec<BTreeSet<String>>,
+    sizes: Vec<usize>,
+    size_left: usize,
+    size_of: &'a dyn Fn(&str) -> usize,
+}
+
+impl<'a> ByOverlap<'a> {
+    /// `texts` are all that may be shown: a term that many of them have says little. There is room
+    /// for `size_max`, as `size_of` counts.
+    pub(super) fn new<'t>(
+        terms: &BTreeSet<String>,
+        texts: impl IntoIterator<Item = &'t str>,
+        size_max: usize,
+        size_of: &'a dyn Fn(&str) -> usize,
+    ) -> Self {
+        let mut n_texts = 0.0;
+        let mut n_with: BTreeMap<String, f64> = terms.iter().map(|t| (t.clone(), 0.0)).collect();
+        for text in texts {
+            n_texts += 1.0;
+            for term in lexical::terms(text).into_iter().collect::<BTreeSet<_>>() {
+                if let Some(n) = n_with.get_mut(&term) {
+                    *n += 1.0;
+                }
+            }
+        }
+        let mut weights: BTreeMap<String, f64> = n_with
+            .into_iter()
+            .map(|(term, n): (String, f64)| (term, (1.0 + (n_texts - n + 0.5) / (n + 0.5)).ln()))
+            .collect();
+        let sum: f64 = weights.values().sum();
+        for weight in weights.values_mut() {
+            *weight /= sum;
+        }
+        Self { weights, shown: Vec::new(), sizes: Vec::new(), size_left: size_max, size_of }
+    }
+}
+
+impl Gauge for ByOverlap<'_> {
+    fn mark(&self) -> usize {
+        self.shown.len()
+    }
+
+    fn show(&mut self, text: &str) -> Result<bool, ModelError> {
+        let size = (self.size_of)(text);
+        if size > self.size_left {
+            return Ok(false);
+        }
+        self.size_left -= size;
+        self.sizes.push(size);
+        self.shown.push(lexical::terms(text).into_iter().collect());
+        Ok(true)
+    }
+
+    fn take_back(&mut self, mark: usize) {
+        self.shown.truncate(mark);
+        self.size_left += self.sizes.drain(mark.min(self.sizes.len())..).sum::<usize>();
+    }
+
+    fn measure(&mut self) -> Result<f64, ModelError> {
+        let missing = |term: &&String| !self.shown.iter().any(|shown| shown.contains(*term));
+        Ok(self.weights.keys().filter(missing).map(|term| self.weights[term]).sum())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlap_falls_as_terms_are_named_and_rises_when_taken_back() {
+        let terms = lexical::terms("Which breed is Ana's dog?").into_iter().collect();
+        let texts = ["Ana has a dog", "The dog barks", "A rare breed"];
+        let mut gauge = ByOverlap::new(&terms, texts, 30, &str::len);
+        assert!((gauge.measure().unwrap() - 1.0).abs() < 1e-12);
+        assert!(gauge.show("Ana has a dog").unwrap());
+        let (mark, with_dog) = (gauge.mark(), gauge.measure().unwrap());
+        assert!(with_dog < 1.0 && with_dog > 0.0);
+        assert!(gauge.show("A rare breed").unwrap());
+        assert!(gauge.measure().unwrap() < 1e-12);
+        assert!(!gauge.show("something else").unwrap(), "no room");
+        gauge.take_back(mark);
+        assert!((gauge.measure().unwrap() - with_dog).abs() < 1e-12);
+        assert!(gauge.show("something else").unwrap(), "room again");
+    }
+
+    #[test]
+    fn a_question_without_terms_leaves_nothing_to_lower() {
+        let mut gauge = ByOverlap::new(&BTreeSet::new(), ["a dog"], 100, &str::len);
+        assert!(gauge.measure().unwrap().abs() < 1e-12);
+    }
+}

@@ -1,0 +1,78 @@
+//! Memories as lines of the data block (invariant 6): dated, with who said it, each on one line.
+//! What makes a line safe is [`crate::prompts`]'s.
+
+use std::collections::BTreeMap;
+
+use super::stage_one::Coarse;
+use crate::memory::{Episode, Message, Role, Semantic, Theme, ThemeId};
+use crate::prompts::MemoryLine;
+
+/// Whom a message without a speaker's name is by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'a> {
+    /// The person's, or "The user".
+    pub user: &'a str,
+}
+
+impl Names<'_> {
+    pub(super) fn of<'a>(&'a self, message: &'a Message) -> &'a str {
+        match (&message.speaker, message.role) {
+            (Some(name), _) => name,
+            (None, Role::User) => self.user,
+            (None, Role::Assistant) => "The assistant",
+        }
+    }
+}
+
+pub(super) fn of_semantic(semantic: &Semantic) -> String {
+    MemoryLine::Semantic {
+        text: &semantic.content,
+        at: semantic.created_at.civil(),
+        superseded: semantic.superseded_by.is_some(),
+    }
+    .render()
+}
+
+pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
+    MemoryLine::Message {
+        speaker: names.of(message),
+        text: &message.content,
+        at: message.created_at.civil(),
+    }
+    .render()
+}
+
+pub(super) fn of_episode(episode: &Episode) -> String {
+    MemoryLine::Episode {
+        title: &episode.title,
+        content: &episode.content,
+        at: episode.started_at.civil(),
+    }
+    .render()
+}
+
+/// The coarse context: facts under their themes, in the order of time, then the messages.
+pub(super) fn of_coarse(coarse: &Coarse, names: &Names<'_>) -> String {
+    let themes: BTreeMap<ThemeId, &Theme> = coarse.themes.iter().map(|t| (t.id, t)).collect();
+    let mut block = String::new();
+    for theme in &coarse.themes {
+        let mut facts: Vec<&Semantic> =
+            coarse.semantics.iter().map(|s| &s.unit).filter(|s| s.theme == theme.id).collect();
+        if facts.is_empty() {
+            continue;
+        }
+        facts.sort_by_key(|s| (s.created_at.timestamp, s.id));
+        if let Some(theme) = themes.get(&theme.id).filter(|t| !t.name.trim().is_empty()) {
+            block += &MemoryLine::Theme { name: &theme.name }.render();
+        }
+        for fact in facts {
+            block += &of_semantic(fact);
+        }
+    }
+    let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
+    messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
+    for message in messages {
+        block += &of_message(message, names);
+    }
+    block
+}

@@ -1,0 +1,303 @@
+//! What memory may have to say to a question: facts, messages and episodes with their relevance.
+//!
+//! It asks the store for the nearest and the best matching of every level and brings each unit's
+//! cues together; the weighing is [`crate::memory::relevance`]'s.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::question::Nature;
+use crate::memory::relevance::{Cues, Weights};
+use crate::memory::{
+    Embedding, Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId,
+};
+use crate::store::{Level, Reader, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// A unit and how much speaks for it, in (0, 1).
+#[derive(Debug, Clone)]
+pub(super) struct Scored<T> {
+    pub unit: T,
+    pub relevance: f64,
+}
+
+/// See the module. Best first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pool {
+    pub semantics: Vec<Scored<Semantic>>,
+    pub messages: Vec<Scored<Message>>,
+    /// Those of the units above; the value is what speaks for the episode itself.
+    pub episodes: BTreeMap<EpisodeId, (Episode, f64)>,
+}
+
+/// What the pool is gathered for.
+pub(super) struct Search<'a> {
+    pub question: &'a str,
+    pub nature: &'a Nature,
+    /// `None` if the memory's vectors are another model's.
+    pub vector: Option<&'a Embedding>,
+    pub now: Moment,
+    /// Texts that the reader sees anyway.
+    pub in_window: &'a BTreeSet<&'a str>,
+    pub size: usize,
+    pub relevance_min: f64,
+}
+
+/// Scores of one level by raw id.
+struct Hits {
+    level: Level,
+    dense: BTreeMap<i64, f64>,
+    /// Divided by the best.
+    lexical: BTreeMap<i64, f64>,
+}
+
+impl Hits {
+    fn of(reader: &Reader<'_>, level: Level, search: &Search<'_>) -> Result<Self> {
+        let dense = match search.vector {
+            Some(vector) => reader.nearest(level, vector, search.size)?,
+            None => Vec::new(),
+        };
+        let lexical = reader.full_text(level, &search.nature.words, search.size)?;
+        let best = lexical.first().map_or(1.0, |&(_, score)| f64::from(score));
+        Ok(Self {
+            level,
+            dense: dense.into_iter().map(|(id, s)| (id, f64::from(s))).collect(),
+            lexical: lexical.into_iter().map(|(id, s)| (id, f64::from(s) / best)).collect(),
+        })
+    }
+
+    fn ids(&self) -> impl Iterator<Item = i64> {
+        self.dense.keys().chain(self.lexical.keys()).copied()
+    }
+
+    /// Also of units that are not among the nearest themselves.
+    fn dense(&mut self, reader: &Reader<'_>, id: i64, search: &Search<'_>) -> Result<Option<f64>> {
+        let Some(vector) = search.vector else { return Ok(None) };
+        if let Some(&found) = self.dense.get(&id) {
+            return Ok(Some(found));
+        }
+        let found = reader.embedding(self.level, id)?.map(|e| f64::from(e.cosine(vector)));
+        if let Some(found) = found {
+            self.dense.insert(id, found);
+        }
+        Ok(found)
+    }
+
+    fn lexical(&self, id: i64) -> f64 {
+        self.lexical.get(&id).copied().unwrap_or(0.0)
+    }
+}
+
+impl Pool {
+    pub(super) fn gather(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
+        let mut of_semantics = Hits::of(reader, Level::Semantic, search)?;
+        let mut of_messages = Hits::of(reader, Level::Message, search)?;
+        let mut of_episodes = Hits::of(reader, Level::Episode, search)?;
+
+        let mut message_ids: BTreeSet<MessageId> = of_messages.ids().map(MessageId).collect();
+        let mut semantic_ids: BTreeSet<SemanticId> = of_semantics.ids().map(SemanticId).collect();
+        let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
+        for &message in &message_ids {
+            let facts = reader.semantics_of_message(message)?;
+            semantic_ids.extend(&facts);
+            facts_of.insert(message, facts);
+        }
+        let mut semantics = load_with_successors(reader, semantic_ids)?;
+        message_ids.extend(semantics.values().flat_map(|s| &s.messages));
+        let ids: Vec<MessageId> = message_ids.into_iter().collect();
+        let messages: BTreeMap<MessageId, Message> =
+            reader.messages_by_id(&ids)?.into_iter().map(|m| (m.id, m)).collect();
+        let episode_ids: BTreeSet<EpisodeId> = semantics
+            .values()
+            .flat_map(|s| s.episodes.iter().copied())
+            .chain(messages.values().filter_map(|m| m.episode))
+            .collect();
+        let episode_ids: Vec<EpisodeId> = episode_ids.into_iter().collect();
+
+        let speakers = Speakers::of(messages.values(), search);
+        let mut dense_of_message = BTreeMap::new();
+        for &id in messages.keys() {
+            dense_of_message.insert(id, of_messages.dense(reader, id.0, search)?);
+        }
+        let mut dense_of_semantic = BTreeMap::new();
+        for &id in semantics.keys() {
+            dense_of_semantic.insert(id, of_semantics.dense(reader, id.0, search)?);
+        }
+        let best = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+
+        let mut pool = Self::default();
+        for (id, semantic) in &semantics {
+            let own = || semantic.messages.iter().filter_map(|m| messages.get(m));
+            let cues = Cues {
+                dense: dense_of_semantic[id],
+                lexical: of_semantics.lexical(id.0),
+                support_dense: best(
+                    &mut semantic
+                        .messages
+                        .iter()
+                        .filter_map(|m| dense_of_message.get(m).copied().flatten()),
+                ),
+                support_lexical: best(
+                    &mut semantic.messages.iter().map(|m| of_messages.lexical(m.0)),
+                ),
+                episode_lexical: best(
+                    &mut semantic.episodes.iter().map(|e| of_episodes.lexical(e.0)),
+                ),
+                speaker: own().map(|m| speakers.cue(m)).reduce(f64::max).unwrap_or(0.5),
+                before_lexical: 0.0,
+                after_lexical: 0.0,
+                recency: recency(search, semantic.created_at),
+            };
+            let relevance = Weights::SEMANTIC.relevance(&cues);
+            pool.semantics.push(Scored { unit: semantic.clone(), relevance });
+        }
+        for (&id, message) in &messages {
+            if !is_evidence(message, search) {
+                continue;
+            }
+            let neighbour = |step: i64| {
+                let near = messages.get(&MessageId(id.0 + step)).filter(|other| {
+                    other.session == message.session && other.episode == message.episode
+                });
+                near.map_or(0.0, |other| of_messages.lexical(other.id.0))
+            };
+            let facts = || facts_of.get(&id).into_iter().flatten();
+            let cues = Cues {
+                dense: dense_of_message[&id],
+                lexical: of_messages.lexical(id.0),
+                support_dense: best(
+                    &mut facts().filter_map(|s| dense_of_semantic.get(s).copied().flatten()),
+                ),
+                support_lexical: best(&mut facts().map(|s| of_semantics.lexical(s.0))),
+                episode_lexical: message.episode.map_or(0.0, |e| of_episodes.lexical(e.0)),
+                speaker: speakers.cue(message),
+                before_lexical: neighbour(-1),
+                after_lexical: neighbour(1),
+                recency: recency(search, message.created_at),
+            };
+            let relevance = Weights::MESSAGE.relevance(&cues);
+            pool.messages.push(Scored { unit: message.clone(), relevance });
+        }
+        if !search.nature.past {
+            rank_below_successors(&mut pool.semantics);
+        }
+        for episode in reader.episodes_by_id(&episode_ids)? {
+            let dense = of_episodes.dense(reader, episode.id.0, search)?.unwrap_or(0.0);
+            let own = dense + 0.25 * of_episodes.lexical(episode.id.0);
+            pool.episodes.insert(episode.id, (episode, own));
+        }
+        semantics.clear();
+        pool.semantics.retain(|s| s.relevance >= search.relevance_min);
+        pool.messages.retain(|m| m.relevance >= search.relevance_min);
+        pool.semantics
+            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
+        pool.messages
+            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
+        Ok(pool)
+    }
+}
+
+/// The facts, and whatever took their place since.
+fn load_with_successors(
+    reader: &Reader<'_>,
+    mut wanted: BTreeSet<SemanticId>,
+) -> Result<BTreeMap<SemanticId, Semantic>> {
+    let mut found = BTreeMap::new();
+    while !wanted.is_empty() {
+        let ids: Vec<SemanticId> = std::mem::take(&mut wanted).into_iter().collect();
+        for semantic in reader.semantics_by_id(&ids)? {
+            wanted.extend(semantic.superseded_by);
+            found.insert(semantic.id, semantic);
+        }
+        wanted.retain(|id| !found.contains_key(id));
+    }
+    Ok(found)
+}
+
+/// A fact that was superseded is no better than what took its place: it comes right behind.
+fn rank_below_successors(semantics: &mut [Scored<Semantic>]) {
+    /// Chains are short; a cycle in a damaged store ends here.
+    const N_LINKS_MAX: usize = 64;
+    let place: BTreeMap<SemanticId, usize> =
+        semantics.iter().enumerate().map(|(i, s)| (s.unit.id, i)).collect();
+    for i in 0..semantics.len() {
+        let mut last = i;
+        for _ in 0..N_LINKS_MAX {
+            let next = semantics[last].unit.superseded_by.and_then(|id| place.get(&id));
+            let Some(&next) = next else { break };
+            last = next;
+        }
+        if last != i {
+            // The question found the old fact: the new one answers it.
+            let found = semantics[i].relevance.max(semantics[last].relevance);
+            semantics[last].relevance = found;
+            semantics[i].relevance = semantics[i].relevance.min(found * 0.5);
+        }
+    }
+}
+
+/// Halves every thirty days; only for questions about the present.
+fn recency(search: &Search<'_>, at: Moment) -> f64 {
+    const HALF_LIFE_DAYS: f64 = 30.0;
+    if !search.nature.now {
+        return 0.0;
+    }
+    let age = search.now.as_millisecond().saturating_sub(at.as_millisecond()) as f64;
+    0.5f64.powf((age / 86_400_000.0).max(0.0) / HALF_LIFE_DAYS)
+}
+
+/// Not what the reader sees anyway, not what nobody asserted: the chat's own replies (unless they
+/// are asked about) and the person's own questions. Imported conversations of two named people are
+/// evidence throughout.
+fn is_evidence(message: &Message, search: &Search<'_>) -> bool {
+    let text = message.content.trim();
+    if text.is_empty() || text == search.question.trim() || search.in_window.contains(text) {
+        return false;
+    }
+    if message.speaker.is_some() {
+        return true;
+    }
+    match message.role {
+        Role::Assistant => search.nature.of_assistant,
+        Role::User => !is_one_question(text),
+    }
+}
+
+fn is_one_question(text: &str) -> bool {
+    text.ends_with('?') && !text[..text.len() - 1].contains(['.', '!', '?', '\n'])
+}
+
+/// Who speaks in the pool, and whom the question names.
+struct Speakers<'a> {
+    named: BTreeSet<&'a str>,
+    user_named: bool,
+}
+
+impl<'a> Speakers<'a> {
+    fn of(messages: impl Iterator<Item = &'a Message>, search: &Search<'_>) -> Self {
+        let lower = search.question.to_lowercase();
+        let words: BTreeSet<&str> =
+            lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let names: BTreeSet<&str> = messages.filter_map(|m| m.speaker.as_deref()).collect();
+        let named = names
+            .into_iter()
+            .filter(|name| {
+                let first = name.split_whitespace().next().unwrap_or(name).to_lowercase();
+                words.contains(first.as_str())
+            })
+            .collect();
+        Self { named, user_named: search.nature.of_user }
+    }
+
+    fn cue(&self, message: &Message) -> f64 {
+        let n_named = self.named.len() + usize::from(self.user_named);
+        if n_named != 1 {
+            return 0.5;
+        }
+        let named = match message.speaker.as_deref() {
+            Some(name) => self.named.contains(name),
+            None => self.user_named && message.role == Role::User,
+        };
+        f64::from(u8::from(named))
+    }
+}

@@ -1,0 +1,113 @@
+//! The prompt around the memories: what fits, in tokens.
+//!
+//! `[begin][system][history …][user: block, question][assistant`. The block comes last, so that
+//! system and history stay in the KV cache from turn to turn.
+
+use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
+use crate::prompts::Answer;
+
+/// The reply gets at least this share of the window, and at most so many tokens are kept free.
+const REPLY_SHARE: usize = 8;
+const REPLY_TOKENS_MAX: usize = 1_024;
+
+/// What is fixed before any memory is known.
+pub(super) struct Frame {
+    /// Begin, system turn, history that fits, the last user turn's opening.
+    pub head: Vec<u32>,
+    /// The question as plain text, where there is no memory.
+    pub bare_question: Vec<u32>,
+    /// The block's end and the question.
+    pub question: Vec<u32>,
+    /// Closes the user's turn and opens the answer's.
+    pub tail: Vec<u32>,
+    /// Tokens of evidence that fit between, the block's own words included.
+    pub evidence_tokens: usize,
+    /// So many of the oldest messages of the history are not in the prompt.
+    pub n_left_out: usize,
+    /// The question was longer than the window and is cut at its end.
+    pub question_cut: bool,
+}
+
+/// Limits on a prompt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub window_tokens: usize,
+    pub evidence_tokens_max: usize,
+}
+
+fn turn(model: &dyn LanguageModel, role: TurnRole, text: &str) -> Vec<u32> {
+    let mut tokens = model.open_turn(role);
+    tokens.extend(model.encode(text));
+    tokens.extend(model.close_turn(role));
+    tokens
+}
+
+impl Frame {
+    /// The question comes first, then half of what is left for evidence (at most
+    /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether any is
+    /// to come.
+    pub(super) fn new(
+        model: &dyn LanguageModel,
+        system: &str,
+        history: &[(TurnRole, String)],
+        question: &str,
+        has_evidence: bool,
+        limits: Limits,
+    ) -> Self {
+        let window = limits.window_tokens.min(model.info().context_tokens);
+        let room = window - REPLY_TOKENS_MAX.min(window / REPLY_SHARE);
+        let mut head = model.begin();
+        if !system.is_empty() {
+            head.extend(turn(model, TurnRole::System, system));
+        }
+        let open = model.open_turn(TurnRole::User);
+        let mut tail = model.close_turn(TurnRole::User);
+        tail.extend(model.open_turn(TurnRole::Assistant));
+        let mut bare_question = model.encode(question.trim());
+        let mut asked = model.encode(&Answer.close(question));
+        if head.len() + open.len() + tail.len() >= room {
+            // Not even the system turn fits: the question matters more.
+            head = model.begin();
+        }
+        let fixed = head.len() + open.len() + tail.len();
+        let left = room.saturating_sub(fixed);
+        let question_cut = bare_question.len() > left;
+        bare_question.truncate(left);
+        let n_question = asked.len().max(bare_question.len());
+        let evidence_tokens = if has_evidence && n_question < left {
+            ((left - n_question) / 2).min(limits.evidence_tokens_max)
+        } else {
+            0
+        };
+        asked.truncate(left);
+        let mut for_history = left.saturating_sub(n_question + evidence_tokens);
+        let mut turns: Vec<Vec<u32>> = Vec::new();
+        for (role, text) in history.iter().rev() {
+            let tokens = turn(model, *role, text);
+            if tokens.len() > for_history {
+                break;
+            }
+            for_history -= tokens.len();
+            turns.push(tokens);
+        }
+        let n_left_out = history.len() - turns.len();
+        head.extend(turns.into_iter().rev().flatten());
+        head.extend(open);
+        Self {
+            head,
+            bare_question,
+            question: asked,
+            tail,
+            evidence_tokens,
+            n_left_out,
+            question_cut,
+        }
+    }
+}
+
+/// Makes `context` hold exactly `tokens`, keeping what it has in common with them.
+pub(super) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<(), ModelError> {
+    let common = context.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
+    context.truncate(common);
+    if common < tokens.len() { context.extend(&tokens[common..]) } else { Ok(()) }
+}

@@ -1,0 +1,143 @@
+//! What a question asks about, as far as recall has to know (pure, English).
+//!
+//! It only shifts what ranks first; a question that it misreads still finds its evidence.
+
+use std::collections::BTreeSet;
+
+use crate::memory::lexical;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Nature {
+    /// Stems, without stop words.
+    pub terms: BTreeSet<String>,
+    /// The words to look up: the same, unstemmed.
+    pub words: String,
+    /// It asks how things were: superseded facts are as good as their successors.
+    pub past: bool,
+    /// It asks how things are: the newest says most.
+    pub now: bool,
+    /// It asks what the assistant said.
+    pub of_assistant: bool,
+    /// It speaks of "me" or "my".
+    pub of_user: bool,
+}
+
+const PAST: [&str; 16] = [
+    "used to",
+    "before",
+    "previous",
+    "previously",
+    "former",
+    "formerly",
+    "earlier",
+    "in the past",
+    "originally",
+    "at first",
+    "back then",
+    "no longer",
+    "any more",
+    "anymore",
+    "history",
+    "back in",
+];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const NOW: [&str; 11] = [
+    "now",
+    "currently",
+    "current",
+    "these days",
+    "nowadays",
+    "today",
+    "still",
+    "latest",
+    "newest",
+    "at the moment",
+    "most recent",
+];
+const OF_ASSISTANT: [&str; 12] = [
+    "you say",
+    "you said",
+    "you tell",
+    "you told",
+    "you recommend",
+    "you suggest",
+    "you advise",
+    "you propose",
+    "you explain",
+    "your advice",
+    "your suggestion",
+    "your recommendation",
+];
+
+impl Nature {
+    pub(super) fn of(question: &str) -> Self {
+        let lower = question.to_lowercase();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let text = format!(" {} ", words.join(" "));
+        let has = |phrase: &str| text.contains(&format!(" {phrase} "));
+        // "in March", "in 2023": then, not now. A bare "may" is no month.
+        let dated = words.windows(2).any(|pair| {
+            matches!(pair[0], "in" | "since" | "until" | "during")
+                && (MONTHS.contains(&pair[1]) || is_year(pair[1]))
+        });
+        let was = words.iter().any(|w| matches!(*w, "was" | "were" | "did" | "had"));
+        Self {
+            terms: lexical::terms(question).into_iter().collect(),
+            words: lexical::content_words(question).join(" "),
+            past: PAST.iter().any(|phrase| has(phrase)) || (dated && was),
+            now: NOW.iter().any(|phrase| has(phrase)),
+            of_assistant: OF_ASSISTANT.iter().any(|phrase| text.contains(&format!(" {phrase}"))),
+            of_user: words.iter().any(|w| matches!(*w, "i" | "me" | "my" | "mine" | "myself")),
+        }
+    }
+}
+
+fn is_year(word: &str) -> bool {
+    word.len() == 4
+        && (word.starts_with("19") || word.starts_with("20"))
+        && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_and_present_are_told_apart() {
+        let check = |question: &str, past: bool, now: bool| {
+            let nature = Nature::of(question);
+            assert_eq!((nature.past, nature.now), (past, now), "{question}");
+        };
+        check("Where do I live now?", false, true);
+        check("Where did I live before?", true, false);
+        check("Where did I use to live? I used to have a garden.", true, false);
+        check("What was my weight in March?", true, false);
+        check("What did Ana buy?", false, false);
+        check("What may I eat in the morning?", false, false);
+        check("Is Max still ill?", false, true);
+        check("", false, false);
+    }
+
+    #[test]
+    fn who_is_asked_about() {
+        assert!(Nature::of("What did you recommend?").of_assistant);
+        assert!(!Nature::of("Do you know my name?").of_assistant);
+        assert!(Nature::of("Do you know my name?").of_user);
+        assert_eq!(Nature::of("Where did Ana's dogs run?").words, "ana dogs run");
+    }
+}

@@ -1,0 +1,134 @@
+//! Stage II: episodes and their messages, admitted while they lower the reader's uncertainty.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gauge::Gauge;
+use super::lines::{self, Names};
+use super::pool::Pool;
+use super::stage_one::Coarse;
+use crate::interfaces::{Cancel, ModelError};
+use crate::memory::inclusion::{GatePolicy, Inclusion, UncertaintyGate};
+use crate::memory::{Episode, EpisodeId, Message, MessageId};
+
+/// An episode that was shown to the reader.
+#[derive(Debug, Clone)]
+pub(super) struct Probe {
+    pub episode: Episode,
+    pub admitted: bool,
+    /// The messages that were admitted beside it; empty if it was not expanded.
+    pub messages: Vec<Message>,
+    pub before: f64,
+    pub after: f64,
+}
+
+/// What Stage II came to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outcome {
+    /// `None` if nothing was measured.
+    pub coarse: Option<f64>,
+    pub last: Option<f64>,
+    /// In the order in which they were probed.
+    pub probes: Vec<Probe>,
+    /// What was admitted, in order, piece by piece as it was shown.
+    pub admitted: Vec<String>,
+}
+
+/// Episodes linked to the coarse context, the most promising first: their own similarity plus the
+/// support of the chosen units.
+pub(super) fn probe_order(pool: &Pool, coarse: &Coarse) -> Vec<Episode> {
+    /// How much the best supported episode gains over one without support.
+    const SUPPORT: f64 = 0.5;
+    let mut support: BTreeMap<EpisodeId, f64> = BTreeMap::new();
+    for semantic in &coarse.semantics {
+        for &episode in &semantic.unit.episodes {
+            *support.entry(episode).or_insert(0.0) += semantic.relevance;
+        }
+    }
+    for message in &coarse.messages {
+        if let Some(episode) = message.unit.episode {
+            *support.entry(episode).or_insert(0.0) += message.relevance;
+        }
+    }
+    let largest = support.values().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let mut order: Vec<(f64, &Episode)> = support
+        .iter()
+        .filter_map(|(id, sum)| {
+            let (episode, own) = pool.episodes.get(id)?;
+            Some((own + SUPPORT * sum / largest, episode))
+        })
+        .collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
+    order.into_iter().map(|(_, episode)| episode.clone()).collect()
+}
+
+pub(super) struct Gating<'a> {
+    pub policy: GatePolicy,
+    pub names: Names<'a>,
+    pub cancel: &'a Cancel,
+    /// Messages that the reader sees already, in the coarse context or in the window.
+    pub seen: BTreeSet<MessageId>,
+}
+
+/// Probes `episodes` in order; `messages_of` gives an episode's messages. The gauge has been shown
+/// the coarse context.
+pub(super) fn admit<E: From<ModelError>>(
+    gauge: &mut dyn Gauge,
+    episodes: &[Episode],
+    gating: Gating<'_>,
+    mut messages_of: impl FnMut(&Episode) -> Result<Vec<Message>, E>,
+    mut on_probe: impl FnMut(usize, usize),
+) -> Result<Outcome, E> {
+    let coarse = gauge.measure()?;
+    let mut gate = UncertaintyGate::new(gating.policy, coarse);
+    let mut seen = gating.seen;
+    let mut outcome = Outcome { coarse: Some(coarse), ..Outcome::default() };
+    let n = episodes.len().min(gating.policy.probes_max);
+    for episode in episodes {
+        if gate.is_done() {
+            break;
+        }
+        if gating.cancel.is_cancelled() {
+            return Err(ModelError::Cancelled.into());
+        }
+        on_probe(outcome.probes.len() + 1, n);
+        let (mark, before) = (gauge.mark(), gate.reference());
+        let line = lines::of_episode(episode);
+        if !gauge.show(&line)? {
+            continue;
+        }
+        let after = gauge.measure()?;
+        let mut probe = Probe {
+            episode: episode.clone(),
+            admitted: gate.record(after) == Inclusion::Admit,
+            messages: Vec::new(),
+            before,
+            after,
+        };
+        if probe.admitted {
+            outcome.admitted.push(line);
+            let own: Vec<Message> = messages_of(episode)?
+                .into_iter()
+                .filter(|m| !seen.contains(&m.id) && !m.content.trim().is_empty())
+                .collect();
+            let raw: String = own.iter().map(|m| lines::of_message(m, &gating.names)).collect();
+            let mark = gauge.mark();
+            if !own.is_empty() && gauge.show(&raw)? {
+                let expanded = gauge.measure()?;
+                if gate.decide_expansion(after, expanded) == Inclusion::Admit {
+                    gate.record_expansion(expanded);
+                    seen.extend(own.iter().map(|m| m.id));
+                    outcome.admitted.push(raw);
+                    probe.messages = own;
+                    probe.after = expanded;
+                } else {
+                    gauge.take_back(mark);
+                }
+            }
+        } else {
+            gauge.take_back(mark);
+        }
+        outcome.probes.push(probe);
+    }
+    outcome.last = Some(gate.admitted());
+    Ok(outcome)
+}
