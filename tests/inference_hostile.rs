@@ -51,7 +51,9 @@ impl Gguf {
     fn tensor(mut self, name: &str, dims: &[u64], kind: u32, offset: u64) -> Self {
         Self::string(&mut self.tensors, name);
         self.tensors.extend((dims.len() as u32).to_le_bytes());
-        dims.iter().for_each(|d| self.tensors.extend(d.to_le_bytes()));
+        for d in dims {
+            self.tensors.extend(d.to_le_bytes());
+        }
         self.tensors.extend(kind.to_le_bytes());
         self.tensors.extend(offset.to_le_bytes());
         self.n_tensors += 1;

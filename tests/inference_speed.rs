@@ -7,6 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Processor seconds of this process: with `RAYON_NUM_THREADS=1` a measure that a busy machine
+/// disturbs little.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let ticks: f64 =
+        stat.split_whitespace().skip(13).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
+    ticks / 100.0
+}
+
 use inglenook::inference::load_decoder;
 use inglenook::inference::sequence::Sequence;
 use inglenook::inference::weights::Precision;
@@ -25,19 +34,24 @@ fn prefill_and_decode() {
         for round in 0..2 {
             let tokens: Vec<u32> = (0..n).map(|i| (i * 7919 + 13) % vocabulary).collect();
             let mut sequence = Sequence::default();
-            let begun = Instant::now();
+            let (begun, cpu) = (Instant::now(), processor_seconds());
             sequence.extend(&decoder, &tokens, 0..0, &mut |_, _| {}, &mut || {}).unwrap();
             let prefill = begun.elapsed().as_secs_f64();
-            let begun = Instant::now();
+            let prefill_cpu = processor_seconds() - cpu;
+            let (begun, cpu) = (Instant::now(), processor_seconds());
             let sampling = Sampling::greedy(32);
             let never = [Cancel::default(), Cancel::default()];
             sequence.generate(&decoder, &sampling, &[], &never, &mut |_| true, &mut || {}).unwrap();
             let decode = begun.elapsed().as_secs_f64();
+            let decode_cpu = processor_seconds() - cpu;
             if round == 1 {
                 println!(
-                    "  {n} tokens: prefill {:.0} tokens/s, then decode {:.1} tokens/s",
+                    "  {n} tokens: prefill {:.0} tokens/s ({:.0} a processor second), then decode \
+                     {:.1} ({:.1}) tokens/s",
                     f64::from(n) / prefill,
-                    32.0 / decode
+                    f64::from(n) / prefill_cpu,
+                    32.0 / decode,
+                    32.0 / decode_cpu,
                 );
             }
         }

@@ -2,12 +2,10 @@
 //!
 //! One code path: what the families differ in is whether a bias, a norm of queries and keys or an
 //! output matrix of its own is there. It knows neither text nor sampling, nor who asks.
-//!
-//! Attention is computed in blocks of 64 queries by matrix products over the keys that the last
-//! query of the block may see. (Stock attention on a CPU is what makes prefill slow: DESIGN §2.)
 
 use candle_core::{Device, Result, Tensor};
 
+use super::attention::attend;
 use super::config::{Architecture, DecoderConfig};
 use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
@@ -15,8 +13,6 @@ use super::ops;
 use super::rope::Rope;
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
-
-const QUERIES_PER_BLOCK: usize = 64;
 
 struct Attention {
     qkv: LinearGroup,
@@ -297,30 +293,7 @@ impl Decoder {
         let keys = self.rope.rotate(&keys, cos, sin)?;
         let (keys, values) = cache.append(index, &keys, &values)?;
 
-        let repeats = n_heads / n_kv_heads;
-        let scale = 1.0 / (head_dim as f32).sqrt();
-        let queries = queries.reshape((n_kv_heads, repeats, n, head_dim))?;
-        let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
-        for first in (0..n).step_by(QUERIES_PER_BLOCK) {
-            let n_rows = QUERIES_PER_BLOCK.min(n - first);
-            let visible = start + first + n_rows;
-            let block = queries.narrow(2, first, n_rows)?.contiguous()?.reshape((
-                n_kv_heads,
-                repeats * n_rows,
-                head_dim,
-            ))?;
-            let scores = block.matmul(&keys.narrow(1, 0, visible)?.transpose(1, 2)?)?;
-            let shares = ops::causal_softmax(scores, start + first, n_rows, scale)?;
-            let mixed = shares.matmul(&values.narrow(1, 0, visible)?)?;
-            // [kv, repeats · rows, d] → [rows, heads · d]
-            let mixed = mixed
-                .reshape((n_heads, n_rows, head_dim))?
-                .transpose(0, 1)?
-                .reshape((n_rows, n_heads * head_dim))?;
-            blocks.push(mixed);
-        }
-        let mixed =
-            if let [one] = blocks.as_slice() { one.clone() } else { Tensor::cat(&blocks, 0)? };
+        let mixed = attend(&queries, &keys, &values, start)?;
         with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
     }
 

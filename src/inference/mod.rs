@@ -7,6 +7,7 @@
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
 //! and [`starter`] is the pair that is compiled in.
 
+mod attention;
 pub mod bert;
 pub mod chat_template;
 pub mod config;

@@ -63,6 +63,15 @@ fn max_of(row: &[f32]) -> f32 {
     maxima.iter().chain(rest).fold(f32::NEG_INFINITY, |m, &x| m.max(x))
 }
 
+/// Softmax of one row, in place.
+pub fn softmax(row: &mut [f32]) {
+    let max = max_of(row);
+    let inverse = 1.0 / exp_and_sum(row, max);
+    for x in row {
+        *x *= inverse;
+    }
+}
+
 struct CausalSoftmax {
     first_position: usize,
     n_rows: usize,
@@ -86,11 +95,7 @@ impl InplaceOp1 for CausalSoftmax {
             for x in seen.iter_mut() {
                 *x *= self.scale;
             }
-            let max = max_of(seen);
-            let inverse = 1.0 / exp_and_sum(seen, max);
-            for x in seen {
-                *x *= inverse;
-            }
+            softmax(seen);
             hidden.fill(0.0);
         };
         let values = &mut values[start..end];

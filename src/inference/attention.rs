@@ -1,0 +1,144 @@
+//! Causal attention over cached keys and values.
+//!
+//! Many queries (a prefill) are computed in blocks of 64 by matrix products over the keys that the
+//! last query of the block may see: stock attention on a CPU is what makes prefill slow (DESIGN
+//! §2). A single one (decoding) reads each key and value once, without a matrix product's packing.
+
+use candle_core::{CpuStorage, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
+use rayon::prelude::*;
+
+use super::ops;
+
+const QUERIES_PER_BLOCK: usize = 64;
+
+/// Below this many values of keys a head is not worth sending to another core.
+const VALUES_PER_TASK: usize = 32 * 1024;
+
+/// Attends with queries `[n_heads, n, head_dim]` at positions `start…` to keys and values
+/// `[n_kv_heads, start + n, head_dim]`; `[n, n_heads · head_dim]`.
+pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, start: usize) -> Result<Tensor> {
+    let (n_heads, n, head_dim) = queries.dims3()?;
+    let n_kv_heads = keys.dim(0)?;
+    let repeats = n_heads / n_kv_heads;
+    let scale = 1.0 / (head_dim as f32).sqrt();
+    let on_cpu = matches!(queries.device(), Device::Cpu) && queries.dtype() == DType::F32;
+    if n == 1 && on_cpu {
+        let queries = queries.reshape((n_kv_heads, repeats, head_dim))?;
+        let mixed = queries.apply_op3_no_bwd(keys, values, &SingleQuery { scale })?;
+        return mixed.reshape((1, n_heads * head_dim));
+    }
+    let queries = queries.reshape((n_kv_heads, repeats, n, head_dim))?;
+    let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
+    for first in (0..n).step_by(QUERIES_PER_BLOCK) {
+        let n_rows = QUERIES_PER_BLOCK.min(n - first);
+        let visible = start + first + n_rows;
+        let block = queries.narrow(2, first, n_rows)?.contiguous()?.reshape((
+            n_kv_heads,
+            repeats * n_rows,
+            head_dim,
+        ))?;
+        let scores = block.matmul(&keys.narrow(1, 0, visible)?.transpose(1, 2)?)?;
+        let shares = ops::causal_softmax(scores, start + first, n_rows, scale)?;
+        let mixed = shares.matmul(&values.narrow(1, 0, visible)?)?;
+        // [kv, repeats · rows, d] → [rows, heads · d]
+        let mixed = mixed
+            .reshape((n_heads, n_rows, head_dim))?
+            .transpose(0, 1)?
+            .reshape((n_rows, n_heads * head_dim))?;
+        blocks.push(mixed);
+    }
+    if let [one] = blocks.as_slice() { Ok(one.clone()) } else { Tensor::cat(&blocks, 0) }
+}
+
+/// One position's queries `[n_kv_heads, repeats, head_dim]`, which see every key.
+struct SingleQuery {
+    scale: f32,
+}
+
+fn head<'a>(storage: &'a CpuStorage, layout: &Layout, index: usize) -> Result<&'a [f32]> {
+    let (CpuStorage::F32(values), [_, n, dim], [stride, row, 1]) =
+        (storage, layout.dims(), layout.stride())
+    else {
+        candle_core::bail!("attention needs f32 heads")
+    };
+    if row != dim {
+        candle_core::bail!("attention needs rows side by side")
+    }
+    let start = layout.start_offset() + index * stride;
+    Ok(&values[start..start + n * dim])
+}
+
+impl CustomOp3 for SingleQuery {
+    fn name(&self) -> &'static str {
+        "single-query-attention"
+    }
+
+    fn cpu_fwd(
+        &self,
+        queries: &CpuStorage,
+        queries_layout: &Layout,
+        keys: &CpuStorage,
+        keys_layout: &Layout,
+        values: &CpuStorage,
+        values_layout: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (n_kv_heads, repeats, dim) = queries_layout.shape().dims3()?;
+        let mut out = vec![0f32; n_kv_heads * repeats * dim];
+        let compute = |(index, out): (usize, &mut [f32])| -> Result<()> {
+            let keys = head(keys, keys_layout, index)?;
+            let values = head(values, values_layout, index)?;
+            let queries = head(queries, queries_layout, index)?;
+            for (query, out) in queries.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
+                let mut shares: Vec<f32> =
+                    keys.chunks_exact(dim).map(|key| dot(query, key) * self.scale).collect();
+                ops::softmax(&mut shares);
+                mix(&shares, values, out);
+            }
+            Ok(())
+        };
+        let n_keys = keys_layout.dims()[1];
+        if n_kv_heads * n_keys * dim < 2 * VALUES_PER_TASK {
+            out.chunks_exact_mut(repeats * dim).enumerate().try_for_each(compute)?;
+        } else {
+            out.par_chunks_exact_mut(repeats * dim)
+                .enumerate()
+                .with_min_len(VALUES_PER_TASK.div_ceil(n_keys * dim))
+                .try_for_each(compute)?;
+        }
+        Ok((CpuStorage::F32(out), Shape::from((n_kv_heads, repeats, dim))))
+    }
+}
+
+/// Sixteen sums side by side, because the compiler may not reorder one.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0f32; 16];
+    let (a_chunks, a_rest) = a.as_chunks::<16>();
+    let (b_chunks, b_rest) = b.as_chunks::<16>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..16 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
+/// `out += Σ share · row`, four rows at a time.
+fn mix(shares: &[f32], rows: &[f32], out: &mut [f32]) {
+    let dim = out.len();
+    let mut four_rows = rows.chunks_exact(4 * dim);
+    let (fours, rest) = shares.as_chunks::<4>();
+    for (share, rows) in fours.iter().zip(&mut four_rows) {
+        let (a, rows) = rows.split_at(dim);
+        let (b, rows) = rows.split_at(dim);
+        let (c, d) = rows.split_at(dim);
+        for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *out += (share[0] * a + share[1] * b) + (share[2] * c + share[3] * d);
+        }
+    }
+    for (share, row) in rest.iter().zip(four_rows.remainder().chunks_exact(dim)) {
+        for (out, x) in out.iter_mut().zip(row) {
+            *out += share * x;
+        }
+    }
+}
