@@ -69,6 +69,7 @@ pub fn answer(
     let best = scored.first()?.0;
     let several = match asked.kind {
         Kind::List => true,
+        Kind::YesNo if question.to_lowercase().contains(" any") => true,
         Kind::When | Kind::HowOld | Kind::YesNo | Kind::Who | Kind::HowLong => false,
         _ => !scored[0].1.statement.attribute.as_deref().is_some_and(is_single_valued),
     };
@@ -95,7 +96,7 @@ fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evidence> {
     let mut out: Vec<Evidence> = Vec::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     for (index, candidate) in candidates.iter().enumerate().take(400) {
-        let mut raw = false;
+        let raw;
         let statements: Vec<Statement> = match &candidate.raw_speaker {
             Some(speaker) => {
                 raw = true;
@@ -314,9 +315,18 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
         let own = is_person(subject, person);
         let owned = subject.to_lowercase().starts_with(&format!("{}'s", person.to_lowercase()))
             || subject.to_lowercase().starts_with("the user's");
+        let opaque = attribute.is_empty() && !starts_upper_name(subject);
+        // "What do you know about me?" is not about my sister's dog.
+        if asked.kind == Kind::List && !own && !owned && attribute != "relation" && !subject.is_empty() && starts_upper_name(subject) {
+            return None;
+        }
         let mentioned = statement.text.to_lowercase().contains(&person.to_lowercase())
             || statement.text.to_lowercase().contains("the user");
-        if own {
+        let company = subject.to_lowercase().contains(&format!("{} and ", person.to_lowercase())) || subject.to_lowercase().contains(&format!(" and {}", person.to_lowercase()));
+        if !own && !company && asked.own_subject && asked.kind != Kind::Who && !subject.is_empty() && !opaque {
+            return None;
+        }
+        if own || company {
             about += 1.0;
         } else if owned {
             about += 0.7;
@@ -388,12 +398,27 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
     }
     // Only words that the attribute does not stand for have to be met besides.
     if wanted && (about >= 0.6 || targets.groups.is_empty() && !targets.own) {
-        let rest: Vec<String> =
-            asked.stems.iter().filter(|s| !stands_for(s, attribute)).cloned().collect();
+                let category = |s: &str| {
+            e.relevance >= 0.4
+                && matches!(s, "food" | "drink" | "activ" | "sport" | "anim" | "music" | "peopl")
+        };
+        let rest: Vec<String> = asked
+            .stems
+            .iter()
+            .filter(|s| !stands_for(s, attribute) && !category(s))
+            .cloned()
+            .collect();
         let rest_coverage = self::coverage(&rest, &e.stems, attribute);
         if rest.is_empty() || rest_coverage >= 0.5 {
             return Some(2.0 + about + rest_coverage + fit + relevance + curated);
         }
+    }
+    // "What's 2+2?" names no topic.
+    if !asked.stems.iter().any(|s| s.chars().filter(|c| c.is_alphabetic()).count() > 1)
+        && asked.names.is_empty()
+        && asked.span.is_none()
+    {
+        return None;
     }
     if asked.stems.is_empty() {
         // "When did I go to Rome?" names its topic by a name.
@@ -404,7 +429,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             .then_some(0.8 + about + fit + relevance + curated);
     }
     let minimum = match (asked.kind, asked.stems.len()) {
-        (Kind::YesNo, n) if n <= 2 => 0.99,
+        (Kind::YesNo, _) => 0.75,
         (_, 1) => 0.99,
         (_, 2) if targets.groups.is_empty() && e.relevance < 0.5 => 0.99,
         (_, 2) => 0.5,
@@ -433,6 +458,10 @@ fn shows_name(text: &str, asked: &Question) -> bool {
         w[0].trim_matches(',').eq_ignore_ascii_case(noun)
             && (starts_upper(w[1]) || matches!(w[1], "named" | "called") && starts_upper(w[2]))
     }) || words.windows(2).any(|w| w[0].eq_ignore_ascii_case(noun) && starts_upper(w[1]))
+        // "2 kids, Leo and Mia"
+        || words.windows(2).any(|w| {
+            w[0].strip_suffix([',', ':']).is_some_and(|w| lexicon::stem(w) == lexicon::stem(noun))
+        })
 }
 
 /// Words of a question that an attribute answers.
@@ -482,6 +511,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["child", "son", "daughter", "babi"],
     &["sibl", "sister", "brother"],
     &["parent", "mother", "father"],
+    &["famili", "mother", "father", "sister", "brother", "wife", "husband", "son", "daughter", "child", "parent", "partner"],
     &["pet", "dog", "cat", "puppi", "kitten", "rabbit", "hamster", "parrot"],
     &["car", "drive", "vehicl"],
     &["studi", "school", "univers", "colleg", "major", "degre"],
@@ -678,19 +708,9 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
     }
     scored.retain(|(_, e)| {
         key(e).is_none_or(|k| {
-            latest.get(&k).is_none_or(|&(at, order)| {
-                (e.at, e.order) == (at, order) || same_value(e, k, scored_value(&latest, e))
-            })
+            latest.get(&k).is_none_or(|&(at, order)| (e.at, e.order) == (at, order))
         })
     });
-}
-
-fn same_value(_: &Evidence, _: (String, String), same: bool) -> bool {
-    same
-}
-
-fn scored_value(_: &HashMap<(String, String), (DateTime, usize)>, _: &Evidence) -> bool {
-    false
 }
 
 /// Facts that others show already are left out.

@@ -39,7 +39,7 @@ impl Antecedents {
         let Some(first) = words.first() else { return words };
         let next = words.get(1).map(|t| t.lower.clone()).unwrap_or_default();
         let possessive = matches!(first.lower.as_str(), "his" | "its" | "their")
-            || first.is("her") && !lexicon::is_finite(&next);
+            || first.is("her");
         let choice = match first.lower.as_str() {
             "he" | "his" => self.one(Gender::Male),
             "she" | "her" => self.one(Gender::Female),
@@ -216,7 +216,10 @@ fn candidates(text: &str, parties: Parties<'_>) -> Vec<Candidate> {
                     || words[..start]
                         .iter()
                         .any(|t| t.among(&["has", "got", "adopted", "owns", "bought", "have"]));
-                if mine && !out.iter().any(|c| c.text == label) {
+                let listed = plural
+                    && (words.get(i + 1).is_some_and(|t| t.text == "," || t.among(&["and", "or"]))
+                        || start > 0 && words[start - 1].among(&["and", "or"]));
+                if mine && !listed && !out.iter().any(|c| c.text == label) {
                     out.push(Candidate {
                         text: label,
                         gender,

@@ -44,9 +44,7 @@ const SINGLE: &[&str] = &[
     "size",
     "salary",
     "rent",
-    "price",
-    "date",
-    "location",
+    "price", "date", "location", "value",
 ];
 
 /// True if a new value of this attribute replaces the old one.
@@ -88,7 +86,25 @@ pub fn parse_statement(text: &str) -> Statement {
 type Parsed = (Option<String>, Option<String>, Option<String>);
 
 fn some(subject: &str, attribute: &str, value: &str) -> Option<Parsed> {
-    let value = clean_value(value);
+    let mut value = clean_value(value);
+    let cuts: &[&str] = match attribute {
+        "job" => &[" from ", " at ", " in ", " and ", " for ", " who "],
+        "name" => &[" with ", " and i", " but ", " from ", ", ", " who ", " because "],
+        "diet" => &[" and ", " but ", " because "],
+        "home" => &[" and ", " because "],
+        _ => &[],
+    };
+    for cut in cuts {
+        if let Some(at) = value.find(cut) {
+            value.truncate(at);
+        }
+    }
+    if attribute == "home"
+        && ["a ", "an ", "the "].iter().any(|a| value.starts_with(a))
+        && let Some(at) = value.rfind(" in ")
+    {
+        value.drain(..at + 4);
+    }
     if value.is_empty() {
         return Some((Some(subject.to_owned()), None, None));
     }
@@ -105,7 +121,15 @@ fn parse(text: &str) -> Option<Parsed> {
         }
         _ => words,
     };
+    let lead = words.iter().take_while(|t| !t.word || is_adverb(&t.lower)).count();
+    let words: Vec<Token> = if lead < words.len() { words[lead..].to_vec() } else { words };
+    if words.first().is_some_and(|t| t.among(&["since", "when", "if", "because", "while", "after", "before", "by", "for", "as", "here", "there", "to", "with", "in", "on", "at"])) {
+        return None;
+    }
     let verb = main_verb(&words)?;
+    if verb > 8 {
+        return None;
+    }
     let np = &words[..verb];
     let noun_phrase = join(np);
     let (subject, of) = subject_of(np);
@@ -137,6 +161,7 @@ fn parse(text: &str) -> Option<Parsed> {
                 rest += 1;
             }
             "used" if lower(rest + 1) == "to" => break,
+            "can" | "could" => {}
             "will" | "would" | "gonna" => future = true,
             "going"
                 if lower(rest + 1) == "to"
@@ -208,6 +233,12 @@ fn parse(text: &str) -> Option<Parsed> {
         }) && has_time(&low)
         {
             return some(&noun_phrase, "time", &tail);
+        }
+        // "The gate code is 4821".
+        let head = np.last().map(|t| t.lower.clone()).unwrap_or_default();
+        let coded = matches!(head.as_str(), "code" | "password" | "pin" | "number" | "key" | "address" | "deadline" | "price" | "rent" | "combination" | "wifi" | "username" | "passcode" | "budget");
+        if np.first().is_some_and(|t| t.is("the")) && !negated && (coded || low.starts_with(|c: char| c.is_ascii_digit()) && np.len() <= 4) {
+            return some(&noun_phrase, "value", &tail);
         }
         return Some((Some(subject), None, None));
     }
@@ -411,6 +442,7 @@ pub(super) fn is_creature(lower: &str) -> bool {
 
 /// "the user's dog" and "The user's dog" are one subject.
 fn canonical(subject: &str) -> String {
+    let subject = subject.strip_suffix(" and others").unwrap_or(subject);
     match subject.strip_prefix("the user") {
         Some(rest) => format!("The user{rest}"),
         None => subject.to_owned(),
@@ -545,10 +577,18 @@ fn predicate(subject: &str, tail: &str, low: &str, negated: bool, past: bool) ->
             return some(subject, attribute, &v);
         }
     }
-    let words: Vec<&str> = low.split(' ').collect();
-    if matches!(
-        words.first(),
-        Some(&("vegetarian" | "vegan" | "pescatarian" | "gluten-free" | "gluten" | "omnivore"))
+        let words: Vec<&str> = low.split(' ').collect();
+    // "The user is Ana".
+    if words.len() <= 2
+        && !subject.contains("'s")
+        && tail.split(' ').all(|w| {
+            lexicon::starts_upper(w) && w.chars().all(|c| c.is_alphabetic() || c == '-')
+        })
+        && super::names::may_be_a_name(tail)
+    {
+        return some(subject, "name", tail);
+    }
+    if matches!(words.first(), Some(&("vegetarian" | "vegan" | "pescatarian" | "gluten-free" | "gluten" | "omnivore"))
     ) || matches!(words.as_slice(), ["a" | "an", "vegetarian" | "vegan" | "pescatarian", ..])
     {
         return some(subject, "diet", tail);
@@ -564,7 +604,7 @@ fn predicate(subject: &str, tail: &str, low: &str, negated: bool, past: bool) ->
         return some(subject, "colour", tail);
     }
     static TALL: LazyLock<Regex> = LazyLock::new(|| {
-        super::pattern(r"^[\d.,']+ ?(?:cm|m|metres|meters|feet|ft|foot)[\w ]* tall")
+        super::pattern(r"^\d'\d+|^[\d.,']+ ?(?:cm|m|metres|meters|feet|ft|foot)[\w ]* tall")
     });
     if TALL.is_match(low) {
         return some(subject, "height", tail);
@@ -895,10 +935,7 @@ fn place_after(low: &str, text: &str, preposition: &str) -> Option<String> {
                 || word.starts_with('(')
                 || here > 0
                     && word == "in"
-                    && value[here..].starts_with(|c: char| c == 'i')
-                    && value[here + 2..]
-                        .trim_start()
-                        .starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase())
+                    && value[here + 2..].trim_start().starts_with(|c: char| c.is_ascii_digit())
         })
         .map_or(value.len(), |(here, _)| here);
     let value = value[..end].trim_end();

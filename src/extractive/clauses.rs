@@ -29,6 +29,7 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Vec<Token>> {
             // An elided subject is put in again.
             if let Some(first) = tokens.get(start)
                 && !begins_with_subject(&tokens[start..])
+                && !tokens[start].among(SUBORDINATORS)
                 && let Some(subject) = subject
             {
                 let mut right = subject;
@@ -84,7 +85,7 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     if right.iter().filter(|t| t.word).count() < 2 || !is_clause(left) {
         return None;
     }
-    let elided = !begins_with_subject(right);
+    let elided = !begins_with_subject(right) && !right[0].among(SUBORDINATORS);
     if elided {
         // "I'm 34, live in Lund and work as a nurse".
         let first_is_i = left.first().is_some_and(|t| t.is("i"));
@@ -103,13 +104,29 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
             j += 1;
         }
         let fact = right.get(j).is_some_and(|t| {
-            t.among(&[
-                "live", "work", "have", "am", "love", "like", "hate", "speak", "study", "enjoy",
+                        // "stuff, like my bowl"
+            !(t.is("like") && tokens[next - 1].text == ",")
+                && t.among(&["live", "work", "have", "am", "love", "like", "hate", "speak", "study", "enjoy",
                 "moved", "grew", "own", "was", "prefer",
             ])
         }) && (super::person::is_verb_here(right, j)
             || right.get(j).is_some_and(|t| lexicon::is_past(&t.lower)));
         return (first_is_i && !infinitive && !modal && fact).then_some(next);
+    }
+    // "…, but when I rest, I …": the comma ends a subordinate clause.
+    let last = left
+        .iter()
+        .rposition(|t| t.text == "," || t.among(&["and", "but", "so", "that"]))
+        .and_then(|p| left.get(p + 1));
+    if token.text == "," && last.is_some_and(|t| t.among(SUBORDINATORS) && !t.is("as")) {
+        return None;
+    }
+    // "…, but when I rest, I …" begins a new clause all the same.
+    if conjunction(&tokens[next - 1])
+        && right[0].among(&["when", "if", "once", "whenever", "while", "after", "before"])
+        && right.iter().any(|t| t.text == ",")
+    {
+        return Some(next);
     }
     // A comma alone joins two clauses only if the second one is clearly one.
     let right_verb = is_clause(right) || begins_strongly(right);
@@ -135,6 +152,16 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
         return !first.among(&["this", "that", "it", "there", "his", "her", "its", "their"])
             || tokens.iter().skip(j).take(5).any(|t| is_finite(&t.lower));
     }
+    // "leo is 6 and mia is 3".
+    if first.word
+        && tokens.get(j + 1).is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]))
+        && tokens.len() > j + 2
+        && !lexicon::STOP.contains(first.lower.as_str())
+        && !is_finite(&first.lower)
+        && !first.lower.ends_with("ing")
+    {
+        return true;
+    }
     // "Max is", "Emily lives".
     first.upper()
         && first.word
@@ -155,7 +182,10 @@ fn is_clause(tokens: &[Token]) -> bool {
     if first.among(SUBORDINATORS) {
         return false;
     }
-    let subject = first.among(SUBJECTS) || first.upper() || first.among(&["the", "a", "one"]);
+    let subject = first.among(SUBJECTS)
+        || first.upper()
+        || first.among(&["the", "a", "one"])
+        || tokens.get(j + 1).is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]));
     subject && verb_of(&tokens[j..]).is_some()
 }
 
@@ -169,7 +199,8 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
         let strong = lexicon::AUXILIARIES.contains(t.lower.as_str())
             || lexicon::MODALS.contains(t.lower.as_str())
             || lexicon::is_past(&t.lower)
-            || lexicon::is_third_person(&t.lower) && i > 1 | usize::from(tokens[0].upper());
+            || lexicon::is_third_person(&t.lower)
+                && (i > 1 || tokens[0].upper() || tokens[0].among(&["he", "she", "it", "this", "that"]));
         let after_pronoun = tokens[0].among(&["i", "we", "they"])
             && tokens[1..i].iter().all(|t| is_adverb(&t.lower))
             && t.word;

@@ -4,13 +4,10 @@ use super::lexicon::{self, is_base_verb};
 use super::words::{Token, tokens};
 use super::{Intent, Route, Utterance, sentences};
 
-/// Store or discard: exactly the messages of which a statement can be made are stored.
+/// Store or discard: a message is stored if a statement can be made of it, by itself or together
+/// with what was said before ("He loves playing fetch").
 pub fn route(utterance: &Utterance) -> Route {
-    if super::statements(std::slice::from_ref(utterance)).is_empty() {
-        Route::Discard
-    } else {
-        Route::Store
-    }
+    if super::statements::says_something(utterance) { Route::Store } else { Route::Discard }
 }
 
 /// What a user's message wants. A message that tells something and asks something is a question.
@@ -252,8 +249,7 @@ pub(super) fn is_request(words: &[Token]) -> bool {
         // "Have a great day" is a wish; "Have two dogs" leaves out its subject.
         ["have", rest @ ..] => {
             matches!(rest.first(), Some(&("fun" | "a" | "you" | "some" | "safe")))
-                && rest.len() < 7
-                && rest.iter().any(|w| {
+                && rest.len() < 10 && !rest.contains(&"i") && rest.iter().any(|w| {
                     matches!(
                         *w,
                         "fun"
@@ -570,9 +566,9 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         | ["i", "can't", "wait"]
         | ["i", "promise", ..]
         | ["i", "can", "imagine" | "tell" | "relate", ..] => lower.len() <= 9,
-        [
-            "it" | "that" | "this",
-            "is" | "sounds" | "looks" | "seems" | "must" | "was" | "would" | "will" | "has"
+        ["that" | "this" | "those" | "these" | "the" | "your" | "her" | "his" | "their", middle @ .., last]
+            if lexicon::REACTION.contains(*last) && evaluates(middle) => true,
+        ["it" | "that" | "this", "is" | "sounds" | "looks" | "seems" | "must" | "was" | "would" | "will" | "has"
             | "makes" | "feels",
             rest @ ..,
         ] => {
@@ -593,6 +589,14 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
                     )
                 }) && rest.len() <= 4
         }
+        ["so" | "neither", "am" | "do" | "is" | "did", ..] | ["missed" | "appreciate", "you" | "your" | "it" | "that", ..] => true,
+        ["so" | "really" | "very" | "super", "glad" | "happy" | "proud" | "great" | "good" | "sorry", rest @ ..]
+        | ["great" | "good" | "awesome" | "nice" | "cool" | "amazing" | "wonderful" | "lovely" | "excited", rest @ ..]
+            if matches!(rest.first(), Some(&("that" | "to" | "you" | "on" | "for" | "job" | "one" | "idea" | "point" | "work" | "going" | "question"))) =>
+        {
+            rest.iter().any(|w| matches!(*w, "you" | "your")) || rest.len() <= 4
+        }
+        ["i" | "totally" | "completely" | "couldn't" | "100", "agree" | "100" | "totally" | "completely" | "couldn't", ..] => lower.len() <= 6,
         ["how" | "what" | "so" | "such" | "wow" | "too", rest @ ..] => {
             let substance = rest
                 .iter()
@@ -618,7 +622,7 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         | ["can't", "wait"]
         | ["can't", "wait", "to", "hear" | "see", ..]
         | ["your", ..]
-        | ["so", "am" | "do" | "is", ..]
+        
         | ["neither", ..]
         | ["congrats" | "congratulations", ..]
         | ["way", "to", "go", ..]
@@ -637,6 +641,16 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         }
         _ => false,
     }
+}
+
+/// "The design looks so …": praise in the present says nothing that lasts.
+fn evaluates(middle: &[&str]) -> bool {
+    let Some(verb) = middle.iter().position(|w| matches!(*w, "is" | "are" | "looks" | "look" | "sounds" | "sound" | "seems")) else {
+        return false;
+    };
+    (1..=4).contains(&verb)
+        && !middle.iter().any(|w| matches!(*w, "i" | "my" | "me" | "we" | "our" | "not" | "name" | "favourite" | "favorite"))
+        && middle[verb + 1..].iter().all(|w| lexicon::STOP.contains(*w) || lexicon::REACTION.contains(*w) || lexicon::is_adverb(w))
 }
 
 /// Openings that carry nothing: "Well,", "by the way", "please remember that".

@@ -8,6 +8,16 @@ use super::{Judgement, Statement, dates, lexicon};
 
 /// Judges a pair, the later said after the earlier. `similarity`: cosine of their vectors.
 pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgement {
+    judge_for(None, earlier, later, similarity)
+}
+
+/// The same, where it is known that "the user" of older facts is `person`.
+pub fn judge_for(
+    person: Option<&str>,
+    earlier: &Statement,
+    later: &Statement,
+    similarity: f32,
+) -> Judgement {
     if earlier.text.trim().eq_ignore_ascii_case(later.text.trim()) {
         return Judgement::Merge(later.text.clone());
     }
@@ -15,10 +25,19 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     let (stems_a, stems_b) = (substance(&a.text), substance(&b.text));
     let (not_a, not_b) = (negates(&a.text), negates(&b.text));
     let same_subject = match (&a.subject, &b.subject) {
-        (Some(x), Some(y)) => same_name(x, y),
+        (Some(x), Some(y)) => same_name(&with_name(x, person), &with_name(y, person)),
         _ => false,
     };
     // Quotations are opaque, and hold no attribute.
+    // Who someone is to someone outlives whatever else is said of them.
+    let relation = |s: &Statement| s.attribute.as_deref() == Some("relation");
+    if relation(&a) || relation(&b) {
+        return if relation(&a) && relation(&b) && same_subject && stems_a == stems_b {
+            Judgement::Merge(later.text.clone())
+        } else {
+            Judgement::KeepBoth
+        };
+    }
     if same_subject && let (Some(attribute), Some(other)) = (&a.attribute, &b.attribute) {
         if attribute == other && is_single_valued(attribute) {
             let (x, y) =
@@ -60,7 +79,9 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
         };
         let (n_a, n_b) = (numbers(&a.text), numbers(&b.text));
         let dates_differ = n_a != n_b && !(n_a.is_empty() || n_b.is_empty());
-        if !dates_differ && stems_a.len() >= 2 && stems_b.len() >= 2 && similarity >= 0.3 {
+        let same_matter = (same_subject || a.subject.is_none() && b.subject.is_none())
+            && (a.attribute == b.attribute || a.attribute.is_none() || b.attribute.is_none());
+        if same_matter && !dates_differ && stems_a.len() >= 2 && stems_b.len() >= 2 && similarity >= 0.3 {
             return merge_or_keep(&a, &b, &stems_a, &stems_b);
         }
         // "X has a cat" … "X now has two cats": only with a sign of correction.
@@ -86,6 +107,14 @@ fn completed(statement: &Statement) -> Statement {
     let mut parsed = parse_statement(&statement.text);
     parsed.messages.clone_from(&statement.messages);
     parsed
+}
+
+/// "The user's dog" → "Ana's dog" once the name is known.
+fn with_name(subject: &str, person: Option<&str>) -> String {
+    match (person, subject.strip_prefix("The user").or_else(|| subject.strip_prefix("the user"))) {
+        (Some(person), Some(rest)) => format!("{person}{rest}"),
+        _ => subject.to_owned(),
+    }
 }
 
 pub(super) fn same_name(a: &str, b: &str) -> bool {

@@ -64,7 +64,7 @@ pub(super) fn of(sentence: &str) -> Language {
         return if pronounceable * 3 >= n { Language::English } else { Language::None };
     }
     // No word that the lists know: a fragment of names, another language, or noise.
-    if n < 3 {
+    if n < 3 || foreign == 0 && n < 4 {
         // "Lund", "Golden retriever": an answer too short to stand alone.
         return Language::None;
     }

@@ -141,9 +141,9 @@ originally initially previously formerly formally officially technically persona
 not no long well far here there myself however instead anyway")
 });
 
-/// Words in -ly that are verbs.
-const LY_VERBS: &[&str] =
-    &["rely", "apply", "reply", "supply", "fly", "multiply", "comply", "imply", "ally", "bully"];
+/// Words in -ly that are no adverbs.
+const LY_WORDS: &[&str] =
+    &["emily", "kelly", "molly", "sally", "lily", "polly", "holly", "billy", "carly", "beverly", "kimberly", "sicily", "nelly", "elly", "ally", "oly", "family", "italy", "july", "assembly", "jelly", "belly", "friendly", "lovely", "lonely", "elderly", "silly", "ugly", "curly", "butterfly", "rely", "apply", "reply", "supply", "fly", "multiply", "comply", "imply", "ally", "bully"];
 
 /// Function words: may be added, and never say anything by themselves.
 pub(super) static STOP: Set = LazyLock::new(|| {
@@ -398,7 +398,7 @@ pub(super) fn third_person(base: &str) -> String {
 /// True of a word that may stand between a subject and its verb.
 pub(super) fn is_adverb(lower: &str) -> bool {
     ADVERBS.contains(lower)
-        || (lower.len() > 4 && lower.ends_with("ly") && !LY_VERBS.contains(&lower))
+        || (lower.len() > 4 && lower.ends_with("ly") && !LY_WORDS.contains(&lower))
 }
 
 /// A stem for comparing words: irregular forms meet their base ("went" = "go").

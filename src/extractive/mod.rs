@@ -33,7 +33,7 @@ pub use attributes::parse_statement;
 pub use boundary::{BoundaryReason, GAP_MINUTES_MAX, MESSAGES_MAX, SIMILARITY_MIN, boundary};
 pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
-pub use judge::judge;
+pub use judge::{judge, judge_for};
 pub use names::user_name;
 pub use second_person::{acknowledge, to_second_person};
 pub use sentences::sentences;
@@ -123,3 +123,7 @@ fn pattern(pattern: &str) -> regex::Regex {
     #[expect(clippy::expect_used, reason = "constant patterns, compiled in the tests")]
     regex::Regex::new(pattern).expect("a constant pattern")
 }
+
+#[cfg(test)]
+#[expect(clippy::print_stderr, reason = "tests say what they skip and measure")]
+mod tests;

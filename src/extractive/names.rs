@@ -89,6 +89,17 @@ pub fn user_name(text: &str) -> Option<String> {
     latest
 }
 
+/// True unless every sign says that a capitalised word is no name of a person.
+pub(super) fn may_be_a_name(words: &str) -> bool {
+    words.split(' ').all(|w| {
+        let lower = w.to_lowercase();
+        !NOT_NAMES.contains(&lower.as_str())
+            && !lexicon::STOP.contains(lower.as_str())
+            && (2..=24).contains(&w.chars().count())
+            && !(w.len() > 2 && w.chars().all(char::is_uppercase))
+    })
+}
+
 fn in_sentence(words: &[Token]) -> Option<String> {
     let lower = |i: usize| words.get(i).map(|t| t.lower.as_str()).unwrap_or_default();
     for i in 0..words.len() {
@@ -186,6 +197,15 @@ fn in_sentence(words: &[Token]) -> Option<String> {
             }
             _ => None,
         };
+        // "im sara, 29"
+        if let Some(at) = introduces
+            && words.get(at + 1).is_some_and(|t| t.text == ",")
+            && words.get(at + 2).is_some_and(|t| lexicon::number(&t.text).is_some_and(|n| n > 3))
+            && let Some(name) = name_at(words, at, true)
+            && !lexicon::REACTION.contains(words[at].lower.as_str())
+        {
+            return Some(name);
+        }
         if let Some(at) = introduces
             && words.get(at).is_some_and(Token::upper)
         {
@@ -220,6 +240,16 @@ fn name_at(words: &[Token], at: usize, any_case: bool) -> Option<String> {
     };
     let first = words.get(at).filter(|t| fits(t) && (any_case || t.upper()))?;
     let mut name = if first.upper() { first.text.clone() } else { capitalise(&first.text) };
+    // "my name is bob smith"
+    if any_case
+        && !first.upper()
+        && let Some(next) = words.get(at + 1).filter(|t| {
+            fits(t) && !t.upper() && !lexicon::is_finite(&t.lower) && !lexicon::is_adverb(&t.lower)
+        })
+        && words.get(at + 2).is_none_or(|t| !t.word || t.is("and"))
+    {
+        return Some(format!("{name} {}", capitalise(&next.text)));
+    }
     for next in words[at + 1..].iter().take(2) {
         let shouted = next.text.chars().all(char::is_uppercase) && next.text.len() > 1;
         if !(fits(next) && next.upper()) || shouted && !first.text.chars().all(char::is_uppercase) {
@@ -262,6 +292,9 @@ mod tests {
             ("my name is on the list", None),
             ("I'm Happy to help", None),
             ("Call me when you can", None),
+            ("hey! im sara, 29, from manchester", Some("Sara")),
+            ("hello my name is bob smith and i'm a plumber", Some("Bob Smith")),
+            ("im hungry", None),
             ("", None),
         ] {
             assert_eq!(user_name(text).as_deref(), expected, "of {text:?}");

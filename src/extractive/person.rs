@@ -201,6 +201,10 @@ fn is_subject_you(tokens: &[Token], i: usize) -> bool {
     ) {
         return false;
     }
+    // "helping you express yourself"
+    if before.ends_with("ing") && !matches!(before, "hoping" | "thinking" | "saying" | "knowing" | "wishing") {
+        return false;
+    }
     is_finite(&next.lower)
 }
 
@@ -224,6 +228,7 @@ fn agree(tokens: &mut [Token], start: usize) {
     let after = tokens.get(j + 1).map(|t| t.lower.clone()).unwrap_or_default();
     // No verb of ours, or one that does not change.
     if !verb.word
+        || !verb.text.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
         || lexicon::MODALS.contains(lower.as_str())
         || matches!(
             lower.as_str(),

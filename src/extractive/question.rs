@@ -30,6 +30,8 @@ pub(super) struct Question {
     pub kind: Kind,
     /// The person asks about themself.
     pub own: bool,
+    /// "Where do I live?": the person is the subject.
+    pub own_subject: bool,
     /// Proper names, small: evidence has to meet them.
     pub names: Vec<String>,
     /// "my dog", "Emily's sister": (owner, noun); the owner is `None` for the person.
@@ -196,6 +198,9 @@ pub(super) fn analyse(
         }
     }
     let relation = relation(&words, &person_words);
+    let own_subject = words.windows(2).any(|w| {
+        (w[1].is("i") || person_words.contains(&w[1].lower)) && (lexicon::AUXILIARIES.contains(w[0].lower.as_str()) || lexicon::MODALS.contains(w[0].lower.as_str()))
+    }) || words.windows(2).any(|w| w[0].is("i") && lexicon::is_finite(&w[1].lower) && !words.first().is_some_and(|f| f.is("i")));
     let attributes = attributes(&text, &lower, kind, relation.is_some());
     let relation_noun = relation.as_ref().map(|(_, n)| lexicon::stem(n));
     let date_words: HashSet<String> = dates::find(asked)
@@ -271,7 +276,7 @@ pub(super) fn analyse(
         .iter()
         .any(|p| text.contains(p))
             && !text.contains(" was born ");
-    Question { kind, own, names, relation, attributes, stems, past, span }
+    Question { kind, own, own_subject, names, relation, attributes, stems, past, span }
 }
 
 fn kind(lower: &[&str], text: &str) -> Kind {
@@ -300,16 +305,10 @@ fn kind(lower: &[&str], text: &str) -> Kind {
         || matches!(
             lower,
             ["who", "is" | "am" | "are", _]
-                | ["who", "is" | "are", "my", _]
-                | ["what", "about", ..]
-                | ["who", "am", "i"]
+                | ["who", "is" | "are", "my", _] | ["what", "about", ..]
         ) && lower.len() <= 4
     {
-        return if lower.first() == Some(&"who") && lower.get(2) != Some(&"i") {
-            Kind::Who
-        } else {
-            Kind::List
-        };
+                return if lower.first() == Some(&"who") && lower.get(2) == Some(&"my") { Kind::Who } else { Kind::List };
     }
     match lower {
         ["when" | "when's" | "whens", ..] => Kind::When,
@@ -438,11 +437,11 @@ fn attributes(text: &str, lower: &[&str], kind: Kind, related: bool) -> Vec<Stri
         "move",
     ]) && matches!(kind, Kind::Where | Kind::What | Kind::When | Kind::Who | Kind::YesNo)
         && !has(&["work"])
+        && !text.contains(" for a living ")
     {
         add(&["home", "past home"]);
     }
-    if has(&["job", "profession", "occupation", "living", "career"]) && !has(&["in"])
-        || text.contains(" do for a living ")
+    if has(&["job", "profession", "occupation", "living", "career"]) && !has(&["in", "where"]) || text.contains(" do for a living ")
         || text.contains(" for work ")
         || kind == Kind::What && has(&["work", "works"]) && !has(&["on"])
     {

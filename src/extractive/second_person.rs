@@ -19,6 +19,12 @@ pub fn to_second_person(text: &str, person: Option<&str>) -> String {
             i += 1;
             continue;
         }
+        // "Ana's name is Ana": the name itself stays a name.
+        let told = i >= 1 && (words[i - 1].among(&["named", "called"]) || i >= 2 && words[i - 1].is("is") && words[i - 2].is("name"));
+        if told && !words[i].is("the") {
+            i += length;
+            continue;
+        }
         let first = words[i].clone();
         let start = i == 0 || matches!(words[i - 1].text.as_str(), "." | "!" | "?" | "“");
         let subject = !possessive && is_subject(&words, i, length);

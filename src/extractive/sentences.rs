@@ -147,13 +147,13 @@ fn starts_new(after: &str) -> bool {
     let first = after.split_whitespace().next().unwrap_or_default().to_lowercase();
     matches!(
         first.as_str(),
-        "i" | "im" | "i'm" | "i’m" | "my" | "ive" | "i've" | "we" | "our" | "btw"
+        "i" | "im" | "i'm" | "i’m" | "my" | "ive" | "i've" | "we" | "our" | "btw" | "he" | "she" | "it" | "they" | "his" | "her" | "its" | "it's" | "he's" | "she's"
     )
 }
 
 pub(super) fn is_emoji(c: char) -> bool {
     matches!(u32::from(c),
-        0x1f000..=0x1faff | 0x2600..=0x27bf | 0x2b00..=0x2bff | 0x1f1e6..=0x1f1ff | 0xfe0f | 0x200d | 0x20e3
+        0x1f000..=0x1faff | 0x2600..=0x27bf | 0x2b00..=0x2bff | 0xfe0f | 0x200d | 0x20e3
         | 0xe0020..=0xe007f)
 }
 

@@ -27,6 +27,18 @@ const JOINED_CHARS_MAX: usize = 280;
 
 /// The statements of a run of messages, in order.
 pub fn statements(utterances: &[Utterance]) -> Vec<Statement> {
+    run(utterances).0
+}
+
+/// True if the message states something, by itself or together with what was said before.
+pub(super) fn says_something(utterance: &Utterance) -> bool {
+    let (statements, n_loose) = run(std::slice::from_ref(utterance));
+    !statements.is_empty() || n_loose > 0
+}
+
+/// The statements, and how many more sentences lack only what a pronoun in them means.
+fn run(utterances: &[Utterance]) -> (Vec<Statement>, usize) {
+    let mut n_loose = 0;
     let mut out: Vec<Statement> = Vec::new();
     let mut seen = HashSet::new();
     let mut memory: Vec<(String, Antecedents, DateTime)> = Vec::new();
@@ -45,7 +57,7 @@ pub fn statements(utterances: &[Utterance]) -> Vec<Statement> {
         }
         *last = utterance.at;
         let mut made = Vec::new();
-        of_message(utterance, antecedents, &mut made);
+        n_loose += of_message(utterance, antecedents, &mut made);
         made.truncate(STATEMENTS_MAX);
         for statement in made {
             if seen.insert(statement.text.to_lowercase()) {
@@ -53,7 +65,7 @@ pub fn statements(utterances: &[Utterance]) -> Vec<Statement> {
             }
         }
     }
-    out
+    (out, n_loose)
 }
 
 /// The assistant's words are nobody's memories.
@@ -65,7 +77,9 @@ fn is_a_person(utterance: &Utterance) -> bool {
         )
 }
 
-fn of_message(utterance: &Utterance, antecedents: &mut Antecedents, out: &mut Vec<Statement>) {
+/// Returns how many sentences were dropped only because a pronoun in them is not resolved.
+fn of_message(utterance: &Utterance, antecedents: &mut Antecedents, out: &mut Vec<Statement>) -> usize {
+    let mut n_loose = 0;
     let text = plain_text(lexicon::clip(&utterance.text, MESSAGE_BYTES_MAX));
     let text = without_quoted(&text);
     let parties =
@@ -94,8 +108,9 @@ fn of_message(utterance: &Utterance, antecedents: &mut Antecedents, out: &mut Ve
                 continue;
             }
         }
-        of_sentence(sentence, utterance, parties, antecedents, &mut previous, out);
+        n_loose += of_sentence(sentence, utterance, parties, antecedents, &mut previous, out);
     }
+    n_loose
 }
 
 /// Without code blocks and quoted lines: they are not the person's own words.
@@ -128,7 +143,8 @@ fn of_sentence(
     antecedents: &mut Antecedents,
     previous: &mut Option<usize>,
     out: &mut Vec<Statement>,
-) {
+) -> usize {
+    let mut n_loose = 0;
     let mut words = tokens(sentence);
     loop {
         let stripped = strip_vocative(&intent::strip_opening(&words), parties);
@@ -140,7 +156,7 @@ fn of_sentence(
     let told = tells(&words, sentence);
     if !told && (intent::is_question(&words, sentence) || intent::is_recall_request(&words)) {
         *previous = None;
-        return;
+        return 0;
     }
     trim_end(&mut words);
     if words.is_empty()
@@ -149,10 +165,10 @@ fn of_sentence(
         || intent::is_small_talk(&words)
         || intent::is_request(&words)
     {
-        return;
+        return 0;
     }
     if is_about_the_conversation(&words) {
-        return;
+        return 0;
     }
     let words = restore_subject(words);
     let words = name_the_nameless(words);
@@ -172,8 +188,12 @@ fn of_sentence(
         if text.chars().filter(|c| c.is_alphanumeric()).count() < 4 {
             continue;
         }
+        // "I'm Ana", said by Ana.
+        if text == format!("{0} is {0}", parties.speaker) {
+            continue;
+        }
         if loose {
-            loose_end(text, utterance, previous, out);
+            n_loose += usize::from(!loose_end(text, utterance, previous, out));
             continue;
         }
         let named = third != clause;
@@ -190,6 +210,7 @@ fn of_sentence(
             }
         }
     }
+    n_loose
 }
 
 /// "Did you know that I have a dog?" asks nothing.
@@ -254,6 +275,7 @@ fn trim_end(words: &mut Vec<Token>) {
             words.retain(|t| t.text != open && t.text != close);
         }
     }
+    words.retain(|t| t.word || !t.text.chars().all(super::sentences::is_emoji));
     if let Some(first) = words.first_mut() {
         first.space_before = false;
     }
@@ -278,9 +300,10 @@ fn is_about_the_conversation(words: &[Token]) -> bool {
             | ["this" | "that", "is", "a" | "just", "test", ..]
             | ["that", "is", "not" | "wrong" | "right" | "correct" | "incorrect" | "all", ..]
             | ["let's" | "lets" | "let", ..]
-            | ["here", "is" | "are", ..]
             | ["there", "you", "go", ..]
     ) && lower.len() < 14
+        || matches!(lower.as_slice(), ["here", "is" | "are", ..])
+            && !lower.iter().any(|w| matches!(*w, "i" | "we" | "my" | "our"))
 }
 
 const SUBJECTLESS: &[&str] = &[
@@ -394,6 +417,25 @@ fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
 
 /// "my dog max is", "a cat called tom": names typed small get their capital.
 fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
+    // "My boss, Karen, is strict": the name without its commas.
+    let mut i = 1;
+    while i + 2 < words.len() {
+        let closes = words.get(i + 3).is_none_or(|t| t.text == ",");
+        let owned = words[..i].iter().rev().take(3).any(|t| t.among(&["my", "our"]));
+        if is_creature(&words[i].lower)
+            && !words[i].lower.ends_with('s')
+            && owned
+            && words[i + 1].text == ","
+            && is_name(&words[i + 2])
+            && closes
+        {
+            if i + 3 < words.len() {
+                words.remove(i + 3);
+            }
+            words.remove(i + 1);
+        }
+        i += 1;
+    }
     for i in 1..words.len() {
         let word = &words[i];
         let plain = word.word
@@ -434,7 +476,21 @@ fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
         if after_kin || naming {
             let capital = capitalise(&word.text);
             let space = word.space_before;
+            let stated = before == "is";
             words[i] = Token::new(capital, space);
+            // "my name is bob smith"
+            let surname = stated
+                && words.get(i + 1).is_some_and(|t| {
+                    t.word
+                        && t.text.chars().all(char::is_lowercase)
+                        && !lexicon::STOP.contains(t.lower.as_str())
+                        && !lexicon::is_finite(&t.lower)
+                        && !lexicon::is_adverb(&t.lower)
+                })
+                && words.get(i + 2).is_none_or(|t| !t.word || t.is("and"));
+            if surname {
+                words[i + 1] = Token::new(capitalise(&words[i + 1].text), true);
+            }
         }
     }
     words
@@ -464,7 +520,7 @@ fn loose_end(
     utterance: &Utterance,
     previous: &mut Option<usize>,
     out: &mut Vec<Statement>,
-) {
+) -> bool {
     if let Some(at) = *previous
         && let Some(before) = out.get_mut(at)
     {
@@ -474,7 +530,7 @@ fn loose_end(
             joined.push_str("; ");
             joined.push_str(&uncapitalise(&text));
             before.text = joined;
-            return;
+            return true;
         }
     }
     let substance = lexicon::content_stems(&text).len();
@@ -482,7 +538,9 @@ fn loose_end(
         let name = capitalise(&utterance.speaker);
         out.push(statement(format!("{name} said: {}", uncapitalise(&text)), utterance));
         *previous = Some(out.len() - 1);
+        return true;
     }
+    false
 }
 
 fn uncapitalise(text: &str) -> String {
@@ -591,7 +649,97 @@ pub(super) fn facts(text: &str) -> Vec<String> {
             return vec![join(&words[..end]), format!("{} {}", name.text, join(&words[who + 1..]))];
         }
     }
-    vec![text.to_owned()]
+    copula_list(&words).or_else(|| coordinated(&words)).unwrap_or_else(|| vec![text.to_owned()])
+}
+
+/// "Ana is Ana, 34, from Porto and allergic to nuts": one fact each.
+fn copula_list(words: &[Token]) -> Option<Vec<String>> {
+    let is = words.iter().take(6).position(|t| t.is("is"))?;
+    if is == 0 || words.len() > 40 {
+        return None;
+    }
+    let subject = join(&words[..is]);
+    let mut segments: Vec<&[Token]> = Vec::new();
+    let mut start = is + 1;
+    for i in is + 1..words.len() {
+        if words[i].text == "," || words[i].is("and") {
+            if i > start {
+                segments.push(&words[start..i]);
+            }
+            start = i + 1;
+        }
+    }
+    segments.push(words.get(start..)?);
+    if segments.len() < 2 {
+        return None;
+    }
+    let age = |s: &[Token]| {
+        s.first().is_some_and(|t| lexicon::number(&t.text).is_some_and(|n| n > 3))
+            && (s.len() == 1 || s.get(1).is_some_and(|t| t.among(&["years", "yo"])))
+    };
+    let has_age = segments.iter().any(|s| age(s));
+    let whole = |s: &[Token]| {
+        let low = join(s).to_lowercase();
+        let name = s.len() <= 2 && s.iter().all(|t| t.word && (t.upper() || has_age && s.len() == 1 && t.text.chars().all(char::is_alphabetic)));
+        age(s)
+            || name && super::names::may_be_a_name(&capitalise(&join(s)))
+            || ["from ", "originally from ", "allergic to ", "based in ", "married", "single", "divorced", "vegetarian", "vegan"].iter().any(|p| low.starts_with(p))
+            || s.first().is_some_and(|t| t.among(&["a", "an"])) && s.len() >= 2
+    };
+    segments.iter().all(|s| !s.is_empty() && whole(s)).then(|| {
+        segments
+            .iter()
+            .enumerate()
+            .map(|(n, s)| {
+                let mut text = join(s);
+                if n == 0 && s.len() == 1 && has_age && !age(s) {
+                    text = capitalise(&text);
+                }
+                format!("{subject} is {}", text.trim())
+            })
+            .collect()
+    })
+}
+
+/// "Mia loves dinosaurs and hates broccoli": one fact each.
+fn coordinated(words: &[Token]) -> Option<Vec<String>> {
+    if words.len() > 40 {
+        return None;
+    }
+    let verb = words.iter().take(7).skip(1).position(|t| lexicon::is_third_person(&t.lower) && !t.upper())? + 1;
+    let subject = &words[..verb];
+    // Only a plain subject is repeated.
+    if subject.iter().any(|t| !t.word || t.among(&["and", "who", "that", "which", "when", "if", "since", "because"])) {
+        return None;
+    }
+    for i in verb + 2..words.len().saturating_sub(2) {
+        let t = &words[i];
+        if t.among(&["who", "that", "which", "because", "when", "if", "while", "where", "what", "how", "whose", "since", "so"]) || matches!(t.text.as_str(), ";" | ":" | "\"" | "(") {
+            return None;
+        }
+        if !t.among(&["and", "but"]) {
+            continue;
+        }
+        let end = if words[i - 1].text == "," { i - 1 } else { i };
+        let mut j = i + 1;
+        while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
+            j += 1;
+        }
+        let Some(second) = words.get(j) else { continue };
+        let verb_like = !second.upper()
+            && lexicon::is_third_person(&second.lower)
+            && (!lexicon::is_noun_like(&lexicon::base_of_third(&second.lower))
+                || words.get(j + 1).is_some_and(|t| {
+                    t.among(&["as", "at", "for", "in", "with", "the", "a", "an", "it", "to", "on", "from"])
+                }));
+        if verb_like {
+            let subject = join(subject);
+            let mut out = vec![join(&words[..end])];
+            out.extend(facts(&format!("{subject} {}", join(&words[i + 1..]).trim())));
+            return Some(out);
+        }
+    }
+    None
 }
 
 /// "Ana's dog Max" → "Max is Ana's dog": the relation outlives whatever else the sentence says.

@@ -143,7 +143,7 @@ fn open_contraction(word: &str) -> Vec<String> {
     if let Some((head, tail)) = lower.split_once('\'') {
         let pronoun = matches!(
             head,
-            "i" | "you" | "we" | "they" | "he" | "she" | "it" | "that" | "there" | "who" | "this"
+            "i" | "you" | "we" | "they" | "he" | "she" | "it" | "that" | "there" | "who" | "this" | "here" | "what" | "where" | "how" | "when"
         );
         if pronoun && matches!(tail, "m" | "re" | "ve" | "ll" | "d" | "s") {
             let head: String = straight.chars().take(head.chars().count()).collect();

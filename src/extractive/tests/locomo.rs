@@ -1,0 +1,90 @@
+//! Coverage and speed on real conversations (LoCoMo, for evaluation only; never copied).
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// "1:56 pm on 8 May, 2023".
+fn session_time(text: &str) -> Option<DateTime> {
+    let (time, day) = text.split_once(" on ")?;
+    let (clock, half) = time.split_once(' ')?;
+    let (hour, minute) = clock.split_once(':')?;
+    let mut hour: i8 = hour.parse().ok()?;
+    hour = hour % 12 + if half == "pm" { 12 } else { 0 };
+    let mut parts = day.split([' ', ',']).filter(|p| !p.is_empty());
+    let (d, m, y) = (parts.next()?, parts.next()?, parts.next()?);
+    let month = crate::extractive::lexicon::MONTHS.iter().position(|name| *name == m)? as i8 + 1;
+    Some(date(y.parse().ok()?, month, d.parse().ok()?).at(hour, minute.parse().ok()?, 0, 0))
+}
+
+#[test]
+fn evidence_messages_become_statements() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        eprintln!("skipped: {} is not there", path.display());
+        return;
+    };
+    let Ok(serde_json::Value::Array(conversations)) = serde_json::from_str(&text) else {
+        panic!("{} is no list of conversations", path.display());
+    };
+    let (mut n_evidence, mut n_covered) = (0, 0);
+    for sample in &conversations {
+        let talk = &sample["conversation"];
+        let names = [&talk["speaker_a"], &talk["speaker_b"]].map(|n| n.as_str().unwrap_or_default());
+        let (mut ids, mut lines) = (Vec::new(), Vec::new());
+        for n in 1..=40 {
+            let at = talk[format!("session_{n}_date_time")].as_str().and_then(session_time);
+            let (Some(at), Some(messages)) = (at, talk[format!("session_{n}")].as_array()) else {
+                continue;
+            };
+            for message in messages {
+                let speaker = message["speaker"].as_str().unwrap_or_default();
+                let other = if speaker == names[0] { names[1] } else { names[0] };
+                let text = message["text"].as_str().unwrap_or_default();
+                lines.push(Utterance {
+                    message: MessageId(ids.len() as i64),
+                    at,
+                    ..said(speaker, Some(other), text)
+                });
+                ids.push(message["dia_id"].as_str().unwrap_or_default());
+            }
+        }
+        let start = Instant::now();
+        let made = statements(&lines);
+        let elapsed = start.elapsed();
+        let covered: HashSet<i64> = made.iter().flat_map(|s| s.messages.iter().map(|m| m.0)).collect();
+        let evidence: HashSet<i64> = sample["qa"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|q| q["category"].as_i64() != Some(5))
+            .flat_map(|q| q["evidence"].as_array().into_iter().flatten())
+            .filter_map(|e| ids.iter().position(|id| Some(*id) == e.as_str()).map(|i| i as i64))
+            .collect();
+        let hits = evidence.iter().filter(|e| covered.contains(e)).count();
+        eprintln!(
+            "{}: {} messages, {} statements from {} of them, evidence messages {hits}/{}, {elapsed:?}",
+            sample["sample_id"].as_str().unwrap_or_default(),
+            lines.len(),
+            made.len(),
+            covered.len(),
+            evidence.len(),
+        );
+        n_evidence += evidence.len();
+        n_covered += hits;
+        assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
+        for statement in &made {
+            // Nobody speaks in the first person in memory, and lines stay lines.
+            let first = crate::extractive::lexicon::words(&statement.text)
+                .any(|w| matches!(w, "I" | "I'm" | "my" | "me"));
+            let quoted = statement.text.contains('"') || statement.text.contains('“');
+            assert!(!first || quoted, "first person left: {}", statement.text);
+            assert!(!statement.text.contains('\n'));
+        }
+    }
+    let share = f64::from(n_covered as u32) / f64::from(n_evidence as u32);
+    eprintln!("evidence messages with a statement: {n_covered}/{n_evidence} = {share:.3}");
+    assert!(share > 0.93, "{share:.3}");
+}
