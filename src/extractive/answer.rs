@@ -15,7 +15,7 @@ use super::{Candidate, ExtractiveAnswer, Statement, Utterance, dates};
 use crate::memory::{MessageId, Role};
 
 /// Facts in one answer.
-const LIST_MAX: usize = 8;
+const LIST_MAX: usize = 12;
 /// Of a question's words, this share has to be met where no attribute matches.
 const COVERAGE_MIN: f64 = 0.6;
 
@@ -51,6 +51,9 @@ pub fn answer(
     if let Some(own_name) = own_name(&asked, &evidence, person) {
         return Some(own_name);
     }
+    if asked.advice {
+        return None;
+    }
     let aliases = aliases(&evidence, person);
     let person_name = person.unwrap_or("The user");
     let targets = targets(&asked, &aliases, person_name);
@@ -74,9 +77,14 @@ pub fn answer(
         _ => !scored[0].1.statement.attribute.as_deref().is_some_and(is_single_valued),
     };
     let mut chosen: Vec<&Evidence> = if several {
+        let share = if asked.relation.is_some() && asked.attributes.iter().any(|a| a == "name") {
+            0.93
+        } else {
+            0.75
+        };
         scored
             .iter()
-            .filter(|(s, _)| *s >= best * 0.75 || asked.kind == Kind::List)
+            .filter(|(s, _)| *s >= best * share || asked.kind == Kind::List)
             .map(|(_, e)| *e)
             .collect()
     } else {
@@ -270,8 +278,11 @@ fn targets(asked: &Question, aliases: &[(String, String, String)], person: &str)
         let owner_small = owner.clone().unwrap_or_default();
         let mut group = vec![noun.clone()];
         for (o, n, name) in aliases {
-            if *o == owner_small && lexicon::stem(n) == lexicon::stem(noun) {
+            if *o == owner_small && (lexicon::stem(n) == lexicon::stem(noun) || is_a(n, noun)) {
                 group.push(name.clone());
+                if is_a(n, noun) {
+                    group.push(n.clone());
+                }
             }
         }
         groups.retain(|g| Some(&g[0]) != owner.as_ref());
@@ -281,6 +292,38 @@ fn targets(asked: &Question, aliases: &[(String, String, String)], person: &str)
     }
     let _ = person;
     Targets { groups, own }
+}
+
+/// "Ana's wife": somebody else, whom the question does not mention.
+fn of_a_creature(subject: &str, asked: &Question) -> bool {
+    let head = subject.rsplit(' ').next().unwrap_or_default().to_lowercase();
+    super::attributes::is_creature(&head) && !asked.stems.contains(&lexicon::stem(&head))
+}
+
+/// A dog is a pet, a sister is a sibling.
+fn is_a(noun: &str, kind: &str) -> bool {
+    match kind.trim_end_matches('s') {
+        "pet" => lexicon::PETS.contains(noun),
+        "kid" | "child" | "children" => matches!(noun, "son" | "daughter" | "baby" | "toddler"),
+        "sibling" => matches!(noun, "sister" | "brother"),
+        "parent" => matches!(noun, "mother" | "father" | "mum" | "mom" | "dad"),
+        "partner" | "spouse" => matches!(
+            noun,
+            "wife"
+                | "husband"
+                | "girlfriend"
+                | "boyfriend"
+                | "gf"
+                | "bf"
+                | "fiancé"
+                | "fiancée"
+                | "fiance"
+        ),
+        "girlfriend" => noun == "gf",
+        "boyfriend" => noun == "bf",
+        "friend" => matches!(noun, "bestie" | "buddy"),
+        _ => false,
+    }
 }
 
 fn is_person(subject: &str, person: &str) -> bool {
@@ -317,17 +360,33 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             || subject.to_lowercase().starts_with("the user's");
         let opaque = attribute.is_empty() && !starts_upper_name(subject);
         // "What do you know about me?" is not about my sister's dog.
-        if asked.kind == Kind::List && !own && !owned && attribute != "relation" && !subject.is_empty() && starts_upper_name(subject) {
+        if asked.kind == Kind::List
+            && !own
+            && !owned
+            && attribute != "relation"
+            && !subject.is_empty()
+            && starts_upper_name(subject)
+        {
             return None;
         }
         let mentioned = statement.text.to_lowercase().contains(&person.to_lowercase())
             || statement.text.to_lowercase().contains("the user");
-        let company = subject.to_lowercase().contains(&format!("{} and ", person.to_lowercase())) || subject.to_lowercase().contains(&format!(" and {}", person.to_lowercase()));
-        if !own && !company && asked.own_subject && asked.kind != Kind::Who && !subject.is_empty() && !opaque {
+        let company = subject.to_lowercase().contains(&format!("{} and ", person.to_lowercase()))
+            || subject.to_lowercase().contains(&format!(" and {}", person.to_lowercase()));
+        if !own
+            && !company
+            && asked.own_subject
+            && asked.kind != Kind::Who
+            && !subject.is_empty()
+            && !opaque
+        {
             return None;
         }
         if own || company {
             about += 1.0;
+        } else if owned && of_a_creature(subject, asked) {
+            // "When is my birthday?" is not about my wife's.
+            return None;
         } else if owned {
             about += 0.7;
         } else if mentioned {
@@ -377,7 +436,13 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
         if !asked.stems.is_empty() && coverage < 0.5 {
             return None;
         }
-        return Some(1.0 + about + coverage + relevance + curated);
+        // What defines somebody goes before what happened.
+        let defining = match attribute {
+            "" => 0.0,
+            a if is_single_valued(a) => 0.3,
+            _ => 0.15,
+        };
+        return Some(1.0 + about + coverage + relevance + curated + defining);
     }
     // "What is my dog's name?": a fact that shows the name answers.
     if asked.attributes.iter().any(|a| a == "name") && asked.relation.is_some() {
@@ -398,7 +463,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
     }
     // Only words that the attribute does not stand for have to be met besides.
     if wanted && (about >= 0.6 || targets.groups.is_empty() && !targets.own) {
-                let category = |s: &str| {
+        let category = |s: &str| {
             e.relevance >= 0.4
                 && matches!(s, "food" | "drink" | "activ" | "sport" | "anim" | "music" | "peopl")
         };
@@ -410,7 +475,9 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             .collect();
         let rest_coverage = self::coverage(&rest, &e.stems, attribute);
         if rest.is_empty() || rest_coverage >= 0.5 {
-            return Some(2.0 + about + rest_coverage + fit + relevance + curated);
+            let first =
+                if asked.attributes.first().is_some_and(|a| a == attribute) { 0.15 } else { 0.0 };
+            return Some(2.0 + about + rest_coverage + fit + first + relevance + curated);
         }
     }
     // "What's 2+2?" names no topic.
@@ -424,7 +491,11 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
         // "When did I go to Rome?" names its topic by a name.
         let named = asked.names.len() >= 1
             && (targets.own || asked.names.len() >= 2 || asked.span.is_some());
-        let spanned = asked.span.is_some() && about > 0.8 && asked.attributes.is_empty();
+        let spanned = asked.span.is_some()
+            && about > 0.8
+            && asked.attributes.is_empty()
+            && !asked.hypothetical
+            && !dates::find(&statement.text).is_empty();
         return ((named && fit >= 0.0 && asked.attributes.is_empty()) || spanned)
             .then_some(0.8 + about + fit + relevance + curated);
     }
@@ -480,7 +551,7 @@ fn stands_for(stem: &str, attribute: &str) -> bool {
         "breed" => &["breed", "dog", "cat"],
         "likes" => &["like", "love", "enjoy", "hobbi", "fun", "free"],
         "dislikes" => &["hate", "dislik", "like"],
-        "hobby" => &["hobbi", "play", "fun", "free"],
+        "hobby" => &["hobbi", "play", "fun", "free", "instrument", "sport"],
         "allergy" | "no allergy" => &["allerg", "allergi", "eat"],
         "partner" | "relationship status" => {
             &["marri", "wife", "husband", "spous", "partner", "relationship", "status"]
@@ -511,7 +582,10 @@ const SYNONYMS: &[&[&str]] = &[
     &["child", "son", "daughter", "babi"],
     &["sibl", "sister", "brother"],
     &["parent", "mother", "father"],
-    &["famili", "mother", "father", "sister", "brother", "wife", "husband", "son", "daughter", "child", "parent", "partner"],
+    &[
+        "famili", "mother", "father", "sister", "brother", "wife", "husband", "son", "daughter",
+        "child", "parent", "partner",
+    ],
     &["pet", "dog", "cat", "puppi", "kitten", "rabbit", "hamster", "parrot"],
     &["car", "drive", "vehicl"],
     &["studi", "school", "univers", "colleg", "major", "degre"],

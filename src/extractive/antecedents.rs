@@ -38,8 +38,7 @@ impl Antecedents {
         let _ = parties;
         let Some(first) = words.first() else { return words };
         let next = words.get(1).map(|t| t.lower.clone()).unwrap_or_default();
-        let possessive = matches!(first.lower.as_str(), "his" | "its" | "their")
-            || first.is("her");
+        let possessive = matches!(first.lower.as_str(), "his" | "its" | "their") || first.is("her");
         let choice = match first.lower.as_str() {
             "he" | "his" => self.one(Gender::Male),
             "she" | "her" => self.one(Gender::Female),
@@ -164,7 +163,15 @@ fn candidates(text: &str, parties: Parties<'_>) -> Vec<Candidate> {
                 let plural = word.lower.ends_with('s') && !word.is("boss")
                     || word.is("children")
                     || words[start].among(&["two", "three", "four", "some"]);
-                let name: Vec<&Token> = words[i + 1..]
+                let called = |k: usize| words.get(k).is_some_and(|t| t.among(&["named", "called"]));
+                let skip = if called(i + 1) {
+                    1
+                } else if words.get(i + 1).is_some_and(|t| t.is("is")) && called(i + 2) {
+                    2
+                } else {
+                    0
+                };
+                let name: Vec<&Token> = words[i + 1 + skip..]
                     .iter()
                     .take(3)
                     .filter(|t| !t.among(&["named", "called"]) && t.text != ",")
@@ -173,8 +180,8 @@ fn candidates(text: &str, parties: Parties<'_>) -> Vec<Candidate> {
                     })
                     .take(2)
                     .collect();
-                let named = !name.is_empty()
-                    && words.get(i + 1).is_some_and(|t| t.upper() || t.among(&["named", "called"]));
+                let named =
+                    !name.is_empty() && (skip > 0 || words.get(i + 1).is_some_and(Token::upper));
                 let gender = if FEMALE.contains(word.lower.as_str()) {
                     Gender::Female
                 } else if MALE.contains(word.lower.as_str()) {

@@ -44,7 +44,10 @@ const SINGLE: &[&str] = &[
     "size",
     "salary",
     "rent",
-    "price", "date", "location", "value",
+    "price",
+    "date",
+    "location",
+    "value",
 ];
 
 /// True if a new value of this attribute replaces the old one.
@@ -121,9 +124,28 @@ fn parse(text: &str) -> Option<Parsed> {
         }
         _ => words,
     };
+    // "When Ana was 12, Ana lived in Rome": the main clause counts.
+    let words = match words.iter().position(|t| t.text == ",") {
+        Some(comma)
+            if comma < 10
+                && words[0].among(&[
+                    "when", "after", "before", "while", "since", "as", "if", "once", "until",
+                ])
+                && words.len() > comma + 2 =>
+        {
+            words[comma + 1..].to_vec()
+        }
+        _ => words,
+    };
     let lead = words.iter().take_while(|t| !t.word || is_adverb(&t.lower)).count();
     let words: Vec<Token> = if lead < words.len() { words[lead..].to_vec() } else { words };
-    if words.first().is_some_and(|t| t.among(&["since", "when", "if", "because", "while", "after", "before", "by", "for", "as", "here", "there", "to", "with", "in", "on", "at"])) {
+    if words.first().is_some_and(|t| {
+        t.among(&[
+            "since", "when", "if", "because", "while", "after", "before", "by", "for", "as",
+            "here", "there", "what", "where", "how", "who", "why", "that", "to", "with", "in",
+            "on", "at",
+        ])
+    }) {
         return None;
     }
     let verb = main_verb(&words)?;
@@ -162,7 +184,10 @@ fn parse(text: &str) -> Option<Parsed> {
             }
             "used" if lower(rest + 1) == "to" => break,
             "can" | "could" => {}
-            "will" | "would" | "gonna" => future = true,
+            "will" | "gonna" => future = true,
+            "would" => {
+                future |= matches!(lower(rest + 1), "like" | "love") && lower(rest + 2) == "to"
+            }
             "going"
                 if lower(rest + 1) == "to"
                     && copula
@@ -236,8 +261,27 @@ fn parse(text: &str) -> Option<Parsed> {
         }
         // "The gate code is 4821".
         let head = np.last().map(|t| t.lower.clone()).unwrap_or_default();
-        let coded = matches!(head.as_str(), "code" | "password" | "pin" | "number" | "key" | "address" | "deadline" | "price" | "rent" | "combination" | "wifi" | "username" | "passcode" | "budget");
-        if np.first().is_some_and(|t| t.is("the")) && !negated && (coded || low.starts_with(|c: char| c.is_ascii_digit()) && np.len() <= 4) {
+        let coded = matches!(
+            head.as_str(),
+            "code"
+                | "password"
+                | "pin"
+                | "number"
+                | "key"
+                | "address"
+                | "deadline"
+                | "price"
+                | "rent"
+                | "combination"
+                | "wifi"
+                | "username"
+                | "passcode"
+                | "budget"
+        );
+        if np.first().is_some_and(|t| t.is("the"))
+            && !negated
+            && (coded || low.starts_with(|c: char| c.is_ascii_digit()) && np.len() <= 4)
+        {
             return some(&noun_phrase, "value", &tail);
         }
         return Some((Some(subject), None, None));
@@ -395,7 +439,8 @@ fn main_verb(words: &[Token]) -> Option<usize> {
         if possessed || t.upper() {
             return false;
         }
-        (lexicon::is_third_person(lower) && !is_plural_noun_here(words, i))
+        lexicon::is_unchanging(lower)
+            || (lexicon::is_third_person(lower) && !is_plural_noun_here(words, i))
             || lexicon::is_past(lower) && !words[i - 1].among(&["and"])
             || (lexicon::is_base_verb(lower)
                 && !lexicon::is_noun_like(lower)
@@ -565,6 +610,15 @@ fn predicate(subject: &str, tail: &str, low: &str, negated: bool, past: bool) ->
         ("training for ", "plan"),
     ] {
         if let Some(v) = starts(prefix) {
+            let v = match prefix {
+                "living in " | "based in " => place_after(
+                    &format!("in {low_v}", low_v = v.to_lowercase()),
+                    &format!("in {v}"),
+                    "in",
+                )
+                .unwrap_or(v),
+                _ => v,
+            };
             let attribute = match attribute {
                 "birthplace"
                     if prefix == "born in " && v.starts_with(|c: char| c.is_ascii_digit()) =>
@@ -577,18 +631,20 @@ fn predicate(subject: &str, tail: &str, low: &str, negated: bool, past: bool) ->
             return some(subject, attribute, &v);
         }
     }
-        let words: Vec<&str> = low.split(' ').collect();
+    let words: Vec<&str> = low.split(' ').collect();
     // "The user is Ana".
     if words.len() <= 2
         && !subject.contains("'s")
-        && tail.split(' ').all(|w| {
-            lexicon::starts_upper(w) && w.chars().all(|c| c.is_alphabetic() || c == '-')
-        })
+        && tail
+            .split(' ')
+            .all(|w| lexicon::starts_upper(w) && w.chars().all(|c| c.is_alphabetic() || c == '-'))
         && super::names::may_be_a_name(tail)
     {
         return some(subject, "name", tail);
     }
-    if matches!(words.first(), Some(&("vegetarian" | "vegan" | "pescatarian" | "gluten-free" | "gluten" | "omnivore"))
+    if matches!(
+        words.first(),
+        Some(&("vegetarian" | "vegan" | "pescatarian" | "gluten-free" | "gluten" | "omnivore"))
     ) || matches!(words.as_slice(), ["a" | "an", "vegetarian" | "vegan" | "pescatarian", ..])
     {
         return some(subject, "diet", tail);

@@ -104,11 +104,12 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
             j += 1;
         }
         let fact = right.get(j).is_some_and(|t| {
-                        // "stuff, like my bowl"
+            // "stuff, like my bowl"
             !(t.is("like") && tokens[next - 1].text == ",")
-                && t.among(&["live", "work", "have", "am", "love", "like", "hate", "speak", "study", "enjoy",
-                "moved", "grew", "own", "was", "prefer",
-            ])
+                && t.among(&[
+                    "live", "work", "have", "am", "love", "like", "hate", "speak", "study",
+                    "enjoy", "moved", "grew", "own", "was", "prefer",
+                ])
         }) && (super::person::is_verb_here(right, j)
             || right.get(j).is_some_and(|t| lexicon::is_past(&t.lower)));
         return (first_is_i && !infinitive && !modal && fact).then_some(next);
@@ -154,7 +155,9 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
     }
     // "leo is 6 and mia is 3".
     if first.word
-        && tokens.get(j + 1).is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]))
+        && tokens
+            .get(j + 1)
+            .is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]))
         && tokens.len() > j + 2
         && !lexicon::STOP.contains(first.lower.as_str())
         && !is_finite(&first.lower)
@@ -185,7 +188,9 @@ fn is_clause(tokens: &[Token]) -> bool {
     let subject = first.among(SUBJECTS)
         || first.upper()
         || first.among(&["the", "a", "one"])
-        || tokens.get(j + 1).is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]));
+        || tokens
+            .get(j + 1)
+            .is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]));
     subject && verb_of(&tokens[j..]).is_some()
 }
 
@@ -200,7 +205,9 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
             || lexicon::MODALS.contains(t.lower.as_str())
             || lexicon::is_past(&t.lower)
             || lexicon::is_third_person(&t.lower)
-                && (i > 1 || tokens[0].upper() || tokens[0].among(&["he", "she", "it", "this", "that"]));
+                && (i > 1
+                    || tokens[0].upper()
+                    || tokens[0].among(&["he", "she", "it", "this", "that"]));
         let after_pronoun = tokens[0].among(&["i", "we", "they"])
             && tokens[1..i].iter().all(|t| is_adverb(&t.lower))
             && t.word;

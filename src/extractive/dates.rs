@@ -103,6 +103,11 @@ pub fn resolve(sentence: &str, at: DateTime) -> Resolved {
             None => out.push_str(&sentence[done..end]),
         }
         done = end;
+        // "yesterday's talk": the ending was put before the bracket.
+        let whose = sentence[..end].len() < sentence.len() && after.starts_with("'s");
+        if whose && out.ends_with(')') {
+            done += 2;
+        }
         if done >= sentence.len() {
             break;
         }
@@ -395,9 +400,10 @@ fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Option<Express
             return None;
         }
         let month = month_number(&name)?;
+        let since = found.get(0)?.as_str().to_lowercase().starts_with("since");
         let year = match tense {
-            Tense::Past if month > today.month() => today.year() - 1,
-            Tense::Future if month < today.month() => today.year() + 1,
+            _ if month > today.month() && (tense == Tense::Past || since) => today.year() - 1,
+            Tense::Future if month < today.month() && !since => today.year() + 1,
             _ => today.year(),
         };
         let e = month_of(DateSpan::month(Date::new(year, month, 1).ok()?));
@@ -567,7 +573,7 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     };
     // "yesterday's meeting": the words stay.
     if after.starts_with("'s") || after.starts_with('’') {
-        return Some((format!("{said} ({})", e.noun), before.len()));
+        return after.starts_with("'s").then(|| (format!("{said}'s ({})", e.noun), before.len()));
     }
     let word_before =
         before.trim_end().rsplit([' ', '(']).next().unwrap_or_default().to_lowercase();

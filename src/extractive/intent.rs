@@ -24,6 +24,8 @@ pub fn intent(text: &str) -> Intent {
         let words = strip_opening(&tokens(sentence));
         if is_recall_request(&words) {
             asked = Some(Intent::Question);
+        } else if is_thanks(sentence) {
+            thanked = true;
         } else if is_question(&words, sentence) {
             asked =
                 asked.or(Some(if is_request(&words) { Intent::Request } else { Intent::Question }));
@@ -218,7 +220,6 @@ const COMMANDS: &[&str] = &[
     "feel",
     "hang",
     "think",
-    "thank",
     "wish",
     "save",
     "store",
@@ -249,7 +250,9 @@ pub(super) fn is_request(words: &[Token]) -> bool {
         // "Have a great day" is a wish; "Have two dogs" leaves out its subject.
         ["have", rest @ ..] => {
             matches!(rest.first(), Some(&("fun" | "a" | "you" | "some" | "safe")))
-                && rest.len() < 10 && !rest.contains(&"i") && rest.iter().any(|w| {
+                && rest.len() < 10
+                && !rest.contains(&"i")
+                && rest.iter().any(|w| {
                     matches!(
                         *w,
                         "fun"
@@ -566,9 +569,14 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         | ["i", "can't", "wait"]
         | ["i", "promise", ..]
         | ["i", "can", "imagine" | "tell" | "relate", ..] => lower.len() <= 9,
-        ["that" | "this" | "those" | "these" | "the" | "your" | "her" | "his" | "their", middle @ .., last]
-            if lexicon::REACTION.contains(*last) && evaluates(middle) => true,
-        ["it" | "that" | "this", "is" | "sounds" | "looks" | "seems" | "must" | "was" | "would" | "will" | "has"
+        [
+            "that" | "this" | "those" | "these" | "the" | "your" | "her" | "his" | "their",
+            middle @ ..,
+            last,
+        ] if lexicon::REACTION.contains(*last) && evaluates(middle) => true,
+        [
+            "it" | "that" | "this",
+            "is" | "sounds" | "looks" | "seems" | "must" | "was" | "would" | "will" | "has"
             | "makes" | "feels",
             rest @ ..,
         ] => {
@@ -589,14 +597,42 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
                     )
                 }) && rest.len() <= 4
         }
-        ["so" | "neither", "am" | "do" | "is" | "did", ..] | ["missed" | "appreciate", "you" | "your" | "it" | "that", ..] => true,
-        ["so" | "really" | "very" | "super", "glad" | "happy" | "proud" | "great" | "good" | "sorry", rest @ ..]
-        | ["great" | "good" | "awesome" | "nice" | "cool" | "amazing" | "wonderful" | "lovely" | "excited", rest @ ..]
-            if matches!(rest.first(), Some(&("that" | "to" | "you" | "on" | "for" | "job" | "one" | "idea" | "point" | "work" | "going" | "question"))) =>
+        ["so" | "neither", "am" | "do" | "is" | "did", ..]
+        | ["missed" | "appreciate", "you" | "your" | "it" | "that", ..] => true,
+        [
+            "so" | "really" | "very" | "super",
+            "glad" | "happy" | "proud" | "great" | "good" | "sorry",
+            rest @ ..,
+        ]
+        | [
+            "great" | "good" | "awesome" | "nice" | "cool" | "amazing" | "wonderful" | "lovely"
+            | "excited",
+            rest @ ..,
+        ] if matches!(
+            rest.first(),
+            Some(
+                &("that"
+                    | "to"
+                    | "you"
+                    | "on"
+                    | "for"
+                    | "job"
+                    | "one"
+                    | "idea"
+                    | "point"
+                    | "work"
+                    | "going"
+                    | "question")
+            )
+        ) =>
         {
             rest.iter().any(|w| matches!(*w, "you" | "your")) || rest.len() <= 4
         }
-        ["i" | "totally" | "completely" | "couldn't" | "100", "agree" | "100" | "totally" | "completely" | "couldn't", ..] => lower.len() <= 6,
+        [
+            "i" | "totally" | "completely" | "couldn't" | "100",
+            "agree" | "100" | "totally" | "completely" | "couldn't",
+            ..,
+        ] => lower.len() <= 6,
         ["how" | "what" | "so" | "such" | "wow" | "too", rest @ ..] => {
             let substance = rest
                 .iter()
@@ -622,7 +658,6 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         | ["can't", "wait"]
         | ["can't", "wait", "to", "hear" | "see", ..]
         | ["your", ..]
-        
         | ["neither", ..]
         | ["congrats" | "congratulations", ..]
         | ["way", "to", "go", ..]
@@ -645,12 +680,22 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
 
 /// "The design looks so …": praise in the present says nothing that lasts.
 fn evaluates(middle: &[&str]) -> bool {
-    let Some(verb) = middle.iter().position(|w| matches!(*w, "is" | "are" | "looks" | "look" | "sounds" | "sound" | "seems")) else {
+    let Some(verb) = middle
+        .iter()
+        .position(|w| matches!(*w, "is" | "are" | "looks" | "look" | "sounds" | "sound" | "seems"))
+    else {
         return false;
     };
     (1..=4).contains(&verb)
-        && !middle.iter().any(|w| matches!(*w, "i" | "my" | "me" | "we" | "our" | "not" | "name" | "favourite" | "favorite"))
-        && middle[verb + 1..].iter().all(|w| lexicon::STOP.contains(*w) || lexicon::REACTION.contains(*w) || lexicon::is_adverb(w))
+        && !middle.iter().any(|w| {
+            matches!(
+                *w,
+                "i" | "my" | "me" | "we" | "our" | "not" | "name" | "favourite" | "favorite"
+            )
+        })
+        && middle[verb + 1..].iter().all(|w| {
+            lexicon::STOP.contains(*w) || lexicon::REACTION.contains(*w) || lexicon::is_adverb(w)
+        })
 }
 
 /// Openings that carry nothing: "Well,", "by the way", "please remember that".

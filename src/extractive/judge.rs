@@ -81,7 +81,12 @@ pub fn judge_for(
         let dates_differ = n_a != n_b && !(n_a.is_empty() || n_b.is_empty());
         let same_matter = (same_subject || a.subject.is_none() && b.subject.is_none())
             && (a.attribute == b.attribute || a.attribute.is_none() || b.attribute.is_none());
-        if same_matter && !dates_differ && stems_a.len() >= 2 && stems_b.len() >= 2 && similarity >= 0.3 {
+        if same_matter
+            && !dates_differ
+            && stems_a.len() >= 2
+            && stems_b.len() >= 2
+            && similarity >= 0.3
+        {
             return merge_or_keep(&a, &b, &stems_a, &stems_b);
         }
         // "X has a cat" … "X now has two cats": only with a sign of correction.

@@ -45,7 +45,7 @@ static UNCHANGING: Set = LazyLock::new(|| {
 /// Base forms that are verbs first, whatever follows.
 static VERBS: Set = LazyLock::new(|| {
     set("
-accept achieve acquire act adapt add admire admit adopt afford agree aim allow announce apologize
+call message phone mow vacuum iron park wake stay accept achieve acquire act adapt add admire admit adopt afford agree aim allow announce apologize
 apply appreciate approach argue arrange arrive ask assist attend avoid bake battle be become begin
 believe belong bend bike bleed blend blow boil book borrow break breathe breed bring build buy
 camp cancel care carry catch celebrate change chat check choose clean climb coach code collect come
@@ -79,7 +79,7 @@ wrap write yearn yell zoom adore crave despise detest commit")
 /// Base forms that are as often nouns: after "and" they need more evidence to count as verbs.
 static NOUN_LIKE: Set = LazyLock::new(|| {
     set("
-act aim battle bike book camp care change chat coach code cook craft cycle dance date deal design
+call message phone vacuum iron act aim battle bike book camp care change chat coach code cook craft cycle dance date deal design
 dive dream dress drink drive drop drum end exercise experience experiment face fear fight fish focus
 garden golf guide hike hope hunt interview jog journal jump kick last laugh lead lift look love
 massage master mentor mind miss mix move name need nurse offer order paint park pass pay plan plant
@@ -142,8 +142,48 @@ not no long well far here there myself however instead anyway")
 });
 
 /// Words in -ly that are no adverbs.
-const LY_WORDS: &[&str] =
-    &["emily", "kelly", "molly", "sally", "lily", "polly", "holly", "billy", "carly", "beverly", "kimberly", "sicily", "nelly", "elly", "ally", "oly", "family", "italy", "july", "assembly", "jelly", "belly", "friendly", "lovely", "lonely", "elderly", "silly", "ugly", "curly", "butterfly", "rely", "apply", "reply", "supply", "fly", "multiply", "comply", "imply", "ally", "bully"];
+const LY_WORDS: &[&str] = &[
+    "emily",
+    "kelly",
+    "molly",
+    "sally",
+    "lily",
+    "polly",
+    "holly",
+    "billy",
+    "carly",
+    "beverly",
+    "kimberly",
+    "sicily",
+    "nelly",
+    "elly",
+    "ally",
+    "oly",
+    "family",
+    "italy",
+    "july",
+    "assembly",
+    "jelly",
+    "belly",
+    "friendly",
+    "lovely",
+    "lonely",
+    "elderly",
+    "silly",
+    "ugly",
+    "curly",
+    "butterfly",
+    "rely",
+    "apply",
+    "reply",
+    "supply",
+    "fly",
+    "multiply",
+    "comply",
+    "imply",
+    "ally",
+    "bully",
+];
 
 /// Function words: may be added, and never say anything by themselves.
 pub(super) static STOP: Set = LazyLock::new(|| {
@@ -217,8 +257,8 @@ grandchildren aunt auntie uncle cousin cousins niece nieces nephew nephews mothe
 father-in-law sister-in-law brother-in-law in-laws godmother godfather goddaughter godson godchild
 friend friends bestie buddy roommate roommates flatmate flatmates housemate neighbour neighbours
 neighbor neighbors colleague colleagues coworker coworkers co-worker co-workers boss manager
-supervisor mentor teacher coach doctor dentist therapist landlord landlady tenant client
-classmate teammate team bandmate crush mate bro sis hubby wifey assistant professor tutor
+supervisor mentor teacher coach doctor dentist therapist landlord landlady tenant
+classmate teammate bandmate gf bf crush mate bro sis hubby wifey assistant professor tutor
 nanny babysitter student students gp physiotherapist counselor counsellor lawyer accountant")
 });
 

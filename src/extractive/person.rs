@@ -202,7 +202,9 @@ fn is_subject_you(tokens: &[Token], i: usize) -> bool {
         return false;
     }
     // "helping you express yourself"
-    if before.ends_with("ing") && !matches!(before, "hoping" | "thinking" | "saying" | "knowing" | "wishing") {
+    if before.ends_with("ing")
+        && !matches!(before, "hoping" | "thinking" | "saying" | "knowing" | "wishing")
+    {
         return false;
     }
     is_finite(&next.lower)
@@ -258,7 +260,10 @@ fn agree(tokens: &mut [Token], start: usize) {
     }
     let past = if lexicon::is_unchanging(&lower) {
         // "read", "put", "quit": the sentence has to tell.
-        matches!(lower.as_str(), "quit" | "upset" | "hit" | "hurt" | "broadcast")
+        let habit = tokens.iter().any(|t| {
+            t.among(&["every", "usually", "always", "often", "never", "sometimes", "daily", "each"])
+        });
+        lower != "read" && !habit
             || tokens.iter().any(|t| {
                 t.among(&["yesterday", "ago", "last", "recently", "earlier", "once"])
                     || matches!(t.lower.as_str(), "was" | "were" | "did")

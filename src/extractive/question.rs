@@ -32,6 +32,9 @@ pub(super) struct Question {
     pub own: bool,
     /// "Where do I live?": the person is the subject.
     pub own_subject: bool,
+    pub hypothetical: bool,
+    /// "What should I do?" asks for advice, not for memories.
+    pub advice: bool,
     /// Proper names, small: evidence has to meet them.
     pub names: Vec<String>,
     /// "my dog", "Emily's sister": (owner, noun); the owner is `None` for the person.
@@ -199,8 +202,12 @@ pub(super) fn analyse(
     }
     let relation = relation(&words, &person_words);
     let own_subject = words.windows(2).any(|w| {
-        (w[1].is("i") || person_words.contains(&w[1].lower)) && (lexicon::AUXILIARIES.contains(w[0].lower.as_str()) || lexicon::MODALS.contains(w[0].lower.as_str()))
-    }) || words.windows(2).any(|w| w[0].is("i") && lexicon::is_finite(&w[1].lower) && !words.first().is_some_and(|f| f.is("i")));
+        (w[1].is("i") || person_words.contains(&w[1].lower))
+            && (lexicon::AUXILIARIES.contains(w[0].lower.as_str())
+                || lexicon::MODALS.contains(w[0].lower.as_str()))
+    }) || words.windows(2).any(|w| {
+        w[0].is("i") && lexicon::is_finite(&w[1].lower) && !words.first().is_some_and(|f| f.is("i"))
+    });
     let attributes = attributes(&text, &lower, kind, relation.is_some());
     let relation_noun = relation.as_ref().map(|(_, n)| lexicon::stem(n));
     let date_words: HashSet<String> = dates::find(asked)
@@ -276,7 +283,25 @@ pub(super) fn analyse(
         .iter()
         .any(|p| text.contains(p))
             && !text.contains(" was born ");
-    Question { kind, own, own_subject, names, relation, attributes, stems, past, span }
+    let hypothetical =
+        lower.iter().any(|w| matches!(*w, "should" | "could" | "would" | "can" | "shall"));
+    let advice = [" should i ", " should we ", " can i ", " could i ", " shall i "]
+        .iter()
+        .any(|p| text.contains(p))
+        && !lower.iter().any(|w| matches!(*w, "eat" | "remember"));
+    Question {
+        kind,
+        own,
+        own_subject,
+        hypothetical,
+        advice,
+        names,
+        relation,
+        attributes,
+        stems,
+        past,
+        span,
+    }
 }
 
 fn kind(lower: &[&str], text: &str) -> Kind {
@@ -305,10 +330,15 @@ fn kind(lower: &[&str], text: &str) -> Kind {
         || matches!(
             lower,
             ["who", "is" | "am" | "are", _]
-                | ["who", "is" | "are", "my", _] | ["what", "about", ..]
+                | ["who", "is" | "are", "my", _]
+                | ["what", "about", ..]
         ) && lower.len() <= 4
     {
-                return if lower.first() == Some(&"who") && lower.get(2) == Some(&"my") { Kind::Who } else { Kind::List };
+        return if lower.first() == Some(&"who") && lower.get(2) == Some(&"my") {
+            Kind::Who
+        } else {
+            Kind::List
+        };
     }
     match lower {
         ["when" | "when's" | "whens", ..] => Kind::When,
@@ -382,6 +412,11 @@ fn relation(words: &[Token], person: &[String]) -> Option<(Option<String>, Strin
         if !is_creature(lower) || i == 0 {
             continue;
         }
+        // "What kind of dog do I have?"
+        let has = words[i + 1..].windows(2).any(|w| w[0].is("i") && w[1].among(&["have", "own"]));
+        if has && words[..i].iter().any(|t| t.among(&["kind", "type", "sort", "breed"])) {
+            return Some((None, lower.to_owned()));
+        }
         for owner in words[..i].iter().rev().take(3) {
             if owner.among(&["my", "our"]) {
                 return Some((None, lower.to_owned()));
@@ -441,7 +476,8 @@ fn attributes(text: &str, lower: &[&str], kind: Kind, related: bool) -> Vec<Stri
     {
         add(&["home", "past home"]);
     }
-    if has(&["job", "profession", "occupation", "living", "career"]) && !has(&["in", "where"]) || text.contains(" do for a living ")
+    if has(&["job", "profession", "occupation", "living", "career"]) && !has(&["in", "where"])
+        || text.contains(" do for a living ")
         || text.contains(" for work ")
         || kind == Kind::What && has(&["work", "works"]) && !has(&["on"])
     {
@@ -491,7 +527,10 @@ fn attributes(text: &str, lower: &[&str], kind: Kind, related: bool) -> Vec<Stri
         add(&["hobby", "likes"]);
     }
     if has(&["married", "wife", "husband", "spouse", "partner"]) && !related {
-        add(&["partner", "relationship status"]);
+        add(&["relationship status", "partner"]);
+    }
+    if has(&["instrument", "instruments", "play", "sport", "sports"]) {
+        add(&["hobby"]);
     }
     if has(&["pet", "pets"]) {
         add(&["pet", "relation"]);
@@ -517,6 +556,9 @@ fn attributes(text: &str, lower: &[&str], kind: Kind, related: bool) -> Vec<Stri
     if has(&[
         "password", "pin", "address", "height", "weight", "nickname", "colour", "color", "code",
     ]) {
+        if has(&["address"]) {
+            out.push("home".into());
+        }
         for w in lower {
             if matches!(
                 *w,

@@ -20,7 +20,9 @@ pub fn to_second_person(text: &str, person: Option<&str>) -> String {
             continue;
         }
         // "Ana's name is Ana": the name itself stays a name.
-        let told = i >= 1 && (words[i - 1].among(&["named", "called"]) || i >= 2 && words[i - 1].is("is") && words[i - 2].is("name"));
+        let told = i >= 1
+            && (words[i - 1].among(&["named", "called"])
+                || i >= 2 && words[i - 1].is("is") && words[i - 2].is("name"));
         if told && !words[i].is("the") {
             i += length;
             continue;

@@ -147,7 +147,25 @@ fn starts_new(after: &str) -> bool {
     let first = after.split_whitespace().next().unwrap_or_default().to_lowercase();
     matches!(
         first.as_str(),
-        "i" | "im" | "i'm" | "i’m" | "my" | "ive" | "i've" | "we" | "our" | "btw" | "he" | "she" | "it" | "they" | "his" | "her" | "its" | "it's" | "he's" | "she's"
+        "i" | "im"
+            | "i'm"
+            | "i’m"
+            | "my"
+            | "ive"
+            | "i've"
+            | "we"
+            | "our"
+            | "btw"
+            | "he"
+            | "she"
+            | "it"
+            | "they"
+            | "his"
+            | "her"
+            | "its"
+            | "it's"
+            | "he's"
+            | "she's"
     )
 }
 

@@ -5,7 +5,10 @@
 
 use std::collections::HashSet;
 
+use std::sync::LazyLock;
+
 use jiff::civil::DateTime;
+use regex::Regex;
 
 use super::antecedents::Antecedents;
 use super::attributes::{is_creature, is_single_valued, parse_statement};
@@ -78,7 +81,11 @@ fn is_a_person(utterance: &Utterance) -> bool {
 }
 
 /// Returns how many sentences were dropped only because a pronoun in them is not resolved.
-fn of_message(utterance: &Utterance, antecedents: &mut Antecedents, out: &mut Vec<Statement>) -> usize {
+fn of_message(
+    utterance: &Utterance,
+    antecedents: &mut Antecedents,
+    out: &mut Vec<Statement>,
+) -> usize {
     let mut n_loose = 0;
     let text = plain_text(lexicon::clip(&utterance.text, MESSAGE_BYTES_MAX));
     let text = without_quoted(&text);
@@ -145,6 +152,9 @@ fn of_sentence(
     out: &mut Vec<Statement>,
 ) -> usize {
     let mut n_loose = 0;
+    // "i <3 pizza"
+    let hearted = sentence.contains(" <3 ").then(|| sentence.replace(" <3 ", " love "));
+    let sentence = hearted.as_deref().unwrap_or(sentence);
     let mut words = tokens(sentence);
     loop {
         let stripped = strip_vocative(&intent::strip_opening(&words), parties);
@@ -159,6 +169,15 @@ fn of_sentence(
         return 0;
     }
     trim_end(&mut words);
+    // "Call me Ana."
+    if words.iter().take(4).any(|t| t.is("call"))
+        && words.len() <= 7
+        && let Some(name) = super::user_name(sentence)
+    {
+        let fact = format!("{} is called {name}", parties.speaker);
+        out.push(statement(fact, utterance));
+        return 0;
+    }
     if words.is_empty()
         || intent::is_thanks(sentence)
         || intent::is_greeting(sentence)
@@ -192,7 +211,7 @@ fn of_sentence(
         if text == format!("{0} is {0}", parties.speaker) {
             continue;
         }
-        if loose {
+        if loose && starts_loose(&tokens(&text)) {
             n_loose += usize::from(!loose_end(text, utterance, previous, out));
             continue;
         }
@@ -262,7 +281,6 @@ fn trim_end(words: &mut Vec<Token>) {
                 "lol", "haha", "hahaha", "lmao", "xd", "hehe", "btw", "tho", "please", "pls",
                 "right", "ok", "okay",
             ]) && words.len() > 3
-                && !t.among(&["right", "ok", "okay"])
     }) {
         words.pop();
     }
@@ -296,6 +314,7 @@ fn is_about_the_conversation(words: &[Token]) -> bool {
                 ..
             ]
             | ["i", "said", ..]
+            | ["i", "meant" | "mean", ..]
             | ["i", "told", "you", ..]
             | ["this" | "that", "is", "a" | "just", "test", ..]
             | ["that", "is", "not" | "wrong" | "right" | "correct" | "incorrect" | "all", ..]
@@ -423,7 +442,7 @@ fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
         let closes = words.get(i + 3).is_none_or(|t| t.text == ",");
         let owned = words[..i].iter().rev().take(3).any(|t| t.among(&["my", "our"]));
         if is_creature(&words[i].lower)
-            && !words[i].lower.ends_with('s')
+            && (!words[i].lower.ends_with('s') || words[i].is("boss"))
             && owned
             && words[i + 1].text == ","
             && is_name(&words[i + 2])
@@ -433,6 +452,17 @@ fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
                 words.remove(i + 3);
             }
             words.remove(i + 1);
+        }
+        // "My dog (Max) is sick".
+        if is_creature(&words[i].lower)
+            && owned
+            && words.get(i + 1).is_some_and(|t| t.text == "(")
+            && words.get(i + 2).is_some_and(is_name)
+            && words.get(i + 3).is_some_and(|t| t.text == ")")
+        {
+            words.remove(i + 3);
+            words.remove(i + 1);
+            words[i + 1].space_before = true;
         }
         i += 1;
     }
@@ -575,6 +605,15 @@ fn finish(text: &str, utterance: &Utterance) -> String {
     let resolved = dates::resolve(text, utterance.at).text;
     let trimmed = resolved.trim().trim_end_matches(['.', '!', ',', ';', ':', ' ', '…']);
     let trimmed = trimmed.trim_start_matches([',', ' ', '-', '–', '—', ':']);
+    // "It is Ana's birthday on 21 November 2026": the day, not the year.
+    static BIRTHDAY: LazyLock<Regex> = LazyLock::new(|| {
+        super::pattern(
+            r"^(?i)it (?:is|was) (.{1,60}(?:birthday|anniversary)) (on \d{1,2} [A-Z][a-z]+) \d{4}$",
+        )
+    });
+    if let Some(found) = BIRTHDAY.captures(trimmed) {
+        return capitalise(&format!("{} is {}", &found[1], &found[2]));
+    }
     capitalise(trimmed)
 }
 
@@ -680,10 +719,27 @@ fn copula_list(words: &[Token]) -> Option<Vec<String>> {
     let has_age = segments.iter().any(|s| age(s));
     let whole = |s: &[Token]| {
         let low = join(s).to_lowercase();
-        let name = s.len() <= 2 && s.iter().all(|t| t.word && (t.upper() || has_age && s.len() == 1 && t.text.chars().all(char::is_alphabetic)));
+        let name = s.len() <= 2
+            && s.iter().all(|t| {
+                t.word
+                    && (t.upper()
+                        || has_age && s.len() == 1 && t.text.chars().all(char::is_alphabetic))
+            });
         age(s)
             || name && super::names::may_be_a_name(&capitalise(&join(s)))
-            || ["from ", "originally from ", "allergic to ", "based in ", "married", "single", "divorced", "vegetarian", "vegan"].iter().any(|p| low.starts_with(p))
+            || [
+                "from ",
+                "originally from ",
+                "allergic to ",
+                "based in ",
+                "married",
+                "single",
+                "divorced",
+                "vegetarian",
+                "vegan",
+            ]
+            .iter()
+            .any(|p| low.starts_with(p))
             || s.first().is_some_and(|t| t.among(&["a", "an"])) && s.len() >= 2
     };
     segments.iter().all(|s| !s.is_empty() && whole(s)).then(|| {
@@ -706,15 +762,26 @@ fn coordinated(words: &[Token]) -> Option<Vec<String>> {
     if words.len() > 40 {
         return None;
     }
-    let verb = words.iter().take(7).skip(1).position(|t| lexicon::is_third_person(&t.lower) && !t.upper())? + 1;
+    let verb = words
+        .iter()
+        .take(7)
+        .skip(1)
+        .position(|t| lexicon::is_third_person(&t.lower) && !t.upper())?
+        + 1;
     let subject = &words[..verb];
     // Only a plain subject is repeated.
-    if subject.iter().any(|t| !t.word || t.among(&["and", "who", "that", "which", "when", "if", "since", "because"])) {
+    if subject.iter().any(|t| {
+        !t.word || t.among(&["and", "who", "that", "which", "when", "if", "since", "because"])
+    }) {
         return None;
     }
     for i in verb + 2..words.len().saturating_sub(2) {
         let t = &words[i];
-        if t.among(&["who", "that", "which", "because", "when", "if", "while", "where", "what", "how", "whose", "since", "so"]) || matches!(t.text.as_str(), ";" | ":" | "\"" | "(") {
+        if t.among(&[
+            "who", "that", "which", "because", "when", "if", "while", "where", "what", "how",
+            "whose", "since", "so",
+        ]) || matches!(t.text.as_str(), ";" | ":" | "\"" | "(")
+        {
             return None;
         }
         if !t.among(&["and", "but"]) {
@@ -730,7 +797,9 @@ fn coordinated(words: &[Token]) -> Option<Vec<String>> {
             && lexicon::is_third_person(&second.lower)
             && (!lexicon::is_noun_like(&lexicon::base_of_third(&second.lower))
                 || words.get(j + 1).is_some_and(|t| {
-                    t.among(&["as", "at", "for", "in", "with", "the", "a", "an", "it", "to", "on", "from"])
+                    t.among(&[
+                        "as", "at", "for", "in", "with", "the", "a", "an", "it", "to", "on", "from",
+                    ])
                 }));
         if verb_like {
             let subject = join(subject);
@@ -774,6 +843,20 @@ fn relations(text: &str) -> Vec<String> {
         let relation = format!("{name} is {owner} {}", join(&words[i..=kind]).trim());
         if !text.ends_with(&relation) {
             out.push(relation);
+        }
+    }
+    // "Ana has a sister, Emily, and a brother, Tom".
+    if let Some(verb) = words.iter().position(|t| t.is("has")).filter(|&v| (1..=2).contains(&v)) {
+        for i in verb + 2..words.len().saturating_sub(2) {
+            if words[i - 1].among(&["a", "an"])
+                && is_creature(&words[i].lower)
+                && words[i + 1].text == ","
+                && is_name(&words[i + 2])
+                && words.get(i + 3).is_none_or(|t| t.text == "," || t.is("and"))
+            {
+                let owner = person::possessive(&person::inside(&join(&words[..verb])));
+                out.push(format!("{} is {owner} {}", words[i + 2].text, words[i].text));
+            }
         }
     }
     // "Ana has a dog named Max".

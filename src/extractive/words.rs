@@ -110,6 +110,9 @@ fn open_contraction(word: &str) -> Vec<String> {
         "im" if word != "IM" => return vec!["I".into(), "am".into()],
         "ive" => return vec!["I".into(), "have".into()],
         "ya'll" | "y'all" | "yall" => return vec!["you".into()],
+        "u" => return vec![if word == "U" { "You".into() } else { "you".into() }],
+        "ur" => return vec!["your".into()],
+        "pls" | "plz" => return vec!["please".into()],
         "youre" => return vec!["you".into(), "are".into()],
         "youve" => return vec!["you".into(), "have".into()],
         "theyre" => return vec!["they".into(), "are".into()],
@@ -143,7 +146,21 @@ fn open_contraction(word: &str) -> Vec<String> {
     if let Some((head, tail)) = lower.split_once('\'') {
         let pronoun = matches!(
             head,
-            "i" | "you" | "we" | "they" | "he" | "she" | "it" | "that" | "there" | "who" | "this" | "here" | "what" | "where" | "how" | "when"
+            "i" | "you"
+                | "we"
+                | "they"
+                | "he"
+                | "she"
+                | "it"
+                | "that"
+                | "there"
+                | "who"
+                | "this"
+                | "here"
+                | "what"
+                | "where"
+                | "how"
+                | "when"
         );
         if pronoun && matches!(tail, "m" | "re" | "ve" | "ll" | "d" | "s") {
             let head: String = straight.chars().take(head.chars().count()).collect();

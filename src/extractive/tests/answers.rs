@@ -189,9 +189,7 @@ fn the_person_is_addressed_and_others_are_not() {
 
 #[test]
 fn acknowledgements_say_back_what_is_kept() {
-    let noted = |text: &str| {
-        acknowledge(&statements(&[said("The user", None, text)]), None)
-    };
+    let noted = |text: &str| acknowledge(&statements(&[said("The user", None, text)]), None);
     assert_eq!(
         noted("My dog Max is a golden retriever. He loves playing fetch."),
         "Noted: your dog Max is a golden retriever. Max loves playing fetch."

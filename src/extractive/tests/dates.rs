@@ -30,7 +30,10 @@ fn relative_dates_become_absolute() {
         ("Ana moved about five years ago", "Ana moved (around 2021)"),
         ("Ana moved three days ago", "Ana moved on 18 November 2026"),
         ("Ana moved a few days ago", "Ana moved (a few days before 21 November 2026)"),
-        ("Ana moved a couple of weeks ago", "Ana moved (a couple of weeks before 21 November 2026)"),
+        (
+            "Ana moved a couple of weeks ago",
+            "Ana moved (a couple of weeks before 21 November 2026)",
+        ),
         ("Ana hiked last weekend", "Ana hiked (weekend of 14 November 2026)"),
         ("Ana will hike this weekend", "Ana will hike (weekend of 21 November 2026)"),
         ("Ana met Tom on Tuesday", "Ana met Tom on Tuesday 17 November 2026"),
@@ -55,7 +58,10 @@ fn relative_dates_become_absolute() {
         ("yesterday Ana ran", "On 20 November 2026 Ana ran"),
         ("last week Ana ran", "In the week of 9 November 2026 Ana ran"),
         ("Ana liked yesterday's talk", "Ana liked yesterday's (20 November 2026) talk"),
-        ("Ana ran yesterday and swims tomorrow", "Ana ran on 20 November 2026 and swims on 22 November 2026"),
+        (
+            "Ana ran yesterday and swims tomorrow",
+            "Ana ran on 20 November 2026 and swims on 22 November 2026",
+        ),
     ] {
         check(sentence, expected);
     }
@@ -113,7 +119,17 @@ fn absolute_dates_are_read_back() {
 #[test]
 fn far_years_do_not_overflow() {
     for at in [DateTime::MIN, DateTime::MAX] {
-        for sentence in ["Ana ran yesterday", "Ana ran 999 years ago", "Ana leaves in 999 years tomorrow", "next week", "last decade", "last winter", "next summer", "a few months ago", "this weekend"] {
+        for sentence in [
+            "Ana ran yesterday",
+            "Ana ran 999 years ago",
+            "Ana leaves in 999 years tomorrow",
+            "next week",
+            "last decade",
+            "last winter",
+            "next summer",
+            "a few months ago",
+            "this weekend",
+        ] {
             let _ = resolve(sentence, at);
         }
     }

@@ -32,7 +32,8 @@ fn evidence_messages_become_statements() {
     let (mut n_evidence, mut n_covered) = (0, 0);
     for sample in &conversations {
         let talk = &sample["conversation"];
-        let names = [&talk["speaker_a"], &talk["speaker_b"]].map(|n| n.as_str().unwrap_or_default());
+        let names =
+            [&talk["speaker_a"], &talk["speaker_b"]].map(|n| n.as_str().unwrap_or_default());
         let (mut ids, mut lines) = (Vec::new(), Vec::new());
         for n in 1..=40 {
             let at = talk[format!("session_{n}_date_time")].as_str().and_then(session_time);
@@ -54,7 +55,8 @@ fn evidence_messages_become_statements() {
         let start = Instant::now();
         let made = statements(&lines);
         let elapsed = start.elapsed();
-        let covered: HashSet<i64> = made.iter().flat_map(|s| s.messages.iter().map(|m| m.0)).collect();
+        let covered: HashSet<i64> =
+            made.iter().flat_map(|s| s.messages.iter().map(|m| m.0)).collect();
         let evidence: HashSet<i64> = sample["qa"]
             .as_array()
             .into_iter()

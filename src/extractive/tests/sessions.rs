@@ -62,26 +62,35 @@ fn the_six_multi_session_tests() {
     let mut memory = Memory::default();
     // 1: insertion into an empty memory.
     assert!(memory.hear("My dog Max is a golden retriever. He loves playing fetch.", NOW));
-    assert_eq!(memory.current(), [
-        "The user's dog Max is a golden retriever",
-        "Max is the user's dog",
-        "Max loves playing fetch",
-    ]);
+    assert_eq!(
+        memory.current(),
+        [
+            "The user's dog Max is a golden retriever",
+            "Max is the user's dog",
+            "Max loves playing fetch",
+        ]
+    );
     // 2: the breed is corrected, the rest stays.
     assert!(memory.hear("Actually, Max is a Labrador mix, not a purebred.", NOW));
-    assert_eq!(memory.current(), [
-        "Max is the user's dog",
-        "Max loves playing fetch",
-        "Max is a Labrador mix, not a purebred",
-    ]);
+    assert_eq!(
+        memory.current(),
+        [
+            "Max is the user's dog",
+            "Max loves playing fetch",
+            "Max is a Labrador mix, not a purebred",
+        ]
+    );
     // 3 and 4: more, without conflicts.
     assert!(memory.hear("Max gets anxious during thunderstorms.", NOW));
     assert!(memory.hear("Max lives with my sister Emily in Portland.", NOW));
-    assert_eq!(memory.current()[3..], [
-        "Max gets anxious during thunderstorms",
-        "Max lives with the user's sister Emily in Portland",
-        "Emily is the user's sister",
-    ]);
+    assert_eq!(
+        memory.current()[3..],
+        [
+            "Max gets anxious during thunderstorms",
+            "Max lives with the user's sister Emily in Portland",
+            "Emily is the user's sister",
+        ]
+    );
     // 5: recall in a new session; the question itself is discarded.
     assert!(!memory.hear("What do we know about Max?", NOW));
     let told = memory.ask("What do we know about Max?", None).unwrap_or_default();
@@ -115,11 +124,10 @@ fn the_papers_own_wording_is_split_so_that_nothing_is_lost() {
     memory.hear("Max is a Labrador mix.", NOW);
     memory.hear("Max is 4.", NOW);
     memory.hear("Max is now 5 years old.", NOW);
-    assert_eq!(memory.current(), [
-        "Max loves playing fetch",
-        "Max is a Labrador mix",
-        "Max is now 5 years old",
-    ]);
+    assert_eq!(
+        memory.current(),
+        ["Max loves playing fetch", "Max is a Labrador mix", "Max is now 5 years old",]
+    );
 }
 
 #[test]

@@ -50,23 +50,47 @@ fn one_fact() {
         ("I play the violin", "Ana plays the violin"),
         ("I speak Swedish and a bit of German", "Ana speaks Swedish and a bit of German"),
         ("My parents live in Wales", "Ana's parents live in Wales"),
-        ("my wife and I are expecting a baby in March", "Ana's wife and Ana are expecting a baby in March 2027"),
-        ("Tom and I went to Paris last weekend", "Tom and Ana went to Paris (weekend of 14 November 2026)"),
+        (
+            "my wife and I are expecting a baby in March",
+            "Ana's wife and Ana are expecting a baby in March 2027",
+        ),
+        (
+            "Tom and I went to Paris last weekend",
+            "Tom and Ana went to Paris (weekend of 14 November 2026)",
+        ),
         ("Just got back from Japan!", "Ana just got back from Japan"),
-        ("Went to the dentist this morning", "Ana went to the dentist on the morning of 21 November 2026"),
-        ("Gonna visit my brother next Friday", "Ana is gonna visit Ana's brother on Friday 27 November 2026"),
+        (
+            "Went to the dentist this morning",
+            "Ana went to the dentist on the morning of 21 November 2026",
+        ),
+        (
+            "Gonna visit my brother next Friday",
+            "Ana is gonna visit Ana's brother on Friday 27 November 2026",
+        ),
         ("Been learning Spanish for two years", "Ana has been learning Spanish for two years"),
-        ("We adopted a puppy on Tuesday", "Ana and others adopted a puppy on Tuesday 17 November 2026"),
+        (
+            "We adopted a puppy on Tuesday",
+            "Ana and others adopted a puppy on Tuesday 17 November 2026",
+        ),
         ("I live by myself", "Ana lives alone"),
         ("I'd like to visit Iceland someday", "Ana would like to visit Iceland someday"),
-        ("The meeting with Bob is at 3pm on Friday", "The meeting with Bob is at 3pm on Friday 27 November 2026"),
+        (
+            "The meeting with Bob is at 3pm on Friday",
+            "The meeting with Bob is at 3pm on Friday 27 November 2026",
+        ),
         ("Yesterday I met Tom", "On 20 November 2026 Ana met Tom"),
         ("Last week, I quit my job", "In the week of 9 November 2026, Ana quit Ana's job"),
-        ("I took Dr. Smith's course at 9 a.m. on Monday", "Ana took Dr. Smith's course at 9 a.m. on Monday 16 November 2026"),
+        (
+            "I took Dr. Smith's course at 9 a.m. on Monday",
+            "Ana took Dr. Smith's course at 9 a.m. on Monday 16 November 2026",
+        ),
         ("My sister just had a baby!", "Ana's sister just had a baby"),
         ("I have 2 kids", "Ana has 2 kids"),
         ("I was born in 1991", "Ana was born in 1991"),
-        ("I think my landlord is selling the house", "Ana thinks Ana's landlord is selling the house"),
+        (
+            "I think my landlord is selling the house",
+            "Ana thinks Ana's landlord is selling the house",
+        ),
         ("no, I live in Oslo now", "Ana lives in Oslo now"),
         ("I read a lot of science fiction", "Ana reads a lot of science fiction"),
         ("hey so I got a new job at Spotify", "Ana got a new job at Spotify"),
@@ -81,29 +105,27 @@ fn one_fact() {
 #[test]
 fn several_facts_in_one_message() {
     check("I'm 34 and I live in Lund", &["Ana is 34", "Ana lives in Lund"]);
-    check("I'm 34, I live in Lund and work as a nurse", &[
-        "Ana is 34",
-        "Ana lives in Lund",
-        "Ana works as a nurse",
-    ]);
+    check(
+        "I'm 34, I live in Lund and work as a nurse",
+        &["Ana is 34", "Ana lives in Lund", "Ana works as a nurse"],
+    );
     check("I like tea but I hate coffee", &["Ana likes tea", "Ana hates coffee"]);
     check("i like tea and hate coffee", &["Ana likes tea", "Ana hates coffee"]);
     check("I'm vegetarian and allergic to nuts", &["Ana is vegetarian", "Ana is allergic to nuts"]);
-    check("I used to live in Rome but now I live in Lund", &[
-        "Ana used to live in Rome",
-        "Now Ana lives in Lund",
-    ]);
-    check("My favorite book is The Hobbit, and my favorite movie is Alien.", &[
-        "Ana's favorite book is The Hobbit",
-        "Ana's favorite movie is Alien",
-    ]);
+    check(
+        "I used to live in Rome but now I live in Lund",
+        &["Ana used to live in Rome", "Now Ana lives in Lund"],
+    );
+    check(
+        "My favorite book is The Hobbit, and my favorite movie is Alien.",
+        &["Ana's favorite book is The Hobbit", "Ana's favorite movie is Alien"],
+    );
     check("leo is 6 and mia is 3", &["Leo is 6", "Mia is 3"]);
-    check("- I live in Lund\n- I have a cat\n- I hate Mondays", &[
-        "Ana lives in Lund",
-        "Ana has a cat",
-        "Ana hates Mondays",
-    ]);
-    check("I live in Lund 😀 I love it here", &["Ana lives in Lund", "Ana loves it here"]);
+    check(
+        "- I live in Lund\n- I have a cat\n- I hate Mondays",
+        &["Ana lives in Lund", "Ana has a cat", "Ana hates Mondays"],
+    );
+    check("I live in Lund 😀 I love my flat", &["Ana lives in Lund", "Ana loves Ana's flat"]);
     check("I moved to Lund. What's a good restaurant there?", &["Ana moved to Lund"]);
     check("Hi! How are you? I'm a teacher.", &["Ana is a teacher"]);
     check("Thanks! I live in Lund by the way", &["Ana lives in Lund by the way"]);
@@ -111,74 +133,79 @@ fn several_facts_in_one_message() {
 
 #[test]
 fn names_and_relations_become_facts_of_their_own() {
-    check("My dog Max is a golden retriever. He loves playing fetch.", &[
-        "Ana's dog Max is a golden retriever",
-        "Max is Ana's dog",
-        "Max loves playing fetch",
-    ]);
-    check("my dog max is a golden retriever", &[
-        "Ana's dog Max is a golden retriever",
-        "Max is Ana's dog",
-    ]);
-    check("Max lives with my sister Emily in Portland.", &[
-        "Max lives with Ana's sister Emily in Portland",
-        "Emily is Ana's sister",
-    ]);
+    check(
+        "My dog Max is a golden retriever. He loves playing fetch.",
+        &["Ana's dog Max is a golden retriever", "Max is Ana's dog", "Max loves playing fetch"],
+    );
+    check(
+        "my dog max is a golden retriever",
+        &["Ana's dog Max is a golden retriever", "Max is Ana's dog"],
+    );
+    check(
+        "Max lives with my sister Emily in Portland.",
+        &["Max lives with Ana's sister Emily in Portland", "Emily is Ana's sister"],
+    );
     check("My boss, Karen, is strict", &["Ana's boss Karen is strict", "Karen is Ana's boss"]);
-    check("I have a dog named Rex and he is 3", &[
-        "Ana has a dog named Rex",
-        "Rex is Ana's dog",
-        "Rex is 3",
-    ]);
+    check(
+        "I have a dog named Rex and he is 3",
+        &["Ana has a dog named Rex", "Rex is Ana's dog", "Rex is 3"],
+    );
     check("i have a cat called tom", &["Ana has a cat called Tom", "Tom is Ana's cat"]);
-    check("Max, a golden retriever, loves playing fetch", &[
-        "Max is a golden retriever",
-        "Max loves playing fetch",
-    ]);
-    check("My sister Emily, who lives in Portland, is a nurse", &[
-        "Ana's sister Emily lives in Portland",
-        "Ana's sister Emily is a nurse",
-        "Emily is Ana's sister",
-    ]);
-    check("My daughter Mia loves dinosaurs and hates broccoli", &[
-        "Ana's daughter Mia loves dinosaurs",
-        "Ana's daughter Mia hates broccoli",
-        "Mia is Ana's daughter",
-    ]);
+    check(
+        "Max, a golden retriever, loves playing fetch",
+        &["Max is a golden retriever", "Max loves playing fetch"],
+    );
+    check(
+        "My sister Emily, who lives in Portland, is a nurse",
+        &[
+            "Ana's sister Emily lives in Portland",
+            "Ana's sister Emily is a nurse",
+            "Emily is Ana's sister",
+        ],
+    );
+    check(
+        "My daughter Mia loves dinosaurs and hates broccoli",
+        &[
+            "Ana's daughter Mia loves dinosaurs",
+            "Ana's daughter Mia hates broccoli",
+            "Mia is Ana's daughter",
+        ],
+    );
 }
 
 #[test]
 fn pronouns_are_resolved_only_when_clear() {
-    check("My dog's name is Rex. he is 3. he's scared of fireworks", &[
-        "Ana's dog's name is Rex",
-        "Rex is 3",
-        "Rex is scared of fireworks",
-    ]);
+    check(
+        "My dog's name is Rex. he is 3. he's scared of fireworks",
+        &["Ana's dog's name is Rex", "Rex is 3", "Rex is scared of fireworks"],
+    );
     check("I have a dog. His name is Max.", &["Ana has a dog", "Ana's dog's name is Max"]);
-    check("I have two cats. They are called Milo and Otis.", &[
-        "Ana has two cats",
-        "Ana's cats are called Milo and Otis",
-    ]);
-    check("My best friend is called Priya, she lives in Mumbai", &[
-        "Ana's best friend is called Priya",
-        "Priya lives in Mumbai",
-    ]);
-    check("Max lives with my sister Emily. She is a nurse.", &[
-        "Max lives with Ana's sister Emily",
-        "Emily is Ana's sister",
-        "Emily is a nurse",
-    ]);
-    check("My husband's name is Tom. He's a firefighter", &[
-        "Ana's husband's name is Tom",
-        "Tom is a firefighter",
-    ]);
+    check(
+        "I have two cats. They are called Milo and Otis.",
+        &["Ana has two cats", "Ana's cats are called Milo and Otis"],
+    );
+    check(
+        "My best friend is called Priya, she lives in Mumbai",
+        &["Ana's best friend is called Priya", "Priya lives in Mumbai"],
+    );
+    check(
+        "Max lives with my sister Emily. She is a nurse.",
+        &["Max lives with Ana's sister Emily", "Emily is Ana's sister", "Emily is a nurse"],
+    );
+    check(
+        "My husband's name is Tom. He's a firefighter",
+        &["Ana's husband's name is Tom", "Tom is a firefighter"],
+    );
     // Two men: whose car it is nobody can tell from here.
     check("Tom met Bob. He bought a car.", &["Tom met Bob; he bought a car"]);
     check("He is 3.", &[]);
     // A continuation stays with what it is about.
-    check("I ran a charity race on Saturday. It was really rewarding for me.", &[
-        "Ana ran a charity race on Saturday 14 November 2026; it was really rewarding for Ana",
-    ]);
+    check(
+        "I ran a charity race on Saturday. It raised 500 euros for the shelter.",
+        &[
+            "Ana ran a charity race on Saturday 14 November 2026; it raised 500 euros for the shelter",
+        ],
+    );
 }
 
 #[test]
@@ -292,12 +319,15 @@ fn the_user_until_the_name_is_known() {
     .into_iter()
     .map(|s| s.text)
     .collect();
-    assert_eq!(got, [
-        "The user's dog Max lives with the user's sister Emily",
-        "Max is the user's dog",
-        "Emily is the user's sister",
-        "The user is Ana",
-    ]);
+    assert_eq!(
+        got,
+        [
+            "The user's dog Max lives with the user's sister Emily",
+            "Max is the user's dog",
+            "Emily is the user's sister",
+            "The user is Ana",
+        ]
+    );
 }
 
 #[test]
@@ -311,18 +341,26 @@ fn two_people_keep_their_names() {
         assert_eq!(got, expected, "of {text:?}");
     }
     between("Hey Mel! Good to see you! How have you been?", &[]);
-    between("I went to a LGBTQ support group yesterday and it was so powerful.", &[
-        "Caroline went to a LGBTQ support group on 20 November 2026",
-    ]);
+    between(
+        "I went to a LGBTQ support group yesterday and it was so powerful.",
+        &["Caroline went to a LGBTQ support group on 20 November 2026"],
+    );
     between("I really love your painting, Mel!", &["Caroline really loves Melanie's painting"]);
     between("Thanks, Melanie! That's really sweet.", &[]);
-    between("I'm off to see my kids. Talk to you soon!", &["Caroline is off to see Caroline's kids"]);
-    between("My kids and I met your sister", &["Caroline's kids and Caroline met Melanie's sister"]);
+    between(
+        "I'm off to see my kids. Talk to you soon!",
+        &["Caroline is off to see Caroline's kids"],
+    );
+    between(
+        "My kids and I met your sister",
+        &["Caroline's kids and Caroline met Melanie's sister"],
+    );
     between("You told me that you moved", &["Melanie told Caroline that Melanie moved"]);
     between("Wow, Melanie, that's great!", &[]);
-    between("The colors blended nicely in the big mural downtown", &[
-        "Caroline said: The colors blended nicely in the big mural downtown",
-    ]);
+    between(
+        "The colors blended nicely in the big mural downtown",
+        &["Caroline said: The colors blended nicely in the big mural downtown"],
+    );
 }
 
 #[test]
@@ -335,11 +373,14 @@ fn the_assistant_states_nothing() {
 #[test]
 fn statements_name_their_message() {
     let got = super::super::statements(&[said("Ana", None, "I live in Lund")]);
-    assert_eq!(got, [Statement {
-        text: "Ana lives in Lund".into(),
-        subject: Some("Ana".into()),
-        attribute: Some("home".into()),
-        value: Some("Lund".into()),
-        messages: vec![MessageId(1)],
-    }]);
+    assert_eq!(
+        got,
+        [Statement {
+            text: "Ana lives in Lund".into(),
+            subject: Some("Ana".into()),
+            attribute: Some("home".into()),
+            value: Some("Lund".into()),
+            messages: vec![MessageId(1)],
+        }]
+    );
 }
