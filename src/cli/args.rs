@@ -188,6 +188,12 @@ pub enum Memory {
         #[arg(long)]
         json: bool,
     },
+    /// Build what is still to be built, and settle contradictions
+    Consolidate {
+        /// Do it now, and come back when all is done
+        #[arg(long)]
+        wait: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -234,6 +240,12 @@ pub enum Model {
         /// Comma-separated ids
         #[arg(long, value_delimiter = ',', required = true, num_args = 1..)]
         tokens: Vec<u32>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Grade a model on the built-in items: which steps it may do by itself
+    Check {
+        name: Option<String>,
         #[arg(long)]
         json: bool,
     },

@@ -65,7 +65,7 @@ impl Directories {
     }
 }
 
-pub fn run(dirs: &Directories, console: &Console, json: bool) -> Outcome {
+pub fn run(dirs: &Directories, console: Console, json: bool) -> Outcome {
     let memory = dirs.data.join("memory.db");
     let models = dirs.data.join("models");
     let rows = [

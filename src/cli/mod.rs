@@ -93,7 +93,7 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),
         Command::Doctor(args) => doctor::run(&app, &args),
-        Command::Dirs(args) => dirs::run(&app.dirs, &app.console, args.json),
+        Command::Dirs(args) => dirs::run(&app.dirs, app.console, args.json),
         Command::Completions { shell } => shell::completions(console, shell),
         Command::Man { output } => shell::man(console, output.as_deref()),
     }
@@ -101,6 +101,9 @@ fn dispatch(cli: Cli) -> Outcome {
 
 /// Commands that look at the cancel flag themselves and end in good order.
 fn is_cooperative(command: &Command) -> bool {
-    let _ = command;
-    false
+    matches!(
+        command,
+        Command::Memory(args::Memory::Consolidate { wait: true })
+            | Command::Model(args::Model::Check { .. })
+    )
 }

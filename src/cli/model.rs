@@ -10,6 +10,7 @@ use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference;
 use crate::registry::{CopyProgress, FileState, Kind};
+use crate::worker::{check, policy};
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
@@ -20,6 +21,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Use { name } => use_model(app, &name),
         Args::Remove { name, yes } => remove(app, &name, yes),
         Args::Probe { path, tokens, json } => probe(app, &path, &tokens, json),
+        Args::Check { name, json } => check(app, name.as_deref(), json),
     }
 }
 
@@ -212,5 +214,57 @@ fn probe(app: &App, path: &Path, tokens: &[u32], json: bool) -> Outcome {
             app.console.line(&format!("after {token}: {id} is likeliest ({logit:.4})"))?;
         }
     }
+    done()
+}
+/// Grades the model that is named, or in use, and keeps the grade under its weights' hash.
+fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
+    let store = app.open()?;
+    let models = app.models_named(name)?;
+    let progress = app.console.progress();
+    let graded = check::check(
+        &models.language,
+        |done, of| progress.set(done as u64, of as u64, &format!("item {done} of {of}")),
+        &app.cancel,
+    );
+    progress.finish();
+    let grade = graded?;
+    check::keep_grade(&store, &*models.language, &grade)?;
+    let info = models.language.info();
+    let best = grade.gate.best();
+    if json {
+        let mut value = serde_json::to_value(&grade).unwrap_or_default();
+        value["model"] = json!(info.name);
+        value["uncertainty"] = json!(best.as_str());
+        app.console.json(&value)?;
+        return done();
+    }
+    let generates = policy::Plan::of(policy::Mode::Auto, info, Some(&grade));
+    let form = |generate| if generate { "generative" } else { "extractive" };
+    app.console.line(&format!(
+        "{} on {} items in {:.0} s (1 is perfect; writer = auto then uses the form on the right)",
+        one_line(&info.name, 80),
+        grade.n_items,
+        grade.seconds
+    ))?;
+    let reader = policy::reader_generates(policy::Mode::Auto, info, Some(&grade));
+    for (what, score, form) in [
+        ("answering", grade.answering, form(reader)),
+        ("extraction", grade.extraction, form(generates.semantics)),
+        ("router", grade.router, form(generates.semantics)),
+        ("boundary", grade.boundary, form(generates.boundary)),
+        ("conflict", grade.conflict, form(generates.conflict)),
+    ] {
+        app.console.line(&format!("  {what:<11} {score:.2}  {form}"))?;
+    }
+    let gate = grade.gate;
+    app.console.line(&format!(
+        "  evidence told from noise: entropy {:.2}, nll {:.2}, question-nll {:.2}, overlap {:.2}: \
+         uncertainty = auto uses {}",
+        gate.entropy,
+        gate.nll,
+        gate.question_nll,
+        gate.overlap,
+        best.as_str()
+    ))?;
     done()
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::App;
 use super::report::Failure;
 use crate::inference;
-use crate::interfaces::{Embedder, LoadProgress, ModelError};
+use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models};
 use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
+use crate::worker::WorkerConfig;
+use crate::worker::policy::Mode;
 
 fn validate(path: &Path) -> Result<Inspected, ModelError> {
     let summary = inference::validate(path)?;
@@ -79,6 +81,25 @@ impl App {
         });
         progress.finish();
         Ok(result?)
+    }
+
+    /// The language model and the embedder in use.
+    pub(super) fn models(&self) -> Result<Models, Failure> {
+        self.models_named(None)
+    }
+
+    /// The same with another language model.
+    pub(super) fn models_named(&self, name: Option<&str>) -> Result<Models, Failure> {
+        let registry = self.registry()?;
+        self.loading(|progress| registry.load(name, progress))
+    }
+
+    /// How the worker works, as the configuration says.
+    pub(super) fn worker_config(&self) -> WorkerConfig {
+        WorkerConfig {
+            writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
+            ..WorkerConfig::default()
+        }
     }
 
     /// Only the embedder.

@@ -22,6 +22,7 @@ pub struct Console {
     quiet: bool,
 }
 
+#[expect(clippy::unused_self, reason = "one way to speak, whatever it needs to know")]
 impl Console {
     #[must_use]
     pub fn new(quiet: bool) -> Self {
@@ -150,9 +151,9 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(json.len() + 64);
     let mut buffer = [0; 4];
     for c in json.chars() {
-        if c.is_ascii() && c != '\u{7f}' {
-            out.push(c);
-        } else if plain_text(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]) {
+        let plain = (c.is_ascii() && c != '\u{7f}')
+            || plain_text(c.encode_utf8(&mut buffer)) == *c.encode_utf8(&mut [0; 4]);
+        if plain {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {

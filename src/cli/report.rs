@@ -13,6 +13,7 @@ use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
 use crate::store::StoreError;
+use crate::worker::WorkerError;
 
 pub const EXIT_FAILED: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
@@ -42,6 +43,8 @@ pub enum Failure {
     Model(#[from] ModelError),
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
     #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
@@ -73,7 +76,9 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
-            Self::Interrupted | Self::Model(ModelError::Cancelled) => EXIT_INTERRUPTED,
+            Self::Interrupted
+            | Self::Model(ModelError::Cancelled)
+            | Self::Worker(WorkerError::Cancelled) => EXIT_INTERRUPTED,
             Self::Usage { .. } | Self::NeedsYes | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Model(ModelError::NotInstalled { .. })
@@ -88,9 +93,10 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Store(e) => return store_hint(e),
-            Self::Model(e) => return model_hint(e),
+            Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
+            Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
             Self::Registry(e) => return registry_hint(e),
+            Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
             Self::Import(e) => return e.hint(),
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
@@ -102,7 +108,9 @@ impl Failure {
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
             Self::File { source, .. } | Self::Output(source) => return io_hint(source),
-            Self::Interrupted | Self::BrokenPipe => return None,
+            Self::Worker(WorkerError::Cancelled) | Self::Interrupted | Self::BrokenPipe => {
+                return None;
+            }
         };
         Some(hint.to_owned())
     }

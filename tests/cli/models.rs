@@ -83,3 +83,39 @@ fn offline_is_offline() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("HF_HUB_OFFLINE"), "{stderr}");
 }
+
+#[test]
+fn a_conversation_becomes_a_memory() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "Hi! My name is Ana and I live in Lund."),
+        ("assistant", "Nice to meet you, Ana."),
+        ("user", "I have a dog called Max. He is a Labrador mix."),
+        ("assistant", "Max sounds lovely."),
+    ]);
+    assert_ne!(home.json(&["memory", "stats", "--json"])["jobs_pending"], 0);
+    let said = home.ok(&["memory", "consolidate"]);
+    assert!(said.contains("waiting"), "{said}");
+    let said = home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(said.contains("4 messages → 1 episode"), "{said}");
+    assert!(home.ok(&["memory", "verify"]).starts_with("Sound"));
+    let stats = home.json(&["memory", "stats", "--json"]);
+    assert_eq!((&stats["jobs_pending"], &stats["jobs_failed"]), (&0.into(), &0.into()));
+    assert!(stats["semantics"].as_u64().unwrap() >= 2, "{stats}");
+
+    let tree = home.ok(&["memory", "tree"]);
+    for text in ["Lund", "Max", "└─ "] {
+        assert!(tree.contains(text), "{text} is not in\n{tree}");
+    }
+    // By meaning and by words.
+    let found = home.json(&["memory", "search", "--json", "which town"]);
+    assert!(found[0]["text"].as_str().unwrap().contains("Lund"), "{found}");
+
+    // A correction stays, and can be taken back.
+    let fact = found.as_array().unwrap().iter().find(|hit| hit["kind"] == "semantic").unwrap();
+    let id = fact["id"].as_str().unwrap();
+    home.ok(&["memory", "edit", id, "Ana lives in Ystad"]);
+    assert!(home.ok(&["memory", "show", id]).contains("Ystad"));
+    home.ok(&["memory", "undo"]);
+    assert!(!home.ok(&["memory", "show", id]).contains("Ystad"));
+}

@@ -12,6 +12,8 @@
 //! A session has one time and no zone: it is the wall clock of its first message, and each further
 //! message is 30 seconds later. Both speakers are people; `speaker_a` takes the user's side.
 
+use std::fmt::Write as _;
+
 use jiff::{SignedDuration, civil::DateTime};
 use serde_json::{Map, Value};
 
@@ -137,8 +139,8 @@ fn conversation(
             let role = if speaker == speaker_b { Role::Assistant } else { Role::User };
             let mut content = at.text(turn, "text", "text")?.trim().to_owned();
             if let Some(caption) = turn.get("blip_caption").and_then(Value::as_str) {
-                content =
-                    format!("{content} [shares a photo: {}]", caption.trim()).trim().to_owned();
+                let space = if content.is_empty() { "" } else { " " };
+                let _ = write!(content, "{space}[shares a photo: {}]", caption.trim());
             }
             if content.is_empty() {
                 n_empty += 1;

@@ -99,7 +99,7 @@ pub fn parse(bytes: &[u8], path: &str, conversation: Option<&str>) -> Result<Par
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|e| ImportError::NotText {
         path: path.to_owned(),
-        line: 1 + bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count(),
+        line: bytes[..e.valid_up_to()].split(|&b| b == b'\n').count(),
     })?;
     let start = text.trim_start();
     // JSONL has a whole object on its first line; a LoCoMo file is one document.
@@ -251,12 +251,11 @@ fn write(
             on_message(seen);
             continue;
         }
-        let session = match plan.session {
-            Some(session) => session,
-            None => {
-                let at = conversation.messages[0].created_at;
-                tx.create_session(&conversation.title, at, true)?
-            }
+        let session = if let Some(session) = plan.session {
+            session
+        } else {
+            let at = conversation.messages[0].created_at;
+            tx.create_session(&conversation.title, at, true)?
         };
         summary.sessions += 1;
         for &i in &plan.new {

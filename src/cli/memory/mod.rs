@@ -1,5 +1,6 @@
 //! `memory …`: reading, correcting and erasing what is remembered.
 
+mod consolidate;
 mod edit;
 pub mod forget;
 mod search;
@@ -24,6 +25,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Undo => edit::undo(app),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),
+        Args::Consolidate { wait } => consolidate::run(app, wait),
     }
 }
 
