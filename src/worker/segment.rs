@@ -4,8 +4,8 @@
 //! τ. The engine gives no attention matrix, so the local dip of the similarity itself stands for
 //! the first condition; the second is as in the paper.
 //!
-//! Greedy from the left: the first episode depends on the messages up to its end (and one more),
-//! never on what came before. So after a crash the rest is cut as it would have been.
+//! Greedy from the left: the first episode depends on the messages from its start on, never on what
+//! came before. So after a crash the rest is cut as it would have been.
 
 use jiff::SignedDuration;
 
@@ -65,7 +65,7 @@ pub fn first_boundary<E>(
             return Ok(Some((k, Why::Gap)));
         }
         if k >= rules.messages_max {
-            return Ok(Some((best_cut(&turns[..=k], rules), Why::Full)));
+            return Ok(Some((best_cut(turns, rules), Why::Full)));
         }
         if k < rules.messages_min || !turns[k].may_start {
             continue;
@@ -90,10 +90,11 @@ fn dip(turns: &[Turn], k: usize) -> Option<f32> {
     (previous.is_none_or(|s| here <= s) && next.is_none_or(|s| here <= s)).then_some(here)
 }
 
-/// A full episode ends where its second half holds together least.
+/// A full episode ends where its second half holds together least, and leaves no scrap behind.
 fn best_cut(turns: &[Turn], rules: &Rules) -> usize {
-    let last = rules.messages_max.min(turns.len() - 1);
-    let first = (last / 2 + 1).max(1);
+    let first = rules.messages_max / 2 + 1;
+    let leaves_enough = turns.len().saturating_sub(rules.messages_min);
+    let last = rules.messages_max.min(leaves_enough).max(first);
     (first..=last)
         .rev() // of equals the later
         .filter(|&k| turns[k].may_start)

@@ -1,0 +1,307 @@
+//! The worker on its own thread: it pauses for the person within a token, goes on, stops, tells
+//! what it does, and keeps what the person asks it to.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "support/worker.rs"]
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use inglenook::interfaces::{
+    Cancel, Context, Embedder, Finish, Generated, LanguageModel, ModelError, ModelInfo, Models,
+    Priority, Sampling, TurnRole, Uncertainty,
+};
+use inglenook::memory::{Embedding, Role};
+use inglenook::store::{JobKind, Store};
+use inglenook::testing::HashEmbedder;
+use inglenook::worker::policy::Mode;
+use inglenook::worker::{Worker, WorkerConfig, WorkerState, run_until_idle};
+use support::{Bed, models};
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Generates for ever, a token every 5 ms, until it is cancelled.
+struct Slow {
+    info: ModelInfo,
+    generating: Arc<AtomicUsize>,
+    free: Arc<AtomicBool>,
+}
+
+struct SlowContext {
+    generating: Arc<AtomicUsize>,
+    free: Arc<AtomicBool>,
+    tokens: Vec<u32>,
+}
+
+impl LanguageModel for Slow {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    fn encode(&self, text: &str) -> Vec<u32> {
+        text.bytes().map(u32::from).collect()
+    }
+    fn decode(&self, _: &[u32]) -> String {
+        String::new()
+    }
+    fn open_turn(&self, _: TurnRole) -> Vec<u32> {
+        Vec::new()
+    }
+    fn close_turn(&self, _: TurnRole) -> Vec<u32> {
+        Vec::new()
+    }
+    fn begin(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    fn context(&self, _: Priority) -> Result<Box<dyn Context>, ModelError> {
+        Ok(Box::new(SlowContext {
+            generating: Arc::clone(&self.generating),
+            free: Arc::clone(&self.free),
+            tokens: Vec::new(),
+        }))
+    }
+}
+
+impl Context for SlowContext {
+    fn len(&self) -> usize {
+        self.tokens.len()
+    }
+    fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+    fn n_processed(&self) -> u64 {
+        0
+    }
+    fn extend(&mut self, tokens: &[u32]) -> Result<(), ModelError> {
+        self.tokens.extend(tokens);
+        Ok(())
+    }
+    fn truncate(&mut self, len: usize) {
+        self.tokens.truncate(len);
+    }
+    fn fork(&self) -> Result<Box<dyn Context>, ModelError> {
+        Err(ModelError::EngineStopped)
+    }
+    fn extend_with_logits(&mut self, _: &[u32], _: usize) -> Result<Vec<Vec<f32>>, ModelError> {
+        Err(ModelError::EngineStopped)
+    }
+    fn uncertainty(&mut self, _: &[u32], _: &[u32], _: usize) -> Result<Uncertainty, ModelError> {
+        Err(ModelError::EngineStopped)
+    }
+    fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {
+        Ok((0..choices.len()).map(|i| -(i as f64)).collect())
+    }
+    fn generate(
+        &mut self,
+        _: &Sampling,
+        cancel: &Cancel,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<Generated, ModelError> {
+        self.generating.fetch_add(1, Ordering::SeqCst);
+        let mut finish = Finish::EndOfTurn;
+        while !self.free.load(Ordering::SeqCst) {
+            if cancel.is_cancelled() {
+                finish = Finish::Cancelled;
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.generating.fetch_sub(1, Ordering::SeqCst);
+        Ok(Generated { text: "none".into(), n_tokens: 1, finish })
+    }
+}
+
+#[test]
+fn it_yields_to_the_person_and_goes_on_afterwards() {
+    let generating = Arc::new(AtomicUsize::new(0));
+    let free = Arc::new(AtomicBool::new(false));
+    let info = ModelInfo {
+        name: "slow".into(),
+        weights_sha256: "slow".into(),
+        n_parameters: 1_000_000_000,
+        context_tokens: 1 << 20,
+        vocabulary: 256,
+        starter: false,
+    };
+    let slow = Slow { info, generating: Arc::clone(&generating), free: Arc::clone(&free) };
+    let bed = Bed::new(
+        Store::in_memory().unwrap(),
+        Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder) },
+    );
+    let session = bed.session("s");
+    bed.say(session, Role::User, "I moved to Lund last week.");
+    bed.close(session);
+    let worker = Worker::start(
+        bed.store.clone(),
+        bed.models.clone(),
+        bed.clock.clone(),
+        WorkerConfig::default(),
+    );
+    for _ in 0..3 {
+        until("it generates", || generating.load(Ordering::SeqCst) == 1);
+        assert!(matches!(worker.status().state, WorkerState::Working { .. }));
+        let start = Instant::now();
+        worker.pause();
+        until("it has stopped", || generating.load(Ordering::SeqCst) == 0);
+        assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+        until("it says so", || worker.status().state == WorkerState::Paused);
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(generating.load(Ordering::SeqCst), 0, "nothing begins while paused");
+        worker.resume();
+    }
+    free.store(true, Ordering::SeqCst);
+    worker.wait_idle(|_| {});
+    assert_eq!(worker.status().state, WorkerState::Idle);
+    let stats = bed.store.read(|r| r.stats()).unwrap();
+    assert_eq!((stats.episodes, stats.jobs_pending, stats.jobs_failed), (1, 0, 0));
+    worker.stop();
+}
+
+#[test]
+fn it_sees_new_messages_by_itself_and_stops_when_dropped() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let worker = Worker::start(
+        bed.store.clone(),
+        bed.models.clone(),
+        bed.clock.clone(),
+        WorkerConfig::beside_chat(None),
+    );
+    let session = bed.session("s");
+    bed.say(session, Role::User, "My dog is called Max.");
+    bed.close(session);
+    until("the fact is there", || !bed.semantics().is_empty());
+    drop(worker);
+    bed.say(session, Role::User, "My cat is called Miso.");
+    bed.close(session);
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(bed.store.read(|r| r.stats()).unwrap().jobs_pending, 2);
+}
+
+#[test]
+fn a_reply_that_is_being_written_stays_out_of_the_episode() {
+    let mut bed = Bed::new(Store::in_memory().unwrap(), models());
+    bed.config = WorkerConfig { live: true, ..WorkerConfig::default() };
+    let session = bed.session("s");
+    bed.say(session, Role::User, "I live in Lund.");
+    bed.say(session, Role::Assistant, "Noted.");
+    bed.say(session, Role::User, "I have a dog.");
+    let reply = bed.say(session, Role::Assistant, "");
+    bed.store.write(|tx| tx.finish_message(reply, "How ni", false)).unwrap();
+    bed.work();
+    assert_eq!(bed.store.read(|r| r.open_messages(session)).unwrap().len(), 2);
+    // It was never finished: the process had died.
+    bed.clock.advance(jiff::SignedDuration::from_mins(11));
+    bed.close(session);
+    bed.work();
+    assert_eq!(bed.store.read(|r| r.open_messages(session)).unwrap().len(), 0);
+}
+
+#[test]
+fn remember_keeps_a_text_at_once() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let session = bed.session("s");
+    bed.say(session, Role::User, "I live in Oslo.");
+    bed.say(session, Role::Assistant, "I see.");
+    let worker = Worker::start(
+        bed.store.clone(),
+        bed.models.clone(),
+        bed.clock.clone(),
+        WorkerConfig { current_session: Some(session), ..WorkerConfig::default() },
+    );
+    let ids = worker.remember(session, " I moved to Lund last week. ").unwrap();
+    let kept = bed.store.read(|r| r.semantics_by_id(&ids)).unwrap();
+    assert_eq!(kept[0].content, "The user moved to Lund (week of 9 November 2026)");
+    // No statement of the person's: kept as it is.
+    let ids = worker.remember(session, "wifi: hunter2").unwrap();
+    let kept = bed.store.read(|r| r.semantics_by_id(&ids)).unwrap();
+    assert!(kept[0].content.contains("hunter2"), "{kept:?}");
+    assert!(worker.remember(session, "  ").is_err());
+    worker.wait_idle(|_| {});
+    drop(worker);
+    let current = bed.current();
+    assert!(current.iter().any(|f| f.contains("Lund")), "{current:?}");
+    assert!(!current.iter().any(|f| f.contains("Oslo")), "superseded: {current:?}");
+    assert_eq!(bed.store.read(|r| r.verify()).unwrap(), []);
+}
+
+#[test]
+fn the_persons_name_is_learned_and_facts_from_before_are_still_theirs() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let first = bed.session("first");
+    bed.say(first, Role::User, "I live in Oslo.");
+    bed.close(first);
+    bed.work();
+    let second = bed.session("second");
+    bed.say(second, Role::User, "My name is Ana.");
+    bed.say(second, Role::User, "I live in Lund now.");
+    bed.close(second);
+    bed.work();
+    assert_eq!(bed.store.read(|r| r.setting("user_name")).unwrap().as_deref(), Some("Ana"));
+    let current = bed.current();
+    assert!(current.iter().any(|f| f.contains("Ana") && f.contains("Lund")), "{current:?}");
+    assert!(!current.iter().any(|f| f.contains("Oslo")), "{current:?}");
+}
+
+/// Fails for one text only.
+struct Picky;
+
+impl Embedder for Picky {
+    fn id(&self) -> &'static str {
+        "picky"
+    }
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        assert!(!texts.iter().any(|t| t.contains("panic")), "a bug");
+        if texts.iter().any(|t| t.contains("cursed")) {
+            return Err(ModelError::NotANumber);
+        }
+        HashEmbedder.embed(texts)
+    }
+}
+
+#[test]
+fn a_step_that_fails_is_given_up_visibly_and_the_others_go_on() {
+    let mut bed = Bed::new(Store::in_memory().unwrap(), models());
+    bed.models.embedder = Arc::new(Picky);
+    for text in ["I live in a cursed house.", "I have a panic room.", "My dog is called Max."] {
+        let session = bed.session(text);
+        bed.say(session, Role::User, text);
+        bed.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
+    }
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let config = WorkerConfig { writer: Some(Mode::Extractive), ..WorkerConfig::default() };
+    let n = run_until_idle(
+        &bed.store,
+        &bed.models,
+        bed.clock.clone(),
+        config,
+        |_| {},
+        &Cancel::default(),
+    );
+    std::panic::set_hook(hook);
+    assert!(n.unwrap() >= 3);
+    let failed = bed.store.read(|r| r.failed_jobs()).unwrap();
+    let errors: Vec<&str> = failed.iter().map(|(_, e)| e.as_str()).collect();
+    // Boundary and Close of two sessions, and the embedding of everything for a new embedder.
+    assert_eq!(errors.len(), 5, "{errors:?}");
+    assert!(errors.iter().any(|e| e.contains("not a number")), "{errors:?}");
+    assert!(errors.iter().any(|e| e.contains("internal error: a bug")), "{errors:?}");
+    assert!(bed.current().iter().any(|f| f.contains("Max")));
+    assert_eq!(bed.store.read(|r| r.verify()).unwrap(), []);
+    // Another embedder, another try: nothing was lost.
+    bed.models.embedder = Arc::new(HashEmbedder);
+    bed.work();
+    let current = bed.current();
+    assert!(current.iter().any(|f| f.contains("cursed")), "{current:?}");
+    assert_eq!(bed.store.read(|r| r.embedder_id()).unwrap().as_deref(), Some("hash-128"));
+}
