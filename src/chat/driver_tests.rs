@@ -1,0 +1,322 @@
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+
+use super::*;
+use crate::chat::machine::Level;
+use crate::chat::recollection::{Question, Recaller, Recollection};
+use crate::chat::{Answered, ChatConfig, ChatError, Reader, SharedModels, answer_once};
+use crate::extractive::Candidate;
+use crate::interfaces::{Cancel, ModelError, ModelSource, ModelSummary, Models};
+use crate::memory::{Message, Role};
+use crate::store::{JobKind, Store};
+use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
+use serde_json::json;
+
+struct Source(Option<ScriptedModel>);
+
+impl ModelSource for Source {
+    fn installed(&self) -> Vec<ModelSummary> {
+        Vec::new()
+    }
+    fn default_name(&self) -> String {
+        "scripted".into()
+    }
+    fn load(
+        &self,
+        name: Option<&str>,
+        progress: &(dyn Fn(LoadProgress) + Sync),
+    ) -> Result<Models, ModelError> {
+        progress(LoadProgress { stage: "reading weights".into(), fraction: Some(0.5) });
+        match &self.0 {
+            Some(model) if name != Some("missing") => {
+                Ok(Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder) })
+            }
+            _ => Err(ModelError::NotInstalled { name: name.unwrap_or("none").into() }),
+        }
+    }
+}
+
+/// Always the same memory; or it waits until it is stopped, or panics.
+enum Memory {
+    Lund,
+    Never,
+    Bug,
+}
+
+impl Recaller for Memory {
+    fn recall(
+        &self,
+        _: &Store,
+        models: &Models,
+        question: &Question<'_>,
+        on_progress: &mut dyn FnMut(String),
+    ) -> Result<Recollection, Option<String>> {
+        on_progress("1 of 2 episodes".into());
+        match self {
+            Self::Never => {
+                while !question.cancel.is_cancelled() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                return Err(None);
+            }
+            Self::Bug => panic!("a bug"),
+            Self::Lund => {}
+        }
+        let mut context = None;
+        if question.for_model {
+            let mut held = models
+                .language
+                .context(crate::interfaces::Priority::Chat)
+                .map_err(|e| Some(e.to_string()))?;
+            let text = format!("<memories>lives in Lund</memories>{}", question.text);
+            held.extend(&models.language.encode(&text)).map_err(|e| Some(e.to_string()))?;
+            context = Some(held);
+        }
+        Ok(Recollection {
+            candidates: vec![Candidate {
+                text: "The user lives in Lund".into(),
+                relevance: 0.9,
+                at: jiff::civil::date(2026, 11, 16).at(9, 0, 0, 0),
+                raw_speaker: None,
+                superseded: false,
+            }],
+            record: json!({
+                "evidence": {"themes": [], "semantics": [{"id": "s1", "text": "The user lives in Lund", "messages": ["m1"]}], "episodes": []},
+                "entropy_nats": {"coarse": 2.0, "final": 1.0},
+                "signal": "entropy",
+                "tokens": {"prompt": 40, "processed": 90},
+            }),
+            context,
+            n_left_out: 3,
+            question_cut: false,
+        })
+    }
+}
+
+fn parts(store: &Store, model: Option<ScriptedModel>, memory: Memory, reader: Reader) -> Parts {
+    Parts {
+        store: store.clone(),
+        source: Arc::new(Source(model)),
+        clock: Arc::new(ManualClock::at("2026-11-21T10:00:00Z")),
+        config: ChatConfig::default(),
+        recaller: Arc::new(memory),
+        reader_of: Arc::new(move |_, _| reader),
+        background_of: Arc::new(|_, _| None),
+        models: SharedModels::default(),
+        incognito: false,
+    }
+}
+
+fn model() -> ScriptedModel {
+    ScriptedModel::new(&[("Where do I live?", "You live in \u{1b}[31mLund.")])
+}
+
+struct Heard {
+    driver: Driver,
+    updates: Receiver<Update>,
+    log: Mutex<Vec<Update>>,
+}
+
+impl Heard {
+    fn start(parts: Parts) -> Self {
+        let (sender, updates) = channel();
+        let driver = Driver::start(parts, None, move |u| {
+            let _ = sender.send(u);
+        })
+        .unwrap();
+        Self { driver, updates, log: Mutex::default() }
+    }
+
+    /// Until an update that is wanted; everything before it is in the log.
+    #[track_caller]
+    fn until<T>(&self, mut wanted: impl FnMut(&Update) -> Option<T>) -> T {
+        loop {
+            let update = self
+                .updates
+                .recv_timeout(Duration::from_secs(10))
+                .unwrap_or_else(|_| panic!("nothing came after {:?}", self.log.lock().unwrap()));
+            let found = wanted(&update);
+            self.log.lock().unwrap().push(update);
+            if let Some(found) = found {
+                return found;
+            }
+        }
+    }
+
+    #[track_caller]
+    fn idle(&self) {
+        self.until(|u| matches!(u, Update::Phase(Phase::Idle)).then_some(()));
+    }
+
+    fn submit(&self, text: &str) {
+        self.driver.send(Command::Submit { text: text.into(), kind: Kind::Chat });
+    }
+
+    #[track_caller]
+    fn reply(&self) -> (Message, serde_json::Value) {
+        self.until(|u| match u {
+            Update::ReplyDone { message, record, .. } => Some((message.clone(), record.clone())),
+            _ => None,
+        })
+    }
+}
+
+#[test]
+fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, Some(model()), Memory::Lund, Reader::Generative));
+    heard.submit("Where do I live?");
+    let (message, record) = heard.reply();
+    // The model's escape sequence is gone before the disk.
+    assert_eq!(message.content, "You live in Lund.");
+    assert!(message.complete);
+    assert_eq!(record["evidence"]["semantics"][0]["id"], "s1");
+    assert_eq!(record["tokens"]["prompt"].as_u64(), Some(50));
+    assert!(record["tokens"]["generated"].as_u64().unwrap() > 0);
+    assert!(record["seconds"]["total"].as_f64().is_some());
+    heard.idle();
+    store
+        .read(|r| {
+            let sessions = r.sessions()?;
+            assert_eq!(sessions[0].title, "Where do I live?");
+            let messages = r.messages(sessions[0].id)?;
+            assert_eq!(messages.len(), 2);
+            assert_eq!(r.answer_record(message.id)?.unwrap()["answer"], "You live in Lund.");
+            let job = r.next_job()?.unwrap();
+            assert_eq!(job.kind, JobKind::Boundary { session: sessions[0].id });
+            Ok(())
+        })
+        .unwrap();
+    let window = heard
+        .log
+        .lock()
+        .unwrap()
+        .iter()
+        .any(|u| matches!(u, Update::Window { n_dropped: 3, used_tokens: 50, .. }));
+    assert!(window, "what fell out of the window is said");
+    // Leaving closes the session.
+    heard.driver.stop();
+    let jobs = store.read(|r| r.pending_jobs()).unwrap();
+    assert!(jobs.iter().any(|j| matches!(j.kind, JobKind::Close { .. })), "{jobs:?}");
+}
+
+#[test]
+fn an_extractive_reader_quotes_without_asking_the_model() {
+    let store = Store::in_memory().unwrap();
+    let model = model();
+    let heard = Heard::start(parts(&store, Some(model.clone()), Memory::Lund, Reader::Extractive));
+    heard.submit("Where do I live?");
+    let (message, record) = heard.reply();
+    assert!(message.content.contains("Lund"), "{}", message.content);
+    assert_eq!(record["tokens"]["generated"], 0);
+    heard.idle();
+    heard.submit("I have a dog named Max.");
+    let (message, _) = heard.reply();
+    assert!(message.content.starts_with("Noted:"), "{}", message.content);
+    assert!(model.prompts().is_empty());
+    heard.driver.stop();
+}
+
+#[test]
+fn incognito_reads_memory_and_leaves_no_trace() {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, Some(model()), Memory::Lund, Reader::Generative));
+    heard.until(|u| matches!(u, Update::Ready(_)).then_some(()));
+    let before = store.generation();
+    heard.driver.send(Command::Incognito(true));
+    heard.submit("Where do I live?");
+    assert_eq!(heard.reply().0.content, "You live in Lund.");
+    heard.idle();
+    heard.driver.send(Command::Incognito(false));
+    heard.until(|u| matches!(u, Update::Session { incognito: false, .. }).then_some(()));
+    heard.driver.stop();
+    assert_eq!(store.generation(), before);
+    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 0);
+}
+
+#[test]
+fn stopping_while_memory_is_searched_is_immediate() {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, Some(model()), Memory::Never, Reader::Generative));
+    heard.submit("Where do I live?");
+    heard.until(|u| matches!(u, Update::Progress(_)).then_some(()));
+    heard.driver.send(Command::Stop);
+    heard.idle();
+    // The message stays, and can be answered after all.
+    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 1);
+    heard.driver.stop();
+}
+
+#[test]
+fn a_bug_in_recall_costs_one_answer_at_most() {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, Some(model()), Memory::Bug, Reader::Generative));
+    heard.submit("Where do I live?");
+    assert_eq!(heard.reply().0.content, "You live in Lund.", "without memories");
+    let warned = heard.log.lock().unwrap().iter().any(|u| {
+        matches!(u, Update::Notice { level: Level::Warning, text } if text.contains("a bug in inglenook"))
+    });
+    assert!(warned);
+    heard.driver.stop();
+}
+
+#[test]
+fn a_model_that_is_missing_leaves_the_message_and_the_program() {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, None, Memory::Lund, Reader::Generative));
+    heard.submit("hello");
+    heard.until(|u| matches!(u, Update::LoadFailed { .. }).then_some(()));
+    heard.idle();
+    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 1);
+    assert!(!heard.driver.is_dead());
+    heard.driver.stop();
+}
+
+#[test]
+fn a_reply_that_fails_is_said_and_the_question_stays() {
+    let store = Store::in_memory().unwrap();
+    let small = model().with_info(|i| i.context_tokens = 16);
+    let heard = Heard::start(parts(&store, Some(small), Memory::Lund, Reader::Generative));
+    heard.submit("Where do I live?");
+    heard.until(|u| match u {
+        Update::Notice { text, .. } if text.contains("could not be searched") => Some(()),
+        _ => None,
+    });
+    heard.idle();
+    heard.driver.stop();
+}
+
+#[test]
+fn once_is_one_question_and_one_answer() {
+    let store = Store::in_memory().unwrap();
+    let ask = |cancel: &Cancel, memory| {
+        let parts = parts(&store, Some(model()), memory, Reader::Generative);
+        let mut streamed = String::new();
+        let result = answer_once(parts, None, "Where do I live?", cancel, &mut |step| {
+            if let crate::chat::Step::Text(piece) = step {
+                streamed.push_str(piece);
+            }
+        });
+        (result, streamed)
+    };
+    let (answered, streamed) = ask(&Cancel::default(), Memory::Lund);
+    let Answered { text, complete, record, notices } = answered.unwrap();
+    assert_eq!(text, "You live in Lund.");
+    assert!(complete && notices.is_empty());
+    assert_eq!(record["model"], "scripted");
+    assert!(streamed.contains("Lund"));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(matches!(ask(&cancel, Memory::Never).0, Err(ChatError::Cancelled)));
+    let nothing = parts(&store, None, Memory::Lund, Reader::Generative);
+    let result = answer_once(nothing, None, "hi", &Cancel::default(), &mut |_| {});
+    assert!(matches!(result, Err(ChatError::Model { .. })));
+    let stored = store.read(|r| r.sessions()).unwrap();
+    assert!(stored.iter().any(|s| s.n_messages == 2));
+    assert!(
+        stored
+            .iter()
+            .flat_map(|s| store.read(|r| r.messages(s.id)).unwrap())
+            .any(|m| { m.role == Role::Assistant && m.content == "You live in Lund." })
+    );
+}

@@ -1,0 +1,63 @@
+//! A chat as a file: Markdown to read, JSON to process. Pure text; every text in it is plain.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use crate::memory::{Message, Moment, Role, plain_text};
+use crate::store::Session;
+
+fn speaker(message: &Message) -> String {
+    match (&message.speaker, message.role) {
+        (Some(name), _) => plain_text(name).replace('\n', " "),
+        (None, Role::User) => "You".into(),
+        (None, Role::Assistant) => "Inglenook".into(),
+    }
+}
+
+fn stamp(at: Moment) -> String {
+    at.civil().strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// As Markdown.
+#[must_use]
+pub fn markdown(session: &Session, messages: &[Message]) -> String {
+    let title = plain_text(&session.title).replace('\n', " ");
+    let mut out =
+        format!("# {title}\n\n{}, {} messages\n", stamp(session.created_at), messages.len());
+    for message in messages {
+        // Writing to a string can't fail.
+        let _ = write!(out, "\n**{}** · {}", speaker(message), stamp(message.created_at));
+        if !message.complete {
+            out.push_str(" · stopped");
+        }
+        out.push_str("\n\n");
+        out.push_str(plain_text(&message.content).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// As JSON lines' fields in one document: `{title, created_at, messages: [{role, content, …}]}`.
+#[must_use]
+pub fn json(session: &Session, messages: &[Message]) -> String {
+    let messages: Vec<_> = messages
+        .iter()
+        .map(|m| {
+            json!({
+                "id": m.id.to_string(),
+                "role": m.role.as_str(),
+                "speaker": m.speaker.as_deref().map(plain_text),
+                "content": plain_text(&m.content),
+                "created_at": m.created_at.timestamp.to_string(),
+                "complete": m.complete,
+            })
+        })
+        .collect();
+    let value = json!({
+        "title": plain_text(&session.title),
+        "created_at": session.created_at.timestamp.to_string(),
+        "messages": messages,
+    });
+    format!("{value:#}\n")
+}

@@ -1,0 +1,119 @@
+//! One question, one answer: `inglenook ask`. The same machine and the same hands as the chat.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::chat::driver::{Command, Driver};
+use crate::chat::hands::Parts;
+use crate::chat::machine::{Kind, Level, Update};
+use crate::interfaces::Cancel;
+use crate::memory::Message;
+
+/// An answer and its record in the form of `ask --json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    pub text: String,
+    /// False if it was stopped.
+    pub complete: bool,
+    pub record: Value,
+    /// What had to be said beside the answer (a cut question, a memory that could not be searched).
+    pub notices: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ChatError {
+    #[error("the model could not be loaded: {reason}")]
+    Model { reason: String },
+    #[error("{reason}")]
+    Failed { reason: String },
+    #[error("stopped")]
+    Cancelled,
+    #[error("cannot start the conversation")]
+    Start(#[source] std::io::Error),
+}
+
+/// What happens on the way to an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step<'a> {
+    Loading { stage: &'a str, fraction: Option<f32> },
+    Recalling(&'a str),
+    Text(&'a str),
+}
+
+/// Asks `question` in a session of its own (kept nowhere if `parts.incognito`) and waits for the
+/// answer.
+///
+/// # Errors
+/// See [`ChatError`].
+pub fn answer_once(
+    parts: Parts,
+    model: Option<String>,
+    question: &str,
+    cancel: &Cancel,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Answered, ChatError> {
+    let (sender, updates) = mpsc::channel();
+    let driver = Driver::start(parts, model, move |update| {
+        let _ = sender.send(update);
+    })
+    .map_err(ChatError::Start)?;
+    driver.send(Command::Submit { text: question.to_owned(), kind: Kind::Chat });
+    let result = wait(&driver, &updates, cancel, on_step);
+    driver.stop();
+    result
+}
+
+fn wait(
+    driver: &Driver,
+    updates: &mpsc::Receiver<Update>,
+    cancel: &Cancel,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Answered, ChatError> {
+    let mut notices = Vec::new();
+    let mut stopping = false;
+    let mut asked = false;
+    loop {
+        if cancel.is_cancelled() && !stopping {
+            stopping = true;
+            driver.send(Command::Stop);
+        }
+        let update = match updates.recv_timeout(Duration::from_millis(50)) {
+            Ok(update) => update,
+            Err(mpsc::RecvTimeoutError::Timeout) if driver.is_dead() => {
+                return Err(ChatError::Failed { reason: "the conversation failed".into() });
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => continue,
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(ChatError::Failed { reason: "the conversation failed".into() });
+            }
+        };
+        match update {
+            Update::LoadProgress { stage, fraction } => {
+                on_step(Step::Loading { stage: &stage, fraction });
+            }
+            Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
+            Update::UserMessage { .. } => asked = true,
+            Update::Progress(text) => on_step(Step::Recalling(&text)),
+            Update::ReplyText(piece) => on_step(Step::Text(&piece)),
+            Update::ReplyDone { message: Message { content, complete, .. }, record, .. } => {
+                return Ok(Answered { text: content, complete, record, notices });
+            }
+            Update::Notice { level: Level::Error, text } => {
+                return Err(ChatError::Failed { reason: text });
+            }
+            Update::Notice { level: Level::Warning, text } => notices.push(text),
+            Update::Phase(crate::chat::machine::Phase::Idle) if asked => {
+                if cancel.is_cancelled() {
+                    return Err(ChatError::Cancelled);
+                }
+                let reason = notices.pop().unwrap_or_else(|| "there was no answer".into());
+                return Err(ChatError::Failed { reason });
+            }
+            _ => {}
+        }
+    }
+}

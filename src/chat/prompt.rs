@@ -1,0 +1,133 @@
+//! A conversation as tokens: system turn, the window of messages, the person's last turn.
+//!
+//! It asks the model for tokens and turns only. Memories come as text that `prompts` has made safe.
+
+use crate::chat::machine::Line;
+use crate::chat::window;
+use crate::interfaces::{LanguageModel, TurnRole};
+use crate::memory::Role;
+
+/// A whole turn.
+#[must_use]
+pub fn turn(model: &dyn LanguageModel, role: TurnRole, text: &str) -> Vec<u32> {
+    let mut tokens = model.open_turn(role);
+    tokens.extend(model.encode(text));
+    tokens.extend(model.close_turn(role));
+    tokens
+}
+
+fn role_of(role: Role) -> TurnRole {
+    match role {
+        Role::User => TurnRole::User,
+        Role::Assistant => TurnRole::Assistant,
+    }
+}
+
+/// The newest messages that fit in `budget` tokens: where they begin, and how many tokens they
+/// take. Encodes no more of a long history than it has to.
+#[must_use]
+pub fn fit(model: &dyn LanguageModel, history: &[Line], budget: usize) -> window::Fit {
+    let mut counts = Vec::new();
+    let mut sum = 0_usize;
+    for line in history.iter().rev() {
+        let n = turn(model, role_of(line.role), &line.text).len();
+        counts.push(n);
+        sum = sum.saturating_add(n);
+        if sum > budget {
+            break;
+        }
+    }
+    counts.reverse();
+    let skipped = history.len() - counts.len();
+    let fit = window::fit(&counts, budget);
+    window::Fit { first: fit.first + skipped, tokens: fit.tokens }
+}
+
+/// A prompt and what had to be left out of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub tokens: Vec<u32>,
+    pub n_dropped: usize,
+    /// `(tokens of the last turn, tokens kept)` if it alone is too long.
+    pub cut: Option<(usize, usize)>,
+}
+
+/// Everything up to the assistant's turn, within `budget` tokens.
+#[must_use]
+pub fn build(
+    model: &dyn LanguageModel,
+    system: &str,
+    history: &[Line],
+    question: &str,
+    budget: usize,
+) -> Prompt {
+    let mut head = model.begin();
+    head.extend(turn(model, TurnRole::System, system));
+    let mut words = model.encode(question);
+    let opened = model.open_turn(TurnRole::User);
+    let mut closed = model.close_turn(TurnRole::User);
+    closed.extend(model.open_turn(TurnRole::Assistant));
+    let fixed = head.len() + opened.len() + closed.len();
+    let room = budget.saturating_sub(fixed);
+    let mut cut = None;
+    if words.len() > room {
+        cut = Some((words.len(), room));
+        words.truncate(room);
+    }
+    let fit = fit(model, history, room - words.len());
+    let mut tokens = head;
+    for line in &history[fit.first..] {
+        tokens.extend(turn(model, role_of(line.role), &line.text));
+    }
+    tokens.extend(opened);
+    tokens.extend(words);
+    tokens.extend(closed);
+    Prompt { tokens, n_dropped: fit.first, cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ScriptedModel;
+
+    fn lines(n: usize, text: &str) -> Vec<Line> {
+        (0..n)
+            .map(|i| Line {
+                id: crate::memory::MessageId(i as i64),
+                at: crate::memory::Moment::from_civil_utc(jiff::civil::DateTime::default()),
+                role: if i % 2 == 0 { Role::User } else { Role::Assistant },
+                text: text.into(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_newest_whole_messages_stay() {
+        let model = ScriptedModel::new(&[]);
+        // Each turn is 10 bytes and two specials.
+        let history = lines(100, "0123456789");
+        let prompt = build(&model, "sys", &history, "where?", 100);
+        // system 3+2, question 6+2, the answer's opening 1: 14; 86 / 12 = 7 messages.
+        assert_eq!(prompt.n_dropped, 93);
+        assert_eq!(prompt.tokens.len(), 14 + 7 * 12);
+        assert!(prompt.cut.is_none());
+        assert_eq!(*prompt.tokens.last().unwrap_or(&0), model.open_turn(TurnRole::Assistant)[0]);
+    }
+
+    #[test]
+    fn a_question_longer_than_the_window_is_cut_and_said_so() {
+        let model = ScriptedModel::new(&[]);
+        let prompt = build(&model, "sys", &lines(4, "hello"), &"x".repeat(500), 100);
+        assert_eq!(prompt.cut, Some((500, 92)));
+        assert_eq!(prompt.tokens.len(), 100);
+        assert_eq!(prompt.n_dropped, 4);
+    }
+
+    #[test]
+    fn a_window_smaller_than_the_system_turn_still_gives_a_prompt() {
+        let model = ScriptedModel::new(&[]);
+        let prompt = build(&model, &"s".repeat(50), &lines(2, "a"), "hi", 10);
+        assert_eq!(prompt.cut, Some((2, 0)));
+        assert_eq!(prompt.n_dropped, 2);
+    }
+}
