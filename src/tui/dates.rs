@@ -1,0 +1,52 @@
+//! Moments as the screen writes them.
+
+use crate::memory::Moment;
+
+/// "10:02".
+#[must_use]
+pub fn time(at: Moment) -> String {
+    at.civil().strftime("%H:%M").to_string()
+}
+
+/// "today", "yesterday", "Mon 16 Nov", "16 Nov 2025".
+#[must_use]
+pub fn day(at: Moment, now: Moment) -> String {
+    let (day, today) = (at.civil().date(), now.civil().date());
+    if day == today {
+        return "today".into();
+    }
+    if today.yesterday().is_ok_and(|y| y == day) {
+        return "yesterday".into();
+    }
+    if day.year() == today.year() {
+        return day.strftime("%a %-d %b").to_string();
+    }
+    date(at)
+}
+
+/// "16 Nov 2026".
+#[must_use]
+pub fn date(at: Moment) -> String {
+    at.civil().date().strftime("%-d %b %Y").to_string()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use jiff::tz::Offset;
+
+    #[track_caller]
+    fn check(at: &str, expected: &str) {
+        let moment = |s: &str| Moment::new(s.parse().unwrap(), Offset::UTC);
+        assert_eq!(day(moment(at), moment("2026-11-21T10:00:00Z")), expected);
+    }
+
+    #[test]
+    fn days_are_short() {
+        check("2026-11-21T00:00:00Z", "today");
+        check("2026-11-20T23:59:59Z", "yesterday");
+        check("2026-11-16T12:00:00Z", "Mon 16 Nov");
+        check("2025-11-21T12:00:00Z", "21 Nov 2025");
+    }
+}

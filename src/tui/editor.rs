@@ -1,0 +1,335 @@
+//! The input: several lines, large pastes folded into a placeholder, the history of what was sent.
+//!
+//! Editing itself is ratatui-textarea's. It knows nothing of the terminal.
+
+use crossterm::event::KeyEvent;
+use ratatui::style::Style;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+
+use crate::tui::wrap;
+
+/// A message of more than this is not sent in one piece.
+pub const SEND_BYTES_MAX: usize = 100_000;
+/// Pastes longer than this are folded.
+const FOLD_BYTES: usize = 2_000;
+/// Or with more lines than this.
+const FOLD_LINES: usize = 20;
+/// Sent messages that the arrow keys find.
+const HISTORY_MAX: usize = 500;
+
+/// A folded paste.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Paste {
+    placeholder: String,
+    text: String,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Editor {
+    pub area: TextArea<'static>,
+    pastes: Vec<Paste>,
+    n_pastes: usize,
+    /// Oldest first.
+    history: Vec<String>,
+    /// Where in the history the arrow keys are.
+    at: Option<usize>,
+    /// What was being written before they were used.
+    draft: String,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self {
+            area: fresh(&[]),
+            pastes: Vec::new(),
+            n_pastes: 0,
+            history: Vec::new(),
+            at: None,
+            draft: String::new(),
+        }
+    }
+}
+
+fn fresh(lines: &[String]) -> TextArea<'static> {
+    let mut area = TextArea::new(lines.to_vec());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::default());
+    // The terminal's own cursor shows where typing goes; input methods need it there.
+    area.set_cursor_style(Style::default());
+    area.set_max_histories(200);
+    area
+}
+
+/// "10.0 MB", "98.2 kB", "312 bytes".
+#[must_use]
+pub fn size_of(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+impl Editor {
+    /// As it stands, placeholders folded.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// What would be sent: pastes unfolded.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.shown();
+        for paste in &self.pastes {
+            if let Some(at) = text.find(&paste.placeholder) {
+                text.replace_range(at..at + paste.placeholder.len(), &paste.text);
+            }
+        }
+        text
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// Empty, or only spaces and line breaks.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.area.lines().iter().all(|l| l.trim().is_empty())
+    }
+
+    pub fn clear(&mut self) {
+        self.set("");
+    }
+
+    /// Replaces everything; the cursor goes to the end. A long text is folded.
+    pub fn set(&mut self, text: &str) {
+        self.area = fresh(&[]);
+        self.pastes.clear();
+        self.at = None;
+        if !text.is_empty() {
+            self.paste(text);
+        }
+    }
+
+    /// A key that is not a command.
+    pub fn key(&mut self, key: KeyEvent) {
+        self.at = None;
+        self.area.input(key);
+    }
+
+    pub fn newline(&mut self) {
+        self.area.insert_newline();
+    }
+
+    /// Bracketed paste. Control characters other than line breaks and tabs are not text.
+    pub fn paste(&mut self, text: &str) {
+        let text = crate::memory::plain_text(text);
+        let n_lines = text.bytes().filter(|&b| b == b'\n').count();
+        if text.len() <= FOLD_BYTES && n_lines <= FOLD_LINES {
+            self.area.insert_str(text.as_ref());
+            return;
+        }
+        self.n_pastes += 1;
+        let number =
+            if self.n_pastes == 1 { String::new() } else { format!(" #{}", self.n_pastes) };
+        let placeholder = format!("[pasted {}{number}]", size_of(text.len()));
+        self.area.insert_str(&placeholder);
+        self.pastes.push(Paste { placeholder, text: text.into_owned() });
+    }
+
+    /// Takes what is to be sent, and remembers it for the arrow keys.
+    pub fn take(&mut self) -> String {
+        let text = self.text();
+        self.remember(&text);
+        self.clear();
+        text
+    }
+
+    /// Takes at most [`SEND_BYTES_MAX`], cut at a line or a word; the rest stays.
+    pub fn take_part(&mut self) -> String {
+        let text = self.text();
+        let (head, rest) = split_at_most(&text, SEND_BYTES_MAX);
+        let (head, rest) = (head.to_owned(), rest.to_owned());
+        self.set(&rest);
+        head
+    }
+
+    pub fn remember(&mut self, text: &str) {
+        // A huge paste would be kept twice for nothing: the arrow keys show what a person wrote.
+        if text.trim().is_empty() || text.len() > SEND_BYTES_MAX {
+            return;
+        }
+        self.history.retain(|h| h != text);
+        self.history.push(text.to_owned());
+        if self.history.len() > HISTORY_MAX {
+            self.history.remove(0);
+        }
+    }
+
+    /// Oldest first.
+    pub fn set_history(&mut self, history: Vec<String>) {
+        self.history = history;
+        self.at = None;
+    }
+
+    #[must_use]
+    pub fn history(&self) -> &[String] {
+        &self.history
+    }
+
+    /// Up on the first line.
+    pub fn earlier(&mut self) {
+        let next = match self.at {
+            None if self.history.is_empty() => return,
+            None => {
+                self.draft = self.text();
+                self.history.len() - 1
+            }
+            Some(0) => return,
+            Some(at) => at - 1,
+        };
+        let text = self.history[next].clone();
+        self.set(&text);
+        self.at = Some(next);
+    }
+
+    /// Down on the last line.
+    pub fn later(&mut self) {
+        let Some(at) = self.at else { return };
+        if at + 1 < self.history.len() {
+            let text = self.history[at + 1].clone();
+            self.set(&text);
+            self.at = Some(at + 1);
+        } else {
+            let draft = std::mem::take(&mut self.draft);
+            self.set(&draft);
+        }
+    }
+
+    /// Whether the cursor is on the first line.
+    #[must_use]
+    pub fn on_first_line(&self) -> bool {
+        self.area.screen_cursor().row == 0
+    }
+
+    /// Whether the cursor is on the last line.
+    #[must_use]
+    pub fn on_last_line(&self) -> bool {
+        let before = self.area.screen_cursor().row;
+        let mut probe = self.area.clone();
+        probe.move_cursor(CursorMove::Down);
+        probe.screen_cursor().row == before
+    }
+
+    /// Rows that the text takes at `width` cells.
+    #[must_use]
+    pub fn rows(&self, width: usize) -> usize {
+        let width = width.saturating_sub(1).max(1);
+        self.area
+            .lines()
+            .iter()
+            // Exact for what a screen can show; an estimate for a line longer than a screen.
+            .map(|l| if l.len() > 4_000 { l.len() / width + 1 } else { wrapped_rows(l, width) })
+            .sum::<usize>()
+            .max(1)
+    }
+}
+
+fn wrapped_rows(line: &str, width: usize) -> usize {
+    wrap::wrap(&ratatui::text::Line::raw(line), width, 0).len()
+}
+
+/// The longest head of `text` of at most `max` bytes that ends at a line, else a word, else a
+/// character.
+fn split_at_most(text: &str, max: usize) -> (&str, &str) {
+    if text.len() <= max {
+        return (text, "");
+    }
+    let mut end = max;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = &text[..end];
+    let cut = head
+        .rfind('\n')
+        .filter(|&at| at > max / 2)
+        .or_else(|| head.rfind(' ').filter(|&at| at > max / 2))
+        .map_or(end, |at| at + 1);
+    text.split_at(cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pastes_are_text_and_large_ones_fold() {
+        let mut editor = Editor::default();
+        editor.paste("two\nlines");
+        assert_eq!(editor.shown(), "two\nlines");
+        editor.clear();
+        let large = "x".repeat(10_000_000);
+        editor.paste("before ");
+        editor.paste(&large);
+        editor.paste(" after");
+        assert_eq!(editor.shown(), "before [pasted 10.0 MB] after");
+        assert_eq!(editor.text().len(), 10_000_000 + 13);
+    }
+
+    #[test]
+    fn a_huge_message_goes_in_parts_and_nothing_is_lost() {
+        let mut editor = Editor::default();
+        let whole = "a line of text\n".repeat(24_000);
+        editor.paste(&whole);
+        let mut sent = String::new();
+        let mut n_parts = 0;
+        while editor.text().len() > SEND_BYTES_MAX {
+            let part = editor.take_part();
+            assert!(part.len() <= SEND_BYTES_MAX && part.ends_with('\n'));
+            sent.push_str(&part);
+            n_parts += 1;
+        }
+        sent.push_str(&editor.take());
+        assert_eq!(sent, whole);
+        assert_eq!(n_parts, 3);
+        assert!(editor.is_empty());
+    }
+
+    #[test]
+    fn parts_without_spaces_end_at_a_character() {
+        let text = "é".repeat(60_000);
+        let (head, rest) = split_at_most(&text, 100_001);
+        assert_eq!(head.len(), 100_000);
+        assert_eq!(head.len() + rest.len(), text.len());
+    }
+
+    #[test]
+    fn the_arrow_keys_walk_the_history_and_come_back() {
+        let mut editor = Editor::default();
+        for text in ["one", "two", "one"] {
+            editor.set(text);
+            assert_eq!(editor.take(), text);
+        }
+        editor.set("draft");
+        editor.earlier();
+        assert_eq!(editor.shown(), "one");
+        editor.earlier();
+        assert_eq!(editor.shown(), "two");
+        editor.earlier();
+        assert_eq!(editor.shown(), "two");
+        editor.later();
+        editor.later();
+        assert_eq!(editor.shown(), "draft");
+    }
+
+    #[test]
+    fn pasted_control_characters_are_dropped() {
+        let mut editor = Editor::default();
+        editor.paste("a\u{1b}[31mb\r\nc\u{7}");
+        assert_eq!(editor.shown(), "ab\nc");
+    }
+}

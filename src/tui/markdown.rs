@@ -1,0 +1,159 @@
+//! Markdown in replies → wrapped lines.
+//!
+//! Parsing and styling are tui-markdown's; here are the palette, the wrapping and the guard: model
+//! output is hostile input, and a parser's panic must cost a plain paragraph, not the screen.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span, Text};
+use tui_markdown::{Options, StyleSheet};
+
+use crate::memory::plain_text;
+use crate::tui::palette::Palette;
+use crate::tui::{terminal, wrap};
+
+#[derive(Debug, Clone)]
+struct Sheet(Palette);
+
+impl StyleSheet for Sheet {
+    fn heading(&self, _: u8) -> Style {
+        self.0.heading
+    }
+    fn code(&self) -> Style {
+        self.0.code
+    }
+    fn link(&self) -> Style {
+        self.0.link
+    }
+    fn blockquote(&self) -> Style {
+        self.0.quote
+    }
+    fn heading_meta(&self) -> Style {
+        self.0.muted
+    }
+    fn metadata_block(&self) -> Style {
+        self.0.muted
+    }
+    fn heading_marker(&self, _: u8) -> &'static str {
+        ""
+    }
+    fn code_block_fence(&self) -> &'static str {
+        ""
+    }
+    fn html(&self) -> Style {
+        self.0.muted
+    }
+    fn math_inline(&self) -> Style {
+        self.0.code
+    }
+    fn math_display(&self) -> Style {
+        self.0.code
+    }
+    fn footnote_ref(&self) -> Style {
+        self.0.muted
+    }
+    fn footnote_def(&self) -> Style {
+        self.0.muted
+    }
+    fn table_header(&self) -> Style {
+        self.0.heading
+    }
+    fn table_border(&self) -> Style {
+        self.0.border
+    }
+    fn list_marker(&self) -> Style {
+        self.0.marker
+    }
+    fn image_alt(&self) -> Style {
+        self.0.muted
+    }
+}
+
+/// Cells by which the lines after the first of a list item or quotation are indented.
+fn hang_of(text: &str) -> usize {
+    let trimmed = text.trim_start_matches(' ');
+    let indent = text.len() - trimmed.len();
+    if trimmed.starts_with("- ") || trimmed.starts_with("• ") {
+        return indent + 2;
+    }
+    let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 && trimmed[digits..].starts_with(". ") {
+        return indent + digits + 2;
+    }
+    indent
+}
+
+/// `source` as lines of at most `width` cells.
+#[must_use]
+pub fn render(source: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
+    let source = plain_text(source).replace('\t', "    ");
+    let table = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
+    let options = Options::new(Sheet(*palette)).table_width(table);
+    let lines = terminal::guarded(|| {
+        let text: Text<'_> = tui_markdown::from_str_with_options(&source, &options);
+        text.lines.iter().flat_map(|line| wrapped(line, palette, width)).collect::<Vec<_>>()
+    });
+    match lines {
+        Some(mut lines) => {
+            while lines.last().is_some_and(|l| l.width() == 0) {
+                lines.pop();
+            }
+            lines
+        }
+        None => wrap::plain(&source, palette.text, width),
+    }
+}
+
+fn wrapped(line: &Line<'_>, palette: &Palette, width: usize) -> Vec<Line<'static>> {
+    let mut line = line.clone();
+    if let Some(first) = line.spans.first_mut()
+        && first.content.trim_start_matches(' ') == "- "
+    {
+        *first = Span::styled(first.content.replace('-', "•"), palette.marker);
+    }
+    let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+    wrap::wrap(&line, width, hang_of(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::palette::Kind;
+    use proptest::prelude::*;
+
+    fn shown(source: &str, width: usize) -> Vec<String> {
+        render(source, &Palette::of(Kind::Mono), width)
+            .iter()
+            .map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn lists_hang_and_code_keeps_its_lines() {
+        assert_eq!(
+            shown("Two:\n\n- a first item that is long\n- second\n\n```rust\nlet x = 1;\n```", 16),
+            ["Two:", "", "• a first item", "  that is long", "• second", "", "let x = 1;"]
+        );
+        assert_eq!(shown("# Title\n\ntext **bold**", 20), ["Title", "", "text bold"]);
+    }
+
+    #[test]
+    fn escape_sequences_are_gone() {
+        for line in shown("a\u{1b}[2Jb \u{1b}]0;title\u{7}c\u{9b}31m", 40) {
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+        /// Anything that looks like markdown, nested and broken as it may be.
+        #[test]
+        fn never_fails_and_never_too_wide(
+            source in "([-*_`~#>|\\[\\]()!:$^\\\\ \n]|[0-9]\\. |a|日|<b>|```|---|\\|-\\|){0,60}",
+            width in 4usize..50,
+        ) {
+            for line in shown(&source, width) {
+                prop_assert!(wrap::width(&line) <= width, "{:?}", line);
+            }
+        }
+    }
+}

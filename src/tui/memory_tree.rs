@@ -1,0 +1,149 @@
+//! The memory as tree items: theme → fact → episode → message, filtered by words.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use ratatui::text::{Line, Span};
+use tui_tree_widget::TreeItem;
+
+use crate::memory::{EpisodeId, plain_text};
+use crate::tui::event::{EpisodeRow, Fact, MessageRow};
+use crate::tui::palette::Palette;
+use crate::tui::state::{MemoryPane, Node};
+use crate::tui::wrap;
+
+/// Rows are cut by the widget; no need to give it more than the widest screen.
+const CELLS_MAX: usize = 240;
+
+fn row(text: &str) -> String {
+    wrap::ellipsis(&plain_text(text), CELLS_MAX)
+}
+
+struct Builder<'a> {
+    episodes: HashMap<EpisodeId, &'a EpisodeRow>,
+    messages: HashMap<EpisodeId, &'a [MessageRow]>,
+    palette: &'a Palette,
+}
+
+impl Builder<'_> {
+    fn episode(&self, id: EpisodeId) -> Option<TreeItem<'static, Node>> {
+        let episode = self.episodes.get(&id)?;
+        let children = match self.messages.get(&id) {
+            Some(messages) => messages.iter().map(|m| self.message(m)).collect(),
+            None => vec![TreeItem::new_leaf(
+                Node::Wait(id.0),
+                Line::styled("reading…", self.palette.muted),
+            )],
+        };
+        let line = Line::from(vec![
+            Span::styled(format!("{} ", episode.date), self.palette.muted),
+            Span::styled(row(&episode.title), self.palette.text),
+        ]);
+        TreeItem::new(Node::Episode(id.0), line, children).ok()
+    }
+
+    fn message(&self, message: &MessageRow) -> TreeItem<'static, Node> {
+        let line = Line::from(vec![
+            Span::styled(format!("{}: ", row(&message.speaker)), self.palette.user),
+            Span::styled(row(&message.text), self.palette.text),
+        ]);
+        TreeItem::new_leaf(Node::Message(message.id.0), line)
+    }
+
+    fn fact(&self, fact: &Fact) -> Option<TreeItem<'static, Node>> {
+        let style =
+            if fact.superseded_by.is_some() { self.palette.superseded } else { self.palette.text };
+        let mut episodes = fact.episodes.clone();
+        episodes.dedup();
+        let children = episodes.iter().filter_map(|&id| self.episode(id)).collect();
+        TreeItem::new(Node::Fact(fact.id.0), Line::styled(row(&fact.text), style), children).ok()
+    }
+
+    /// All words in the fact or in the titles of its episodes.
+    fn matches(&self, fact: &Fact, words: &[String]) -> bool {
+        let mut text = fact.text.clone();
+        for episode in fact.episodes.iter().filter_map(|id| self.episodes.get(id)) {
+            text.push(' ');
+            text.push_str(&episode.title);
+        }
+        found(&text, words)
+    }
+}
+
+fn found(text: &str, words: &[String]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().all(|w| text.contains(w.as_str()))
+}
+
+/// Builds the items again after the tree, the messages or the search changed.
+pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
+    let Some(tree) = &pane.tree else { return };
+    let words: Vec<String> = pane.search.split_whitespace().map(str::to_lowercase).collect();
+    let builder = Builder {
+        episodes: tree.episodes.iter().map(|e| (e.id, e)).collect(),
+        messages: pane.messages.iter().map(|(id, m)| (*id, m.as_slice())).collect(),
+        palette,
+    };
+    let mut n_found = 0;
+    let mut items = Vec::new();
+    for theme in &tree.themes {
+        let named = !words.is_empty() && found(&theme.name, &words);
+        let facts: Vec<_> = theme
+            .facts
+            .iter()
+            .filter(|f| named || words.is_empty() || builder.matches(f, &words))
+            .collect();
+        if facts.is_empty() {
+            continue;
+        }
+        n_found += facts.len();
+        let n = facts.len();
+        let line = Line::from(vec![
+            Span::styled(row(&theme.name), palette.theme),
+            Span::styled(format!("  {n}"), palette.muted),
+        ]);
+        let children = facts.into_iter().filter_map(|f| builder.fact(f)).collect();
+        items.extend(TreeItem::new(Node::Theme(theme.id.0), line, children).ok());
+    }
+    let loose: Vec<_> = tree
+        .loose
+        .iter()
+        .filter(|id| {
+            words.is_empty()
+                || builder
+                    .episodes
+                    .get(id)
+                    .is_some_and(|e| found(&format!("{} {}", e.title, e.text), &words))
+        })
+        .filter_map(|&id| builder.episode(id))
+        .collect();
+    if !loose.is_empty() {
+        let line = Line::from(vec![
+            Span::styled("Episodes without facts", palette.muted),
+            Span::styled(format!("  {}", loose.len()), palette.muted),
+        ]);
+        items.extend(TreeItem::new(Node::Loose, line, loose).ok());
+    }
+    pane.n_found = n_found;
+    pane.items = Rc::new(items);
+}
+
+/// While searching, what was found is in view.
+pub fn open_found(pane: &mut MemoryPane) {
+    if pane.search.trim().is_empty() {
+        return;
+    }
+    let themes: Vec<Node> = pane.items.iter().map(|i| *i.identifier()).collect();
+    let state = pane.state.get_mut();
+    for node in &themes {
+        state.open(vec![*node]);
+    }
+    let first = pane.items.first().map(|theme| {
+        let mut path = vec![*theme.identifier()];
+        path.extend(theme.children().first().map(|c| *c.identifier()));
+        path
+    });
+    if let Some(path) = first {
+        state.select(path);
+    }
+}

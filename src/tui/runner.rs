@@ -1,0 +1,256 @@
+//! The loop: terminal, signals and channels in, frames and commands out.
+
+use std::io::{Write, stdout};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{Event as TerminalEvent, EventStream, MouseEventKind};
+use crossterm::{execute, terminal as crossterm_terminal};
+use futures_util::StreamExt;
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::chat::{ChatConfig, Driver, Level, SharedModels, Update};
+use crate::interfaces::{Clock, ModelSource};
+use crate::recall::RecallConfig;
+use crate::store::Store;
+use crate::tui::desk::Desk;
+use crate::tui::event::{Do, Event, Request};
+use crate::tui::palette::{Kind, Palette, Terminal};
+use crate::tui::state::State;
+use crate::tui::terminal::{self, Screen};
+use crate::tui::{update, view, wiring};
+use crate::worker::WorkerConfig;
+use crate::worker::policy::Mode;
+
+/// What the screen needs to run.
+pub struct App {
+    pub source: Arc<dyn ModelSource>,
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub config: ChatConfig,
+    pub recall: RecallConfig,
+    /// Usually [`WorkerConfig::beside_chat`].
+    pub worker: WorkerConfig,
+    /// The model to load; `None` is the one in use.
+    pub model: Option<String>,
+    /// Overrules the setting `reader`.
+    pub reader: Option<Mode>,
+    /// Said once at the start: warnings of the configuration and the like.
+    pub notices: Vec<String>,
+}
+
+/// How the screen was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    pub exit_code: u8,
+}
+
+/// Why the screen could not run.
+#[derive(Debug, Error)]
+pub enum TuiError {
+    #[error("the chat needs a terminal, and standard input or output is not one")]
+    NotATerminal,
+    #[error("cannot use the terminal")]
+    Terminal(#[source] std::io::Error),
+    #[error("an internal error in {place} (a bug in inglenook); what was said is saved")]
+    Bug { place: String },
+}
+
+/// Frames are at least this far apart: a fast reply must not cost more drawing than reading.
+const FRAME: Duration = Duration::from_millis(16);
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs the chat until the person leaves it.
+///
+/// # Errors
+/// See [`TuiError`]. The terminal is as it was before, whatever happens.
+pub fn run(app: App) -> Result<Left, TuiError> {
+    if !terminal::is_interactive() {
+        return Err(TuiError::NotATerminal);
+    }
+    terminal::install_panic_hook();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(TuiError::Terminal)?;
+    let mut screen = terminal::enter().map_err(|error| {
+        terminal::leave();
+        TuiError::Terminal(error)
+    })?;
+    let result = runtime.block_on(session(app, &mut screen));
+    terminal::leave();
+    // The event stream's own thread may be waiting for a key; don't wait for it.
+    runtime.shutdown_background();
+    let (outcome, driver) = result;
+    // Only now: the person has their shell back while the last writes finish.
+    if let Some(driver) = driver {
+        driver.stop();
+    }
+    outcome
+}
+
+async fn session(app: App, screen: &mut Screen) -> (Result<Left, TuiError>, Option<Driver>) {
+    let mut driver = None;
+    let outcome = drive(app, screen, &mut driver).await;
+    (outcome, driver)
+}
+
+struct Loop<'a> {
+    screen: &'a mut Screen,
+    state: State,
+    clock: Arc<dyn Clock>,
+    desk: Sender<Request>,
+    dirty: bool,
+    exit: Option<u8>,
+    events: UnboundedReceiver<Event>,
+}
+
+async fn drive(
+    app: App,
+    screen: &mut Screen,
+    driver: &mut Option<Driver>,
+) -> Result<Left, TuiError> {
+    let fail = TuiError::Terminal;
+    let palette = Palette::of(Kind::of(&Terminal::from_env()));
+    let name = app.model.clone().unwrap_or_else(|| app.source.default_name());
+    let mut state = State::new(palette, app.clock.now(), &name);
+    for text in &app.notices {
+        state.notice(Level::Warning, text.clone());
+    }
+    (state.width, state.height) = crossterm_terminal::size().map_err(fail)?;
+    // The first frame, before anything else is begun.
+    screen.draw(|frame| view::draw(frame, &state)).map_err(fail)?;
+
+    let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(fail)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
+    let mut go_on = signal(SignalKind::from_raw(continue_signal())).map_err(fail)?;
+
+    let (sender, events) = unbounded_channel::<Event>();
+    let models = SharedModels::default();
+    let desk = Desk {
+        store: app.store.clone(),
+        source: Arc::clone(&app.source),
+        models: Arc::clone(&models),
+        clock: Arc::clone(&app.clock),
+    };
+    let answers = sender.clone();
+    let desk = desk
+        .start(move |answer| {
+            let _ = answers.send(Event::Desk(answer));
+        })
+        .map_err(fail)?;
+    let _ = desk.send(Request::History);
+    let clock = Arc::clone(&app.clock);
+    let model = app.model.clone();
+    let started = Driver::start(wiring::of_app(app, models), model, move |update: Update| {
+        let _ = sender.send(Event::Chat(update));
+    })
+    .map_err(fail)?;
+    *driver = Some(started);
+
+    let mut looped = Loop { screen, state, clock, desk, dirty: true, exit: None, events };
+    let mut keys = EventStream::new();
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut drawn = Instant::now();
+    loop {
+        let wait = FRAME.saturating_sub(drawn.elapsed());
+        tokio::select! {
+            biased;
+            _ = terminate.recv() => looped.feed(driver.as_ref(), Event::Terminate(143))?,
+            _ = hang_up.recv() => looped.feed(driver.as_ref(), Event::Terminate(129))?,
+            _ = interrupt.recv() => looped.feed(driver.as_ref(), Event::Terminate(130))?,
+            _ = go_on.recv() => {
+                // Stopped from outside and continued: the terminal may be anyone's.
+                terminal::resume(looped.screen).map_err(fail)?;
+                looped.dirty = true;
+            }
+            key = keys.next() => match key {
+                Some(Ok(event)) => {
+                    if !is_noise(&event) {
+                        looped.feed(driver.as_ref(), Event::Terminal(event))?;
+                    }
+                }
+                // The terminal is gone.
+                Some(Err(_)) | None => looped.exit = Some(129),
+            },
+            Some(event) = looped.events.recv() => {
+                looped.feed(driver.as_ref(), event)?;
+                // A fast reply comes in many pieces; take what is there before drawing.
+                for _ in 0..1_000 {
+                    let Ok(event) = looped.events.try_recv() else { break };
+                    looped.feed(driver.as_ref(), event)?;
+                }
+            }
+            _ = ticks.tick() => {
+                if looped.state.moves() {
+                    looped.feed(driver.as_ref(), Event::Tick)?;
+                }
+                if driver.as_ref().is_some_and(Driver::is_dead) {
+                    let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
+                    return Err(TuiError::Bug { place });
+                }
+            }
+            () = tokio::time::sleep(wait), if looped.dirty => {
+                looped.draw().map_err(fail)?;
+                drawn = Instant::now();
+            }
+        }
+        if let Some(exit_code) = looped.exit {
+            return Ok(Left { exit_code });
+        }
+    }
+}
+
+/// Mouse events that mean nothing here.
+fn is_noise(event: &TerminalEvent) -> bool {
+    matches!(event, TerminalEvent::Mouse(m)
+        if !matches!(m.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown))
+}
+
+/// SIGCONT, which tokio has no name for.
+fn continue_signal() -> i32 {
+    libc::SIGCONT
+}
+
+impl Loop<'_> {
+    fn draw(&mut self) -> std::io::Result<()> {
+        self.dirty = false;
+        let state = &self.state;
+        self.screen.draw(|frame| view::draw(frame, state)).map(|_| ())
+    }
+
+    fn feed(&mut self, driver: Option<&Driver>, event: Event) -> Result<(), TuiError> {
+        self.dirty = true;
+        let now = self.clock.now();
+        for todo in update(&mut self.state, event, now) {
+            match todo {
+                Do::Chat(command) => {
+                    if let Some(driver) = driver {
+                        driver.send(command);
+                    }
+                }
+                Do::Desk(request) => {
+                    let _ = self.desk.send(request);
+                }
+                Do::Copy(text) => {
+                    let mut out = stdout();
+                    let _ = execute!(out, CopyToClipboard::to_clipboard_from(text));
+                    let _ = out.flush();
+                }
+                Do::Suspend => {
+                    terminal::suspend();
+                    terminal::resume(self.screen).map_err(TuiError::Terminal)?;
+                }
+                Do::Quit(code) => self.exit = Some(code),
+            }
+        }
+        Ok(())
+    }
+}

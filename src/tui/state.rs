@@ -1,0 +1,445 @@
+//! Everything the screen shows. Plain data: `update` changes it, `view` draws it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use ratatui::text::Line;
+use tui_tree_widget::TreeState;
+
+use crate::chat::{Facts, Level, Phase};
+use crate::interfaces::ModelSummary;
+use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
+use crate::store::{ForgetPlan, Session};
+use crate::tui::editor::Editor;
+use crate::tui::event::{MessageRow, Tree};
+use crate::tui::palette::Palette;
+use crate::tui::why::Why;
+
+/// Smaller than this, the screen says so and nothing else.
+pub const WIDTH_MIN: u16 = 40;
+/// See [`WIDTH_MIN`].
+pub const HEIGHT_MIN: u16 = 12;
+/// From this width on, a pane stands beside the chat instead of over it.
+pub const SPLIT_WIDTH: u16 = 100;
+
+/// The whole screen.
+pub struct State {
+    pub palette: Palette,
+    pub width: u16,
+    pub height: u16,
+    pub now: Moment,
+    /// Counts ticks: what moves, moves by it.
+    pub tick: u64,
+    pub transcript: Transcript,
+    pub editor: Editor,
+    /// The line of the completion popup that is chosen.
+    pub completion: usize,
+    /// Esc closed the popup; typing opens it again.
+    pub completion_closed: bool,
+    pub model: ModelLine,
+    pub worker: WorkerLine,
+    pub window: Option<WindowLine>,
+    /// Tokens a second of the last reply.
+    pub speed: Option<f64>,
+    pub pane: Option<Pane>,
+    pub focus: Focus,
+    pub overlay: Option<Overlay>,
+    /// One sentence in place of the status line, until the tick given.
+    pub hint: Option<(String, u64)>,
+    /// Ctrl+C on an empty line was pressed; again until this tick leaves.
+    pub leaving_until: Option<u64>,
+    pub incognito: bool,
+}
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Focus {
+    #[default]
+    Input,
+    Pane,
+}
+
+/// The model's part of the status line.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelLine {
+    Loading { name: String, stage: String, fraction: Option<f32>, still: Option<Facts> },
+    Ready(Facts),
+    Absent { error: String },
+}
+
+impl ModelLine {
+    #[must_use]
+    pub fn facts(&self) -> Option<&Facts> {
+        match self {
+            Self::Ready(facts) => Some(facts),
+            Self::Loading { still, .. } => still.as_ref(),
+            Self::Absent { .. } => None,
+        }
+    }
+}
+
+/// The worker's part of the status line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkerLine {
+    pub text: String,
+    pub busy: bool,
+    pub failed: bool,
+}
+
+/// The context's part of the status line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowLine {
+    pub used_tokens: usize,
+    pub limit_tokens: usize,
+}
+
+/// Laid-out lines of an entry, for one width.
+pub type Laid = Rc<Vec<Line<'static>>>;
+
+/// One thing in the transcript.
+pub struct Entry {
+    pub body: Body,
+    /// `(width, lines)`; emptied when the body changes.
+    pub laid: RefCell<Option<(u16, Laid)>>,
+}
+
+impl Entry {
+    #[must_use]
+    pub fn new(body: Body) -> Self {
+        Self { body, laid: RefCell::new(None) }
+    }
+}
+
+/// What an entry is.
+pub enum Body {
+    User(Message),
+    Reply {
+        message: Message,
+        why: Option<Box<Why>>,
+        why_known: bool,
+    },
+    /// A reply that could not be saved.
+    Unsaved(String),
+    Notice {
+        level: Level,
+        text: String,
+    },
+}
+
+/// The chat's part of the screen.
+#[derive(Default)]
+pub struct Transcript {
+    pub session: Option<SessionId>,
+    pub title: String,
+    pub entries: Vec<Entry>,
+    pub phase: Phase,
+    /// "3 of 10 episodes", while recalling.
+    pub progress: String,
+    /// The reply that is being written.
+    pub live: Option<String>,
+    /// The message on its way to disk.
+    pub sending: Option<String>,
+    /// Messages of this session that the model no longer reads word for word.
+    pub n_dropped: usize,
+    /// First row shown; `None` follows the end.
+    pub top: Option<usize>,
+    /// Set by the view: rows in all, rows visible.
+    pub rows: Cell<(usize, usize)>,
+}
+
+impl Transcript {
+    pub fn push(&mut self, body: Body) {
+        self.entries.push(Entry::new(body));
+    }
+
+    /// Ids of the replies, oldest first.
+    #[must_use]
+    pub fn replies(&self) -> Vec<MessageId> {
+        self.entries
+            .iter()
+            .filter_map(|e| match &e.body {
+                Body::Reply { message, .. } => Some(message.id),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[must_use]
+    pub fn reply(&self, id: MessageId) -> Option<(&Message, Option<&Why>, bool)> {
+        self.entries.iter().find_map(|e| match &e.body {
+            Body::Reply { message, why, why_known } if message.id == id => {
+                Some((message, why.as_deref(), *why_known))
+            }
+            _ => None,
+        })
+    }
+
+    /// The user's message before a reply.
+    #[must_use]
+    pub fn question_of(&self, id: MessageId) -> Option<&Message> {
+        let at = self
+            .entries
+            .iter()
+            .position(|e| matches!(&e.body, Body::Reply { message, .. } if message.id == id))?;
+        self.entries[..at].iter().rev().find_map(|e| match &e.body {
+            Body::User(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    pub fn scroll(&mut self, by: isize) {
+        let (rows, visible) = self.rows.get();
+        let last = rows.saturating_sub(visible);
+        let top = self.top.unwrap_or(last).min(last);
+        let top = top.saturating_add_signed(by);
+        self.top = (top < last).then_some(top);
+    }
+
+    #[must_use]
+    pub fn busy(&self) -> bool {
+        self.phase != Phase::Idle || self.sending.is_some()
+    }
+}
+
+/// What stands beside the chat.
+pub enum Pane {
+    Memory(Box<MemoryPane>),
+    Why(WhyPane),
+}
+
+/// A node of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Node {
+    Theme(i64),
+    Fact(i64),
+    Episode(i64),
+    Message(i64),
+    /// Episodes without facts.
+    Loose,
+    /// Messages that are being read.
+    Wait(i64),
+}
+
+/// The memory pane.
+#[derive(Default)]
+pub struct MemoryPane {
+    pub tree: Option<Tree>,
+    pub messages: Vec<(EpisodeId, Vec<MessageRow>)>,
+    pub state: RefCell<TreeState<Node>>,
+    /// Words that must occur.
+    pub search: String,
+    pub searching: bool,
+    /// A failure to read the memory.
+    pub error: Option<String>,
+    /// Built from the tree and the search; shared with the view.
+    pub items: Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>>,
+    pub n_found: usize,
+}
+
+/// The *why* pane.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WhyPane {
+    /// The answer that is explained.
+    pub reply: Option<MessageId>,
+    pub scroll: u16,
+}
+
+/// What lies over everything.
+pub enum Overlay {
+    Help { scroll: u16 },
+    Picker(Picker),
+    Confirm(Confirm),
+    Edit(Box<Edit>),
+}
+
+/// A list to choose from.
+#[derive(Debug, Clone)]
+pub struct Picker {
+    pub kind: PickerKind,
+    pub filter: String,
+    pub items: Vec<Item>,
+    pub selected: usize,
+    pub loading: bool,
+}
+
+/// Which list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PickerKind {
+    Palette,
+    Sessions,
+    Models,
+    History,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    pub label: String,
+    pub detail: String,
+    pub pick: Pick,
+}
+
+/// What choosing a line does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pick {
+    Action(crate::tui::keys::Action),
+    Session(SessionId),
+    Model(String),
+    Text(String),
+}
+
+impl Picker {
+    #[must_use]
+    pub fn new(kind: PickerKind) -> Self {
+        Self { kind, filter: String::new(), items: Vec::new(), selected: 0, loading: true }
+    }
+
+    /// Items whose words match, with their position.
+    #[must_use]
+    pub fn visible(&self) -> Vec<&Item> {
+        let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
+        self.items
+            .iter()
+            .filter(|item| {
+                let text = format!("{} {}", item.label, item.detail).to_lowercase();
+                words.iter().all(|w| text.contains(w.as_str()))
+            })
+            .collect()
+    }
+}
+
+/// A question that takes yes or no.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirm {
+    pub title: String,
+    pub lines: Vec<String>,
+    pub yes: String,
+    pub then: Confirmed,
+    pub scroll: u16,
+}
+
+/// What yes does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Confirmed {
+    Forget(ForgetPlan),
+    SendPart,
+}
+
+/// The correction of a fact.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    pub semantic: SemanticId,
+    pub editor: Editor,
+}
+
+impl State {
+    #[must_use]
+    pub fn new(palette: Palette, now: Moment, model_name: &str) -> Self {
+        Self {
+            palette,
+            width: 80,
+            height: 24,
+            now,
+            tick: 0,
+            transcript: Transcript::default(),
+            editor: Editor::default(),
+            completion: 0,
+            completion_closed: false,
+            model: ModelLine::Loading {
+                name: model_name.to_owned(),
+                stage: String::new(),
+                fraction: None,
+                still: None,
+            },
+            worker: WorkerLine::default(),
+            window: None,
+            speed: None,
+            pane: None,
+            focus: Focus::Input,
+            overlay: None,
+            hint: None,
+            leaving_until: None,
+            incognito: false,
+        }
+    }
+
+    /// Whether something moves, so that ticks are wanted.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        self.transcript.busy()
+            || matches!(self.model, ModelLine::Loading { .. })
+            || self.worker.busy
+            || self.hint.is_some()
+            || self.leaving_until.is_some()
+    }
+
+    #[must_use]
+    pub fn too_small(&self) -> bool {
+        self.width < WIDTH_MIN || self.height < HEIGHT_MIN
+    }
+
+    /// The commands that the popup offers now.
+    #[must_use]
+    pub fn completions(&self) -> Vec<crate::tui::slash::Spec> {
+        if self.completion_closed
+            || self.focus != Focus::Input
+            || self.editor.area.lines().len() != 1
+        {
+            return Vec::new();
+        }
+        crate::tui::slash::completions(&self.editor.area.lines()[0])
+    }
+
+    /// Says something for three seconds in place of the status line.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.hint = Some((text.into(), self.tick + 30));
+    }
+
+    pub fn notice(&mut self, level: Level, text: impl Into<String>) {
+        self.transcript.push(Body::Notice { level, text: text.into() });
+    }
+}
+
+/// Items of the model list.
+#[must_use]
+pub fn model_items(models: &[ModelSummary]) -> Vec<Item> {
+    models
+        .iter()
+        .map(|m| Item {
+            label: m.name.clone(),
+            detail: [
+                crate::tui::editor::size_of(m.bytes as usize),
+                if m.starter { "built in".into() } else { String::new() },
+                if m.in_use { "default".into() } else { String::new() },
+            ]
+            .into_iter()
+            .filter(|s| !s.is_empty())
+            .collect::<Vec<_>>()
+            .join(" · "),
+            pick: Pick::Model(m.name.clone()),
+        })
+        .collect()
+}
+
+/// Items of the session list, newest first.
+#[must_use]
+pub fn session_items(sessions: &[Session], now: Moment) -> Vec<Item> {
+    let mut sessions: Vec<&Session> = sessions.iter().filter(|s| s.n_messages > 0).collect();
+    sessions.sort_by_key(|s| std::cmp::Reverse((s.updated_at, s.id)));
+    sessions
+        .into_iter()
+        .map(|s| {
+            let n = s.n_messages;
+            let messages = if n == 1 { "1 message".into() } else { format!("{n} messages") };
+            let origin = if s.imported { " · imported" } else { "" };
+            Item {
+                label: crate::memory::plain_text(&s.title).into_owned(),
+                detail: format!(
+                    "{} · {messages}{origin}",
+                    crate::tui::dates::day(s.updated_at, now)
+                ),
+                pick: Pick::Session(s.id),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! The terminal: modes on, modes off, whatever happens.
+//!
+//! Everything that changes the terminal goes through here, and can be undone from a panic hook.
+//! It knows nothing of what is drawn.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, IsTerminal, Write, stdout};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::Command as Process;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::event::{
+    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{Command, cursor, queue};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+/// The screen that is drawn on.
+pub type Screen = Terminal<CrosstermBackend<io::Stdout>>;
+
+/// True between `enter` and `leave`: what a panic has to undo.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// What a background thread said when it panicked; shown when the screen is gone.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+thread_local! {
+    /// Set while [`guarded`] runs: its panics are its caller's business.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// Set on the thread that draws.
+    static DRAWS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Wheel and buttons, not every movement of the mouse (crossterm's own command asks for both).
+struct WheelOn;
+/// The opposite.
+struct WheelOff;
+
+impl Command for WheelOn {
+    fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        f.write_str("\x1b[?1000h\x1b[?1006h")
+    }
+}
+
+impl Command for WheelOff {
+    fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        f.write_str("\x1b[?1006l\x1b[?1000l")
+    }
+}
+
+/// Whether both ends are a terminal.
+#[must_use]
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && stdout().is_terminal()
+}
+
+/// The Linux console does not know the keyboard protocol and might print it.
+fn has_keyboard_protocol() -> bool {
+    !matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb") | Err(_))
+}
+
+/// Takes the screen.
+///
+/// # Errors
+/// If the terminal refuses.
+pub fn enter() -> io::Result<Screen> {
+    DRAWS.set(true);
+    modes_on()?;
+    let mut screen = Terminal::new(CrosstermBackend::new(stdout()))?;
+    screen.clear()?;
+    Ok(screen)
+}
+
+fn modes_on() -> io::Result<()> {
+    enable_raw_mode()?;
+    ACTIVE.store(true, Ordering::SeqCst);
+    let mut out = stdout();
+    queue!(out, EnterAlternateScreen, EnableBracketedPaste, WheelOn, SetTitle("inglenook"))?;
+    if has_keyboard_protocol() {
+        // Tells Shift+Enter from Enter where the terminal can. Not asked for first: some
+        // terminals take two seconds not to answer, and all ignore what they don't know.
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        queue!(out, PushKeyboardEnhancementFlags(flags))?;
+    }
+    out.flush()
+}
+
+/// Gives the screen back. Harmless when it was given back before.
+pub fn leave() {
+    if !ACTIVE.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = stdout();
+    // Each on its own: the last ones matter most, and a terminal that is gone must not stop us.
+    if has_keyboard_protocol() {
+        let _ = queue!(out, PopKeyboardEnhancementFlags);
+    }
+    let _ = queue!(out, WheelOff, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+/// After a stop and `fg`: the modes again, and a full redraw.
+///
+/// # Errors
+/// If the terminal refuses.
+pub fn resume(screen: &mut Screen) -> io::Result<()> {
+    modes_on()?;
+    screen.clear()
+}
+
+/// Ctrl+Z: gives the screen back and stops the process, as the shell's job control expects.
+/// Returns when the process goes on.
+pub fn suspend() {
+    leave();
+    let pid = std::process::id().to_string();
+    // A process of our own group, so that a shell sees the stop as it would after a real Ctrl+Z.
+    let _ = Process::new("kill").args(["-TSTP", &pid]).status();
+}
+
+/// Installs the hook that restores the terminal before a panic's message is printed. Panics of
+/// other threads leave the screen alone; the loop learns of them by their silence.
+pub fn install_panic_hook() {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    if INSTALLED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if GUARDED.get() {
+            return;
+        }
+        if DRAWS.get() || !ACTIVE.load(Ordering::SeqCst) {
+            leave();
+            before(info);
+            return;
+        }
+        // Where, not what: a panic's message may quote a memory.
+        let place =
+            info.location().map_or_else(String::new, |l| format!("{}:{}", l.file(), l.line()));
+        if let Ok(mut slot) = PANIC.lock() {
+            *slot = Some(place);
+        }
+    }));
+}
+
+/// Where a background thread panicked, if one did.
+pub fn take_panic() -> Option<String> {
+    PANIC.lock().ok().and_then(|mut slot| slot.take())
+}
+
+/// Runs `f`; a panic in it is `None` and is not reported.
+pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
+    let before = GUARDED.replace(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(f));
+    GUARDED.set(before);
+    result.ok()
+}

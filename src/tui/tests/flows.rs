@@ -1,0 +1,441 @@
+//! Before / keys / after.
+
+use super::*;
+use crate::chat::{Command, Kind as Asked};
+use crate::store::{AnyId, ForgetPlan, Session};
+use crate::tui::editor::SEND_BYTES_MAX;
+use crate::tui::event::Request;
+use crate::tui::state::{Focus, Overlay, Pane};
+
+/// Text in the input, keys, text in the input and what was asked for.
+#[track_caller]
+fn check(before: &str, keys: &str, after: &str, done: &[Do]) {
+    let mut h = Harness::ready(80, 24);
+    h.paste(before);
+    h.screen();
+    h.take();
+    h.keys(keys);
+    assert_eq!(h.state.editor.shown(), after, "{before:?} + {keys}");
+    assert_eq!(h.take(), done, "{before:?} + {keys}");
+}
+
+fn submit(text: &str) -> Do {
+    Do::Chat(Command::Submit { text: text.into(), kind: Asked::Chat })
+}
+
+#[test]
+fn enter_sends_and_the_other_enters_do_not() {
+    check("hello", "enter", "", &[submit("hello")]);
+    check("hello", "shift-enter x", "hello\nx", &[]);
+    check("hello", "alt-enter x", "hello\nx", &[]);
+    check("hello", "ctrl-j x", "hello\nx", &[]);
+    check("a\nb", "enter", "", &[submit("a\nb")]);
+    check("  \n ", "enter", "  \n ", &[]);
+    check("", "enter", "", &[]);
+}
+
+#[test]
+fn keys_that_open_and_close() {
+    check("", "ctrl-n", "", &[Do::Chat(Command::NewSession)]);
+    check("", "ctrl-s", "", &[Do::Desk(Request::Sessions)]);
+    check("", "ctrl-l", "", &[Do::Desk(Request::Models)]);
+    check("", "ctrl-r", "", &[Do::Desk(Request::History)]);
+    check("", "ctrl-t", "", &[Do::Desk(Request::Tree)]);
+    check("", "ctrl-t esc", "", &[Do::Desk(Request::Tree)]);
+    check("", "ctrl-z", "", &[Do::Suspend]);
+    check("", "ctrl-d", "", &[Do::Quit(0)]);
+    check("x", "home ctrl-d", "", &[]);
+    // Question marks are text in a text, and help on an empty line.
+    check("why", "?", "why?", &[]);
+    check("", "? esc x", "x", &[]);
+}
+
+#[test]
+fn ctrl_c_clears_then_interrupts_then_leaves() {
+    check("draft", "ctrl-c", "", &[]);
+    check("", "ctrl-c", "", &[]);
+    check("", "ctrl-c ctrl-c", "", &[Do::Quit(0)]);
+    check("draft", "ctrl-c ctrl-c", "", &[]);
+    // Another key in between is a change of mind.
+    check("", "ctrl-c x ctrl-c ctrl-c", "", &[]);
+    let mut h = Harness::ready(80, 24);
+    h.chat(Update::Phase(Phase::Replying));
+    h.press("ctrl-c");
+    assert_eq!(h.take(), [Do::Chat(Command::Stop)]);
+    // And time passing, too.
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-c");
+    h.tick(60);
+    h.press("ctrl-c");
+    assert_eq!(h.take(), []);
+}
+
+#[test]
+fn escape_stops_a_reply_first() {
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-w");
+    h.press("tab");
+    h.chat(Update::Phase(Phase::Replying));
+    h.take();
+    h.press("esc");
+    assert_eq!(h.take(), [Do::Chat(Command::Stop)]);
+    h.chat(Update::Phase(Phase::Idle));
+    h.press("esc");
+    assert!(h.state.pane.is_none());
+}
+
+#[test]
+fn a_second_message_stays_in_the_input_while_the_first_is_answered() {
+    let mut h = Harness::ready(80, 24);
+    h.type_str("one");
+    h.press("enter");
+    h.take();
+    h.type_str("two");
+    h.press("enter");
+    assert_eq!(h.take(), []);
+    assert_eq!(h.state.editor.shown(), "two");
+    assert!(h.screen().contains("Still answering"));
+}
+
+#[test]
+fn a_returned_message_is_in_the_input_again() {
+    let mut h = Harness::ready(80, 24);
+    h.type_str("one");
+    h.press("enter");
+    h.type_str("two");
+    h.chat(Update::Returned { text: "one".into() });
+    assert_eq!(h.state.editor.shown(), "one\ntwo");
+}
+
+#[test]
+fn slash_commands() {
+    let remember =
+        |text: &str| Do::Chat(Command::Submit { text: text.into(), kind: Asked::Remember });
+    let forget = |ids: Vec<AnyId>, matching: Option<&str>| {
+        Do::Desk(Request::PlanForget { ids, matching: matching.map(Into::into) })
+    };
+    check("/new", "enter", "", &[Do::Chat(Command::NewSession)]);
+    check("/remember I am 41", "enter", "", &[remember("I am 41")]);
+    check("/forget Lund", "enter", "", &[forget(vec![], Some("Lund"))]);
+    check("/forget s3", "enter", "", &[forget(vec![AnyId::Semantic(SemanticId(3))], None)]);
+    check("/incognito", "enter", "", &[Do::Chat(Command::Incognito(true))]);
+    check("/model b", "enter", "", &[Do::Chat(Command::LoadModel(Some("b".into())))]);
+    check("/retry", "enter", "", &[Do::Chat(Command::Regenerate)]);
+    check("/undo", "enter", "", &[Do::Desk(Request::Undo)]);
+    check("/quit", "enter", "", &[Do::Quit(0)]);
+    // A slip keeps the line.
+    check("/nonsense", "enter", "/nonsense", &[]);
+    check("/new x", "enter", "/new x", &[]);
+    // A path is a message.
+    check("/usr/bin/env", "enter", "", &[submit("/usr/bin/env")]);
+}
+
+#[test]
+fn completion_chooses_and_completes() {
+    let mut h = Harness::ready(80, 24);
+    h.type_str("/re");
+    assert!(h.screen().contains("keep this in memory"));
+    h.keys("down tab");
+    assert_eq!(h.state.editor.shown(), "/retry ");
+    h.press("ctrl-c");
+    h.type_str("/rem");
+    h.press("enter");
+    // It wants words: the line is completed, not run.
+    assert_eq!(h.state.editor.shown(), "/remember ");
+    assert_eq!(h.take(), []);
+    h.press("ctrl-c");
+    h.type_str("/n");
+    h.press("enter");
+    assert_eq!(h.take(), [Do::Chat(Command::NewSession)]);
+    h.type_str("/m");
+    h.press("esc");
+    assert!(!h.screen().contains("browse what is remembered"));
+    h.type_str("o");
+    assert!(h.screen().contains("list models"));
+}
+
+#[test]
+fn a_huge_paste_is_kept_and_sent_in_parts() {
+    let mut h = Harness::ready(80, 24);
+    let whole = "0123456789abcde\n".repeat(16_000);
+    h.paste(&whole);
+    assert!(h.screen().contains("[pasted 256.0 kB]"), "{}", h.text());
+    assert!(h.screen().contains("at most 100.0 kB"), "{}", h.text());
+    let mut sent = String::new();
+    for _ in 0..2 {
+        h.press("enter");
+        assert!(matches!(h.state.overlay, Some(Overlay::Confirm(_))));
+        h.press("y");
+        let done = h.take();
+        let [Do::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
+        assert!(text.len() <= SEND_BYTES_MAX);
+        sent.push_str(text);
+        h.state.transcript.sending = None;
+    }
+    h.press("enter");
+    let done = h.take();
+    let [Do::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
+    sent.push_str(text);
+    assert_eq!(sent, whole);
+    // "No" leaves it where it is.
+    let mut h = Harness::ready(80, 24);
+    h.paste(&whole);
+    h.keys("enter n");
+    assert_eq!(h.take(), []);
+    assert_eq!(h.state.editor.text(), whole);
+}
+
+#[test]
+fn forgetting_asks_first_and_enter_is_no() {
+    let mut h = Harness::ready(80, 24);
+    let plan = ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() };
+    let lines = vec!["1 message".into(), "  You: I moved to Lund.".into()];
+    h.feed(Event::Desk(Answer::ForgetPlan { plan: plan.clone(), lines: lines.clone() }));
+    h.press("enter");
+    assert_eq!(h.take(), []);
+    h.feed(Event::Desk(Answer::ForgetPlan { plan: plan.clone(), lines }));
+    h.press("y");
+    assert_eq!(h.take(), [Do::Desk(Request::Forget(plan))]);
+    h.feed(Event::Desk(Answer::Forgotten { n_messages: 1, n_episodes: 0, n_facts: 2 }));
+    assert!(h.screen().contains("Forgotten: 1 message, 0 episodes, 2 facts"));
+    assert_eq!(
+        h.take(),
+        [Do::Chat(Command::Reload), Do::Desk(Request::History)],
+        "what was forgotten leaves the screen and the arrow keys"
+    );
+    // The reload keeps the sentence and drops the message.
+    h.chat(Update::Session {
+        session: None,
+        title: String::new(),
+        messages: vec![],
+        incognito: false,
+    });
+    h.feed(Event::Desk(Answer::ForgetPlan { plan: ForgetPlan::default(), lines: vec![] }));
+    assert!(h.state.overlay.is_none());
+    assert!(h.screen().contains("Nothing in memory matches"));
+}
+
+#[test]
+fn the_memory_tree_opens_searches_edits_and_forgets() {
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-t");
+    h.feed(Event::Desk(Answer::Tree(tree())));
+    h.take();
+    h.keys("right down right");
+    assert!(h.screen().contains("Where Ana lives, and Max"), "{}", h.text());
+    h.keys("left down right down right");
+    assert_eq!(h.take(), [Do::Desk(Request::Messages(EpisodeId(4)))]);
+    assert!(h.screen().contains("reading…"));
+    h.feed(Event::Desk(episode_messages()));
+    h.keys("down");
+    assert!(h.screen().contains("You: I moved to Lund last week."), "{}", h.text());
+    h.press("f");
+    let message = AnyId::Message(MessageId(4));
+    assert_eq!(h.take(), [Do::Desk(Request::PlanForget { ids: vec![message], matching: None })]);
+    // Only facts are corrected.
+    h.press("e");
+    assert!(h.state.overlay.is_none());
+    h.keys("left left left e");
+    assert!(matches!(h.state.overlay, Some(Overlay::Edit(_))), "{}", h.text());
+    h.type_str("!");
+    h.press("enter");
+    assert_eq!(
+        h.take(),
+        [Do::Desk(Request::Edit {
+            semantic: SemanticId(31),
+            text: "Ana moved to Lund (week of 9 November 2026)!".into()
+        })]
+    );
+    h.press("/");
+    h.type_str("labrador");
+    let screen = h.text();
+    assert!(screen.contains("1 found") && screen.contains("Max, a Labrador"), "{screen}");
+    assert!(!screen.contains("Home and moves"), "{screen}");
+    h.keys("enter esc");
+    assert!(h.screen().contains("Home and moves"));
+    assert!(h.state.pane.is_some());
+    h.press("esc");
+    assert!(h.state.pane.is_none());
+    assert_eq!(h.state.focus, Focus::Input);
+}
+
+#[test]
+fn typing_beside_the_why_pane_goes_to_the_input() {
+    let mut h = Harness::ready(120, 30);
+    h.exchange(1, "Where do I live?", "In Lund.", record());
+    h.press("ctrl-w");
+    assert_eq!(h.state.focus, Focus::Pane);
+    h.type_str("and since when?");
+    assert_eq!(h.state.editor.shown(), "and since when?");
+    assert!(matches!(h.state.pane, Some(Pane::Why(_))));
+    h.press("enter");
+    assert_eq!(h.take(), [submit("and since when?")]);
+}
+
+#[test]
+fn why_walks_through_the_answers_and_reads_old_ones() {
+    let mut h = Harness::ready(80, 24);
+    h.chat(Update::Session {
+        session: Some(SessionId(1)),
+        title: "Old".into(),
+        messages: vec![
+            message(1, Role::User, "First question?"),
+            message(2, Role::Assistant, "First."),
+            message(3, Role::User, "Second question?"),
+            message(4, Role::Assistant, "Second."),
+        ],
+        incognito: false,
+    });
+    h.press("ctrl-w");
+    assert_eq!(h.take(), [Do::Desk(Request::Why(MessageId(4)))]);
+    h.feed(Event::Desk(Answer::Why { message: MessageId(4), record: Some(record()) }));
+    let screen = h.text();
+    assert!(screen.contains("Second question?") && screen.contains("2.31 → 1.04"), "{screen}");
+    h.press("left");
+    assert_eq!(h.take(), [Do::Desk(Request::Why(MessageId(2)))]);
+    h.feed(Event::Desk(Answer::Why { message: MessageId(2), record: None }));
+    let screen = h.text();
+    assert!(screen.contains("First question?") && screen.contains("No memory was used"));
+    assert!(screen.contains("answer 1 of 2"));
+}
+
+#[test]
+fn lists_filter_and_choose() {
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-s");
+    let session = |id, title: &str, updated: &str| Session {
+        id: SessionId(id),
+        title: title.into(),
+        created_at: at(updated),
+        updated_at: at(updated),
+        n_messages: 4,
+        imported: false,
+    };
+    h.take();
+    h.feed(Event::Desk(Answer::Sessions(vec![
+        session(1, "Moving to Lund", "2026-11-16T09:00:00Z"),
+        session(2, "A new bike", "2026-11-20T09:00:00Z"),
+    ])));
+    let screen = h.text();
+    assert!(screen.find("A new bike") < screen.find("Moving to Lund"), "newest first: {screen}");
+    h.type_str("lund");
+    h.press("enter");
+    assert_eq!(h.take(), [Do::Chat(Command::OpenSession(SessionId(1)))]);
+    // History fills the input, and does not send it.
+    h.press("ctrl-r");
+    h.take();
+    h.feed(Event::Desk(Answer::History(vec!["older".into(), "newer".into()])));
+    h.keys("ctrl-r enter");
+    assert_eq!(h.state.editor.shown(), "older");
+    assert_eq!(h.take(), []);
+    // A late answer does not open a list that was closed.
+    h.feed(Event::Desk(Answer::Sessions(vec![])));
+    assert!(h.state.overlay.is_none());
+}
+
+#[test]
+fn the_palette_runs_what_it_shows() {
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-p");
+    h.type_str("new chat");
+    h.press("enter");
+    assert_eq!(h.take(), [Do::Chat(Command::NewSession)]);
+}
+
+#[test]
+fn scrolling_leaves_the_end_and_comes_back() {
+    let mut h = Harness::ready(80, 24);
+    for n in 0..30 {
+        h.exchange(n, &format!("question {n}"), &format!("answer {n}"), json!({}));
+    }
+    assert!(h.screen().contains("answer 29"));
+    h.press("pgup");
+    let screen = h.text();
+    assert!(!screen.contains("answer 29") && screen.contains("more lines"), "{screen}");
+    // What arrives meanwhile does not move the page.
+    h.chat(Update::ReplyText("late".into()));
+    assert_eq!(h.text().lines().nth(3), screen.lines().nth(3));
+    h.press("ctrl-home");
+    assert!(h.screen().contains("question 0"));
+    h.press("ctrl-end");
+    h.chat(Update::ReplyDropped);
+    assert!(h.screen().contains("answer 29"));
+    h.keys("pgup pgdn pgdn");
+    assert!(h.state.transcript.top.is_none());
+}
+
+#[test]
+fn hostile_text_reaches_no_cell() {
+    let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}\u{9b}31mred\u{202e}gnp.exe \u{0}";
+    let mut h = Harness::ready(80, 24);
+    h.exchange(1, evil, evil, record());
+    h.chat(Update::Notice { level: crate::chat::Level::Error, text: evil.into() });
+    h.chat(Update::Progress(evil.into()));
+    h.chat(Update::Worker { text: evil.into(), busy: true, failed: true });
+    let mut hostile = tree();
+    hostile.themes[0].name = evil.into();
+    hostile.themes[0].facts[0].text = evil.into();
+    hostile.episodes[0].title = evil.into();
+    let look = |h: &mut Harness| {
+        let screen = h.screen();
+        for c in screen.chars().filter(|&c| c != '\n') {
+            assert!(!c.is_control() && c != '\u{202e}', "{c:?} in {screen}");
+        }
+        assert!(!screen.contains("[2J") && !screen.contains("pwned"), "{screen}");
+    };
+    look(&mut h);
+    h.press("ctrl-t");
+    h.feed(Event::Desk(Answer::Tree(hostile)));
+    h.keys("right down right down");
+    look(&mut h);
+    h.press("esc");
+    h.paste(evil);
+    look(&mut h);
+    h.feed(Event::Desk(Answer::ForgetPlan {
+        plan: ForgetPlan { messages: vec![MessageId(1)], ..ForgetPlan::default() },
+        lines: vec![format!("  {evil}")],
+    }));
+    look(&mut h);
+    // The clipboard, too.
+    h.keys("n ctrl-y");
+    let copied = h.take();
+    assert!(
+        copied.iter().any(|d| matches!(d, Do::Copy(text) if !text.chars().any(char::is_control))),
+        "{copied:?}"
+    );
+}
+
+#[test]
+fn any_size_at_any_time() {
+    let mut h = Harness::ready(80, 24);
+    h.exchange(1, "Where do I live? 日本語 👩‍👩‍👧 שלום", &"long answer ".repeat(60), record());
+    h.feed(Event::Desk(Answer::Tree(tree())));
+    for keys in
+        ["", "ctrl-w", "esc", "ctrl-t", "right", "/", "x", "esc", "esc", "ctrl-p", "esc", "?"]
+    {
+        if !keys.is_empty() {
+            h.press(keys);
+        }
+        for (width, height) in [
+            (1, 1),
+            (10, 3),
+            (39, 12),
+            (40, 11),
+            (40, 12),
+            (41, 13),
+            (99, 20),
+            (100, 20),
+            (200, 60),
+        ] {
+            h.resize(width, height);
+            h.screen();
+        }
+    }
+}
+
+#[test]
+fn the_terminal_ending_is_an_end() {
+    let mut h = Harness::ready(80, 24);
+    h.feed(Event::Terminate(143));
+    assert_eq!(h.take(), [Do::Quit(143)]);
+}

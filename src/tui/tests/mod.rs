@@ -1,0 +1,283 @@
+//! The screen without a terminal: `press`, `type_str`, `screen`.
+
+mod flows;
+mod screens;
+
+use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+
+use crate::chat::{Facts, Phase, Reader, Update};
+use crate::interfaces::Clock;
+use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
+use crate::testing::ManualClock;
+use crate::tui::event::{Answer, Do, EpisodeRow, Event, Fact, MessageRow, ThemeRow, Tree};
+use crate::tui::palette::{Kind, Palette};
+use crate::tui::state::State;
+use crate::tui::{update, view};
+
+pub struct Harness {
+    pub state: State,
+    clock: ManualClock,
+    terminal: Terminal<TestBackend>,
+    /// All that was asked for since the last look.
+    pub done: Vec<Do>,
+}
+
+pub fn at(time: &str) -> Moment {
+    ManualClock::at(time).now()
+}
+
+impl Harness {
+    pub fn new(width: u16, height: u16) -> Self {
+        let clock = ManualClock::at("2026-11-21T10:00:00Z");
+        let mut state = State::new(Palette::of(Kind::Ansi), clock.now(), "starter");
+        (state.width, state.height) = (width, height);
+        let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        Self { state, clock, terminal, done: Vec::new() }
+    }
+
+    /// With the starter loaded.
+    pub fn ready(width: u16, height: u16) -> Self {
+        let mut harness = Self::new(width, height);
+        harness.chat(Update::Ready(starter()));
+        harness.worker("memory idle", false);
+        harness
+    }
+
+    pub fn feed(&mut self, event: Event) {
+        let now = self.clock.now();
+        self.done.extend(update(&mut self.state, event, now));
+    }
+
+    pub fn chat(&mut self, update: Update) {
+        self.feed(Event::Chat(update));
+    }
+
+    pub fn worker(&mut self, text: &str, busy: bool) {
+        self.chat(Update::Worker { text: text.into(), busy, failed: false });
+    }
+
+    /// "a", "enter", "esc", "ctrl-t", "shift-enter", "up", "pgdn", …
+    #[track_caller]
+    pub fn press(&mut self, key: &str) {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut name = key;
+        while let Some((modifier, rest)) = name.split_once('-').filter(|(_, r)| !r.is_empty()) {
+            modifiers |= match modifier {
+                "ctrl" => KeyModifiers::CONTROL,
+                "alt" => KeyModifiers::ALT,
+                "shift" => KeyModifiers::SHIFT,
+                other => panic!("no modifier {other}"),
+            };
+            name = rest;
+        }
+        let code = match name {
+            "enter" => KeyCode::Enter,
+            "esc" => KeyCode::Esc,
+            "tab" => KeyCode::Tab,
+            "backspace" => KeyCode::Backspace,
+            "up" => KeyCode::Up,
+            "down" => KeyCode::Down,
+            "left" => KeyCode::Left,
+            "right" => KeyCode::Right,
+            "home" => KeyCode::Home,
+            "end" => KeyCode::End,
+            "pgup" => KeyCode::PageUp,
+            "pgdn" => KeyCode::PageDown,
+            "f1" => KeyCode::F(1),
+            one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap()),
+            other => panic!("no key {other}"),
+        };
+        self.feed(Event::Terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers))));
+    }
+
+    #[track_caller]
+    pub fn keys(&mut self, keys: &str) {
+        for key in keys.split_whitespace() {
+            self.press(key);
+        }
+    }
+
+    pub fn type_str(&mut self, text: &str) {
+        for c in text.chars() {
+            let key = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+            self.feed(Event::Terminal(TerminalEvent::Key(key)));
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.feed(Event::Terminal(TerminalEvent::Paste(text.into())));
+    }
+
+    pub fn tick(&mut self, n: usize) {
+        for _ in 0..n {
+            self.feed(Event::Tick);
+        }
+    }
+
+    pub fn take(&mut self) -> Vec<Do> {
+        std::mem::take(&mut self.done)
+    }
+
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.terminal.backend_mut().resize(width, height);
+        self.feed(Event::Terminal(TerminalEvent::Resize(width, height)));
+    }
+
+    /// What the screen shows, row by row.
+    pub fn screen(&mut self) -> String {
+        let state = &self.state;
+        self.terminal.draw(|frame| view::draw(frame, state)).unwrap();
+        let buffer = self.terminal.backend().buffer();
+        let mut rows = Vec::new();
+        for y in 0..buffer.area.height {
+            let mut row = String::new();
+            let mut hidden = 0;
+            for x in 0..buffer.area.width {
+                if hidden > 0 {
+                    hidden -= 1;
+                    continue;
+                }
+                let symbol = buffer[(x, y)].symbol();
+                hidden = crate::tui::wrap::width(symbol).saturating_sub(1);
+                row.push_str(symbol);
+            }
+            rows.push(row.trim_end().to_owned());
+        }
+        rows.join("\n")
+    }
+
+    pub fn text(&mut self) -> String {
+        self.screen()
+    }
+
+    /// A turn that is over.
+    pub fn exchange(&mut self, n: i64, question: &str, answer: &str, record: Value) {
+        self.chat(Update::UserMessage {
+            session: SessionId(1),
+            title: "I moved to Lund last week".into(),
+            message: message(2 * n, Role::User, question),
+        });
+        self.chat(Update::ReplyDone {
+            message: message(2 * n + 1, Role::Assistant, answer),
+            record,
+            speed: Some(61.6),
+        });
+        self.chat(Update::Phase(Phase::Idle));
+    }
+}
+
+pub fn starter() -> Facts {
+    Facts {
+        name: "starter".into(),
+        starter: true,
+        reader: Reader::Extractive,
+        context_tokens: 1024,
+    }
+}
+
+pub fn qwen() -> Facts {
+    Facts {
+        name: "qwen3-0.6b".into(),
+        starter: false,
+        reader: Reader::Generative,
+        context_tokens: 32_768,
+    }
+}
+
+pub fn message(id: i64, role: Role, text: &str) -> Message {
+    Message {
+        id: MessageId(id),
+        session: SessionId(1),
+        role,
+        speaker: None,
+        content: text.into(),
+        created_at: at("2026-11-21T09:58:00Z"),
+        external_id: None,
+        episode: None,
+        complete: true,
+    }
+}
+
+pub fn record() -> Value {
+    json!({
+        "answer": "…", "model": "qwen3-0.6b",
+        "evidence": {
+            "themes": [{"id": "t2", "name": "Home and moves"}, {"id": "t5", "name": "Cycling"}],
+            "semantics": [
+                {"id": "s31", "text": "Ana moved to Lund (week of 9 November 2026)", "messages": ["m4"]},
+                {"id": "s12", "text": "Ana lives near the botanical garden", "messages": ["m9", "m10"]}
+            ],
+            "episodes": [
+                {"id": "e4", "title": "Moving to Lund", "admitted": true, "expanded": true,
+                 "entropy_before_nats": 2.31, "entropy_after_nats": 1.42},
+                {"id": "e9", "title": "A new bike for the way to work", "admitted": true,
+                 "expanded": false, "entropy_before_nats": 1.42, "entropy_after_nats": 1.04},
+                {"id": "e2", "title": "Max learns to sit", "admitted": false, "expanded": false,
+                 "entropy_before_nats": 1.04, "entropy_after_nats": 1.21}
+            ]
+        },
+        "entropy_nats": {"coarse": 2.31, "final": 1.04},
+        "tokens": {"prompt": 1204, "processed": 1610, "generated": 18},
+        "seconds": {"recall": 0.8, "first_token": 0.9, "total": 1.6}
+    })
+}
+
+pub fn tree() -> Tree {
+    let fact = |id, text: &str, episodes: &[i64], superseded_by: Option<i64>| Fact {
+        id: SemanticId(id),
+        text: text.into(),
+        date: "16 Nov 2026".into(),
+        superseded_by: superseded_by.map(SemanticId),
+        episodes: episodes.iter().map(|&e| EpisodeId(e)).collect(),
+    };
+    let episode = |id, title: &str, text: &str| EpisodeRow {
+        id: EpisodeId(id),
+        title: title.into(),
+        text: text.into(),
+        date: "16 Nov 2026".into(),
+        n_messages: 2,
+    };
+    Tree {
+        themes: vec![
+            ThemeRow {
+                id: ThemeId(2),
+                name: "Home and moves".into(),
+                facts: vec![
+                    fact(12, "Ana lives in Malmö", &[3], Some(31)),
+                    fact(31, "Ana moved to Lund (week of 9 November 2026)", &[4], None),
+                ],
+            },
+            ThemeRow {
+                id: ThemeId(5),
+                name: "Pets".into(),
+                facts: vec![fact(7, "Ana has a dog named Max, a Labrador mix 🐕", &[3], None)],
+            },
+        ],
+        episodes: vec![
+            episode(3, "Where Ana lives, and Max", "Ana lives in Malmö. She has a dog, Max."),
+            episode(4, "Moving to Lund", "Ana moved to Lund in the week of 9 November 2026."),
+            episode(6, "Small talk", "Ana said hello."),
+        ],
+        n_messages: 6,
+        loose: vec![EpisodeId(6)],
+    }
+}
+
+pub fn episode_messages() -> Answer {
+    let row = |id, speaker: &str, text: &str| MessageRow {
+        id: MessageId(id),
+        speaker: speaker.into(),
+        text: text.into(),
+        date: "16 Nov 2026 09:12".into(),
+    };
+    Answer::Messages {
+        episode: EpisodeId(4),
+        messages: vec![
+            row(4, "You", "I moved to Lund last week."),
+            row(5, "Inglenook", "Noted: you moved to Lund (week of 9 November 2026)."),
+        ],
+    }
+}

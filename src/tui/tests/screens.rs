@@ -1,0 +1,264 @@
+//! Snapshots at 40×12, 80×24 and 200×60.
+
+use super::*;
+use crate::chat::Level;
+use crate::interfaces::ModelSummary;
+use crate::store::{ForgetPlan, Session};
+
+const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
+
+#[track_caller]
+fn check(name: &str, make: impl Fn(u16, u16) -> Harness) {
+    for (width, height) in SIZES {
+        let mut h = make(width, height);
+        // Once to lay out, once as it is then: the second frame must be the same.
+        let first = h.text();
+        let text = h.text();
+        assert_eq!(first, text, "{name} at {width}×{height} flickers");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../../../tests/snapshots");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("{name}_{width}x{height}"), text));
+    }
+}
+
+fn talked(width: u16, height: u16) -> Harness {
+    let mut h = Harness::ready(width, height);
+    h.exchange(
+        1,
+        "I moved to Lund last week. Max came along, he is a Labrador mix.",
+        "Noted: you moved to Lund (week of 9 November 2026). Max is a Labrador mix.",
+        json!({}),
+    );
+    h.exchange(
+        2,
+        "Where do I live?",
+        "You moved to **Lund** in the week of 9 November 2026.\n\n- said on 16 November 2026\n\
+         - before that: Malmö 日本語 🐕",
+        record(),
+    );
+    h
+}
+
+#[test]
+fn loading() {
+    check("loading", |w, h| {
+        let mut h = Harness::new(w, h);
+        h.chat(Update::Loading { name: Some("qwen3-0.6b".into()) });
+        h.chat(Update::LoadProgress { stage: "reading weights".into(), fraction: Some(0.43) });
+        h.type_str("I can type already");
+        h
+    });
+}
+
+#[test]
+fn welcome() {
+    check("welcome", Harness::ready);
+}
+
+#[test]
+fn chat() {
+    check("chat", |w, h| {
+        let mut h = talked(w, h);
+        h.chat(Update::Window { used_tokens: 412, limit_tokens: 8_192, n_dropped: 0 });
+        h.worker("memory: noting facts, 2 left", true);
+        h
+    });
+}
+
+#[test]
+fn streaming() {
+    check("streaming", |w, h| {
+        let mut h = talked(w, h);
+        h.chat(Update::Ready(qwen()));
+        h.chat(Update::Window { used_tokens: 8_100, limit_tokens: 8_192, n_dropped: 2 });
+        h.type_str("And since when?");
+        h.press("enter");
+        h.chat(Update::UserMessage {
+            session: SessionId(1),
+            title: "I moved to Lund last week".into(),
+            message: message(9, Role::User, "And since when?"),
+        });
+        h.chat(Update::Phase(Phase::Recalling));
+        h.chat(Update::Phase(Phase::Replying));
+        h.chat(Update::ReplyText("Since the week of 9 Novem".into()));
+        h
+    });
+}
+
+#[test]
+fn recalling() {
+    check("recalling", |w, h| {
+        let mut h = talked(w, h);
+        h.chat(Update::Notice {
+            level: Level::Warning,
+            text: "Two memory jobs failed; `inglenook doctor` says why.".into(),
+        });
+        h.chat(Update::Phase(Phase::Recalling));
+        h.chat(Update::Progress("3 of 10 episodes".into()));
+        h
+    });
+}
+
+#[test]
+fn multi_line_input_and_completion() {
+    check("completion", |w, h| {
+        let mut h = Harness::ready(w, h);
+        h.type_str("/m");
+        h
+    });
+    check("multi_line", |w, h| {
+        let mut h = talked(w, h);
+        h.type_str("one line");
+        h.press("alt-enter");
+        h.type_str("a second line that is long enough to wrap at forty columns");
+        h.press("shift-enter");
+        h.paste(&"pasted ".repeat(1_000));
+        h
+    });
+}
+
+#[test]
+fn help() {
+    check("help", |w, h| {
+        let mut h = talked(w, h);
+        h.press("f1");
+        h
+    });
+}
+
+#[test]
+fn memory_pane() {
+    check("memory", |w, h| {
+        let mut h = talked(w, h);
+        h.press("ctrl-t");
+        h.feed(Event::Desk(Answer::Tree(tree())));
+        h.keys("right down down right down right");
+        h.feed(Event::Desk(episode_messages()));
+        h.press("up");
+        h
+    });
+    check("memory_empty", |w, h| {
+        let mut h = Harness::ready(w, h);
+        h.press("ctrl-t");
+        h.feed(Event::Desk(Answer::Tree(Tree::default())));
+        h
+    });
+}
+
+#[test]
+fn why_pane() {
+    check("why", |w, h| {
+        let mut h = talked(w, h);
+        h.press("ctrl-w");
+        h
+    });
+    check("why_empty", |w, h| {
+        let mut h = Harness::ready(w, h);
+        h.press("ctrl-w");
+        h
+    });
+}
+
+#[test]
+fn sessions() {
+    check("sessions", |w, h| {
+        let mut h = talked(w, h);
+        h.press("ctrl-s");
+        let session = |id, title: &str, updated: &str, imported| Session {
+            id: SessionId(id),
+            title: title.into(),
+            created_at: at(updated),
+            updated_at: at(updated),
+            n_messages: id as usize,
+            imported,
+        };
+        h.feed(Event::Desk(Answer::Sessions(vec![
+            session(1, "I moved to Lund last week", "2026-11-21T09:00:00Z", false),
+            session(
+                12,
+                "A title that is much longer than a narrow screen is wide",
+                "2026-11-20T09:00:00Z",
+                false,
+            ),
+            session(419, "conv-26, session 3", "2023-05-25T13:14:00Z", true),
+        ])));
+        h
+    });
+}
+
+#[test]
+fn models() {
+    check("models", |w, h| {
+        let mut h = talked(w, h);
+        h.press("ctrl-l");
+        let model = |name: &str, bytes, starter, in_use| ModelSummary {
+            name: name.into(),
+            bytes,
+            starter,
+            in_use,
+        };
+        h.feed(Event::Desk(Answer::Models(vec![
+            model("starter", 8_400_000, true, true),
+            model("qwen3-0.6b", 397_000_000, false, false),
+        ])));
+        h.press("down");
+        h
+    });
+}
+
+#[test]
+fn forget_question() {
+    check("forget", |w, h| {
+        let mut h = talked(w, h);
+        h.feed(Event::Desk(Answer::ForgetPlan {
+            plan: ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() },
+            lines: vec![
+                "2 messages".into(),
+                "  You: I moved to Lund last week. Max came along, he is a Labrador mix.".into(),
+                "  Inglenook: Noted: you moved to Lund (week of 9 November 2026).".into(),
+                String::new(),
+                "1 fact".into(),
+                "  The user moved to Lund (week of 9 November 2026)".into(),
+                String::new(),
+                "Forgetting can't be undone.".into(),
+            ],
+        }));
+        h
+    });
+}
+
+#[test]
+fn incognito() {
+    check("incognito", |w, h| {
+        let mut h = Harness::ready(w, h);
+        h.chat(Update::Session {
+            session: None,
+            title: String::new(),
+            messages: vec![],
+            incognito: true,
+        });
+        h
+    });
+}
+
+#[test]
+fn errors() {
+    check("errors", |w, h| {
+        let mut h = Harness::ready(w, h);
+        h.chat(Update::UserMessage {
+            session: SessionId(1),
+            title: "Hi".into(),
+            message: message(1, Role::User, "Hi"),
+        });
+        h.chat(Update::Notice {
+            level: Level::Error,
+            text: "The reply failed: the model computed a value that is not a number (damaged \
+                   weights?). Your message is kept; /retry asks again."
+                .into(),
+        });
+        h.chat(Update::LoadFailed { error: "no such file".into(), still: None });
+        h
+    });
+}

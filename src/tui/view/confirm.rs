@@ -1,0 +1,61 @@
+//! A question that takes yes or no, and the correction of a fact.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::memory::plain_text;
+use crate::tui::palette::Palette;
+use crate::tui::state::{Confirm, Edit};
+use crate::tui::view::{input, popup};
+use crate::tui::wrap;
+
+pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm) {
+    let screen = frame.area();
+    let width = usize::from(68.min(screen.width.saturating_sub(6)));
+    let lines: Vec<Line<'_>> = question
+        .lines
+        .iter()
+        .flat_map(|text| {
+            if text.is_empty() {
+                return vec![Line::raw("")];
+            }
+            // "  m12  text" hangs under its text.
+            let clean = plain_text(text);
+            let line = Line::styled(wrap::ellipsis_keep_indent(&clean, width * 3), palette.text);
+            wrap::wrap(&line, width, 2)
+        })
+        .collect();
+    let height = lines.len() as u16 + 4;
+    let area = popup(frame, palette, &question.title, 72, height);
+    let [body, _, foot] =
+        Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
+            .areas(area);
+    let most = (lines.len() as u16).saturating_sub(body.height);
+    frame.render_widget(Paragraph::new(lines).scroll((question.scroll.min(most), 0)), body);
+    let mut spans = vec![
+        Span::styled("y", palette.accent),
+        Span::styled(format!(" {}   ", question.yes), palette.text),
+        Span::styled("n", palette.accent),
+        Span::styled(" leave it", palette.text),
+    ];
+    if most > 0 {
+        spans.push(Span::styled("   ↑ ↓ read all", palette.muted));
+    }
+    frame.render_widget(Line::from(spans), foot);
+}
+
+pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
+    let screen = frame.area();
+    let width = usize::from(72.min(screen.width.saturating_sub(2))).saturating_sub(5);
+    let rows = edit.editor.rows(width).clamp(2, 8) as u16;
+    let title = format!("correct {}", edit.semantic);
+    let area = popup(frame, palette, &title, 72, rows + 4);
+    let [body, _, foot] =
+        Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
+            .areas(area);
+    input::place(frame, &edit.editor.area, body, true);
+    let keys = wrap::ellipsis("Enter save · Esc leave as it was", usize::from(foot.width));
+    frame.render_widget(Span::styled(keys, palette.muted), foot);
+}

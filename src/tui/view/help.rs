@@ -1,0 +1,72 @@
+//! The help overlay.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::tui::keys::BINDINGS;
+use crate::tui::palette::Palette;
+use crate::tui::slash::COMMANDS;
+use crate::tui::view::popup;
+use crate::tui::wrap;
+
+/// Cells of the left column.
+const LEFT: usize = 24;
+
+fn rows(left: &str, right: &str, palette: &Palette, width: usize, lines: &mut Vec<Line<'static>>) {
+    if width < 56 {
+        // Not enough room for two columns.
+        lines.extend(wrap::plain(left, palette.accent, width));
+        lines.extend(wrap::plain(&format!("  {right}"), palette.text, width));
+        return;
+    }
+    let lefts = wrap::plain(left, palette.accent, LEFT - 2);
+    let rights = wrap::plain(right, palette.text, width - LEFT);
+    for n in 0..lefts.len().max(rights.len()) {
+        let left = lefts.get(n).cloned().unwrap_or_default();
+        let pad = LEFT.saturating_sub(left.width());
+        let mut spans = left.spans;
+        spans.push(Span::raw(" ".repeat(pad)));
+        spans.extend(rights.get(n).cloned().unwrap_or_default().spans);
+        lines.push(Line::from(spans));
+    }
+}
+
+pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
+    let area = popup(frame, palette, "help", 76, frame.area().height);
+    let width = usize::from(area.width);
+    let mut lines = Vec::new();
+    // The slash commands have their own list below.
+    for binding in BINDINGS.iter().filter(|b| !b.keys.starts_with('/')) {
+        rows(binding.keys, binding.help, palette, width, &mut lines);
+    }
+    lines.push(Line::raw(""));
+    lines.push(Line::styled("Commands", palette.heading));
+    for spec in &COMMANDS {
+        let left = format!("/{} {}", spec.name, spec.arguments);
+        rows(left.trim_end(), spec.help, palette, width, &mut lines);
+    }
+    lines.push(Line::raw(""));
+    lines.push(Line::styled("In the memory pane", palette.heading));
+    for (keys, help) in [
+        ("↑ ↓ ← →", "move, open, close"),
+        ("/", "search"),
+        ("e", "correct a fact"),
+        ("f", "forget what is chosen (asks first)"),
+        ("u", "undo the last change"),
+    ] {
+        rows(keys, help, palette, width, &mut lines);
+    }
+    let height = area.height.saturating_sub(1);
+    let most = (lines.len() as u16).saturating_sub(height);
+    let scroll = scroll.min(most);
+    let body = ratatui::layout::Rect { height, ..area };
+    frame.render_widget(Paragraph::new(lines).scroll((scroll, 0)), body);
+    let foot = ratatui::layout::Rect { y: area.y + height, height: 1, ..area };
+    let keys = match (scroll < most, most > 0) {
+        (true, _) => "↓ more · Esc close",
+        (false, true) => "↑ back · Esc close",
+        (false, false) => "Esc close",
+    };
+    frame.render_widget(Span::styled(keys, palette.muted), foot);
+}

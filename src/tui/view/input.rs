@@ -1,0 +1,103 @@
+//! The input and the completion popup above it.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+
+use crate::tui::state::State;
+use crate::tui::view::{framed, spread};
+use crate::tui::wrap;
+
+/// Cells of the prompt sign.
+const PROMPT: u16 = 3;
+
+/// Rows of text that the input takes.
+pub(super) fn rows(state: &State, area: Rect) -> u16 {
+    let width = usize::from(area.width.saturating_sub(PROMPT + 1));
+    let most = usize::from(area.height / 3).clamp(1, 10);
+    state.editor.rows(width).clamp(1, most) as u16
+}
+
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bool) {
+    let palette = &state.palette;
+    let border = if focused { palette.border_focus } else { palette.border };
+    let block = Block::new().borders(Borders::TOP).border_style(border);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let sign = if focused { palette.accent } else { palette.muted };
+    frame.render_widget(Line::from(vec![Span::raw(" "), Span::styled("›", sign)]), inner);
+    let text = Rect { x: inner.x + PROMPT, width: inner.width.saturating_sub(PROMPT + 1), ..inner };
+    if state.editor.is_empty() {
+        let words = if state.transcript.busy() {
+            "Esc stops the reply"
+        } else if state.incognito {
+            "A message that is not kept"
+        } else {
+            "Message"
+        };
+        frame.render_widget(Span::styled(words, palette.muted), text);
+    }
+    place(frame, &state.editor.area, text, focused);
+}
+
+/// Draws a text area and puts the terminal's cursor where typing goes.
+pub(super) fn place(
+    frame: &mut Frame<'_>,
+    area: &ratatui_textarea::TextArea<'static>,
+    rect: Rect,
+    focused: bool,
+) {
+    if !area.is_empty() {
+        frame.render_widget(area, rect);
+    }
+    if focused && rect.width > 0 && rect.height > 0 {
+        let cursor = area.screen_cursor();
+        let (top, left) = if area.is_empty() { (0, 0) } else { area.scroll_offset() };
+        let x = (cursor.col as u16).saturating_sub(left).min(rect.width - 1);
+        let y = (cursor.row as u16).saturating_sub(top).min(rect.height - 1);
+        frame.set_cursor_position(Position { x: rect.x + x, y: rect.y + y });
+    }
+}
+
+pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, body: Rect) {
+    let offered = state.completions();
+    if offered.is_empty() {
+        return;
+    }
+    let palette = &state.palette;
+    let rows = (offered.len() as u16).min(8).min(body.height.saturating_sub(2));
+    let width = 64.min(typing.width.saturating_sub(2));
+    let rect =
+        Rect { x: typing.x + 1, y: typing.y.saturating_sub(rows + 2), width, height: rows + 2 };
+    frame.render_widget(Clear, rect);
+    let block = framed(palette, "", palette.border);
+    let inner = block.inner(rect);
+    frame.render_widget(block, rect);
+    let chosen = state.completion.min(offered.len() - 1);
+    let first = (chosen + 1).saturating_sub(usize::from(rows));
+    let cells = usize::from(inner.width);
+    let lines: Vec<Line<'_>> = offered
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(usize::from(rows))
+        .map(|(n, spec)| {
+            let name = format!(" /{} {}", spec.name, spec.arguments);
+            let room = cells.saturating_sub(wrap::width(&name) + 3);
+            let help = if room < 12 { String::new() } else { wrap::ellipsis(spec.help, room) };
+            let (name_style, help_style) = if n == chosen {
+                (palette.selected, palette.selected)
+            } else {
+                (palette.text, palette.muted)
+            };
+            let line = spread(
+                vec![Span::styled(name, name_style)],
+                vec![Span::styled(format!("{help} "), help_style)],
+                cells,
+            );
+            if n == chosen { line.style(palette.selected) } else { line }
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), inner);
+}

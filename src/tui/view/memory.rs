@@ -1,0 +1,154 @@
+//! The memory tree: theme → fact → episode → message, with the chosen node in full below.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph};
+use tui_tree_widget::Tree as TreeWidget;
+
+use crate::memory::plain_text;
+use crate::tui::palette::Palette;
+use crate::tui::panes::selected_node;
+use crate::tui::state::{Focus, MemoryPane, Node, State};
+use crate::tui::view::framed;
+use crate::tui::wrap;
+
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
+    let palette = &state.palette;
+    let focused = state.focus == Focus::Pane && state.overlay.is_none();
+    let border = if focused { palette.border_focus } else { palette.border };
+    let block = framed(palette, "memory", border);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let detail = detail(pane, palette, usize::from(inner.width));
+    let below = match (detail.len() as u16 + 1).min(inner.height / 3) {
+        n if n >= 3 && !detail.is_empty() => n,
+        _ => 0,
+    };
+    let [top, tree, bottom, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(below),
+        Constraint::Length(1),
+    ])
+    .areas(inner);
+    summary(frame, pane, palette, top, focused);
+    body(frame, pane, palette, tree);
+    if below > 0 {
+        let block = Block::new().borders(Borders::TOP).border_style(palette.border);
+        let space = block.inner(bottom);
+        frame.render_widget(block, bottom);
+        frame.render_widget(Paragraph::new(detail), space);
+    }
+    let keys = if pane.searching {
+        "Enter done · Esc clear"
+    } else {
+        "Enter open · / search · e edit · f forget · Esc close"
+    };
+    let keys = wrap::ellipsis(keys, usize::from(foot.width));
+    frame.render_widget(Span::styled(keys, palette.muted), foot);
+}
+
+fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect, focused: bool) {
+    if pane.searching || !pane.search.is_empty() {
+        let text = wrap::ellipsis(&plain_text(&pane.search), usize::from(area.width) - 12);
+        let x = area.x + 2 + wrap::width(&text) as u16;
+        let line = Line::from(vec![
+            Span::styled("/ ", palette.accent),
+            Span::styled(text, palette.text),
+            Span::styled(format!("   {} found", pane.n_found), palette.muted),
+        ]);
+        frame.render_widget(line, area);
+        if pane.searching && focused {
+            frame.set_cursor_position(Position { x: x.min(area.right() - 1), y: area.y });
+        }
+        return;
+    }
+    let Some(tree) = &pane.tree else { return };
+    let facts: usize = tree.themes.iter().map(|t| t.facts.len()).sum();
+    let text = format!(
+        "{} themes · {facts} facts · {} episodes · {} messages",
+        tree.themes.len(),
+        tree.episodes.len(),
+        tree.n_messages
+    );
+    let text = wrap::ellipsis(&text, usize::from(area.width));
+    frame.render_widget(Span::styled(text, palette.muted), area);
+}
+
+fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
+    let items = pane.items();
+    if items.is_empty() {
+        let text = match (&pane.tree, &pane.error) {
+            (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
+            (None, None) => "reading…".into(),
+            (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
+            (Some(tree), None) if tree.n_messages > 0 => {
+                "Nothing has settled into memory yet. That happens by itself, a little after \
+                 a topic ends."
+                    .into()
+            }
+            (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
+        };
+        let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
+        let space = Rect {
+            y: area.y + 1.min(area.height.saturating_sub(1)),
+            height: area.height.saturating_sub(1),
+            ..area
+        };
+        frame.render_widget(Paragraph::new(lines), space);
+        return;
+    }
+    // Siblings are unique by construction; if not, an empty pane is better than none.
+    let Ok(tree) = TreeWidget::new(&items) else { return };
+    let tree = tree
+        .node_closed_symbol("▸ ")
+        .node_open_symbol("▾ ")
+        .node_no_children_symbol("  ")
+        .highlight_style(palette.selected);
+    frame.render_stateful_widget(tree, area, &mut pane.state.borrow_mut());
+}
+
+/// The chosen node in full.
+fn detail(pane: &MemoryPane, palette: &Palette, width: usize) -> Vec<Line<'static>> {
+    let (Some(node), Some(tree)) = (selected_node(pane), &pane.tree) else { return Vec::new() };
+    let (head, text) = match node {
+        Node::Fact(id) => {
+            let Some(fact) = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)
+            else {
+                return Vec::new();
+            };
+            let mut head = format!("{} · said {}", fact.id, fact.date);
+            if let Some(later) = fact.superseded_by {
+                head = format!("{head} · replaced by {later}");
+            }
+            (head, fact.text.clone())
+        }
+        Node::Episode(id) => {
+            let Some(episode) = tree.episodes.iter().find(|e| e.id.0 == id) else {
+                return Vec::new();
+            };
+            let head =
+                format!("{} · {} · {} messages", episode.id, episode.date, episode.n_messages);
+            (head, format!("{}\n{}", episode.title, episode.text))
+        }
+        Node::Message(id) => {
+            let Some(message) = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id.0 == id)
+            else {
+                return Vec::new();
+            };
+            (
+                format!("{} · {} · {}", message.id, message.speaker, message.date),
+                message.text.clone(),
+            )
+        }
+        Node::Theme(_) | Node::Loose | Node::Wait(_) => return Vec::new(),
+    };
+    let head = wrap::ellipsis(&plain_text(&head), width);
+    let mut lines = vec![Line::styled(head, palette.muted)];
+    let clean = plain_text(&text);
+    let end = clean.char_indices().nth(4_000).map_or(clean.len(), |(at, _)| at);
+    lines.extend(wrap::plain(&clean[..end], palette.text, width));
+    lines
+}

@@ -1,0 +1,142 @@
+//! State → frame. Borrows the state and draws; changes nothing but its layout caches.
+
+mod confirm;
+mod help;
+mod input;
+mod memory;
+mod picker;
+mod status;
+mod transcript;
+mod welcome;
+mod why;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
+
+use crate::memory::plain_text;
+use crate::tui::palette::Palette;
+use crate::tui::state::{Focus, HEIGHT_MIN, Overlay, Pane, SPLIT_WIDTH, State, WIDTH_MIN};
+use crate::tui::wrap;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, state: &State) {
+    let area = frame.area();
+    if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+        too_small(frame, area, &state.palette);
+        return;
+    }
+    let input_rows = input::rows(state, area);
+    let [head, body, typing, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(3),
+        Constraint::Length(input_rows + 1),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    header(frame, state, head);
+    match &state.pane {
+        Some(pane) if area.width >= SPLIT_WIDTH => {
+            let width = (area.width * 2 / 5).clamp(44, 84);
+            let [chat, side] =
+                Layout::horizontal([Constraint::Min(40), Constraint::Length(width)]).areas(body);
+            transcript::draw(frame, state, chat);
+            draw_pane(frame, state, pane, side);
+        }
+        Some(pane) => draw_pane(frame, state, pane, body),
+        None => transcript::draw(frame, state, body),
+    }
+    let covered = state.overlay.is_some();
+    input::draw(frame, state, typing, !covered && state.focus == Focus::Input);
+    status::draw(frame, state, foot);
+    if !covered {
+        input::completions(frame, state, typing, body);
+    }
+    match &state.overlay {
+        Some(Overlay::Help { scroll }) => help::draw(frame, &state.palette, *scroll),
+        Some(Overlay::Picker(picker)) => picker::draw(frame, &state.palette, picker),
+        Some(Overlay::Confirm(question)) => confirm::draw(frame, &state.palette, question),
+        Some(Overlay::Edit(edit)) => confirm::edit(frame, &state.palette, edit),
+        None => {}
+    }
+}
+
+fn draw_pane(frame: &mut Frame<'_>, state: &State, pane: &Pane, area: Rect) {
+    match pane {
+        Pane::Memory(pane) => memory::draw(frame, state, pane, area),
+        Pane::Why(pane) => why::draw(frame, state, pane, area),
+    }
+}
+
+fn too_small(frame: &mut Frame<'_>, area: Rect, palette: &Palette) {
+    let text = format!("A little larger, please: {WIDTH_MIN} × {HEIGHT_MIN}");
+    let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
+    let top = area.height.saturating_sub(lines.len() as u16) / 2;
+    let middle = Rect { y: area.y + top, height: area.height - top, ..area };
+    frame.render_widget(Paragraph::new(lines).centered(), middle);
+}
+
+fn header(frame: &mut Frame<'_>, state: &State, area: Rect) {
+    let palette = &state.palette;
+    let badge = if state.incognito { " incognito " } else { "" };
+    let room = usize::from(area.width).saturating_sub(16 + badge.len());
+    let mut spans = vec![Span::raw(" "), Span::styled("inglenook", palette.accent)];
+    let title = &state.transcript.title;
+    if !title.is_empty() {
+        let title = wrap::ellipsis(&plain_text(title), room);
+        spans.push(Span::styled(format!("  {title}"), palette.muted));
+    }
+    frame.render_widget(Line::from(spans), area);
+    if !badge.is_empty() {
+        let right = Line::from(vec![Span::styled(badge, palette.badge), Span::raw(" ")]);
+        frame.render_widget(right.right_aligned(), area);
+    }
+}
+
+/// A framed box in the middle of the screen.
+fn popup(frame: &mut Frame<'_>, palette: &Palette, title: &str, width: u16, height: u16) -> Rect {
+    let area = frame.area();
+    let width = width.min(area.width.saturating_sub(2));
+    let height = height.min(area.height.saturating_sub(2));
+    let rect = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    // One column of air, so that the box does not touch the words under it.
+    let air = Rect {
+        x: rect.x.saturating_sub(1),
+        width: (rect.width + 2).min(area.right() - rect.x.saturating_sub(1)),
+        ..rect
+    };
+    frame.render_widget(Clear, air);
+    let block = framed(palette, title, palette.border_focus);
+    let inner = block.inner(rect);
+    frame.render_widget(block, rect);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+fn framed<'a>(palette: &Palette, title: &'a str, border: Style) -> Block<'a> {
+    let block = Block::bordered().border_type(BorderType::Rounded).border_style(border);
+    if title.is_empty() {
+        return block;
+    }
+    block.title(Line::from(vec![
+        Span::raw(" "),
+        Span::styled(title, palette.heading),
+        Span::raw(" "),
+    ]))
+}
+
+/// A line with something at its right end.
+fn spread(left: Vec<Span<'static>>, right: Vec<Span<'static>>, width: usize) -> Line<'static> {
+    let cells = |spans: &[Span<'_>]| spans.iter().map(|s| wrap::width(&s.content)).sum::<usize>();
+    let gap = width.saturating_sub(cells(&left) + cells(&right));
+    let mut spans = left;
+    spans.push(Span::raw(" ".repeat(gap)));
+    spans.extend(right);
+    Line::from(spans)
+}

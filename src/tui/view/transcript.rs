@@ -1,0 +1,237 @@
+//! The conversation.
+
+use std::rc::Rc;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::chat::{Level, Phase};
+use crate::memory::{Message, Moment, plain_text};
+use crate::tui::palette::Palette;
+use crate::tui::state::{Body, Entry, Laid, ModelLine, State};
+use crate::tui::view::{status, welcome};
+use crate::tui::why::Why;
+use crate::tui::{dates, markdown, wrap};
+
+/// Longer lines are hard to read, however wide the screen.
+const TEXT_CELLS_MAX: u16 = 96;
+/// Rows of one's own message that are shown; the rest is counted.
+const USER_ROWS_MAX: usize = 24;
+
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
+    let transcript = &state.transcript;
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let width = area.width.min(TEXT_CELLS_MAX);
+    if transcript.entries.is_empty() && transcript.sending.is_none() && transcript.live.is_none() {
+        transcript.rows.set((0, usize::from(area.height)));
+        welcome::draw(frame, state, area);
+        return;
+    }
+    let blocks = blocks(state, width);
+    let rows: usize = blocks.iter().map(|b| b.len()).sum();
+    let visible = usize::from(area.height);
+    transcript.rows.set((rows, visible));
+    let last = rows.saturating_sub(visible);
+    let top = transcript.top.unwrap_or(last).min(last);
+    let mut shown = Vec::with_capacity(visible);
+    let mut at = 0;
+    for block in &blocks {
+        let end = at + block.len();
+        if end > top && at < top + visible {
+            let from = top.saturating_sub(at);
+            let to = (top + visible - at).min(block.len());
+            shown.extend_from_slice(&block[from..to]);
+        }
+        at = end;
+    }
+    // A short conversation stands at the bottom, next to the input.
+    let pad = visible.saturating_sub(shown.len()) as u16;
+    let below = Rect { y: area.y + pad, height: area.height - pad, ..area };
+    frame.render_widget(Paragraph::new(shown), below);
+    let hidden = last - top;
+    if hidden > 0 {
+        let more = format!(" ↓ {hidden} more lines ");
+        let width = wrap::width(&more) as u16;
+        let corner = Rect {
+            x: area.right().saturating_sub(width),
+            y: area.bottom() - 1,
+            width: width.min(area.width),
+            height: 1,
+        };
+        frame.render_widget(Span::styled(more, state.palette.badge), corner);
+    }
+}
+
+/// Everything laid out, each block with the blank row above it.
+fn blocks(state: &State, width: u16) -> Vec<Laid> {
+    let transcript = &state.transcript;
+    let mut blocks: Vec<Laid> = Vec::with_capacity(transcript.entries.len() + 3);
+    let mut n_messages = 0;
+    let mut day: Option<Moment> = None;
+    for entry in &transcript.entries {
+        let at = match &entry.body {
+            Body::User(m) | Body::Reply { message: m, .. } => Some(m.created_at),
+            _ => None,
+        };
+        if let Some(at) = at {
+            // The first day is said only if it is not today.
+            let before = day.unwrap_or(state.now);
+            if before.civil().date() != at.civil().date() {
+                let text = dates::day(at, state.now);
+                blocks.push(rule(&text, state.palette.muted, width));
+            }
+            day = Some(at);
+            if n_messages > 0 && n_messages == transcript.n_dropped {
+                blocks.push(rule("the model reads from here on", state.palette.muted, width));
+            }
+            n_messages += 1;
+        }
+        blocks.push(laid(entry, state, width));
+    }
+    if let Some(text) = &transcript.sending {
+        blocks.push(Rc::new(user(text, &state.palette, width, true)));
+    }
+    if transcript.live.is_some() {
+        blocks.push(Rc::new(live(state, width)));
+    }
+    blocks
+}
+
+fn rule(text: &str, style: Style, width: u16) -> Laid {
+    let text = format!(" {text} ");
+    let rest = usize::from(width).saturating_sub(wrap::width(&text));
+    let line = format!("{}{text}{}", "╌".repeat(rest / 2), "╌".repeat(rest - rest / 2));
+    Rc::new(vec![Line::raw(""), Line::styled(line, style)])
+}
+
+fn laid(entry: &Entry, state: &State, width: u16) -> Laid {
+    if let Some((w, lines)) = &*entry.laid.borrow()
+        && *w == width
+    {
+        return Rc::clone(lines);
+    }
+    let palette = &state.palette;
+    let lines = match &entry.body {
+        Body::User(message) => user(&message.content, palette, width, false),
+        Body::Reply { message, why, .. } => reply(message, why.as_deref(), palette, width),
+        Body::Unsaved(text) => {
+            let mut lines = vec![Line::raw("")];
+            lines.extend(markdown::render(text, palette, usize::from(width)));
+            lines.push(Line::styled("not saved", palette.error));
+            lines
+        }
+        Body::Notice { level, text } => notice(*level, text, palette, width),
+    };
+    let lines = Rc::new(lines);
+    entry.laid.replace(Some((width, Rc::clone(&lines))));
+    lines
+}
+
+fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'static>> {
+    let style = if sending { palette.muted } else { palette.text };
+    // Enough of a long text to fill its rows; wrapping the rest would be for nothing.
+    let enough = usize::from(width) * (USER_ROWS_MAX + 2) * 4;
+    let clean = plain_text(text.trim_end());
+    let end = clean.char_indices().nth(enough).map_or(clean.len(), |(at, _)| at);
+    let mut rows = wrap::plain(&clean[..end], style, usize::from(width).saturating_sub(2));
+    if rows.len() > USER_ROWS_MAX || end < clean.len() {
+        rows.truncate(USER_ROWS_MAX);
+        let size = crate::tui::editor::size_of(clean.len());
+        rows.push(Line::styled(format!("… ({size} in all)"), palette.muted));
+    }
+    let mut lines = vec![Line::raw("")];
+    lines.extend(rows.into_iter().map(|row| {
+        let mut spans = vec![Span::styled("▌ ", palette.user)];
+        spans.extend(row.spans);
+        Line::from(spans)
+    }));
+    lines
+}
+
+fn reply(
+    message: &Message,
+    why: Option<&Why>,
+    palette: &Palette,
+    width: u16,
+) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::raw("")];
+    lines.extend(markdown::render(&message.content, palette, usize::from(width)));
+    let mut facts = Vec::new();
+    if !message.complete {
+        facts.push("stopped".to_owned());
+    }
+    if let Some(why) = why {
+        match why.n_memories() {
+            0 => {}
+            1 => facts.push("from 1 memory".into()),
+            n => facts.push(format!("from {n} memories")),
+        }
+        if let (Some(before), Some(after)) = (why.coarse_nats, why.final_nats)
+            && !why.overlap
+            && why.steps.iter().any(|s| s.admitted)
+        {
+            facts.push(format!("{before:.2} → {after:.2} nats"));
+        }
+    }
+    if !facts.is_empty() {
+        lines.push(Line::styled(facts.join(" · "), palette.muted));
+    }
+    lines
+}
+
+fn notice(level: Level, text: &str, palette: &Palette, width: u16) -> Vec<Line<'static>> {
+    let (mark, style) = match level {
+        Level::Info => ("· ", palette.muted),
+        Level::Warning => ("! ", palette.warning),
+        Level::Error => ("✗ ", palette.error),
+    };
+    let body = if level == Level::Error { palette.text } else { style };
+    let rows = wrap::plain(&plain_text(text), body, usize::from(width).saturating_sub(2));
+    let mut lines = vec![Line::raw("")];
+    for (n, row) in rows.into_iter().enumerate() {
+        let lead = if n == 0 { Span::styled(mark, style) } else { Span::raw("  ") };
+        let mut spans = vec![lead];
+        spans.extend(row.spans);
+        lines.push(Line::from(spans));
+    }
+    lines
+}
+
+fn live(state: &State, width: u16) -> Vec<Line<'static>> {
+    let palette = &state.palette;
+    let transcript = &state.transcript;
+    let mut lines = vec![Line::raw("")];
+    let text = transcript.live.as_deref().unwrap_or_default();
+    if !text.trim().is_empty() {
+        let mut rows = markdown::render(text, palette, usize::from(width).saturating_sub(1));
+        if transcript.phase == Phase::Replying
+            && let Some(last) = rows.last_mut()
+        {
+            last.spans.push(Span::styled("▍", palette.accent));
+        }
+        lines.extend(rows);
+        return lines;
+    }
+    let doing = match transcript.phase {
+        Phase::AwaitingModel => match &state.model {
+            ModelLine::Loading { fraction: Some(f), .. } => {
+                format!("waiting for the model, {:.0} %", f * 100.0)
+            }
+            _ => "waiting for the model".into(),
+        },
+        Phase::Recalling if !transcript.progress.is_empty() => {
+            format!("looking into memory: {}", plain_text(&transcript.progress))
+        }
+        Phase::Recalling => "looking into memory".into(),
+        _ => "thinking".into(),
+    };
+    let doing = wrap::ellipsis(&doing, usize::from(width).saturating_sub(3));
+    lines.push(Line::from(vec![
+        Span::styled(status::spinner(state.tick), palette.accent),
+        Span::styled(format!(" {doing}"), palette.muted),
+    ]));
+    lines
+}

@@ -1,0 +1,209 @@
+//! *Why*: what was recalled for an answer, and the entropy step by step.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::memory::plain_text;
+use crate::tui::palette::Palette;
+use crate::tui::state::{Focus, State, WhyPane};
+use crate::tui::view::framed;
+use crate::tui::why::{Step, Why, bar};
+use crate::tui::wrap;
+
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
+    let palette = &state.palette;
+    let focused = state.focus == Focus::Pane && state.overlay.is_none();
+    let border = if focused { palette.border_focus } else { palette.border };
+    let block = framed(palette, "why this answer", border);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let [body, foot] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(inner);
+    let lines = lines(state, pane, usize::from(body.width));
+    let most = (lines.len() as u16).saturating_sub(body.height);
+    frame.render_widget(Paragraph::new(lines).scroll((pane.scroll.min(most), 0)), body);
+    let replies = state.transcript.replies();
+    let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
+    let keys = match at {
+        Some(at) if replies.len() > 1 => {
+            format!("← → answer {} of {} · Esc close", at + 1, replies.len())
+        }
+        _ => "Esc close".into(),
+    };
+    let keys = wrap::ellipsis(&keys, usize::from(foot.width));
+    frame.render_widget(Span::styled(keys, palette.muted), foot);
+}
+
+fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
+    let palette = &state.palette;
+    let Some(id) = pane.reply else {
+        return wrap::plain(
+            "\nNo answer yet. After one, this shows which memories it was made from, and how \
+             each changed the model's uncertainty.",
+            palette.muted,
+            width,
+        );
+    };
+    let mut lines = Vec::new();
+    if let Some(question) = state.transcript.question_of(id) {
+        let text = wrap::ellipsis(&plain_text(&question.content), width.saturating_sub(2) * 2);
+        for row in wrap::plain(&text, palette.text, width.saturating_sub(2)) {
+            let mut spans = vec![Span::styled("▌ ", palette.user)];
+            spans.extend(row.spans);
+            lines.push(Line::from(spans));
+        }
+    }
+    match state.transcript.reply(id) {
+        Some((_, Some(why), _)) => {
+            chart(&mut lines, why, palette, width);
+            facts(&mut lines, why, palette, width);
+            messages(&mut lines, why, palette, width);
+            cost(&mut lines, why, palette, width);
+        }
+        Some((_, None, true)) => {
+            lines.push(Line::raw(""));
+            lines.extend(wrap::plain("No memory was used for this answer.", palette.muted, width));
+        }
+        _ => {
+            lines.push(Line::raw(""));
+            lines.push(Line::styled("reading…", palette.muted));
+        }
+    }
+    lines
+}
+
+fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
+    lines.push(Line::raw(""));
+    lines.push(Line::styled(text.to_owned(), palette.heading));
+}
+
+/// One bar for the context before any episode, then one for each episode that was tried.
+fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
+    if why.steps.is_empty() && why.coarse_nats.is_none() {
+        return;
+    }
+    let title = if why.overlap {
+        "Share of the question that no memory names"
+    } else {
+        "Uncertainty, in nats"
+    };
+    heading(lines, title, palette);
+    let max = why.nats_max();
+    // The number at the right takes six cells.
+    let cells = width.saturating_sub(8).clamp(4, 48);
+    let number = |nats: Option<f64>| match nats {
+        Some(n) if n.is_finite() => format!(" {n:>6.2}"),
+        _ => "      –".into(),
+    };
+    let row = |nats: Option<f64>, style| {
+        let text = bar(nats.unwrap_or(0.0), max, cells);
+        let pad = cells.saturating_sub(wrap::width(&text));
+        Line::from(vec![
+            Span::styled(text, style),
+            Span::raw(" ".repeat(pad)),
+            Span::styled(number(nats), palette.muted),
+        ])
+    };
+    let start = why.coarse_nats.or_else(|| why.steps.first().and_then(|s| s.before_nats));
+    lines.push(Line::styled("with themes and facts", palette.muted));
+    lines.push(row(start, palette.bar));
+    for step in &why.steps {
+        lines.push(label(step, palette, width));
+        let style = if step.admitted { palette.bar } else { palette.bar_refused };
+        lines.push(row(step.after_nats, style));
+    }
+    if let (Some(first), Some(last)) = (start, why.final_nats) {
+        let text = if why.steps.iter().any(|s| s.admitted) {
+            format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
+        } else if why.steps.is_empty() {
+            "no episode was tried".into()
+        } else {
+            "no episode lowered it: none was admitted".into()
+        };
+        lines.push(Line::styled(wrap::ellipsis(&text, width), palette.ok));
+    }
+}
+
+fn label(step: &Step, palette: &Palette, width: usize) -> Line<'static> {
+    let (mark, style, verdict) = match (step.admitted, step.expanded) {
+        (true, true) => ("+ ", palette.ok, "with its messages"),
+        (true, false) => ("+ ", palette.ok, "admitted"),
+        (false, _) => ("· ", palette.muted, "refused"),
+    };
+    let change = match (step.before_nats, step.after_nats) {
+        (Some(before), Some(after)) if before.is_finite() && after.is_finite() => {
+            format!("{:+.2}", after - before)
+        }
+        _ => String::new(),
+    };
+    let right = format!("  {verdict} {change}");
+    let room = width.saturating_sub(wrap::width(&right) + 2 + step.id.len() + 1);
+    let title = wrap::ellipsis(&step.title, room);
+    let title = format!("{} {title}", step.id);
+    let gap = width.saturating_sub(2 + wrap::width(&title) + wrap::width(&right));
+    Line::from(vec![
+        Span::styled(mark, style),
+        Span::styled(title, if step.admitted { palette.text } else { palette.muted }),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(right, palette.muted),
+    ])
+}
+
+fn facts(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
+    if !why.themes.is_empty() {
+        heading(lines, "Themes", palette);
+        let names: Vec<String> = why
+            .themes
+            .iter()
+            .map(|(id, name)| if name.is_empty() { id.clone() } else { name.clone() })
+            .collect();
+        lines.extend(wrap::plain(&names.join(" · "), palette.text, width));
+    }
+    if !why.facts.is_empty() {
+        heading(lines, "Facts", palette);
+        for fact in &why.facts {
+            let text = Line::from(vec![
+                Span::styled(format!("{:<5}", fact.id), palette.muted),
+                Span::styled(fact.text.replace('\n', " "), palette.text),
+            ]);
+            lines.extend(wrap::wrap(&text, width, 5));
+        }
+    }
+}
+
+fn messages(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
+    if why.messages.is_empty() {
+        return;
+    }
+    heading(lines, "Messages", palette);
+    for (speaker, text) in &why.messages {
+        let text = wrap::ellipsis(text, width * 4);
+        let line = Line::from(vec![
+            Span::styled(format!("{speaker}: "), palette.user),
+            Span::styled(text, palette.text),
+        ]);
+        lines.extend(wrap::wrap(&line, width, 2));
+    }
+}
+
+fn cost(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
+    let mut parts = Vec::new();
+    if let Some(n) = why.prompt_tokens {
+        parts.push(format!("{n} tokens read"));
+    }
+    if let Some(n) = why.processed_tokens {
+        parts.push(format!("{n} processed"));
+    }
+    if let Some(seconds) = why.recall_seconds {
+        parts.push(format!("{seconds:.1} s of recall"));
+    }
+    if let Some(model) = &why.model {
+        parts.push(model.clone());
+    }
+    if !parts.is_empty() {
+        lines.push(Line::raw(""));
+        lines.extend(wrap::plain(&parts.join(" · "), palette.muted, width));
+    }
+}

@@ -1,0 +1,211 @@
+//! The evidence record of an answer, as the *why* pane shows it.
+//!
+//! Reads the `ask --json` form of issue 2; tolerant, because a record may be older than the
+//! program. It knows nothing of the store.
+
+use serde_json::Value;
+
+use crate::memory::plain_text;
+
+/// A fact that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhyFact {
+    pub id: String,
+    pub text: String,
+    pub messages: Vec<String>,
+}
+
+/// An episode that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub id: String,
+    pub title: String,
+    pub admitted: bool,
+    pub expanded: bool,
+    pub before_nats: Option<f64>,
+    pub after_nats: Option<f64>,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Why {
+    pub themes: Vec<(String, String)>,
+    pub facts: Vec<WhyFact>,
+    pub steps: Vec<Step>,
+    /// Whole messages that were read: speaker, text.
+    pub messages: Vec<(String, String)>,
+    /// The signal is word overlap, a share without a unit, not an entropy in nats.
+    pub overlap: bool,
+    pub coarse_nats: Option<f64>,
+    pub final_nats: Option<f64>,
+    pub prompt_tokens: Option<u64>,
+    pub processed_tokens: Option<u64>,
+    pub model: Option<String>,
+    pub recall_seconds: Option<f64>,
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(s) => plain_text(s).into_owned(),
+        Value::Null => String::new(),
+        other => plain_text(&other.to_string()).into_owned(),
+    }
+}
+
+/// Ids come as `12` or as `"s12"`.
+fn id(value: &Value, prefix: char) -> String {
+    let shown = text(value);
+    if shown.starts_with(|c: char| c.is_ascii_digit()) { format!("{prefix}{shown}") } else { shown }
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+impl Why {
+    /// Of a record; `None` if nothing in it was recalled.
+    #[must_use]
+    pub fn of(record: &Value) -> Option<Self> {
+        let evidence = record.get("evidence")?;
+        let number = |path: &str| record.pointer(path).and_then(Value::as_f64);
+        let count = |path: &str| record.pointer(path).and_then(Value::as_u64);
+        let themes = list(evidence, "themes")
+            .iter()
+            .map(|t| match t {
+                Value::Object(_) => {
+                    let name = t.get("name").or_else(|| t.get("title")).unwrap_or(&Value::Null);
+                    (id(&t["id"], 't'), text(name))
+                }
+                other => (id(other, 't'), String::new()),
+            })
+            .collect();
+        let facts = list(evidence, "semantics")
+            .iter()
+            .map(|s| WhyFact {
+                id: id(&s["id"], 's'),
+                text: text(&s["text"]),
+                messages: list(s, "messages").iter().map(|m| id(m, 'm')).collect(),
+            })
+            .collect();
+        let steps = list(evidence, "episodes")
+            .iter()
+            .map(|e| Step {
+                id: id(&e["id"], 'e'),
+                title: text(&e["title"]),
+                admitted: e["admitted"].as_bool().unwrap_or(false),
+                expanded: e["expanded"].as_bool().unwrap_or(false),
+                before_nats: e["entropy_before_nats"].as_f64(),
+                after_nats: e["entropy_after_nats"].as_f64(),
+            })
+            .collect();
+        let messages = list(evidence, "messages")
+            .iter()
+            .map(|m| (text(&m["speaker"]), text(&m["text"])))
+            .collect();
+        Some(Self {
+            messages,
+            overlap: record.get("signal").and_then(Value::as_str) == Some("overlap"),
+            themes,
+            facts,
+            steps,
+            coarse_nats: number("/entropy_nats/coarse"),
+            final_nats: number("/entropy_nats/final"),
+            prompt_tokens: count("/tokens/prompt"),
+            processed_tokens: count("/tokens/processed"),
+            model: record.get("model").map(text),
+            recall_seconds: number("/seconds/recall"),
+        })
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.facts.is_empty()
+            && self.steps.is_empty()
+            && self.themes.is_empty()
+            && self.messages.is_empty()
+    }
+
+    /// Memories that the answer could read.
+    #[must_use]
+    pub fn n_memories(&self) -> usize {
+        self.facts.len() + self.messages.len() + self.steps.iter().filter(|s| s.admitted).count()
+    }
+
+    /// The longest bar of the chart.
+    #[must_use]
+    pub fn nats_max(&self) -> f64 {
+        self.steps
+            .iter()
+            .flat_map(|s| [s.before_nats, s.after_nats])
+            .chain([self.coarse_nats, self.final_nats])
+            .flatten()
+            .filter(|n| n.is_finite())
+            .fold(0.0, f64::max)
+    }
+}
+
+/// A bar of `nats` in `cells` cells, `max` filling them all, in eighths of a cell.
+#[must_use]
+pub fn bar(nats: f64, max: f64, cells: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if !(nats.is_finite() && max.is_finite() && max > 0.0) || cells == 0 {
+        return String::new();
+    }
+    let eighths = ((nats / max).clamp(0.0, 1.0) * cells as f64 * 8.0).round() as usize;
+    // Something that is there shows.
+    let eighths = if nats > 0.0 { eighths.max(1) } else { eighths };
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_the_contract() {
+        let record = json!({
+            "answer": "Lund", "model": "starter",
+            "evidence": {
+                "themes": [{"id": "t2", "name": "Home"}, 7],
+                "semantics": [{"id": 31, "text": "moved to \u{1b}[31mLund", "messages": ["m4", 5]}],
+                "episodes": [{"id": "e4", "title": "Moving", "admitted": true, "expanded": false,
+                    "entropy_before_nats": 2.5, "entropy_after_nats": 1.25}]
+            },
+            "entropy_nats": {"coarse": 2.5, "final": 1.25},
+            "tokens": {"prompt": 120, "processed": 160, "generated": 12},
+            "seconds": {"recall": 0.2, "first_token": 0.3, "total": 0.5}
+        });
+        let why = Why::of(&record).unwrap();
+        assert_eq!(why.themes, [("t2".into(), "Home".into()), ("t7".into(), String::new())]);
+        assert_eq!(why.facts[0].id, "s31");
+        assert_eq!(why.facts[0].text, "moved to Lund");
+        assert_eq!(why.facts[0].messages, ["m4", "m5"]);
+        assert!(why.steps[0].admitted && !why.steps[0].expanded);
+        assert_eq!(why.nats_max(), 2.5);
+        assert_eq!(why.n_memories(), 2);
+        assert_eq!(why.prompt_tokens, Some(120));
+    }
+
+    #[test]
+    fn odd_records_are_data() {
+        assert_eq!(Why::of(&json!({"answer": "hello"})), None);
+        assert!(Why::of(&json!({"evidence": null})).unwrap().is_empty());
+        let why =
+            Why::of(&json!({"evidence": {"episodes": [{}, 3], "semantics": "none"}})).unwrap();
+        assert_eq!(why.steps.len(), 2);
+        assert_eq!(why.steps[0].before_nats, None);
+    }
+
+    #[test]
+    fn bars_are_proportional() {
+        assert_eq!(bar(1.0, 2.0, 4), "██");
+        assert_eq!(bar(1.0, 1.0, 3), "███");
+        assert_eq!(bar(0.0, 1.0, 3), "");
+        assert_eq!(bar(0.001, 1.0, 3), "▏");
+        assert_eq!(bar(f64::NAN, 1.0, 3), "");
+        assert_eq!(bar(9.0, 1.0, 2), "██");
+        assert_eq!(bar(0.5, 1.0, 3), "█▌");
+    }
+}

@@ -1,0 +1,123 @@
+//! Puts a conversation together: recall, the memory worker and the choice of a reader, as the chat
+//! sees them.
+
+use std::sync::Arc;
+
+use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels};
+use crate::interfaces::{Clock, ModelInfo, Models};
+use crate::memory::SessionId;
+use crate::store::Store;
+use crate::tui::runner::App;
+use crate::worker::policy::{Grade, Mode, reader_generates};
+use crate::worker::{Worker, WorkerConfig, WorkerHandle, WorkerState};
+
+/// The memory worker beside a chat.
+struct Beside(WorkerHandle);
+
+impl Background for Beside {
+    fn pause(&self) {
+        self.0.pause();
+    }
+
+    fn resume(&self) {
+        self.0.resume();
+    }
+
+    fn remember(&self, session: SessionId, text: &str) -> Result<(), String> {
+        self.0.remember(session, text).map(|_| ()).map_err(|error| {
+            let mut words = error.to_string();
+            let mut cause = std::error::Error::source(&error);
+            while let Some(error) = cause {
+                words.push_str(": ");
+                words.push_str(&error.to_string());
+                cause = error.source();
+            }
+            words
+        })
+    }
+
+    fn status(&self) -> (String, bool, bool) {
+        let status = self.0.status();
+        in_words(&status.state, status.jobs_left)
+    }
+
+    fn stop(self: Box<Self>) {
+        self.0.stop();
+    }
+}
+
+/// For the status line: text, busy, failed.
+fn in_words(state: &WorkerState, jobs_left: usize) -> (String, bool, bool) {
+    let left = |text: String| match jobs_left {
+        0 => text,
+        n => format!("{text}, {n} left"),
+    };
+    match state {
+        WorkerState::Working { what } => (left(format!("memory: {what}")), true, false),
+        WorkerState::Failed { what } => (format!("memory: {what}"), false, true),
+        // While an answer is written it always pauses; that is worth a word only if it has work.
+        WorkerState::Paused if jobs_left > 0 => (left("memory waits".into()), false, false),
+        WorkerState::Idle | WorkerState::Paused => ("memory idle".into(), false, false),
+    }
+}
+
+fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
+    let (setting, grade) = store
+        .read(|r| Ok((r.setting("reader")?, r.setting(&Grade::key(info))?)))
+        .unwrap_or_default();
+    let mode = mode.unwrap_or_else(|| Mode::from_setting(setting.as_deref()));
+    let grade = Grade::from_setting(grade.as_deref());
+    if reader_generates(mode, info, grade.as_ref()) {
+        Reader::Generative
+    } else {
+        Reader::Extractive
+    }
+}
+
+fn background(
+    store: &Store,
+    models: &Models,
+    clock: &Arc<dyn Clock>,
+    config: &WorkerConfig,
+) -> Box<dyn Background> {
+    let worker = Worker::start(store.clone(), models.clone(), Arc::clone(clock), config.clone());
+    Box::new(Beside(worker))
+}
+
+/// The parts of the screen's conversation.
+pub(super) fn of_app(app: App, models: SharedModels) -> Parts {
+    let App { source, store, clock, config, recall, worker, reader, .. } = app;
+    let worker_clock = Arc::clone(&clock);
+    Parts {
+        store,
+        source,
+        clock,
+        config,
+        recaller: Arc::new(MemoryRecaller { config: recall }),
+        reader_of: Arc::new(move |store, info| reader_of(reader, store, info)),
+        background_of: Arc::new(move |store, models| {
+            Some(background(store, models, &worker_clock, &worker))
+        }),
+        models,
+        incognito: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worker_in_a_few_words() {
+        let check = |state: WorkerState, left, text: &str, busy, failed| {
+            assert_eq!(in_words(&state, left), (text.to_owned(), busy, failed));
+        };
+        check(WorkerState::Idle, 0, "memory idle", false, false);
+        check(WorkerState::Paused, 0, "memory idle", false, false);
+        check(WorkerState::Paused, 2, "memory waits, 2 left", false, false);
+        let what = "noting facts".to_owned();
+        check(WorkerState::Working { what }, 3, "memory: noting facts, 3 left", true, false);
+        let what = "1 step failed".to_owned();
+        check(WorkerState::Failed { what }, 3, "memory: 1 step failed", false, true);
+    }
+}
