@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::access::WriteTx;
 use super::error::Result;
 use super::forget_plan::Mentioned;
-use super::quoting::{Quoted, contains, telling_words};
+use super::quoting::{Quoted, contains, telling_words, words};
 use super::records::{ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
 use crate::memory::{Message, Role, SessionId};
@@ -49,6 +49,7 @@ impl WriteTx<'_> {
         self.forget_records(&plan, &texts)?;
         self.forget_operations(&plan)?;
         self.forget_units(&plan)?;
+        self.restart_running()?;
 
         for id in &plan.themes {
             self.set_theme_name(*id, UNNAMED)?;
@@ -166,10 +167,18 @@ impl WriteTx<'_> {
                 quoted.add(&message.content);
             }
             let mut quotes = quoted.is_in(&session.title);
-            // A chat's title is its first words: one telling word in common is enough, and making
-            // it again costs nothing. An import's title is its own.
-            if !session.imported && !lost.is_empty() {
-                let telling: HashSet<String> = telling_words(&session.title).collect();
+            let telling: HashSet<String> = telling_words(&session.title).collect();
+            if !lost.is_empty() && session.imported {
+                // An import's title is its own, unless it has a word of what goes that nothing
+                // else in the session says.
+                let stay: HashSet<String> =
+                    self.messages(session.id)?.iter().flat_map(|m| words(&m.content)).collect();
+                quotes |= lost.iter().any(|m| {
+                    telling_words(&m.content).any(|w| telling.contains(&w) && !stay.contains(&w))
+                });
+            } else if !lost.is_empty() {
+                // A chat's title is its first words: one in common is enough, and making it again
+                // costs nothing.
                 quotes |= telling.is_empty()
                     || lost.iter().any(|m| telling_words(&m.content).any(|w| telling.contains(&w)));
             }

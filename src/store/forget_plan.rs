@@ -33,7 +33,12 @@ struct Everything {
     messages: Vec<Message>,
     episodes: Vec<Episode>,
     semantics: Vec<Semantic>,
-    imported: HashMap<SessionId, bool>,
+    sessions: HashSet<SessionId>,
+}
+
+/// Of two named people neither is the assistant: nobody's words are a reply to be taken along.
+fn is_reply(message: &Message) -> bool {
+    message.role == Role::Assistant && message.speaker.is_none()
 }
 
 impl Everything {
@@ -42,17 +47,12 @@ impl Everything {
             messages: reader.all_messages()?,
             episodes: reader.episodes()?,
             semantics: reader.semantics()?,
-            imported: reader.sessions()?.into_iter().map(|s| (s.id, s.imported)).collect(),
+            sessions: reader.sessions()?.into_iter().map(|s| s.id).collect(),
         })
-    }
-
-    fn is_chat(&self, session: SessionId) -> bool {
-        self.imported.get(&session) == Some(&false)
     }
 
     /// Words of what was named that no person says in a message that stays.
     fn words_only_in(&self, seeds: &BTreeSet<MessageId>, plan: &ForgetPlan) -> HashSet<String> {
-        let is_persons = |m: &&Message| m.role == Role::User || !self.is_chat(m.session);
         let mut only: HashSet<String> = self
             .messages
             .iter()
@@ -66,7 +66,7 @@ impl Everything {
             )
             .flat_map(|text| words_of(text))
             .collect();
-        for message in self.messages.iter().filter(|m| !seeds.contains(&m.id)).filter(is_persons) {
+        for message in self.messages.iter().filter(|m| !seeds.contains(&m.id) && !is_reply(m)) {
             for word in words(&message.content) {
                 only.remove(&word);
             }
@@ -237,19 +237,17 @@ impl Reader<'_> {
         let reach = Reach::of(all, seeds, plan);
         let mut quoted = Quoted::default();
         for message in all.messages.iter().filter(|m| seeds.contains(&m.id)) {
-            if message.role == Role::User {
+            if !is_reply(message) {
                 quoted.add(&message.content);
             }
         }
         for semantic in all.semantics.iter().filter(|s| reach.semantics.contains(&s.id.0)) {
             quoted.add(&semantic.content);
         }
-        // In an import both roles are people, and nobody's words are a reply to be taken along.
-        let chat: Vec<&Message> = all.messages.iter().filter(|m| all.is_chat(m.session)).collect();
         let mut replies = BTreeSet::new();
         let mut answers_seed: HashMap<SessionId, bool> = HashMap::new();
-        for message in &chat {
-            if message.role == Role::User {
+        for message in &all.messages {
+            if !is_reply(message) {
                 answers_seed.insert(message.session, seeds.contains(&message.id));
             } else if answers_seed.get(&message.session) == Some(&true)
                 || records.get(&message.id).is_some_and(|cited| reach.has_any_of(cited))
@@ -264,9 +262,10 @@ impl Reader<'_> {
         let first = seeds.first().copied();
         let sessions: HashSet<SessionId> =
             all.messages.iter().filter(|m| seeds.contains(&m.id)).map(|m| m.session).collect();
-        let mut candidates: Vec<&Message> = chat
-            .into_iter()
-            .filter(|m| m.role == Role::Assistant && Some(m.id) > first)
+        let mut candidates: Vec<&Message> = all
+            .messages
+            .iter()
+            .filter(|m| is_reply(m) && Some(m.id) > first)
             .filter(|m| words_of(&m.content).any(|w| words.contains(&w)))
             .collect();
         loop {
@@ -323,7 +322,7 @@ impl Reader<'_> {
             all.messages.iter().filter(|m| !goes(&m.id)).map(|m| m.session).collect();
         let mut sessions: BTreeSet<SessionId> =
             all.messages.iter().filter(|m| goes(&m.id)).map(|m| m.session).collect();
-        sessions.extend(plan.sessions.iter().filter(|id| all.imported.contains_key(id)));
+        sessions.extend(plan.sessions.iter().filter(|id| all.sessions.contains(id)));
         sessions.retain(|id| !stays.contains(id));
         let themes = self.themes_to_rename(all, &messages, &semantics, plan.matching.as_deref())?;
         Ok(ForgetPlan {

@@ -114,14 +114,33 @@ impl WriteTx<'_> {
         if n == 0 { Err(StoreError::not_found("pending job", id)) } else { Ok(()) }
     }
 
-    /// In the step's own transaction. A job that forgetting removed meanwhile is finished, too.
+    /// In the step's own transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if something was forgotten while the step ran: what it read may
+    /// have been just that, so the transaction must not commit. The job, as far as there is still
+    /// anything to do, is pending again under another id.
     pub fn finish_job(&mut self, id: i64) -> Result<()> {
         self.is_workers = true;
         self.run(
             "DELETE FROM operation WHERE id > ?1 AND inverse ->> 'kind' = 'rename_theme'",
             [self.operations_before],
         )?;
-        self.run("DELETE FROM job WHERE id = ?1", [id])?;
+        let n = self.run("DELETE FROM job WHERE id = ?1", [id])?;
+        if n == 0 { Err(StoreError::not_found("running job", id)) } else { Ok(()) }
+    }
+
+    /// Takes the ground from under steps that have begun: they read what is forgotten now.
+    pub(super) fn restart_running(&mut self) -> Result<()> {
+        let running = self.all(
+            "SELECT id, kind, subject, attempts FROM job WHERE state = 'running' ORDER BY id",
+            [],
+            job,
+        )?;
+        for job in running {
+            self.run("DELETE FROM job WHERE id = ?1", [job.id])?;
+            self.enqueue(&job.kind)?;
+        }
         Ok(())
     }
 

@@ -24,11 +24,21 @@ pub(super) fn use_hash_embedder(tx: &mut WriteTx<'_>) -> Result<(), StoreError> 
 }
 
 pub(super) fn say(tx: &mut WriteTx<'_>, session: SessionId, role: Role, text: &str) -> MessageId {
+    say_as(tx, session, role, None, text)
+}
+
+pub(super) fn say_as(
+    tx: &mut WriteTx<'_>,
+    session: SessionId,
+    role: Role,
+    speaker: Option<&str>,
+    text: &str,
+) -> MessageId {
     let minute = tx.next_message_minute();
     tx.append_message(NewMessage {
         session,
         role,
-        speaker: None,
+        speaker: speaker.map(str::to_owned),
         content: text.to_owned(),
         created_at: at(minute),
         external_id: None,

@@ -165,8 +165,8 @@ fn an_imports_other_speaker_is_not_a_reply() {
         .write(|tx| {
             let session = tx.create_session("conv-26, session 1", at(0), true)?;
             Ok([
-                say(tx, session, Role::User, "I went to the museum yesterday"),
-                say(tx, session, Role::Assistant, "I had a quiet day at home"),
+                say_as(tx, session, Role::User, Some("Jon"), "I went to the museum yesterday"),
+                say_as(tx, session, Role::Assistant, Some("Gina"), "I had a quiet day at home"),
             ])
         })
         .unwrap();
@@ -440,4 +440,52 @@ fn a_scrub_beside_a_reader_stays_due_until_it_can_be_done() {
     let store = Store::open(dir.path()).unwrap();
     assert!(!store.read(|r| r.scrub_is_due()).unwrap());
     assert!(!has(&bytes(dir.path()), b"Lund"));
+}
+
+/// A step that read the text before it was forgotten must not write it back.
+#[test]
+fn a_running_step_cannot_commit_what_it_read_before() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let theme = small.themes[1];
+    let job = store
+        .write(|tx| {
+            tx.enqueue(&JobKind::NameTheme { theme })?;
+            tx.enqueue(&JobKind::Boundary { session: small.session })?;
+            tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
+            let session = tx.create_session("Other", at(10), false)?;
+            let message = say(tx, session, Role::User, "Cats are fine too");
+            let episode = close(tx, session, &[message]);
+            fact(tx, "The user finds cats fine", theme, episode, &[message]);
+            let name = JobKind::NameTheme { theme };
+            let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();
+            tx.begin_job(job.id)?;
+            Ok(job)
+        })
+        .unwrap();
+    forget(&store, &[AnyId::Message(small.messages[2])], None);
+    let late = store.write(|tx| {
+        tx.rename_theme(theme, "Beagles and cats")?;
+        tx.finish_job(job.id)
+    });
+    assert!(matches!(late, Err(crate::store::StoreError::NotFound { .. })));
+    store
+        .read(|r| {
+            assert_eq!(r.themes_by_id(&[theme])?[0].name, "unnamed");
+            let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
+            // Begun anew; the job about the fact that is gone is not.
+            assert_eq!(
+                jobs,
+                [
+                    JobKind::Boundary { session: small.session },
+                    JobKind::Close { session: small.session },
+                    JobKind::NameTheme { theme },
+                ]
+            );
+            Ok(())
+        })
+        .unwrap();
+    // And failing it is no error for the worker.
+    store.write(|tx| tx.fail_job(job.id, "late", 3)).unwrap();
+    assert_eq!(store.read(|r| r.stats()).unwrap().jobs_failed, 0);
 }

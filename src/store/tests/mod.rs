@@ -7,6 +7,7 @@ mod crashing;
 mod damage;
 mod forgetting;
 mod hierarchy;
+mod measuring;
 mod opening;
 mod queue;
 mod random;
