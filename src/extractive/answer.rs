@@ -3,6 +3,7 @@
 //! It answers only from what it is offered; a question that no candidate fits gets `None`.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 use jiff::civil::DateTime;
 
@@ -105,35 +106,30 @@ fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evidence> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for (index, candidate) in candidates.iter().enumerate().take(400) {
         let raw;
-        let statements: Vec<Statement> = match &candidate.raw_speaker {
-            Some(speaker) => {
-                raw = true;
-                let speaker = match speaker.to_lowercase().as_str() {
-                    "" | "user" | "you" | "the user" | "me" => {
-                        person.unwrap_or("The user").to_owned()
-                    }
-                    _ => speaker.clone(),
-                };
-                super::statements(&[Utterance {
-                    message: MessageId(0),
-                    role: Role::User,
-                    addressee: None,
-                    speaker,
-                    text: candidate.text.clone(),
-                    at: candidate.at,
-                }])
-            }
-            None => {
-                let text = lexicon::clip(&candidate.text, 20_000);
-                let text = text
-                    .strip_prefix("On ")
-                    .and_then(|rest| rest.split_once(": "))
-                    .filter(|(date, _)| date.len() < 24)
-                    .map_or(text, |(_, rest)| rest);
-                let sentences = super::sentences(text);
-                raw = sentences.len() > 1;
-                sentences.into_iter().map(|s| parse_statement(s.trim_end_matches('.'))).collect()
-            }
+        let statements: Vec<Statement> = if let Some(speaker) = &candidate.raw_speaker {
+            raw = true;
+            let speaker = match speaker.to_lowercase().as_str() {
+                "" | "user" | "you" | "the user" | "me" => person.unwrap_or("The user").to_owned(),
+                _ => speaker.clone(),
+            };
+            super::statements(&[Utterance {
+                message: MessageId(0),
+                role: Role::User,
+                addressee: None,
+                speaker,
+                text: candidate.text.clone(),
+                at: candidate.at,
+            }])
+        } else {
+            let text = lexicon::clip(&candidate.text, 20_000);
+            let text = text
+                .strip_prefix("On ")
+                .and_then(|rest| rest.split_once(": "))
+                .filter(|(date, _)| date.len() < 24)
+                .map_or(text, |(_, rest)| rest);
+            let sentences = super::sentences(text);
+            raw = sentences.len() > 1;
+            sentences.into_iter().map(|s| parse_statement(s.trim_end_matches('.'))).collect()
         };
         for statement in statements {
             let key = statement.text.to_lowercase();
@@ -489,7 +485,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
     }
     if asked.stems.is_empty() {
         // "When did I go to Rome?" names its topic by a name.
-        let named = asked.names.len() >= 1
+        let named = !asked.names.is_empty()
             && (targets.own || asked.names.len() >= 2 || asked.span.is_some());
         let spanned = asked.span.is_some()
             && about > 0.8
@@ -710,25 +706,19 @@ fn type_fit(asked: &Question, e: &Evidence, attribute: &str) -> f64 {
                 -1.0
             }
         }
-        Kind::Who => {
-            if name_inside()
-                || starts_upper_name(e.statement.subject.as_deref().unwrap_or_default())
-            {
-                0.2
-            } else {
-                0.0
-            }
+        Kind::Who
+            if (name_inside()
+                || starts_upper_name(e.statement.subject.as_deref().unwrap_or_default())) =>
+        {
+            0.2
         }
-        Kind::Why => {
-            if text.contains("because")
+        Kind::Why
+            if (text.contains("because")
                 || text.contains(" so ")
                 || text.contains(" since ")
-                || text.contains(" to ")
-            {
-                0.3
-            } else {
-                0.0
-            }
+                || text.contains(" to ")) =>
+        {
+            0.3
         }
         _ => 0.0,
     }
@@ -830,28 +820,25 @@ fn compose(
     let said = |e: &Evidence| format!("said on {}", dates::long_date(e.at.date()));
     let line =
         |e: &Evidence| capitalise(&to_second_person(&running_dates(&e.statement.text), person));
-    let text = match chosen {
-        [only] => {
-            let before = if only.superseded { "; no longer so" } else { "" };
-            format!("{}. ({}{before})", line(only), said(only))
-        }
-        _ => {
-            let head = match (&asked.relation, asked.names.first(), asked.own) {
-                _ if asked.kind != Kind::List => "This is what I remember:".to_owned(),
-                (_, Some(name), _) => {
-                    format!("This is what I remember about {}:", capitalise(name))
-                }
-                (Some((None, noun)), ..) => format!("This is what I remember about your {noun}:"),
-                (_, _, true) => "This is what I remember about you:".to_owned(),
-                _ => "This is what I remember:".to_owned(),
-            };
-            let mut out = head;
-            for e in chosen {
-                let before = if e.superseded { "; no longer so" } else { "" };
-                out.push_str(&format!("\n- {} ({}{before})", line(e), said(e)));
+    let text = if let [only] = chosen {
+        let before = if only.superseded { "; no longer so" } else { "" };
+        format!("{}. ({}{before})", line(only), said(only))
+    } else {
+        let head = match (&asked.relation, asked.names.first(), asked.own) {
+            _ if asked.kind != Kind::List => "This is what I remember:".to_owned(),
+            (_, Some(name), _) => {
+                format!("This is what I remember about {}:", capitalise(name))
             }
-            out
+            (Some((None, noun)), ..) => format!("This is what I remember about your {noun}:"),
+            (_, _, true) => "This is what I remember about you:".to_owned(),
+            _ => "This is what I remember:".to_owned(),
+        };
+        let mut out = head;
+        for e in chosen {
+            let before = if e.superseded { "; no longer so" } else { "" };
+            let _ = write!(out, "\n- {} ({}{before})", line(e), said(e));
         }
+        out
     };
     ExtractiveAnswer { text, cited }
 }

@@ -186,7 +186,7 @@ fn parse(text: &str) -> Option<Parsed> {
             "can" | "could" => {}
             "will" | "gonna" => future = true,
             "would" => {
-                future |= matches!(lower(rest + 1), "like" | "love") && lower(rest + 2) == "to"
+                future |= matches!(lower(rest + 1), "like" | "love") && lower(rest + 2) == "to";
             }
             "going"
                 if lower(rest + 1) == "to"
@@ -218,10 +218,11 @@ fn parse(text: &str) -> Option<Parsed> {
     let low = tail.to_lowercase();
     let low_after = after.to_lowercase();
     // "Ana's favourite colour is blue", "Ana's name is Ana", "Ana's dog's name is Max".
-    if copula && let Some((owner, noun)) = &of {
-        if let Some(parsed) = possession(owner, noun, &subject, &tail) {
-            return if negated { Some((parsed.0, None, None)) } else { Some(parsed) };
-        }
+    if copula
+        && let Some((owner, noun)) = &of
+        && let Some(parsed) = possession(owner, noun, &subject, &tail)
+    {
+        return if negated { Some((parsed.0, None, None)) } else { Some(parsed) };
     }
     if future {
         return some(&subject, "plan", &tail);
@@ -552,6 +553,10 @@ fn possession(owner: &str, noun: &str, subject: &str, value: &str) -> Option<Par
     some(owner, &attribute, bare)
 }
 
+static TALL: LazyLock<Regex> = LazyLock::new(|| {
+    super::pattern(r"^\d'\d+|^[\d.,']+ ?(?:cm|m|metres|meters|feet|ft|foot)[\w ]* tall")
+});
+
 fn predicate_colour(text: &str) -> bool {
     static COLOUR: LazyLock<Regex> = LazyLock::new(|| {
         super::pattern(
@@ -659,9 +664,6 @@ fn predicate(subject: &str, tail: &str, low: &str, negated: bool, past: bool) ->
     if predicate_colour(low) {
         return some(subject, "colour", tail);
     }
-    static TALL: LazyLock<Regex> = LazyLock::new(|| {
-        super::pattern(r"^\d'\d+|^[\d.,']+ ?(?:cm|m|metres|meters|feet|ft|foot)[\w ]* tall")
-    });
     if TALL.is_match(low) {
         return some(subject, "height", tail);
     }

@@ -413,10 +413,8 @@ fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Option<Express
         let noun = format!("{prefix}{}", e.noun);
         return Some(Expression { span: e.span, noun, preposition: Some("") });
     }
-    let (d, m) = match (get("d1"), get("m1"), get("d2"), get("m2")) {
-        (Some(d), Some(m), _, _) | (_, _, Some(d), Some(m)) => (d, m),
-        _ => return None,
-    };
+    let d = get("d1").or_else(|| get("d2"))?;
+    let m = get("m1").or_else(|| get("m2"))?;
     if tense == Tense::Timeless {
         return None;
     }

@@ -31,8 +31,6 @@ pub fn intent(text: &str) -> Intent {
                 asked.or(Some(if is_request(&words) { Intent::Request } else { Intent::Question }));
         } else if is_request(&words) {
             asked = asked.or(Some(Intent::Request));
-        } else if is_thanks(sentence) {
-            thanked = true;
         } else if is_greeting(sentence) {
             greeted = true;
         } else if !is_small_talk(&words) {

@@ -4,6 +4,13 @@
 //! into the third person and with dates made absolute, or nothing. English; other languages pass
 //! through verbatim, never mangled. It knows nothing of models, vectors or SQLite.
 
+#![expect(
+    clippy::unnested_or_patterns,
+    clippy::match_same_arms,
+    clippy::nonminimal_bool,
+    reason = "tables of phrases and conditions, one a line, as a reader would say them"
+)]
+
 mod answer;
 mod antecedents;
 mod attributes;

@@ -491,7 +491,7 @@ fn attributes(text: &str, lower: &[&str], kind: Kind, related: bool) -> Vec<Stri
     if has(&["name", "called", "named", "names"]) && !related {
         add(&["name"]);
     }
-    if related && has(&["name", "called", "named", "names"]) || related && kind == Kind::Who {
+    if related && (kind == Kind::Who || has(&["name", "called", "named", "names"])) {
         add(&["name", "relation"]);
     }
     if has(&["birthday", "bday"]) || has(&["born"]) && kind == Kind::When {

@@ -1,5 +1,7 @@
 //! Third person → second person, when a memory is shown to the person whom it is about.
 
+use std::fmt::Write as _;
+
 use super::Statement;
 use super::lexicon::{self, capitalise};
 use super::words::{Token, join, tokens};
@@ -196,7 +198,7 @@ pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
     }
     let mut out = format!("Noted: {}.", parts.join(". "));
     if more > 0 {
-        out.push_str(&format!(" And {more} more."));
+        let _ = write!(out, " And {more} more.");
     }
     out
 }

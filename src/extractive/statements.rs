@@ -541,7 +541,7 @@ fn starts_loose(words: &[Token]) -> bool {
         ])
     }) && !words.get(1).is_some_and(|t| {
         t.among(&["year", "month", "week", "weekend", "morning", "summer", "winter", "time"])
-    }) || words.first().is_some_and(|t| t.is("there")) && false
+    })
 }
 
 /// A sentence about something said before joins it, or is quoted, or is dropped.
@@ -600,17 +600,19 @@ fn uncapitalise(text: &str) -> String {
     }
 }
 
+/// "It is Ana's birthday on 21 November 2026".
+static BIRTHDAY: LazyLock<Regex> = LazyLock::new(|| {
+    super::pattern(
+        r"^(?i)it (?:is|was) (.{1,60}(?:birthday|anniversary)) (on \d{1,2} [A-Z][a-z]+) \d{4}$",
+    )
+});
+
 /// Dates, capital, no end mark.
 fn finish(text: &str, utterance: &Utterance) -> String {
     let resolved = dates::resolve(text, utterance.at).text;
     let trimmed = resolved.trim().trim_end_matches(['.', '!', ',', ';', ':', ' ', '…']);
     let trimmed = trimmed.trim_start_matches([',', ' ', '-', '–', '—', ':']);
     // "It is Ana's birthday on 21 November 2026": the day, not the year.
-    static BIRTHDAY: LazyLock<Regex> = LazyLock::new(|| {
-        super::pattern(
-            r"^(?i)it (?:is|was) (.{1,60}(?:birthday|anniversary)) (on \d{1,2} [A-Z][a-z]+) \d{4}$",
-        )
-    });
     if let Some(found) = BIRTHDAY.captures(trimmed) {
         return capitalise(&format!("{} is {}", &found[1], &found[2]));
     }
@@ -624,7 +626,7 @@ fn attribute_to_speaker(fact: String, named: bool, utterance: &Utterance) -> Str
     }
     // Facts about named others stand by themselves: "Max gets anxious".
     let statement = parse_statement(&fact);
-    if statement.subject.as_deref().is_some_and(|s| lexicon::starts_upper(s))
+    if statement.subject.as_deref().is_some_and(lexicon::starts_upper)
         && statement.attribute.is_some()
     {
         return fact;
