@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use inglenook::inference::embedder::{self, BertEmbedder};
+use inglenook::inference::weights::Bytes;
 use inglenook::interfaces::{Embedder, ModelError};
 use inglenook::memory::Embedding;
 use serde_json::Value;
@@ -103,6 +104,75 @@ fn a_text_has_one_vector_whatever_its_company() {
     assert!(embedder.embed(&[]).unwrap().is_empty());
 }
 
+/// MiniLM's files with other words in the small ones beside the weights.
+fn with_settings(minilm: &Path, settings: &[(&str, &str)]) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        std::fs::copy(minilm.join(file), copy.path().join(file)).unwrap();
+    }
+    for (file, text) in settings {
+        let path = copy.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    copy
+}
+
+#[test]
+fn pooling_length_and_prompt_are_the_models_own() {
+    let Some(minilm) = minilm() else { return };
+    let text = "Ana moved to Lund last week.";
+    let mean = embedder::load(&minilm, &|_| {}).unwrap();
+
+    let pooling = r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#;
+    let folder = with_settings(&minilm, &[("1_Pooling/config.json", pooling)]);
+    let cls = embedder::load(folder.path(), &|_| {}).unwrap();
+    // By transformers: the first token's last hidden state, at unit length.
+    let reference =
+        [-0.004_02, -0.064_461, 0.015_278, 0.081_134, 0.013_076, 0.047_288, 0.014_193, 0.011_739];
+    let vector = &cls.embed(&[text]).unwrap()[0];
+    for (value, expected) in vector.as_slice().iter().zip(reference) {
+        assert!((value - expected).abs() < 1e-4, "{value} {expected}");
+    }
+    assert_ne!(cls.id(), mean.id(), "vectors of the two must never be compared");
+
+    let prompts =
+        r#"{"prompts": {"query": "query: ", "other": "x"}, "default_prompt_name": "query"}"#;
+    let length = r#"{"max_seq_length": 6}"#;
+    let folder = with_settings(
+        &minilm,
+        &[("config_sentence_transformers.json", prompts), ("sentence_bert_config.json", length)],
+    );
+    let prompted = embedder::load(folder.path(), &|_| {}).unwrap();
+    // [CLS] query : ana moved [SEP]
+    let expected = &mean.embed(&["query: Ana moved"]).unwrap()[0];
+    assert!(prompted.embed(&[text]).unwrap()[0].cosine(expected) > 0.999_99);
+    assert_ne!(prompted.id(), mean.id());
+
+    let odd = with_settings(
+        &minilm,
+        &[("1_Pooling/config.json", r#"{"pooling_mode_max_tokens": true}"#)],
+    );
+    assert!(embedder::load(odd.path(), &|_| {}).is_err());
+}
+
+/// The built-in embedder's file, cut short or with impossible numbers.
+#[test]
+fn damaged_gguf_embedders_are_errors() {
+    let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/starter/embedder.gguf");
+    let bytes: &'static [u8] = std::fs::read(&whole).unwrap().leak();
+    for length in [0, 3, 4, 23, 24, 100, 5_000, 300_000, 600_000, 1_000_000, bytes.len() - 1] {
+        assert!(BertEmbedder::from_gguf(&whole, Bytes::Static(&bytes[..length])).is_err());
+    }
+    let key = b"bert.attention.head_count";
+    let at = bytes.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 4;
+    for count in [0u32, 7, u32::MAX] {
+        let mut changed = bytes.to_vec();
+        changed[at..at + 4].copy_from_slice(&count.to_le_bytes());
+        assert!(BertEmbedder::from_gguf(&whole, Bytes::Static(changed.leak())).is_err());
+    }
+}
+
 #[test]
 fn damaged_models_are_errors_that_name_the_file() {
     let Some(minilm) = minilm() else { return };
@@ -145,7 +215,10 @@ fn evidence_recall_at_10(embedder: &dyn Embedder, memories: &Path) -> (f64, usiz
         let rows = std::fs::read_to_string(folder.join("semantics.jsonl")).unwrap();
         let rows: Vec<Value> = rows.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         let semantics = embed(embedder, &contents(&folder.join("semantics.jsonl")));
-        for question in questions(&folder.join("qa.json")) {
+        let questions = questions(&folder.join("qa.json"));
+        let texts: Vec<String> =
+            questions.iter().map(|q| q["question"].as_str().unwrap().to_owned()).collect();
+        for (question, vector) in questions.iter().zip(embed(embedder, &texts)) {
             if !(1..=4).contains(&question["category"].as_u64().unwrap()) {
                 continue;
             }
@@ -159,7 +232,6 @@ fn evidence_recall_at_10(embedder: &dyn Embedder, memories: &Path) -> (f64, usiz
             if evidence.is_empty() {
                 continue;
             }
-            let vector = &embedder.embed(&[question["question"].as_str().unwrap()]).unwrap()[0];
             let mut order: Vec<usize> = (0..semantics.len()).collect();
             order.sort_by(|&a, &b| {
                 vector.cosine(&semantics[b]).total_cmp(&vector.cosine(&semantics[a]))
