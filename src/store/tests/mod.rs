@@ -13,3 +13,4 @@ mod queue;
 mod random;
 mod searching;
 mod sharing;
+mod verifying;
