@@ -27,7 +27,7 @@ fn prefill_and_decode() {
     let prototype = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/starter-proto");
     let path = std::env::var("INGLENOOK_SPEED_MODEL").map_or(prototype, PathBuf::from);
     let begun = Instant::now();
-    let decoder = load_decoder(&path, Precision::Fast).unwrap();
+    let decoder = load_decoder(&path, Precision::Auto).unwrap();
     println!("{}: loaded in {:.2} s", path.display(), begun.elapsed().as_secs_f64());
     let vocabulary = decoder.vocabulary() as u32;
     for n in [128, 512, 900] {

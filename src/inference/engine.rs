@@ -13,6 +13,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use super::decoder::Decoder;
@@ -67,20 +68,37 @@ struct Request {
 
 /// A handle on the thread; clones share it.
 #[derive(Clone)]
-pub struct Engine(Sender<Request>);
+pub struct Engine {
+    requests: Sender<Request>,
+    /// Dropped by the thread when it ends, however it ends.
+    alive: Weak<()>,
+}
 
 impl Engine {
     /// Starts the thread.
     pub fn start(decoder: Decoder) -> Result<(Self, JoinHandle<()>), ModelError> {
-        let (sender, inbox) = mpsc::channel();
+        let (requests, inbox) = mpsc::channel();
+        let life = Arc::new(());
+        let alive = Arc::downgrade(&life);
         let thread = std::thread::Builder::new()
             .name("engine".into())
-            .spawn(move || Runner { inbox, waiting: Default::default() }.run_until_closed(&decoder))
+            .spawn(move || {
+                Runner { inbox, waiting: Default::default() }.run_until_closed(&decoder);
+                drop(life);
+            })
             .map_err(|e| ModelError::Backend {
                 what: "the engine's thread could not be started".into(),
                 source: Some(Box::new(e)),
             })?;
-        Ok((Self(sender), thread))
+        Ok((Self { requests, alive }, thread))
+    }
+
+    /// Whether the thread is there; does not wait for it.
+    ///
+    /// # Errors
+    /// [`ModelError::EngineStopped`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.alive.strong_count() > 0 { Ok(()) } else { Err(ModelError::EngineStopped) }
     }
 
     /// Does `work` on `sequence` and waits for it. `on_token` hears each token of a generation as
@@ -95,7 +113,7 @@ impl Engine {
         let (events, answers) = mpsc::channel();
         let sequence_out = std::mem::take(sequence);
         let request = Request { priority, sequence: sequence_out, work, events };
-        if let Err(mpsc::SendError(request)) = self.0.send(request) {
+        if let Err(mpsc::SendError(request)) = self.requests.send(request) {
             *sequence = request.sequence;
             return Err(ModelError::EngineStopped);
         }
@@ -184,7 +202,6 @@ impl Runner {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::path::Path;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
@@ -229,6 +246,7 @@ mod tests {
         let died = engine.ask(Priority::Chat, &mut sequence, Work::Panic, &mut |_| {});
         assert!(matches!(died, Err(ModelError::EngineStopped)));
         assert!(thread.join().is_err());
+        assert!(matches!(engine.check(), Err(ModelError::EngineStopped)));
         let later = engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {});
         assert!(matches!(later, Err(ModelError::EngineStopped)));
     }
@@ -305,7 +323,10 @@ mod tests {
             let tokens = vec![1; n + 1];
             let work = Work::Extend { tokens, wanted: 0..0 };
             let sequence = Sequence::default();
-            engine.0.send(Request { priority, sequence, work, events: events.clone() }).unwrap();
+            engine
+                .requests
+                .send(Request { priority, sequence, work, events: events.clone() })
+                .unwrap();
         }
         hold.cancel();
         busy.join().unwrap();
@@ -328,7 +349,7 @@ mod tests {
         engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();
         let (events, answers) = mpsc::channel();
         let work = generate(1 << 19, &Cancel::default());
-        engine.0.send(Request { priority: Priority::Chat, sequence, work, events }).unwrap();
+        engine.requests.send(Request { priority: Priority::Chat, sequence, work, events }).unwrap();
         drop((answers, engine));
         thread.join().unwrap();
     }

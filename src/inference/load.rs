@@ -298,7 +298,7 @@ pub fn load_language(
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     progress(LoadProgress { stage: "checking the file".into(), fraction: None });
     let opened = open(path)?;
-    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name_of(path);
     let tokenizer_path = opened.path.join("tokenizer.json");
     let (hints, tokenizer): (_, fn(&Opened) -> _) = if opened.config.is_some() {
         (TemplateHints::from_directory(&opened.path), |opened| {
@@ -312,6 +312,24 @@ pub fn load_language(
     let at = if opened.config.is_some() { &tokenizer_path } else { &opened.path };
     let parts = Parts { name, starter: false, hints };
     start(&opened, parts, progress, || tokenizer(&opened).map_err(|e| bad_tokenizer(at, &e)))
+}
+
+/// A file's name without `.gguf`, a folder's name, or a repository's for a snapshot in the Hugging
+/// Face cache (`models--Qwen--Qwen3-0.6B/snapshots/<commit>`).
+fn name_of(path: &Path) -> String {
+    let text = |part: Option<&std::ffi::OsStr>| {
+        part.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    if path.extension().is_some_and(|e| e == "gguf" || e == "safetensors") {
+        return text(path.file_stem());
+    }
+    let name = path.file_name();
+    let snapshot = path.parent().filter(|p| p.ends_with("snapshots")).and_then(Path::parent);
+    let repository = text(snapshot.and_then(Path::file_name));
+    match repository.strip_prefix("models--") {
+        Some(repository) => repository.rsplit("--").next().unwrap_or(repository).to_owned(),
+        None => text(name),
+    }
 }
 
 /// A model whose bytes are part of the program.
@@ -395,4 +413,21 @@ fn start(
     };
     let (engine, _thread) = Engine::start(decoder)?;
     Ok(Arc::new(EngineModel::new(info, tokenizer, template, engine)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_called_what_its_file_is() {
+        for (path, name) in [
+            ("/m/Qwen3-0.6B-Q4_K_M.gguf", "Qwen3-0.6B-Q4_K_M"),
+            ("/m/Qwen3-0.6B", "Qwen3-0.6B"),
+            ("/hub/models--Qwen--Qwen3-0.6B/snapshots/e1f2", "Qwen3-0.6B"),
+            ("/x/snapshots/e1f2", "e1f2"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), name);
+        }
+    }
 }

@@ -73,11 +73,8 @@ impl LanguageModel for EngineModel {
     }
 
     fn context(&self, priority: Priority) -> Result<Box<dyn Context>, ModelError> {
-        let mut sequence = Sequence::default();
-        // An empty extension: is the engine there?
-        let nothing = Work::Extend { tokens: Vec::new(), wanted: 0..0 };
-        self.0.engine.ask(Priority::Chat, &mut sequence, nothing, &mut |_| {})?;
-        Ok(Box::new(EngineContext { model: self.clone(), priority, sequence }))
+        self.0.engine.check()?;
+        Ok(Box::new(EngineContext { model: self.clone(), priority, sequence: Sequence::default() }))
     }
 }
 
@@ -130,6 +127,7 @@ impl Context for EngineContext {
     }
 
     fn fork(&self) -> Result<Box<dyn Context>, ModelError> {
+        self.shared().engine.check()?;
         Ok(Box::new(Self {
             model: self.model.clone(),
             priority: self.priority,
