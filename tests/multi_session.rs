@@ -3,13 +3,17 @@
 //! session (whose question is not stored), append the age without losing the rest. The paper's own
 //! system failed the sixth.
 //!
-//! Twice: with the rules as writer and reader, and with a generative writer (scripted).
+//! Three times: with the rules as writer and reader over a hashing embedder, the same with the
+//! starter's own models, and with a generative writer and reader (scripted).
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 #[path = "support/worker.rs"]
 mod support;
 
+use inglenook::extractive;
+use inglenook::interfaces::{Cancel, Clock, Sampling};
 use inglenook::memory::{Role, SessionId};
+use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
 use inglenook::store::{JobKind, Store};
 use inglenook::testing::ScriptedModel;
 use support::{Bed, models, models_with};
@@ -45,7 +49,43 @@ fn expect(bed: &Bed, present: &[&[&str]], absent: &[&str]) {
     }
 }
 
-fn six_tests(bed: &Bed) {
+fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
+    let recall = Recall { store: &bed.store, models: &bed.models, config: RecallConfig::default() };
+    let request = RecallRequest {
+        question,
+        now: bed.clock.now(),
+        system: "You are a helpful assistant with memory.",
+        history: &[],
+        prompt,
+        reuse: None,
+        cancel: &Cancel::default(),
+    };
+    recall.run(request, &mut |_| {}).unwrap()
+}
+
+/// The rules quote the evidence.
+fn read_by_rules(bed: &Bed, question: &str) -> String {
+    let evidence = recall(bed, question, false);
+    let answer = extractive::answer(question, &evidence.candidates, bed.clock.now().civil(), None);
+    answer.map_or_else(|| format!("nothing, of {:#?}", evidence.candidates), |a| a.text)
+}
+
+/// The model answers from the evidence in its context; the script repeats what it was given.
+fn read_by_model(bed: &Bed, question: &str) -> String {
+    let mut evidence = recall(bed, question, true);
+    let block = evidence.block.clone();
+    let context = evidence.context.as_mut().unwrap();
+    let reply =
+        context.generate(&Sampling::greedy(200), &Cancel::default(), &mut |_| {}).unwrap().text;
+    format!("{reply}\n{block}")
+}
+
+/// Inside the block, a superseded fact may stand, marked as such.
+fn current_part(answer: &str) -> String {
+    answer.lines().filter(|line| !line.contains("(no longer so)")).collect::<Vec<_>>().join("\n")
+}
+
+fn six_tests(bed: &Bed, read: fn(&Bed, &str) -> String) {
     let fetch: &[&str] = &["max", "fetch"];
     let labrador: &[&str] = &["max", "labrador mix"];
     let storms: &[&str] = &["max", "thunderstorms"];
@@ -70,18 +110,29 @@ fn six_tests(bed: &Bed) {
     bed.clock.advance(jiff::SignedDuration::from_hours(26));
     let n_before = bed.semantics().len();
     let second = bed.session("second");
+    let answer = read(bed, QUESTION);
+    for word in ["Labrador", "Emily", "Portland", "thunderstorms"] {
+        assert!(answer.contains(word), "{word} in {answer}");
+    }
     turn(bed, second, QUESTION);
     assert_eq!(bed.semantics().len(), n_before, "{:#?}", bed.current());
     expect(bed, &[labrador, fetch, storms, emily], &[]);
     // 6: the age is appended, and nothing is lost.
     turn(bed, second, AGE);
     expect(bed, &[labrador, fetch, storms, emily, age], &["golden retriever"]);
+    bed.clock.advance(jiff::SignedDuration::from_hours(26));
+    let answer = read(bed, "How old is Max?");
+    assert!(answer.contains('5'), "{answer}");
+    let answer = current_part(&read(bed, "What breed is Max?"));
+    assert!(answer.contains("Labrador"), "{answer}");
 }
 
 #[test]
 fn the_six_tests_pass_with_rules() {
     let bed = Bed::new(Store::in_memory().unwrap(), models());
-    six_tests(&bed);
+    six_tests(&bed, read_by_rules);
+    let answer = read_by_rules(&bed, "What breed is Max?");
+    assert!(!answer.contains("golden retriever"), "{answer}");
 }
 
 #[cfg(feature = "starter")]
@@ -92,7 +143,7 @@ fn the_six_tests_pass_with_the_starter() {
         embedder: inglenook::inference::starter::embedder(&|_| {}).unwrap(),
     };
     let bed = Bed::new(Store::in_memory().unwrap(), models);
-    six_tests(&bed);
+    six_tests(&bed, read_by_rules);
 }
 
 /// A script for every prompt about these messages. The rule whose needle ends last in the prompt
@@ -116,6 +167,8 @@ fn scripted() -> ScriptedModel {
     for new in ["Max is a Labrador mix.", "Max is 5 years old."] {
         rules.push((format!("\nNew: {new}"), "update".into()));
     }
+    // The reader: asked with the notes before the question.
+    rules.push(("</memories>\nHow old is Max?".into(), "He is 5.".into()));
     rules.push(("keep or same.".into(), "keep".into()));
     rules.push(("Answer with one word: update, keep or same.".into(), "keep".into()));
     rules.push(("Write only the name.".into(), "Max the dog".into()));
@@ -127,7 +180,8 @@ fn scripted() -> ScriptedModel {
 fn the_six_tests_pass_with_a_generative_writer() {
     let model = scripted();
     let bed = Bed::new(Store::in_memory().unwrap(), models_with(model.clone()));
-    six_tests(&bed);
+    six_tests(&bed, read_by_model);
+    assert!(read_by_model(&bed, "How old is Max?").starts_with("He is 5."));
     let prompts = model.prompts();
     let n_asked = |needle: &str| prompts.iter().filter(|p| p.contains(needle)).count();
     assert!(n_asked("Should this message be stored?") >= 6);

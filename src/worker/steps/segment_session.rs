@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::names::{cut, learn_name, learned_name, user_name, utterances};
 use crate::interfaces::Cancel;
 use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
-use crate::store::{Job, JobKind, Level, NewEpisode};
+use crate::store::{Job, JobKind, Level, NewEpisode, StoreError, WriteTx};
 use crate::worker::bench::{Bench, StepError, found};
 use crate::worker::segment::{Turn, first_boundary};
 
@@ -73,6 +73,7 @@ impl Bench {
                 };
                 let vectors = std::mem::take(&mut new_vectors);
                 self.commit(|tx| {
+                    still_wanted(tx, job)?;
                     learn_name(tx, name.as_deref())?;
                     for (message, vector) in &vectors {
                         tx.put_embedding(Level::Message, message.0, vector)?;
@@ -128,6 +129,15 @@ impl Bench {
         all.extend(new.iter().cloned());
         Ok(Vectors { all, new })
     }
+}
+
+/// A commit before the job's last one: something may have been forgotten since the step began, and
+/// what it wrote may tell of just that. The store then begins the job anew under another id.
+fn still_wanted(tx: &WriteTx<'_>, job: &Job) -> Result<(), StoreError> {
+    if tx.pending_jobs()?.iter().any(|pending| pending.id == job.id) {
+        return Ok(());
+    }
+    Err(StoreError::NotFound { what: "running job", id: job.id.to_string() })
 }
 
 struct Vectors {
