@@ -6,7 +6,7 @@ use super::error::Result;
 /// The person's name. The store knows this one key, because forgetting has to reach it.
 pub(super) const USER_NAME: &str = "user_name";
 
-/// If it is set, `verify` holds every theme to it (invariant 2: "within the cap").
+/// `verify` holds every theme to it (invariant 2: "within the cap"); unset, to `memory`'s own.
 pub(super) const THEME_CAP: &str = "theme_cap";
 
 impl Reader<'_> {

@@ -8,6 +8,7 @@ use super::access::Reader;
 use super::error::Result;
 use super::records::{Level, Violation};
 use super::settings::THEME_CAP;
+use crate::memory::reorganize::THEME_SIZE_MAX;
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
 
 /// Makes a sentence of a row.
@@ -174,9 +175,8 @@ impl Reader<'_> {
     }
 
     fn over_cap(&self) -> Result<Vec<String>> {
-        let Some(cap) = self.setting(THEME_CAP)?.and_then(|text| text.parse::<i64>().ok()) else {
-            return Ok(Vec::new());
-        };
+        let set = self.setting(THEME_CAP)?.and_then(|text| text.parse::<i64>().ok());
+        let cap = set.unwrap_or(THEME_SIZE_MAX as i64);
         self.all(
             "SELECT theme, count(*) FROM semantic GROUP BY theme HAVING count(*) > ?1",
             [cap],

@@ -37,6 +37,7 @@ fn ten_thousand_facts() {
     let session = store
         .write(|tx| {
             tx.use_embedder("random", DIMENSIONS)?;
+            tx.set_setting("theme_cap", "100")?;
             tx.create_session("", at(0), false)
         })
         .unwrap();

@@ -35,7 +35,7 @@ fn check(sql: &str, expected: &str) {
     let found: Vec<String> =
         store.read(|r| r.verify()).unwrap().into_iter().map(|v| v.what).collect();
     assert!(found.iter().any(|what| what.contains(expected)), "{sql}\n{found:#?}");
-    // The dump of it is refused.
+    // A dump of it is refused.
     assert!(store.read(|r| r.dump()).is_err());
 }
 
