@@ -11,14 +11,16 @@ use super::attributes::{is_single_valued, parse_statement};
 use super::judge::same_name;
 use super::lexicon::{self, capitalise, starts_upper};
 use super::question::{Kind, Question, analyse};
-use super::second_person::{is_shown_by_another, to_second_person};
+use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Statement, Utterance, dates};
 use crate::memory::{MessageId, Role};
 
 /// Facts in one answer.
 const LIST_MAX: usize = 12;
 /// Of a question's words, this share has to be met where no attribute matches.
-const COVERAGE_MIN: f64 = 0.6;
+const COVERAGE_MIN: f64 = 0.74;
+/// With this share the evidence is offered as something that may be related, no more.
+const NEAR_MIN: f64 = 0.6;
 
 struct Evidence {
     candidate: usize,
@@ -32,6 +34,18 @@ struct Evidence {
     /// Somebody's raw words or an episode's sentence, not a curated fact.
     raw: bool,
     order: usize,
+}
+
+/// How well a piece of evidence fits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Score {
+    value: f64,
+    /// Meets the question as asked; otherwise only most of its words.
+    sure: bool,
+}
+
+fn sure(value: f64) -> Option<Score> {
+    Some(Score { value, sure: true })
 }
 
 /// Answers from the candidates, or `None` when none of them fits.
@@ -58,11 +72,15 @@ pub fn answer(
     let aliases = aliases(&evidence, person);
     let person_name = person.unwrap_or("The user");
     let targets = targets(&asked, &aliases, person_name);
-    let mut scored: Vec<(f64, &Evidence)> = evidence
+    let fitting: Vec<(Score, &Evidence)> = evidence
         .iter()
         .filter(|e| asked.past || !e.superseded)
         .filter_map(|e| score(&asked, e, &targets, person_name).map(|s| (s, e)))
         .collect();
+    // What only may be related is offered when nothing better is there, one piece of it.
+    let sure = fitting.iter().any(|(s, _)| s.sure);
+    let mut scored: Vec<(f64, &Evidence)> =
+        fitting.iter().filter(|(s, _)| s.sure == sure).map(|(s, e)| (s.value, *e)).collect();
     if scored.is_empty() {
         return None;
     }
@@ -72,6 +90,7 @@ pub fn answer(
     });
     let best = scored.first()?.0;
     let several = match asked.kind {
+        _ if !sure => false,
         Kind::List => true,
         Kind::YesNo if question.to_lowercase().contains(" any") => true,
         Kind::When | Kind::HowOld | Kind::YesNo | Kind::Who | Kind::HowLong => false,
@@ -97,7 +116,7 @@ pub fn answer(
     if asked.kind == Kind::List {
         chosen.sort_by_key(|e| (e.at, e.order));
     }
-    Some(compose(&asked, &chosen, now, person))
+    Some(compose(&asked, &chosen, sure, person))
 }
 
 /// Facts one by one, from third-person texts, episodes and raw messages.
@@ -326,7 +345,7 @@ fn is_person(subject: &str, person: &str) -> bool {
     same_name(subject, person) || same_name(subject, "the user")
 }
 
-fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Option<f64> {
+fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Option<Score> {
     let statement = &e.statement;
     let subject = statement.subject.as_deref().unwrap_or_default();
     let attribute = statement.attribute.as_deref().unwrap_or_default();
@@ -397,6 +416,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             return None;
         }
     }
+    let mut inside_span = true;
     if let Some(span) = asked.span {
         let found = dates::find(&statement.text);
         let inside = if found.is_empty() {
@@ -405,6 +425,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
         } else {
             found.iter().any(|f| f.span.overlaps(&span))
         };
+        inside_span = inside;
         if !inside && asked.stems.is_empty() {
             return None;
         }
@@ -438,7 +459,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             a if is_single_valued(a) => 0.3,
             _ => 0.15,
         };
-        return Some(1.0 + about + coverage + relevance + curated + defining);
+        return sure(1.0 + about + coverage + relevance + curated + defining);
     }
     // "What is my dog's name?": a fact that shows the name answers.
     if asked.attributes.iter().any(|a| a == "name") && asked.relation.is_some() {
@@ -448,12 +469,12 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
                 .iter()
                 .any(|g| g.iter().any(|w| statement.text.to_lowercase().contains(w.as_str())))
         {
-            return Some(
+            return sure(
                 3.0 + about + relevance + curated + if attribute == "name" { 0.2 } else { 0.0 },
             );
         }
         if shows_name(&statement.text, asked) {
-            return Some(2.5 + about + relevance + curated);
+            return sure(2.5 + about + relevance + curated);
         }
         return None;
     }
@@ -473,7 +494,7 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
         if rest.is_empty() || rest_coverage >= 0.5 {
             let first =
                 if asked.attributes.first().is_some_and(|a| a == attribute) { 0.15 } else { 0.0 };
-            return Some(2.0 + about + rest_coverage + fit + first + relevance + curated);
+            return sure(2.0 + about + rest_coverage + fit + first + relevance + curated);
         }
     }
     // "What's 2+2?" names no topic.
@@ -493,19 +514,32 @@ fn score(asked: &Question, e: &Evidence, targets: &Targets, person: &str) -> Opt
             && !asked.hypothetical
             && !dates::find(&statement.text).is_empty();
         return ((named && fit >= 0.0 && asked.attributes.is_empty()) || spanned)
-            .then_some(0.8 + about + fit + relevance + curated);
+            .then_some(0.8 + about + fit + relevance + curated)
+            .and_then(sure);
     }
     let minimum = match (asked.kind, asked.stems.len()) {
         (Kind::YesNo, _) => 0.75,
         (_, 1) => 0.99,
-        (_, 2) if targets.groups.is_empty() && e.relevance < 0.5 => 0.99,
-        (_, 2) => 0.5,
+        (_, 2) => 0.84,
         _ => COVERAGE_MIN,
     };
-    if coverage < minimum || fit < 0.0 {
+    if fit < 0.0 {
         return None;
     }
-    Some(1.0 + about + coverage + fit + relevance + curated)
+    let value = 1.0 + about + coverage + fit + relevance + curated;
+    // An opaque quotation, or one from another time than the question's, is never sure.
+    let doubtful = statement.text.contains(" said: ") || asked.span.is_some() && !inside_span;
+    if coverage >= minimum && !doubtful {
+        return sure(value);
+    }
+    let near = match (asked.kind, asked.stems.len()) {
+        (Kind::YesNo, _) => 0.75,
+        (_, 1) => 0.99,
+        (_, 2) if targets.groups.is_empty() && e.relevance < 0.5 => 0.99,
+        (_, 2) => 0.5,
+        _ => NEAR_MIN,
+    };
+    (coverage >= near).then_some(Score { value, sure: false })
 }
 
 fn starts_upper_name(subject: &str) -> bool {
@@ -807,10 +841,9 @@ fn without_repetition(chosen: &mut Vec<&Evidence>) {
 fn compose(
     asked: &Question,
     chosen: &[&Evidence],
-    now: DateTime,
+    sure: bool,
     person: Option<&str>,
 ) -> ExtractiveAnswer {
-    let _ = now;
     let mut cited: Vec<usize> = Vec::new();
     for e in chosen {
         if !cited.contains(&e.candidate) {
@@ -822,7 +855,9 @@ fn compose(
         |e: &Evidence| capitalise(&to_second_person(&running_dates(&e.statement.text), person));
     let text = if let [only] = chosen {
         let before = if only.superseded { "; no longer so" } else { "" };
-        format!("{}. ({}{before})", line(only), said(only))
+        let hedge = if sure { "" } else { "I am not sure, but this may be related: " };
+        let text = if sure { line(only) } else { small_you(&line(only)) };
+        format!("{hedge}{text}. ({}{before})", said(only))
     } else {
         let head = match (&asked.relation, asked.names.first(), asked.own) {
             _ if asked.kind != Kind::List => "This is what I remember:".to_owned(),

@@ -111,3 +111,69 @@ pub fn boundary(
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{MessageId, Role};
+
+    fn said(role: Role, text: &str, minute: i64) -> Utterance {
+        let at = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
+        Utterance {
+            message: MessageId(1),
+            role,
+            speaker: "Ana".into(),
+            addressee: None,
+            text: text.into(),
+            at: at.checked_add(jiff::Span::new().minutes(minute)).unwrap_or(at),
+        }
+    }
+
+    #[track_caller]
+    fn check(
+        n_before: usize,
+        minute: i64,
+        text: &str,
+        similarity: Option<f32>,
+        expected: Option<BoundaryReason>,
+    ) {
+        let history: Vec<Utterance> = (0..n_before)
+            .map(|n| {
+                let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
+                said(role, "My dog loves long walks in the forest", 0)
+            })
+            .collect();
+        assert_eq!(
+            boundary(&history, &said(Role::User, text, minute), similarity),
+            expected,
+            "of {text:?}"
+        );
+    }
+
+    #[test]
+    fn episodes_end() {
+        use BoundaryReason::{Gap, Length, Phrase, Similarity};
+        check(0, 0, "hello", Some(-1.0), None);
+        check(4, 30, "He is five years old", None, None);
+        check(4, 31, "He is five years old", None, Some(Gap));
+        check(15, 1, "He is five years old", None, Some(Length));
+        check(14, 1, "He is five years old", None, None);
+        check(4, 1, "By the way, I got a new job", None, Some(Phrase));
+        check(4, 1, "On another note, I got a job", Some(0.9), Some(Phrase));
+        check(4, 1, "I got a new job at the bank", Some(0.05), Some(Similarity));
+        check(4, 1, "I got a new job at the bank", Some(0.5), None);
+        check(4, 1, "I got a new job at the bank", None, None);
+        check(2, 1, "I got a new job at the bank", Some(0.05), None);
+        check(4, 1, "The forest is lovely in autumn", Some(0.05), None);
+        check(4, 1, "ok thanks", Some(0.05), None);
+    }
+
+    #[test]
+    fn a_reply_stays_with_its_question() {
+        let question = [said(Role::User, "What is a good bakery?", 0)];
+        assert_eq!(
+            boundary(&question, &said(Role::Assistant, "By the way, no idea.", 1), Some(0.0)),
+            None
+        );
+    }
+}

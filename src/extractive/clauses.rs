@@ -65,6 +65,13 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     let conjunction = |t: &Token| t.among(&["and", "but", "plus", "&"]);
     let next = match token.text.as_str() {
         ";" => i + 1,
+        // After an abbreviation that ended a sentence: "last Tues. I'm …".
+        "." if tokens.get(i + 1).is_some_and(|t| {
+            t.space_before && t.among(&["i", "my", "we", "our", "he", "she", "it"])
+        }) =>
+        {
+            i + 1
+        }
         "—" | "–" | "-"
             if tokens.get(i + 1).is_some_and(|t| t.space_before) && token.space_before =>
         {

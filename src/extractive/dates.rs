@@ -615,14 +615,24 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     if matches!(word_before.as_str(), "in" | "on" | "at" | "during") {
         // "on the day before yesterday": the preposition is ours.
         let keep = before.trim_end().len() - word_before.len();
-        let preposition = e.preposition.unwrap_or("in");
+        let preposition =
+            e.preposition.unwrap_or(if e.noun.starts_with("weekend") { "on" } else { "in" });
         return Some((format!("{preposition} {}", with_article(&e.noun)), keep));
     }
     let sentence_start = before.trim().is_empty();
     Some(match e.preposition {
+        // "Last night was amazing": the time itself is the subject.
+        _ if sentence_start
+            && [" was ", " is ", " were ", " will "].iter().any(|v| after.starts_with(v)) =>
+        {
+            (with_article(&e.noun), before.len())
+        }
         Some(p) => {
             let text = format!("{p} {}", e.noun);
             (text, before.len())
+        }
+        None if e.noun.starts_with("weekend") && sentence_start => {
+            (format!("on the {}", e.noun), before.len())
         }
         None if e.noun.starts_with("week") && sentence_start => {
             (format!("in the {}", e.noun), before.len())

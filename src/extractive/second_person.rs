@@ -45,7 +45,7 @@ pub fn to_second_person(text: &str, person: Option<&str>) -> String {
         i += 1;
     }
     for i in 0..words.len() {
-        if words[i].is("themself") {
+        if words[i].is("themself") && words[..i].iter().any(|t| t.is("you")) {
             words[i] = Token::new("yourself", words[i].space_before);
         }
         if words[i].is("their")

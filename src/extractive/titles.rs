@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jiff::civil::DateTime;
 
+use super::attributes::is_creature;
 use super::lexicon::{self, capitalise, stem};
 use super::{Statement, Utterance, dates};
 
@@ -120,7 +121,15 @@ pub fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
                 .map(|s| degree.get(s).map_or(0.0, |&(f, d)| f.sqrt() * (d / f).min(3.0)))
                 .sum::<f64>()
                 / (stems.len() as f64).sqrt();
-            (score * (1.0 + (count as f64).ln()), order, text, stems)
+            let name = text.split(' ').any(lexicon::starts_upper);
+            let weight = if name {
+                1.3
+            } else if is_creature(&text) {
+                0.5
+            } else {
+                1.0
+            };
+            (weight * score * (1.0 + (count as f64).ln()), order, text, stems)
         })
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -169,6 +178,10 @@ fn runs(text: &str) -> Vec<Vec<String>> {
             flush(&mut run);
             continue;
         }
+        if possessive && lexicon::STOP.contains(lower.trim_end_matches("'s")) {
+            flush(&mut run);
+            continue;
+        }
         if possessive {
             flush(&mut run);
             run.push(
@@ -176,6 +189,10 @@ fn runs(text: &str) -> Vec<Vec<String>> {
             );
             flush(&mut run);
             continue;
+        }
+        // "dog Max" is a dog and a name.
+        if lexicon::starts_upper(word) && run.last().is_some_and(|w| is_creature(w)) {
+            run.clear();
         }
         run.push(if lexicon::starts_upper(word) { word.to_owned() } else { lower });
         if ends {
@@ -226,13 +243,30 @@ pub fn title(utterances: &[Utterance]) -> String {
     capitalise(&phrases.join(", "))
 }
 
-/// A theme's name, from its members.
+/// A theme's name, from its members: "Max: golden retriever, fetch".
 pub fn theme_name(texts: &[&str]) -> String {
-    let phrases = keyphrases(texts, 2);
-    if phrases.is_empty() {
-        return texts.first().map_or_else(|| "Notes".into(), |t| lexicon::clip_words(t, 40));
+    let parsed: Vec<Statement> =
+        texts.iter().take(50).map(|t| super::parse_statement(lexicon::clip(t, 600))).collect();
+    let subject = |phrase: &str| {
+        parsed.iter().any(|s| s.subject.as_deref().is_some_and(|s| s.eq_ignore_ascii_case(phrase)))
+    };
+    let (names, topics): (Vec<String>, Vec<String>) =
+        keyphrases(texts, 6).into_iter().partition(|p| subject(p));
+    let names = names.into_iter().take(2).collect::<Vec<_>>().join(" & ");
+    let topics = topics.into_iter().take(2).collect::<Vec<_>>().join(", ");
+    // "Ana is 34" has no phrase but the attribute.
+    let topics = match parsed.first().and_then(|s| s.attribute.clone()) {
+        Some(attribute) if topics.is_empty() => attribute,
+        _ => topics,
+    };
+    match (names.is_empty(), topics.is_empty()) {
+        (true, true) => {
+            texts.first().map_or_else(|| "Notes".into(), |t| lexicon::clip_words(t, 40))
+        }
+        (true, false) => capitalise(&topics),
+        (false, true) => names,
+        (false, false) => format!("{names}: {topics}"),
     }
-    capitalise(&phrases.join(", "))
 }
 
 /// The dated, ordered statements of an episode as one text in the third person.
@@ -249,4 +283,57 @@ pub fn narrative(started: DateTime, statements: &[Statement]) -> String {
         out.push_str(" small talk.");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{MessageId, Role};
+
+    #[test]
+    fn themes_are_named_after_their_facts() {
+        for (texts, expected) in [
+            (
+                &["The user's dog Max is a golden retriever", "Max loves playing fetch"][..],
+                "Max: golden retriever, playing fetch",
+            ),
+            (
+                &["Ana likes green tea", "Ana loves sushi", "Ana hates mushrooms"],
+                "Ana: green tea, sushi",
+            ),
+            (
+                &["The user works as a nurse at the hospital", "The user works night shifts"],
+                "Nurse, hospital",
+            ),
+            (&["Ana is 34"], "Ana: age"),
+            (&["私は東京に住んでいます"], "私は東京に住んでいます"),
+            (&[], "Notes"),
+        ] {
+            assert_eq!(theme_name(texts), expected, "of {texts:?}");
+        }
+    }
+
+    #[test]
+    fn episodes_have_titles_and_narratives() {
+        let at = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
+        let said = |text: &str| Utterance {
+            message: MessageId(1),
+            role: Role::User,
+            speaker: "The user".into(),
+            addressee: None,
+            text: text.into(),
+            at,
+        };
+        let told = [said("My dog Max is a golden retriever."), said("I moved to Lund last week!")];
+        assert_eq!(title(&told), "Max, golden retriever, Lund");
+        assert_eq!(title(&[said("what's the capital of France")]), "Capital, France");
+        assert_eq!(title(&[said("hi")]), "hi");
+        assert_eq!(title(&[]), "Conversation");
+        assert_eq!(
+            narrative(at, &super::super::statements(&told)),
+            "On 21 November 2026: The user's dog Max is a golden retriever. Max is the user's dog. \
+             The user moved to Lund (week of 9 November 2026)."
+        );
+        assert_eq!(narrative(at, &[]), "On 21 November 2026: small talk.");
+    }
 }

@@ -55,6 +55,8 @@ fn relative_dates_become_absolute() {
         ("Ana leaves in two weeks", "Ana leaves (week of 30 November 2026)"),
         ("Ana has been ill since last week", "Ana has been ill since the week of 9 November 2026"),
         ("Ana works until tomorrow", "Ana works until 22 November 2026"),
+        ("last night was cold", "The night of 20 November 2026 was cold"),
+        ("last weekend Ana ran", "On the weekend of 14 November 2026 Ana ran"),
         ("yesterday Ana ran", "On 20 November 2026 Ana ran"),
         ("last week Ana ran", "In the week of 9 November 2026 Ana ran"),
         ("Ana liked yesterday's talk", "Ana liked yesterday's (20 November 2026) talk"),
