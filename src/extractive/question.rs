@@ -6,9 +6,9 @@ use jiff::civil::DateTime;
 
 use super::attributes::is_creature;
 use super::dates::{self, DateSpan};
-use super::intent;
 use super::lexicon;
 use super::words::{Token, tokens};
+use super::{intent, openings};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -156,13 +156,13 @@ pub(super) fn analyse(
         .iter()
         .rev()
         .find(|s| {
-            let words = intent::strip_opening(&tokens(s));
+            let words = openings::strip_opening(&tokens(s));
             intent::is_question(&words, s) || intent::is_recall_request(&words)
         })
         .copied()
         .unwrap_or(question);
     let words: Vec<Token> =
-        intent::strip_opening(&tokens(asked)).into_iter().filter(|t| t.word).collect();
+        openings::strip_opening(&tokens(asked)).into_iter().filter(|t| t.word).collect();
     let lower: Vec<&str> = words.iter().map(|t| t.lower.as_str()).collect();
     let text = format!(" {} ", lower.join(" "));
     let kind = kind(&lower, &text);

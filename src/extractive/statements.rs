@@ -4,27 +4,31 @@
 //! English is quoted, never rewritten.
 
 use std::collections::HashSet;
-
 use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
 use regex::Regex;
 
 use super::antecedents::Antecedents;
-use super::attributes::{is_creature, is_single_valued, parse_statement};
+use super::attributes::{is_single_valued, parse_statement};
 use super::clauses::clauses;
+use super::facts::{facts, relations};
 use super::lexicon::{self, capitalise};
 use super::person::{self, Parties};
+use super::repairs::{name_the_nameless, restore_subject, strip_vocative, trim_end};
 use super::words::{Token, join, tokens};
-use super::{Statement, Utterance, dates, intent, language, sentences};
+use super::{Statement, Utterance, dates, intent, language, openings, sentences, small_talk};
 use crate::memory::{Role, plain_text};
 
 /// Longer sentences are no statements of a person (a paste, a log).
 const SENTENCE_CHARS_MAX: usize = 1_500;
+
 /// Of one message; a pasted book is not a person's own statements.
 const STATEMENTS_MAX: usize = 64;
+
 /// The text of one message that is looked at.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
 /// A continuation ("It was wonderful.") joins the sentence before it up to this length.
 const JOINED_CHARS_MAX: usize = 280;
 
@@ -157,7 +161,7 @@ fn of_sentence(
     let sentence = hearted.as_deref().unwrap_or(sentence);
     let mut words = tokens(sentence);
     loop {
-        let stripped = strip_vocative(&intent::strip_opening(&words), parties);
+        let stripped = strip_vocative(&openings::strip_opening(&words), parties);
         if stripped.len() == words.len() {
             break;
         }
@@ -179,9 +183,9 @@ fn of_sentence(
         return 0;
     }
     if words.is_empty()
-        || intent::is_thanks(sentence)
-        || intent::is_greeting(sentence)
-        || intent::is_small_talk(&words)
+        || small_talk::is_thanks(sentence)
+        || small_talk::is_greeting(sentence)
+        || small_talk::is_small_talk(&words)
         || intent::is_request(&words)
     {
         return 0;
@@ -192,9 +196,9 @@ fn of_sentence(
     let words = restore_subject(words);
     let words = name_the_nameless(words);
     for clause in clauses(&words) {
-        let clause = strip_vocative(&intent::strip_opening(&clause), parties);
+        let clause = strip_vocative(&openings::strip_opening(&clause), parties);
         if clause.iter().filter(|t| t.word).count() < 2
-            || intent::is_small_talk(&clause)
+            || small_talk::is_small_talk(&clause)
             || intent::is_request(&clause)
                 && !clause.first().is_some_and(|t| t.upper() && !t.is("i"))
         {
@@ -246,59 +250,6 @@ fn tells(words: &[Token], sentence: &str) -> bool {
         && words.len() > 2
 }
 
-/// "Hey Caroline, …", "…, Mel": the name of the person spoken to.
-fn strip_vocative(words: &[Token], parties: Parties<'_>) -> Vec<Token> {
-    let calls = |t: &Token| match parties.addressee {
-        Some(name) => {
-            let name = name.to_lowercase();
-            let first = name.split(' ').next().unwrap_or_default();
-            t.lower == first
-                || t.lower.len() >= 2 && first.starts_with(&t.lower) && t.upper()
-                || t.among(&["girl", "buddy", "bro", "dude", "man", "mate", "friend"])
-        }
-        None => t.among(&["assistant", "inglenook", "buddy", "dude", "mate"]),
-    };
-    let mut words = words.to_vec();
-    while words.len() >= 2 && calls(&words[0]) && !words[1].word && words[1].text != "'" {
-        words.drain(..2);
-    }
-    let end = words.iter().rposition(|t| t.word).map_or(0, |p| p + 1);
-    if end >= 2 && calls(&words[end - 1]) && words[end - 2].text == "," {
-        words.drain(end - 2..end);
-    }
-    words
-}
-
-/// Without end marks, emoji and laughter.
-fn trim_end(words: &mut Vec<Token>) {
-    while words.last().is_some_and(|t| {
-        !t.word
-            && !matches!(
-                t.text.as_str(),
-                ")" | "\"" | "”" | "]" | "%" | "$" | "€" | "£" | "°" | "+" | "'"
-            )
-            || t.among(&[
-                "lol", "haha", "hahaha", "lmao", "xd", "hehe", "btw", "tho", "please", "pls",
-                "right", "ok", "okay",
-            ]) && words.len() > 3
-    }) {
-        words.pop();
-    }
-    // A bracket or quotation mark without its partner, left by the sentence's end.
-    for (open, close) in [("(", ")"), ("\"", "\""), ("“", "”")] {
-        let opens = words.iter().filter(|t| t.text == open).count();
-        let closes = words.iter().filter(|t| t.text == close).count();
-        let odd = if open == close { opens % 2 == 1 } else { opens != closes };
-        if odd {
-            words.retain(|t| t.text != open && t.text != close);
-        }
-    }
-    words.retain(|t| t.word || !t.text.chars().all(super::sentences::is_emoji));
-    if let Some(first) = words.first_mut() {
-        first.space_before = false;
-    }
-}
-
 /// "I have a question", "I told you", "I'm writing to you": nothing outside this conversation.
 fn is_about_the_conversation(words: &[Token]) -> bool {
     let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
@@ -323,213 +274,6 @@ fn is_about_the_conversation(words: &[Token]) -> bool {
     ) && lower.len() < 14
         || matches!(lower.as_slice(), ["here", "is" | "are", ..])
             && !lower.iter().any(|w| matches!(*w, "i" | "we" | "my" | "our"))
-}
-
-const SUBJECTLESS: &[&str] = &[
-    "went",
-    "got",
-    "saw",
-    "took",
-    "bought",
-    "met",
-    "found",
-    "finished",
-    "started",
-    "joined",
-    "signed",
-    "visited",
-    "tried",
-    "moved",
-    "watched",
-    "played",
-    "hiked",
-    "ran",
-    "won",
-    "lost",
-    "spent",
-    "began",
-    "decided",
-    "booked",
-    "adopted",
-    "attended",
-    "had",
-    "ate",
-    "drove",
-    "flew",
-    "graduated",
-    "completed",
-    "celebrated",
-    "learned",
-    "painted",
-    "wrote",
-    "came",
-];
-
-/// "Went to Rome yesterday", "Gonna move", "Been running a lot": the subject is "I".
-fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
-    let mut j = 0;
-    while words.get(j).is_some_and(|t| {
-        t.among(&["just", "recently", "finally", "also", "already", "actually", "still", "even"])
-    }) {
-        j += 1;
-    }
-    let Some(first) = words.get(j) else { return words };
-    let next = words.get(j + 1).map(|t| t.lower.clone()).unwrap_or_default();
-    let insert: &[&str] = match first.lower.as_str() {
-        lower if SUBJECTLESS.contains(&lower) => {
-            if matches!(next.as_str(), "me" | "my" | "us") && matches!(lower, "took" | "got") {
-                return words;
-            }
-            &["I"]
-        }
-        "gonna" => &["I", "am"],
-        "going" if next == "to" => &["I", "am"],
-        "been" if next.ends_with("ing") => &["I", "have"],
-        "have" | "am" | "love" | "hate" | "live" | "work" | "like" | "need" | "want" | "enjoy"
-            if j == 0 && words.len() > 2 =>
-        {
-            if matches!(next.as_str(), "is" | "was" | "you" | "it" | "that" | "this" | "your") {
-                return words;
-            }
-            &["I"]
-        }
-        lower if lower.ends_with("ing") && lower.len() > 4 => {
-            // A gerund that is a subject has its verb: "Painting is fun".
-            let verb = words
-                .iter()
-                .skip(j + 1)
-                .take_while(|t| !matches!(t.text.as_str(), "—" | "–" | "-" | ";"))
-                .any(|t| {
-                    lexicon::AUXILIARIES.contains(t.lower.as_str())
-                        || lexicon::MODALS.contains(t.lower.as_str())
-                        || lexicon::is_third_person(&t.lower)
-                        || t.lower.ends_with("'s")
-                        || lexicon::is_past(&t.lower)
-                });
-            let base = lower.trim_end_matches("ing");
-            let known = lexicon::is_base_verb(base)
-                || lexicon::is_base_verb(&format!("{base}e"))
-                || base.len() > 2
-                    && lexicon::is_base_verb(
-                        &base[..base.len() - base.chars().next_back().map_or(0, char::len_utf8)],
-                    );
-            if verb || !known {
-                return words;
-            }
-            &["I", "am"]
-        }
-        _ => return words,
-    };
-    let mut restored: Vec<Token> = insert.iter().map(|w| Token::new(*w, true)).collect();
-    for (n, mut word) in words.drain(..).enumerate() {
-        if n == 0 {
-            word.space_before = true;
-            if !word.text.chars().skip(1).any(char::is_uppercase) {
-                word = Token::new(word.lower.clone(), true);
-            }
-        }
-        restored.push(word);
-    }
-    restored[0].space_before = false;
-    restored
-}
-
-/// "my dog max is", "a cat called tom": names typed small get their capital.
-fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
-    // "My boss, Karen, is strict": the name without its commas.
-    let mut i = 1;
-    while i + 2 < words.len() {
-        let closes = words.get(i + 3).is_none_or(|t| t.text == ",");
-        let owned = words[..i].iter().rev().take(3).any(|t| t.among(&["my", "our"]));
-        if is_creature(&words[i].lower)
-            && (!words[i].lower.ends_with('s') || words[i].is("boss"))
-            && owned
-            && words[i + 1].text == ","
-            && is_name(&words[i + 2])
-            && closes
-        {
-            if i + 3 < words.len() {
-                words.remove(i + 3);
-            }
-            words.remove(i + 1);
-        }
-        // "My dog (Max) is sick".
-        if is_creature(&words[i].lower)
-            && owned
-            && words.get(i + 1).is_some_and(|t| t.text == "(")
-            && words.get(i + 2).is_some_and(is_name)
-            && words.get(i + 3).is_some_and(|t| t.text == ")")
-        {
-            words.remove(i + 3);
-            words.remove(i + 1);
-            words[i + 1].space_before = true;
-        }
-        i += 1;
-    }
-    for i in 1..words.len() {
-        let word = &words[i];
-        let plain = word.word
-            && word.text.chars().all(char::is_lowercase)
-            && word.text.chars().count() > 1
-            && !lexicon::STOP.contains(word.lower.as_str());
-        if !plain {
-            continue;
-        }
-        let before = words[i - 1].lower.as_str();
-        let known = lexicon::is_finite(&word.lower)
-            || lexicon::is_adverb(&word.lower)
-            || lexicon::is_participle(&word.lower)
-            || is_creature(&word.lower)
-            || word.lower.ends_with("ing");
-        let after_kin = is_creature(before)
-            && !before.ends_with('s')
-            && i >= 2
-            && words[..i - 1].iter().rev().take(3).any(|t| t.among(&["my", "our"]))
-            && !known
-            && !word.space_before_is_missing()
-            && words.get(i + 1).is_none_or(|t| {
-                !t.word
-                    || lexicon::AUXILIARIES.contains(t.lower.as_str())
-                    || lexicon::MODALS.contains(t.lower.as_str())
-                    || lexicon::is_third_person(&t.lower)
-                    || lexicon::is_past(&t.lower)
-                    || t.among(&["and", "who", "in", "from"])
-            });
-        let naming = matches!(before, "named" | "called")
-            && !matches!(
-                word.lower.as_str(),
-                "after" | "for" | "off" | "back" | "him" | "her" | "in" | "sick" | "it"
-            )
-            || before == "is" && i >= 2 && (words[i - 2].is("name") || words[i - 2].is("name's"))
-            || matches!(before, "name's" | "names")
-                && words[..i - 1].iter().any(|t| t.is("my") || t.among(&["his", "her", "its"]));
-        if after_kin || naming {
-            let capital = capitalise(&word.text);
-            let space = word.space_before;
-            let stated = before == "is";
-            words[i] = Token::new(capital, space);
-            // "my name is bob smith"
-            let surname = stated
-                && words.get(i + 1).is_some_and(|t| {
-                    t.word
-                        && t.text.chars().all(char::is_lowercase)
-                        && !lexicon::STOP.contains(t.lower.as_str())
-                        && !lexicon::is_finite(&t.lower)
-                        && !lexicon::is_adverb(&t.lower)
-                })
-                && words.get(i + 2).is_none_or(|t| !t.word || t.is("and"));
-            if surname {
-                words[i + 1] = Token::new(capitalise(&words[i + 1].text), true);
-            }
-        }
-    }
-    words
-}
-
-impl Token {
-    fn space_before_is_missing(&self) -> bool {
-        !self.space_before
-    }
 }
 
 /// Begins with a pronoun that nobody resolved.
@@ -632,274 +376,4 @@ fn attribute_to_speaker(fact: String, named: bool, utterance: &Utterance) -> Str
         return fact;
     }
     format!("{} said: {fact}", utterance.speaker)
-}
-
-/// Appositions and relative clauses as facts of their own.
-pub(super) fn facts(text: &str) -> Vec<String> {
-    let words = tokens(text);
-    let commas: Vec<usize> =
-        words.iter().enumerate().filter(|(_, t)| t.text == ",").map(|(i, _)| i).collect();
-    if let [open, close, ..] = commas.as_slice()
-        && *open <= 6
-        && close - open <= 10
-        && *close + 1 < words.len()
-    {
-        let subject = &words[..*open];
-        let inside = &words[open + 1..*close];
-        let rest = &words[close + 1..];
-        let named = subject.iter().any(|t| t.upper() && t.word)
-            && !subject.iter().any(|t| lexicon::is_finite(&t.lower) && !t.upper());
-        let article =
-            inside.first().is_some_and(|t| t.among(&["a", "an", "the"]) || t.lower.ends_with("'s"));
-        let rest_verb = rest.first().is_some_and(|t| {
-            lexicon::is_finite(&t.lower)
-                || lexicon::is_adverb(&t.lower)
-                    && rest.get(1).is_some_and(|v| lexicon::is_finite(&v.lower))
-        });
-        let who = inside.first().is_some_and(|t| t.among(&["who", "which"]))
-            && inside.get(1).is_some_and(|t| lexicon::is_finite(&t.lower));
-        if named && rest_verb && (article || who) && !inside.iter().any(|t| t.is("and")) {
-            let subject_text = join(subject);
-            let middle = if who { join(&inside[1..]) } else { format!("is {}", join(inside)) };
-            let mut out = vec![format!("{subject_text} {}", middle.trim())];
-            out.extend(facts(&format!("{subject_text} {}", join(rest).trim())));
-            return out;
-        }
-    }
-    // "has a dog named Max who is 5", "lives with Ana's sister Emily, who is a nurse".
-    if let Some(who) = words.iter().position(|t| t.is("who"))
-        && who >= 3
-        && words.get(who + 1).is_some_and(|t| {
-            lexicon::AUXILIARIES.contains(t.lower.as_str())
-                || lexicon::is_third_person(&t.lower)
-                || lexicon::is_past(&t.lower)
-        })
-    {
-        let comma = words[who - 1].text == ",";
-        let end = if comma { who - 1 } else { who };
-        let name = &words[end - 1];
-        let has_name = name.upper()
-            && name.word
-            && !name.lower.ends_with("'s")
-            && words[..end - 1]
-                .iter()
-                .rev()
-                .take(3)
-                .any(|t| is_creature(&t.lower) || t.among(&["named", "called"]));
-        if has_name && words.len() > who + 2 && !words[who + 1..].iter().any(|t| t.text == ",") {
-            return vec![join(&words[..end]), format!("{} {}", name.text, join(&words[who + 1..]))];
-        }
-    }
-    copula_list(&words).or_else(|| coordinated(&words)).unwrap_or_else(|| vec![text.to_owned()])
-}
-
-/// "Ana is Ana, 34, from Porto and allergic to nuts": one fact each.
-fn copula_list(words: &[Token]) -> Option<Vec<String>> {
-    let is = words.iter().take(6).position(|t| t.is("is"))?;
-    if is == 0 || words.len() > 40 {
-        return None;
-    }
-    let subject = join(&words[..is]);
-    let mut segments: Vec<&[Token]> = Vec::new();
-    let mut start = is + 1;
-    for i in is + 1..words.len() {
-        if words[i].text == "," || words[i].is("and") {
-            if i > start {
-                segments.push(&words[start..i]);
-            }
-            start = i + 1;
-        }
-    }
-    segments.push(words.get(start..)?);
-    if segments.len() < 2 {
-        return None;
-    }
-    let age = |s: &[Token]| {
-        s.first().is_some_and(|t| lexicon::number(&t.text).is_some_and(|n| n > 3))
-            && (s.len() == 1 || s.get(1).is_some_and(|t| t.among(&["years", "yo"])))
-    };
-    let has_age = segments.iter().any(|s| age(s));
-    let whole = |s: &[Token]| {
-        let low = join(s).to_lowercase();
-        let name = s.len() <= 2
-            && s.iter().all(|t| {
-                t.word
-                    && (t.upper()
-                        || has_age && s.len() == 1 && t.text.chars().all(char::is_alphabetic))
-            });
-        age(s)
-            || name && super::names::may_be_a_name(&capitalise(&join(s)))
-            || [
-                "from ",
-                "originally from ",
-                "allergic to ",
-                "based in ",
-                "married",
-                "single",
-                "divorced",
-                "vegetarian",
-                "vegan",
-            ]
-            .iter()
-            .any(|p| low.starts_with(p))
-            || s.first().is_some_and(|t| t.among(&["a", "an"])) && s.len() >= 2
-    };
-    segments.iter().all(|s| !s.is_empty() && whole(s)).then(|| {
-        segments
-            .iter()
-            .enumerate()
-            .map(|(n, s)| {
-                let mut text = join(s);
-                if n == 0 && s.len() == 1 && has_age && !age(s) {
-                    text = capitalise(&text);
-                }
-                format!("{subject} is {}", text.trim())
-            })
-            .collect()
-    })
-}
-
-/// "Mia loves dinosaurs and hates broccoli": one fact each.
-fn coordinated(words: &[Token]) -> Option<Vec<String>> {
-    if words.len() > 40 {
-        return None;
-    }
-    let verb = words
-        .iter()
-        .take(7)
-        .skip(1)
-        .position(|t| lexicon::is_third_person(&t.lower) && !t.upper())?
-        + 1;
-    let subject = &words[..verb];
-    // Only a plain subject is repeated.
-    if subject.iter().any(|t| {
-        !t.word || t.among(&["and", "who", "that", "which", "when", "if", "since", "because"])
-    }) {
-        return None;
-    }
-    for i in verb + 2..words.len().saturating_sub(2) {
-        let t = &words[i];
-        if t.among(&[
-            "who", "that", "which", "because", "when", "if", "while", "where", "what", "how",
-            "whose", "since", "so",
-        ]) || matches!(t.text.as_str(), ";" | ":" | "\"" | "(")
-        {
-            return None;
-        }
-        if !t.among(&["and", "but"]) {
-            continue;
-        }
-        let end = if words[i - 1].text == "," { i - 1 } else { i };
-        let mut j = i + 1;
-        while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
-            j += 1;
-        }
-        let Some(second) = words.get(j) else { continue };
-        let verb_like = !second.upper()
-            && lexicon::is_third_person(&second.lower)
-            && (!lexicon::is_noun_like(&lexicon::base_of_third(&second.lower))
-                || words.get(j + 1).is_some_and(|t| {
-                    t.among(&[
-                        "as", "at", "for", "in", "with", "the", "a", "an", "it", "to", "on", "from",
-                    ])
-                }));
-        if verb_like {
-            let subject = join(subject);
-            let mut out = vec![join(&words[..end])];
-            out.extend(facts(&format!("{subject} {}", join(&words[i + 1..]).trim())));
-            return Some(out);
-        }
-    }
-    None
-}
-
-/// "Ana's dog Max" → "Max is Ana's dog": the relation outlives whatever else the sentence says.
-fn relations(text: &str) -> Vec<String> {
-    let words = tokens(text);
-    let mut out = Vec::new();
-    for i in 1..words.len() {
-        if !words[i - 1].lower.ends_with("'s") || out.len() >= 4 {
-            continue;
-        }
-        let user = i >= 2 && words[i - 1].is("user's") && words[i - 2].is("the");
-        let Some(kind) = (i..words.len().min(i + 3)).find(|&k| is_creature(&words[k].lower)) else {
-            continue;
-        };
-        if words[i..kind].iter().any(|t| !t.word || t.upper())
-            || words[kind].lower.ends_with('s') && !words[kind].is("boss")
-        {
-            continue;
-        }
-        let names: Vec<&Token> =
-            words[kind + 1..].iter().take(2).take_while(|t| is_name(t)).collect();
-        if names.is_empty() {
-            continue;
-        }
-        let name =
-            names.iter().map(|t| t.text.trim_end_matches("'s")).collect::<Vec<_>>().join(" ");
-        let owner = if user { "the user's".to_owned() } else { words[i - 1].text.clone() };
-        let owner = match owner.as_str() {
-            "The" => "the".to_owned(),
-            _ => owner,
-        };
-        let relation = format!("{name} is {owner} {}", join(&words[i..=kind]).trim());
-        if !text.ends_with(&relation) {
-            out.push(relation);
-        }
-    }
-    // "Ana has a sister, Emily, and a brother, Tom".
-    if let Some(verb) = words.iter().position(|t| t.is("has")).filter(|&v| (1..=2).contains(&v)) {
-        for i in verb + 2..words.len().saturating_sub(2) {
-            if words[i - 1].among(&["a", "an"])
-                && is_creature(&words[i].lower)
-                && words[i + 1].text == ","
-                && is_name(&words[i + 2])
-                && words.get(i + 3).is_none_or(|t| t.text == "," || t.is("and"))
-            {
-                let owner = person::possessive(&person::inside(&join(&words[..verb])));
-                out.push(format!("{} is {owner} {}", words[i + 2].text, words[i].text));
-            }
-        }
-    }
-    // "Ana has a dog named Max".
-    for i in 3..words.len().saturating_sub(1) {
-        if words[i].among(&["named", "called"])
-            && is_creature(&words[i - 1].lower)
-            && is_name(&words[i + 1])
-            && words.iter().take(i).any(|t| t.among(&["has", "got", "adopted", "bought"]))
-            && !words[i - 1].lower.ends_with('s')
-        {
-            let Some(verb) =
-                words.iter().position(|t| t.among(&["has", "got", "adopted", "bought"]))
-            else {
-                continue;
-            };
-            let owner = join(&words[..verb]);
-            let owner = owner.trim_end_matches(" just").trim_end_matches(" also");
-            if owner.is_empty() || owner.split(' ').count() > 3 || owner.contains(" and ") {
-                continue;
-            }
-            out.push(format!(
-                "{} is {} {}",
-                words[i + 1].text,
-                person::possessive(&person::inside(owner)),
-                words[i - 1].text
-            ));
-        }
-    }
-    out
-}
-
-/// A capitalised word that is no weekday, month or language.
-fn is_name(token: &Token) -> bool {
-    token.word
-        && token.upper()
-        && token.text.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
-        && !lexicon::MONTHS.contains(&token.text.as_str())
-        && !lexicon::WEEKDAYS.contains(&token.text.as_str())
-        && !token.is("i")
-        && !matches!(
-            token.lower.as_str(),
-            "english" | "spanish" | "french" | "german" | "swedish" | "christmas"
-        )
 }

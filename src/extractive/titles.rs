@@ -326,7 +326,7 @@ mod tests {
         };
         let told = [said("My dog Max is a golden retriever."), said("I moved to Lund last week!")];
         assert_eq!(title(&told), "Max, golden retriever, Lund");
-        assert_eq!(title(&[said("what's the capital of France")]), "Capital, France");
+        assert_eq!(title(&[said("what's the capital of France")]), "France, capital");
         assert_eq!(title(&[said("hi")]), "hi");
         assert_eq!(title(&[]), "Conversation");
         assert_eq!(

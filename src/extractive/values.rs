@@ -1,0 +1,195 @@
+//! Values as they were said: places, ages, times, without their dates and contrasts.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::dates;
+use super::lexicon::{self, KIN, PETS};
+
+pub(super) fn has_job_words(low: &str) -> bool {
+    ["job", "work", "position", "company", "team", "club", "gym"].iter().any(|w| low.contains(w))
+}
+
+pub(super) fn has_time(low: &str) -> bool {
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        super::pattern(
+            r"\b(?:\d{1,2}(?::\d\d)? ?(?:am|pm|a\.m|p\.m)|\d{1,2}:\d\d|at \d{1,2}|noon|midnight|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|on \d{1,2} \w+|\d{4})\b",
+        )
+    });
+    TIME.is_match(low)
+}
+
+/// "5 years old", "34", "a 5-year-old", "turning 40".
+pub(super) fn age(low: &str) -> Option<String> {
+    static AGE: LazyLock<Regex> = LazyLock::new(|| {
+        super::pattern(
+            r"^(?:now |currently |already |only |almost |about |just |turning |an? )*(\d{1,3}|[a-z]+(?:-[a-z]+)?)[- ]?(?:(years?|yrs?|months?|weeks?)(?:[- ]old| of age)?\b|yo\b|y/o\b|$|,|\.| now\b| and\b| today\b| on\b| in \w+ \d{4})",
+        )
+    });
+    let found = AGE.captures(low)?;
+    let number = found.get(1)?.as_str();
+    let n = lexicon::number(number).filter(|n| (0..=130).contains(n))?;
+    if matches!(number, "a" | "an" | "one") && found.get(2).is_none() {
+        return None;
+    }
+    let unit = found.get(2).map_or("", |m| m.as_str());
+    Some(if unit.starts_with('m') || unit.starts_with('w') {
+        format!("{n} {unit}")
+    } else {
+        n.to_string()
+    })
+}
+
+/// The place of "in Lund", "with Tom in Lund", "at home".
+pub(super) fn place(after: &str) -> Option<String> {
+    let low = after.to_lowercase();
+    place_after(&low, after, "in")
+        .or_else(|| place_after(&low, after, "on"))
+        .or_else(|| place_after(&low, after, "at"))
+        .or_else(|| place_after(&low, after, "near"))
+        .or_else(|| {
+            (!after.is_empty() && !low.starts_with("with") && !low.starts_with("alone"))
+                .then(|| after.to_owned())
+        })
+}
+
+pub(super) fn place_after(low: &str, text: &str, preposition: &str) -> Option<String> {
+    let at = if low.starts_with(&format!("{preposition} ")) {
+        preposition.len() + 1
+    } else {
+        low.find(&format!(" {preposition} "))? + preposition.len() + 2
+    };
+    let value = text.get(at..)?;
+    let end = value
+        .split(' ')
+        .scan(0, |pos, word| {
+            let here = *pos;
+            *pos += word.len() + 1;
+            Some((here, word))
+        })
+        .find(|&(here, word)| {
+            here > 0
+                && matches!(
+                    word,
+                    "with"
+                        | "and"
+                        | "for"
+                        | "since"
+                        | "because"
+                        | "from"
+                        | "when"
+                        | "but"
+                        | "to"
+                        | "on"
+                        | "where"
+                        | "now"
+                        | "until"
+                        | "by"
+                )
+                || word.starts_with('(')
+                || here > 0
+                    && word == "in"
+                    && value[here + 2..].trim_start().starts_with(|c: char| c.is_ascii_digit())
+        })
+        .map_or(value.len(), |(here, _)| here);
+    let value = value[..end].trim_end();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+pub(super) fn after_word(low: &str, text: &str, word: &str) -> Option<String> {
+    let at = if low.starts_with(&format!("{word} ")) {
+        word.len() + 1
+    } else {
+        low.find(&format!(" {word} "))? + word.len() + 2
+    };
+    text.get(at..)
+        .map(|v| v.strip_prefix("a ").or_else(|| v.strip_prefix("an ")).unwrap_or(v).to_owned())
+}
+
+pub(super) fn having(
+    low: &str,
+    after: &str,
+    negated: bool,
+    main: &str,
+) -> Option<(&'static str, String)> {
+    let value = after.to_owned();
+    if low.contains("allerg") {
+        return Some((if negated { "no allergy" } else { "allergy" }, value));
+    }
+    if main == "got" && low.starts_with("a job as ") {
+        return Some(("job", value[9..].to_owned()));
+    }
+    if main == "got" && low.starts_with("married") {
+        return Some(("event", value));
+    }
+    if ["a birthday", "a meeting", "an appointment", "an interview", "an exam"]
+        .iter()
+        .any(|p| low.starts_with(p))
+    {
+        return Some(("event", value));
+    }
+    let words: Vec<&str> = low.split(' ').take(6).map(|w| w.trim_end_matches(',')).collect();
+    if words.iter().any(|w| PETS.contains(*w)) {
+        return Some((if negated { "no pet" } else { "pet" }, value));
+    }
+    if words.iter().any(|w| KIN.contains(*w)) {
+        return Some(("family", value));
+    }
+    if [
+        "diabetes",
+        "asthma",
+        "migraine",
+        "adhd",
+        "arthritis",
+        "anxiety",
+        "depression",
+        "celiac",
+        "coeliac",
+        "epilepsy",
+        "autism",
+        "cancer",
+        "eczema",
+        "insomnia",
+    ]
+    .iter()
+    .any(|d| low.contains(d))
+    {
+        return Some(("health", value));
+    }
+    (main == "has" || main == "owns").then_some((if negated { "lacks" } else { "has" }, value))
+}
+
+/// The value without its date, contrast and end marks.
+pub(super) fn clean_value(value: &str) -> String {
+    let mut value = value.trim();
+    if let Some(found) = dates::find(value).first() {
+        let head = value[..found.start].trim_end();
+        let head = head.strip_suffix('(').unwrap_or(head).trim_end();
+        let head = ["on", "in", "in the", "on the", "at", "since", "around"]
+            .iter()
+            .find_map(|p| head.strip_suffix(p).filter(|h| h.is_empty() || h.ends_with(' ')))
+            .unwrap_or(head)
+            .trim_end();
+        if !head.is_empty() {
+            value = head;
+        }
+    }
+    for contrast in [
+        ", not ",
+        " instead of ",
+        " anymore",
+        " any more",
+        ", but ",
+        " now",
+        " rather than ",
+        " these days",
+        " — ",
+        " and not ",
+    ] {
+        if let Some(at) = value.find(contrast).filter(|&at| at > 0) {
+            value = &value[..at];
+        }
+    }
+    value.trim_end_matches(['.', '!', ',', ';', ' ']).to_owned()
+}
