@@ -26,30 +26,30 @@ pub struct DateSpan {
 }
 
 impl DateSpan {
-    pub fn day(day: Date) -> Self {
+    pub(super) fn day(day: Date) -> Self {
         Self { first: day, last: day, approximate: false }
     }
 
-    pub fn about(mut self) -> Self {
+    pub(super) fn about(mut self) -> Self {
         self.approximate = true;
         self
     }
 
-    pub fn week(day: Date) -> Self {
+    pub(super) fn week(day: Date) -> Self {
         let first = monday(day);
         Self { first, last: plus(first, 6.days()), approximate: false }
     }
 
-    pub fn weekend(day: Date) -> Self {
+    pub(super) fn weekend(day: Date) -> Self {
         let first = plus(monday(day), 5.days());
         Self { first, last: plus(first, 1.day()), approximate: false }
     }
 
-    pub fn month(day: Date) -> Self {
+    pub(super) fn month(day: Date) -> Self {
         Self { first: day.first_of_month(), last: day.last_of_month(), approximate: false }
     }
 
-    pub fn year(day: Date) -> Self {
+    pub(super) fn year(day: Date) -> Self {
         Self { first: day.first_of_year(), last: day.last_of_year(), approximate: false }
     }
 
