@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::chat::driver::{Input, in_words};
 use crate::chat::machine::{Effect, Event, Facts, Found, Kind, Line, Outcome, Turn, Update};
-use crate::chat::policy::Reader;
+use crate::chat::policy::{Cited, Reader};
 use crate::chat::recollection::{Background, Question, Recaller, Recollection};
 use crate::chat::stream::Stream;
 use crate::chat::{prompt, window};
@@ -258,9 +258,9 @@ impl Hands {
                     Err(error) => Event::UserNotSaved { turn, error },
                 })
             }
-            Effect::SaveReply { turn, session, text, complete, last, quoted } => {
+            Effect::SaveReply { turn, session, text, complete, last, cited } => {
                 self.begin(turn);
-                Some(match self.save_reply(session, &text, complete, last, &quoted) {
+                Some(match self.save_reply(session, &text, complete, last, &cited) {
                     Ok((message, record)) => {
                         let data = lock(&self.data);
                         let speed = (data.n_generated > 1 && data.generating_seconds > 0.0)
@@ -363,11 +363,11 @@ impl Hands {
         text: &str,
         complete: bool,
         last: bool,
-        quoted: &[MessageId],
+        cited: &Cited,
     ) -> Result<(Message, Value), StoreError> {
         // What a model writes is hostile input; the person's own words are kept as they are.
         let text = plain_text(text.trim()).into_owned();
-        let record = if last { self.record(&text, quoted) } else { Value::Null };
+        let record = if last { self.record(&text, cited) } else { Value::Null };
         let row = lock(&self.data).row;
         let at = self.parts.clock.now();
         let message = self.chat_store().write(|tx| {
@@ -395,7 +395,7 @@ impl Hands {
     }
 
     /// The record of an answer, in the form of `ask --json` (issue 2, point 9).
-    fn record(&self, answer: &str, quoted: &[MessageId]) -> Value {
+    fn record(&self, answer: &str, cited: &Cited) -> Value {
         let data = lock(&self.data);
         let recalled = data.recollection.as_ref().map_or(&Value::Null, |r| &r.record);
         let part = |key: &str| recalled.get(key).cloned();
@@ -405,7 +405,8 @@ impl Hands {
         let name = self.models().map(|m| m.language.info().name.clone());
         let mut evidence = part("evidence")
             .unwrap_or_else(|| json!({"themes": [], "semantics": [], "episodes": []}));
-        let said = self.chat_store().read(|r| r.messages_by_id(quoted)).unwrap_or_default();
+        let said =
+            self.chat_store().read(|r| r.messages_by_id(&cited.from_chat)).unwrap_or_default();
         for message in said {
             let speaker = message.speaker.as_deref().unwrap_or("You");
             let line = json!({
@@ -418,10 +419,13 @@ impl Hands {
         }
         let prompt = data.n_prompt.map_or_else(|| tokens("prompt"), |n| n as u64);
         let generated = data.n_generated as u64;
+        let quoted =
+            cited.recalled.as_ref().map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
         json!({
             "answer": answer,
             "model": name,
             "evidence": evidence,
+            "quoted": quoted,
             "entropy_nats": part("entropy_nats").unwrap_or_else(|| json!({"coarse": null, "final": null})),
             "signal": part("signal"),
             "tokens": {
@@ -436,6 +440,21 @@ impl Hands {
             },
         })
     }
+}
+
+/// Ids of the evidence that a reply of the rules quotes. Forgetting goes by them: a fact that was
+/// only considered is not in the reply.
+fn quoted_ids(evidence: &Value, texts: &[String], from_chat: &[MessageId]) -> Vec<String> {
+    ["semantics", "messages"]
+        .iter()
+        .filter_map(|level| evidence.get(level).and_then(Value::as_array))
+        .flatten()
+        .filter(|unit| {
+            unit.get("text").and_then(Value::as_str).is_some_and(|t| texts.iter().any(|c| c == t))
+        })
+        .filter_map(|unit| unit.get("id").and_then(Value::as_str).map(str::to_owned))
+        .chain(from_chat.iter().map(ToString::to_string))
+        .collect()
 }
 
 fn only(messages: Vec<Message>, id: MessageId) -> Result<Message, StoreError> {

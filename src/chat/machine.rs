@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::chat::policy::{self, Plan, Reader};
+use crate::chat::policy::{self, Cited, Plan, Reader};
 use crate::extractive::Candidate;
 use crate::memory::{Message, MessageId, Moment, Role, SessionId};
 
@@ -200,8 +200,8 @@ pub enum Effect {
         text: String,
         complete: bool,
         last: bool,
-        /// Messages of this chat that the reply quotes: part of its evidence.
-        quoted: Vec<MessageId>,
+        /// What of its evidence the reply quotes.
+        cited: Cited,
     },
     Cancel {
         turn: Turn,
@@ -327,7 +327,7 @@ pub struct Machine {
     plan: Option<Plan>,
     reply: String,
     saved_bytes: usize,
-    quoted: Vec<MessageId>,
+    cited: Cited,
     /// Stop was asked for while the message was on its way to disk.
     stop_after_save: bool,
 }
@@ -350,7 +350,7 @@ impl Default for Machine {
             plan: None,
             reply: String::new(),
             saved_bytes: 0,
-            quoted: Vec::new(),
+            cited: Cited::default(),
             stop_after_save: false,
         }
     }
@@ -527,7 +527,7 @@ impl Machine {
         self.plan = None;
         self.reply.clear();
         self.saved_bytes = 0;
-        self.quoted.clear();
+        self.cited = Cited::default();
         self.stop_after_save = false;
     }
 
@@ -656,7 +656,7 @@ impl Machine {
             text: self.reply.clone(),
             complete,
             last: true,
-            quoted: std::mem::take(&mut self.quoted),
+            cited: std::mem::take(&mut self.cited),
         }
     }
 
@@ -675,7 +675,7 @@ impl Machine {
                     self.user_name.as_deref(),
                     starter,
                 );
-                self.quoted = quote.from_chat;
+                self.cited = quote.cited;
                 self.say(quote.text)
             }
             _ => self.generate(true),
@@ -739,7 +739,7 @@ impl Machine {
                 text: self.reply.clone(),
                 complete: false,
                 last: false,
-                quoted: Vec::new(),
+                cited: Cited::default(),
             });
         }
         effects

@@ -104,8 +104,17 @@ pub fn acknowledge(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     pub text: String,
-    /// Messages of this chat that it quotes.
+    pub cited: Cited,
+}
+
+/// What a reply quotes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cited {
+    /// Messages of the open chat.
     pub from_chat: Vec<MessageId>,
+    /// Recalled texts, where the rules answered; `None` where a model did, whose words may come
+    /// from anything in its prompt.
+    pub recalled: Option<Vec<String>>,
 }
 
 /// Messages of the open chat that the rules read, as a model would read its window.
@@ -142,19 +151,24 @@ pub fn quote(
         from.push(line.id);
     }
     if let Some(answer) = extractive::answer(head(question), &candidates, today, user_name) {
-        let from_chat = answer
-            .cited
-            .iter()
-            .filter_map(|&cited| from.get(cited.checked_sub(n_recalled)?).copied())
-            .collect();
-        return Quote { text: answer.text, from_chat };
+        let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
+        for index in answer.cited {
+            match index.checked_sub(n_recalled) {
+                Some(index) => cited.from_chat.extend(from.get(index).copied()),
+                None => {
+                    let text = candidates.get(index).map(|c| c.text.clone());
+                    cited.recalled.get_or_insert_default().extend(text);
+                }
+            }
+        }
+        return Quote { text: answer.text, cited };
     }
     let text = if starter {
         "I have no memory of that. (I am the built-in starter: I can only tell what you told me.)"
     } else {
         "I have no memory of that."
     };
-    Quote { text: text.into(), from_chat: Vec::new() }
+    Quote { text: text.into(), cited: Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) } }
 }
 
 /// A session's title: the first line of its first message, cut at a word.
@@ -210,10 +224,10 @@ mod tests {
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
         let quote = quote("Where do I live?", Vec::new(), &earlier, Some(at), None, true);
         assert!(quote.text.contains("Lund"), "{quote:?}");
-        assert_eq!(quote.from_chat, [MessageId(1)]);
+        assert_eq!(quote.cited.from_chat, [MessageId(1)]);
         let quote = super::quote("What is my job?", Vec::new(), &earlier, Some(at), None, true);
         assert!(quote.text.starts_with("I have no memory of that."), "{quote:?}");
-        assert!(quote.from_chat.is_empty());
+        assert_eq!(quote.cited, Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) });
     }
 
     #[test]

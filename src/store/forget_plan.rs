@@ -4,8 +4,8 @@
 //! name, so whatever was derived from a message goes with it), and from there to everything that
 //! may quote them:
 //!
-//! - the replies to them, the replies whose evidence named them or what was derived from them, and
-//!   the replies that repeat their words;
+//! - the replies to them, the replies that quote them or what was derived from them (of a model's
+//!   reply: that had it in the prompt), and the replies that repeat their words;
 //! - their episodes, with all the facts of those: an episode is told anew from the messages that
 //!   stay, and its facts are written anew from it;
 //! - the names of themes that ever held such a fact, or that have a word of it that no member backs;
@@ -129,6 +129,15 @@ impl Mentioned {
         found
     }
 
+    /// The ids whose words may be in the reply itself: those that it says it quotes (the
+    /// extractive reader), else all that was in the prompt.
+    fn in_reply(record: &Value) -> Self {
+        match record.get("quoted") {
+            Some(quoted @ Value::Array(_)) => Self::in_record(quoted, false),
+            _ => Self::in_record(record, false),
+        }
+    }
+
     fn walk(&mut self, value: &Value, of: Option<Level>, refused: bool) {
         match value {
             Value::Object(fields) => {
@@ -232,7 +241,7 @@ impl Reader<'_> {
         let records: HashMap<MessageId, Mentioned> = self
             .answer_records()?
             .into_iter()
-            .map(|(reply, record)| (reply, Mentioned::in_record(&record, false)))
+            .map(|(reply, record)| (reply, Mentioned::in_reply(&record)))
             .collect();
         let reach = Reach::of(all, seeds, plan);
         let mut quoted = Quoted::default();

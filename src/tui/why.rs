@@ -29,6 +29,8 @@ pub struct Step {
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Why {
+    /// Memories that the reply quotes, where the rules answered.
+    pub n_quoted: Option<usize>,
     pub themes: Vec<(String, String)>,
     pub facts: Vec<WhyFact>,
     pub steps: Vec<Step>,
@@ -103,6 +105,7 @@ impl Why {
             .map(|m| (text(&m["speaker"]), text(&m["text"])))
             .collect();
         Some(Self {
+            n_quoted: record.get("quoted").and_then(Value::as_array).map(Vec::len),
             messages,
             overlap: record.get("signal").and_then(Value::as_str) == Some("overlap"),
             themes,
@@ -125,10 +128,13 @@ impl Why {
             && self.messages.is_empty()
     }
 
-    /// Memories that the answer could read.
+    /// Memories that the answer quotes, or where a model wrote it: that it could read.
     #[must_use]
     pub fn n_memories(&self) -> usize {
-        self.facts.len() + self.messages.len() + self.steps.iter().filter(|s| s.admitted).count()
+        self.n_quoted.unwrap_or_else(|| {
+            let admitted = self.steps.iter().filter(|s| s.admitted).count();
+            self.facts.len() + self.messages.len() + admitted
+        })
     }
 
     /// The longest bar of the chart.
