@@ -138,6 +138,12 @@ pub struct RecallConfig {
     pub window_tokens: usize,
     /// Answer positions over which the reader's uncertainty is averaged (m of DESIGN §4).
     pub n_positions: usize,
+    /// Looking for evidence may take this share of the prompt in tokens that are not in it at the
+    /// end (refused units, and the question once a measurement): with 0.5 at most 1.5 times the
+    /// final prompt is read …
+    pub overhead_share: f64,
+    /// … but for a short prompt this many, or nothing could be tried at all.
+    pub overhead_tokens_min: usize,
     /// How many of each level and cue are looked at.
     pub pool: usize,
     /// Units less relevant than this are no evidence.
@@ -154,6 +160,8 @@ impl Default for RecallConfig {
             evidence_tokens_max: 2_048,
             window_tokens: 8_192,
             n_positions: 8,
+            overhead_share: 0.5,
+            overhead_tokens_min: 256,
             pool: 64,
             relevance_min: 0.0005,
         }

@@ -66,8 +66,11 @@ pub struct Evidence {
     pub signal: Option<Signal>,
     /// Tokens of the whole prompt; 0 if none was asked for.
     pub prompt_tokens: u64,
-    /// Tokens that the model read for it, refused units and probes included.
+    /// Tokens that the model read for it: the prompt, the refused units, and the question once a
+    /// measurement; less what a reused context held already.
     pub processed_tokens: u64,
+    /// Tokens of answers that measurements decoded and took back.
+    pub decoded_tokens: u64,
     pub seconds: f64,
     /// Everything that an extractive reader may quote, best first.
     pub candidates: Vec<Candidate>,
@@ -93,7 +96,8 @@ impl Evidence {
     /// `evidence`, `entropy_nats`, `tokens` and `seconds` of `ask --json` (issue 2, point 9); who
     /// writes the answer adds `answer`, `model`, the tokens generated and the other seconds.
     /// Beyond the contract: each theme's name, the whole messages, the `signal` behind the
-    /// uncertainties, and `external_ids` where a fact's messages have any.
+    /// uncertainties, the tokens `decoded`, and
+    /// `external_ids` where a fact's messages have any.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let ids = |messages: &[MessageId]| -> Vec<String> {
@@ -161,7 +165,11 @@ impl Evidence {
                 "final": self.entropy_final_nats.and_then(finite),
             },
             "signal": self.signal.map(Signal::as_str),
-            "tokens": {"prompt": self.prompt_tokens, "processed": self.processed_tokens},
+            "tokens": {
+                "prompt": self.prompt_tokens,
+                "processed": self.processed_tokens,
+                "decoded": self.decoded_tokens,
+            },
             "seconds": {"recall": self.seconds},
         })
     }

@@ -20,6 +20,12 @@ pub(super) trait Gauge {
     /// Forgets everything shown since `mark`.
     fn take_back(&mut self, mark: usize);
 
+    /// Tokens that showing this and measuring would take.
+    fn cost(&self, text: &str) -> usize;
+
+    /// Tokens held.
+    fn n_held(&self) -> usize;
+
     /// The uncertainty now; the smaller the better.
     fn measure(&mut self) -> Result<f64, ModelError>;
 }
@@ -37,6 +43,8 @@ pub(super) struct ByModel<'a> {
     pub n_positions: usize,
     /// Tokens that the context may hold before the question.
     pub n_tokens_max: usize,
+    /// Tokens read so far. What a measurement decodes of an answer is not counted.
+    pub n_processed: usize,
 }
 
 impl Gauge for ByModel<'_> {
@@ -50,6 +58,7 @@ impl Gauge for ByModel<'_> {
             return Ok(false);
         }
         self.context.extend(&tokens)?;
+        self.n_processed += tokens.len();
         Ok(true)
     }
 
@@ -57,8 +66,17 @@ impl Gauge for ByModel<'_> {
         self.context.truncate(mark);
     }
 
+    fn cost(&self, text: &str) -> usize {
+        self.model.encode(text).len() + self.question.len() + self.tail.len()
+    }
+
+    fn n_held(&self) -> usize {
+        self.context.len()
+    }
+
     fn measure(&mut self) -> Result<f64, ModelError> {
         let measured = self.context.uncertainty(self.question, self.tail, self.n_positions)?;
+        self.n_processed += self.question.len() + self.tail.len();
         Ok(self.signal.of(&measured))
     }
 }
@@ -124,6 +142,15 @@ impl Gauge for ByOverlap<'_> {
     fn take_back(&mut self, mark: usize) {
         self.shown.truncate(mark);
         self.size_left += self.sizes.drain(mark.min(self.sizes.len())..).sum::<usize>();
+    }
+
+    /// No token goes through a model.
+    fn cost(&self, _: &str) -> usize {
+        0
+    }
+
+    fn n_held(&self) -> usize {
+        0
     }
 
     fn measure(&mut self) -> Result<f64, ModelError> {

@@ -219,6 +219,8 @@ impl Recall<'_> {
             policy: self.config.gate,
             names,
             cancel,
+            overhead_share: self.config.overhead_share,
+            overhead_tokens_min: self.config.overhead_tokens_min,
             seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
         };
         stage_two::admit(
@@ -260,17 +262,18 @@ impl Recall<'_> {
             Some(context) => context,
             None => model.context(Priority::Chat)?,
         };
-        let processed_before = context.n_processed();
+        let before = context.n_processed();
+        let mut n_processed;
         let mut tokens = frame.head.clone();
         let (mut outcome, mut text) = (Outcome::default(), String::new());
         if coarse.is_empty() {
             tokens.extend(&frame.bare_question);
             tokens.extend(&frame.tail);
-            prompt::refill(context.as_mut(), &tokens)?;
+            n_processed = prompt::refill(context.as_mut(), &tokens)?;
         } else {
             tokens.extend(&open);
             tokens.extend(model.encode(&block));
-            prompt::refill(context.as_mut(), &tokens)?;
+            n_processed = prompt::refill(context.as_mut(), &tokens)?;
             let n_tokens_max = frame.head.len() + frame.evidence_tokens;
             if signal == Signal::Overlap {
                 let size_of = |text: &str| model.encode(text).len();
@@ -281,7 +284,9 @@ impl Recall<'_> {
                 outcome =
                     self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
                 for piece in &outcome.admitted {
-                    context.extend(&model.encode(piece))?;
+                    let tokens = model.encode(piece);
+                    context.extend(&tokens)?;
+                    n_processed += tokens.len();
                 }
             } else {
                 let mut gauge = ByModel {
@@ -292,13 +297,16 @@ impl Recall<'_> {
                     tail: &frame.tail,
                     n_positions: self.config.n_positions,
                     n_tokens_max,
+                    n_processed,
                 };
                 outcome =
                     self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+                n_processed = gauge.n_processed;
                 context = gauge.context;
             }
             context.extend(&frame.question)?;
             context.extend(&frame.tail)?;
+            n_processed += frame.question.len() + frame.tail.len();
             text = Answer.open() + &block + &outcome.admitted.concat();
         }
         let signal = (!coarse.is_empty()).then_some(signal);
@@ -307,7 +315,8 @@ impl Recall<'_> {
             signal,
             block: text,
             prompt_tokens: context.len() as u64,
-            processed_tokens: context.n_processed() - processed_before,
+            processed_tokens: n_processed as u64,
+            decoded_tokens: (context.n_processed() - before).saturating_sub(n_processed as u64),
             context: Some(context),
             n_history_left_out: frame.n_left_out,
             question_cut: frame.question_cut,

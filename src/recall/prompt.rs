@@ -105,9 +105,13 @@ impl Frame {
     }
 }
 
-/// Makes `context` hold exactly `tokens`, keeping what it has in common with them.
-pub(super) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<(), ModelError> {
+/// Makes `context` hold exactly `tokens`, keeping what it has in common with them; how many tokens
+/// were run for it.
+pub(super) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<usize, ModelError> {
     let common = context.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
     context.truncate(common);
-    if common < tokens.len() { context.extend(&tokens[common..]) } else { Ok(()) }
+    if common < tokens.len() {
+        context.extend(&tokens[common..])?;
+    }
+    Ok(tokens.len() - common)
 }

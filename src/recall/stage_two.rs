@@ -65,8 +65,25 @@ pub(super) struct Gating<'a> {
     pub policy: GatePolicy,
     pub names: Names<'a>,
     pub cancel: &'a Cancel,
+    pub overhead_share: f64,
+    pub overhead_tokens_min: usize,
     /// Messages that the reader sees already, in the coarse context or in the window.
     pub seen: BTreeSet<MessageId>,
+}
+
+/// What was spent besides the prompt, and may be.
+struct Overhead {
+    n_spent: usize,
+    share: f64,
+    tokens_min: usize,
+}
+
+impl Overhead {
+    /// Room to show and refuse something of this cost?
+    fn affords(&self, cost: usize, gauge: &dyn Gauge) -> bool {
+        let most = ((gauge.n_held() as f64 * self.share) as usize).max(self.tokens_min);
+        self.n_spent + cost <= most
+    }
 }
 
 /// Probes `episodes` in order; `messages_of` gives an episode's messages. The gauge has been shown
@@ -79,6 +96,12 @@ pub(super) fn admit<E: From<ModelError>>(
     mut on_probe: impl FnMut(usize, usize),
 ) -> Result<Outcome, E> {
     let coarse = gauge.measure()?;
+    let n_question = gauge.cost("");
+    let mut overhead = Overhead {
+        n_spent: n_question,
+        share: gating.overhead_share,
+        tokens_min: gating.overhead_tokens_min,
+    };
     let mut gate = UncertaintyGate::new(gating.policy, coarse);
     let mut seen = gating.seen;
     let mut outcome = Outcome { coarse: Some(coarse), ..Outcome::default() };
@@ -93,10 +116,13 @@ pub(super) fn admit<E: From<ModelError>>(
         on_probe(outcome.probes.len() + 1, n);
         let (mark, before) = (gauge.mark(), gate.reference());
         let line = lines::of_episode(episode);
-        if !gauge.show(&line)? {
+        let cost = gauge.cost(&line);
+        // Too long to fit or to be tried: a shorter one may do.
+        if !overhead.affords(cost, gauge) || !gauge.show(&line)? {
             continue;
         }
         let after = gauge.measure()?;
+        overhead.n_spent += n_question;
         let mut probe = Probe {
             episode: episode.clone(),
             admitted: gate.record(after) == Inclusion::Admit,
@@ -112,8 +138,10 @@ pub(super) fn admit<E: From<ModelError>>(
                 .collect();
             let raw: String = own.iter().map(|m| lines::of_message(m, &gating.names)).collect();
             let mark = gauge.mark();
-            if !own.is_empty() && gauge.show(&raw)? {
+            let cost = gauge.cost(&raw);
+            if !own.is_empty() && overhead.affords(cost, gauge) && gauge.show(&raw)? {
                 let expanded = gauge.measure()?;
+                overhead.n_spent += n_question;
                 if gate.decide_expansion(after, expanded) == Inclusion::Admit {
                     gate.record_expansion(expanded);
                     seen.extend(own.iter().map(|m| m.id));
@@ -122,10 +150,12 @@ pub(super) fn admit<E: From<ModelError>>(
                     probe.after = expanded;
                 } else {
                     gauge.take_back(mark);
+                    overhead.n_spent += cost - n_question;
                 }
             }
         } else {
             gauge.take_back(mark);
+            overhead.n_spent += cost - n_question;
         }
         outcome.probes.push(probe);
     }

@@ -149,6 +149,7 @@ fn tight() -> RecallConfig {
         signal: Some(Signal::Entropy),
         coarse_characters: 90,
         relevance_min: 0.0,
+        overhead_tokens_min: 4_096, // the scripted model's tokens are bytes
         ..RecallConfig::default()
     }
 }
@@ -223,6 +224,33 @@ fn a_probe_costs_its_own_tokens_and_the_question() {
         evidence.prompt_tokens as usize + refused + n_probes * question
     );
     assert_eq!(evidence.prompt_tokens as usize, evidence.context.unwrap().len());
+}
+
+#[test]
+fn no_more_than_one_and_a_half_prompts_are_read() {
+    let builder = Builder::new();
+    let long = "the dog Max sleeps here and there ".repeat(2);
+    for day in 0..12 {
+        let title = format!("Night {day} when {long}");
+        let said = format!("On day {day} Max sleeps well, says the neighbour");
+        builder.tell(
+            &title,
+            day,
+            &[(&said, &format!("Max sleeps well on day {day}")), (&long, "")],
+        );
+    }
+    // An unsteady reader: some things help, some don't.
+    for step in [1, 3, 7] {
+        let model = ScriptedModel::new(&[]).with_uncertainty(move |context, _| {
+            1.0 + f64::from(u8::try_from(context.len() * step % 97).unwrap()) / 97.0
+        });
+        let mut config = RecallConfig { signal: Some(Signal::Entropy), ..RecallConfig::default() };
+        config.gate.misses_max = 10;
+        let evidence = recall(&builder.store, &model, Ask { config, ..Ask::default() }).unwrap();
+        assert!(evidence.episodes.len() > 1, "{}", evidence.episodes.len());
+        assert!(evidence.prompt_tokens > 512, "{}", evidence.prompt_tokens);
+        assert!(2 * evidence.processed_tokens <= 3 * evidence.prompt_tokens);
+    }
 }
 
 #[test]
