@@ -12,7 +12,9 @@ use std::thread;
 
 use crate::chat::{SharedModels, export};
 use crate::interfaces::{Clock, ModelSource};
-use crate::memory::{EpisodeId, Message, MessageId, Role, SemanticId, SessionId, plain_text};
+use crate::memory::{
+    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
+};
 use crate::store::{ForgetPlan, Reader, Store, StoreError};
 use crate::tui::dates;
 use crate::tui::event::{Answer, EpisodeRow, Fact, MessageRow, Request, ThemeRow, Tree};
@@ -119,15 +121,12 @@ impl Desk {
     }
 
     fn forget(&self, plan: &ForgetPlan) -> Result<Answer, Failed> {
+        let (gone, _) = self.store.read(|r| split(r, plan)).map_err(store_error("forget that"))?;
         self.store.write(|tx| tx.forget(plan)).map_err(store_error("forget that"))?;
         self.store
             .scrub()
             .map_err(store_error("clear what was forgotten from the disk (/forget again)"))?;
-        Ok(Answer::Forgotten {
-            n_messages: plan.messages.len(),
-            n_episodes: plan.episodes.len(),
-            n_facts: plan.semantics.len(),
-        })
+        Ok(Answer::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() })
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<Answer, Failed> {
@@ -284,6 +283,13 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
     Ok(texts)
 }
 
+/// The facts of a plan: those that go, and those that other messages say too and that are noted
+/// again.
+fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
+    let facts = r.semantics_by_id(&plan.semantics)?;
+    Ok(facts.into_iter().partition(|s| s.messages.iter().any(|m| plan.messages.contains(m))))
+}
+
 fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreError> {
     let short = |text: &str| -> String {
         let flat = plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -317,10 +323,16 @@ fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreErr
         .map(|m| format!("{}: {}", speaker(m), short(&m.content)))
         .collect();
     section(&count(plan.messages.len(), "message", "messages"), rows);
-    let rows = r.semantics_by_id(&plan.semantics)?.iter().map(|s| short(&s.content)).collect();
-    section(&count(plan.semantics.len(), "fact", "facts"), rows);
-    let rows = r.episodes_by_id(&plan.episodes)?.iter().map(|e| short(&e.title)).collect();
-    section(&count(plan.episodes.len(), "episode", "episodes"), rows);
+    let (gone, rewritten) = split(r, plan)?;
+    let rows = gone.iter().map(|s| short(&s.content)).collect();
+    section(&count(gone.len(), "fact", "facts"), rows);
+    if !(plan.rewritten.is_empty() && rewritten.is_empty()) {
+        let what = [
+            count(plan.rewritten.len(), "episode", "episodes"),
+            count(rewritten.len(), "fact", "facts"),
+        ];
+        section("Written again from what stays", vec![what.join(", ")]);
+    }
     lines.push(String::new());
     lines.push("Forgetting can't be undone.".into());
     Ok(lines)

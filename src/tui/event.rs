@@ -126,9 +126,9 @@ pub enum Answer {
         plan: ForgetPlan,
         lines: Vec<String>,
     },
+    /// What is gone; what else was touched is written again from what stays.
     Forgotten {
         n_messages: usize,
-        n_episodes: usize,
         n_facts: usize,
     },
     Edited,

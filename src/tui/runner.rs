@@ -124,7 +124,7 @@ async fn drive(
     }
     (state.width, state.height) = crossterm_terminal::size().map_err(fail)?;
     // The first frame, before anything else is begun.
-    screen.draw(|frame| view::draw(frame, &state)).map_err(fail)?;
+    terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
     let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(fail)?;
@@ -159,6 +159,7 @@ async fn drive(
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drawn = Instant::now();
+    let panics = std::env::var_os("INGLENOOK_TEST_PANIC").is_some();
     loop {
         let wait = FRAME.saturating_sub(drawn.elapsed());
         tokio::select! {
@@ -173,6 +174,8 @@ async fn drive(
             }
             key = keys.next() => match key {
                 Some(Ok(event)) => {
+                    // For tests/tui_pty.rs: a panic must leave the terminal as it was.
+                    assert!(!panics || !is_f12(&event), "provoked by a test");
                     if !is_noise(&event) {
                         looped.feed(driver.as_ref(), Event::Terminal(event))?;
                     }
@@ -214,6 +217,10 @@ fn is_noise(event: &TerminalEvent) -> bool {
         if !matches!(m.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown))
 }
 
+fn is_f12(event: &TerminalEvent) -> bool {
+    matches!(event, TerminalEvent::Key(key) if key.code == crossterm::event::KeyCode::F(12))
+}
+
 /// SIGCONT, which tokio has no name for.
 fn continue_signal() -> i32 {
     libc::SIGCONT
@@ -223,7 +230,7 @@ impl Loop<'_> {
     fn draw(&mut self) -> std::io::Result<()> {
         self.dirty = false;
         let state = &self.state;
-        self.screen.draw(|frame| view::draw(frame, state)).map(|_| ())
+        terminal::draw(self.screen, |frame| view::draw(frame, state))
     }
 
     fn feed(&mut self, driver: Option<&Driver>, event: Event) -> Result<(), TuiError> {

@@ -16,11 +16,13 @@ use crossterm::event::{
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
-use crossterm::{Command, cursor, queue};
-use ratatui::Terminal;
+use crossterm::{Command, cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
+use ratatui::{Frame, Terminal};
 
 /// The screen that is drawn on.
 pub type Screen = Terminal<CrosstermBackend<io::Stdout>>;
@@ -73,16 +75,15 @@ fn has_keyboard_protocol() -> bool {
 pub fn enter() -> io::Result<Screen> {
     DRAWS.set(true);
     modes_on()?;
-    let mut screen = Terminal::new(CrosstermBackend::new(stdout()))?;
-    screen.clear()?;
-    Ok(screen)
+    Terminal::new(CrosstermBackend::new(stdout()))
 }
 
 fn modes_on() -> io::Result<()> {
     enable_raw_mode()?;
     ACTIVE.store(true, Ordering::SeqCst);
     let mut out = stdout();
-    queue!(out, EnterAlternateScreen, EnableBracketedPaste, WheelOn, SetTitle("inglenook"))?;
+    queue!(out, EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, WheelOn)?;
+    queue!(out, SetTitle("inglenook"))?;
     if has_keyboard_protocol() {
         // Tells Shift+Enter from Enter where the terminal can. Not asked for first: some
         // terminals take two seconds not to answer, and all ignore what they don't know.
@@ -113,7 +114,20 @@ pub fn leave() {
 /// If the terminal refuses.
 pub fn resume(screen: &mut Screen) -> io::Result<()> {
     modes_on()?;
-    screen.clear()
+    // Not `clear`, which asks the terminal where its cursor is and waits for the answer.
+    let size = screen.size()?;
+    screen.resize(Rect::from((Position::ORIGIN, size)))
+}
+
+/// Draws a frame as one update, where the terminal can.
+///
+/// # Errors
+/// If the terminal refuses.
+pub fn draw(screen: &mut Screen, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    queue!(stdout(), BeginSynchronizedUpdate)?;
+    let drawn = screen.draw(render).map(|_| ());
+    execute!(stdout(), EndSynchronizedUpdate)?;
+    drawn
 }
 
 /// Ctrl+Z: gives the screen back and stops the process, as the shell's job control expects.

@@ -567,7 +567,7 @@ fn on_desk(state: &mut State, answer: Answer) -> Vec<Do> {
                 }));
             }
         }
-        Answer::Forgotten { n_messages, n_episodes, n_facts } => {
+        Answer::Forgotten { n_messages, n_facts } => {
             let count = |n: usize, one: &str, many: &str| match n {
                 1 => format!("1 {one}"),
                 n => format!("{n} {many}"),
@@ -575,9 +575,8 @@ fn on_desk(state: &mut State, answer: Answer) -> Vec<Do> {
             state.notice(
                 Level::Info,
                 format!(
-                    "Forgotten: {}, {}, {}. Nothing of it is left on this disk.",
+                    "Forgotten: {}, {}. Nothing of it is left on this disk.",
                     count(n_messages, "message", "messages"),
-                    count(n_episodes, "episode", "episodes"),
                     count(n_facts, "fact", "facts"),
                 ),
             );

@@ -196,8 +196,8 @@ fn forgetting_asks_first_and_enter_is_no() {
     h.feed(Event::Desk(Answer::ForgetPlan { plan: plan.clone(), lines }));
     h.press("y");
     assert_eq!(h.take(), [Do::Desk(Request::Forget(plan))]);
-    h.feed(Event::Desk(Answer::Forgotten { n_messages: 1, n_episodes: 0, n_facts: 2 }));
-    assert!(h.screen().contains("Forgotten: 1 message, 0 episodes, 2 facts"));
+    h.feed(Event::Desk(Answer::Forgotten { n_messages: 1, n_facts: 2 }));
+    assert!(h.screen().contains("Forgotten: 1 message, 2 facts"));
     assert_eq!(
         h.take(),
         [Do::Chat(Command::Reload), Do::Desk(Request::History)],
