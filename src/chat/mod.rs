@@ -19,7 +19,7 @@ pub mod window;
 pub use driver::{Command, Driver};
 pub use hands::{ChatConfig, Parts, SharedModels};
 pub use machine::{Facts, Kind, Level, Phase, Update};
-pub use once::{Answered, ChatError, Step, answer_once};
+pub use once::{Answered, ChatError, Step, answer_in, answer_once};
 pub use policy::Reader;
 pub use recalling::MemoryRecaller;
 pub use recollection::{Background, Question, Recaller, Recollection};

@@ -10,7 +10,10 @@ use crate::chat::driver::{Command, Driver};
 use crate::chat::hands::Parts;
 use crate::chat::machine::{Kind, Level, Update};
 use crate::interfaces::Cancel;
-use crate::memory::Message;
+use crate::memory::{Message, SessionId};
+
+/// A session is a few rows of a local file.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer and its record in the form of `ask --json`.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,15 +59,53 @@ pub fn answer_once(
     cancel: &Cancel,
     on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Answered, ChatError> {
+    answer_in(parts, model, None, question, cancel, on_step)
+}
+
+/// As [`answer_once`], going on with `session`.
+///
+/// # Errors
+/// See [`ChatError`].
+pub fn answer_in(
+    parts: Parts,
+    model: Option<String>,
+    session: Option<SessionId>,
+    question: &str,
+    cancel: &Cancel,
+    on_step: &mut dyn FnMut(Step<'_>),
+) -> Result<Answered, ChatError> {
     let (sender, updates) = mpsc::channel();
     let driver = Driver::start(parts, model, move |update| {
         let _ = sender.send(update);
     })
     .map_err(ChatError::Start)?;
-    driver.send(Command::Submit { text: question.to_owned(), kind: Kind::Chat });
-    let result = wait(&driver, &updates, cancel, on_step);
+    let result = open(&driver, &updates, session).and_then(|()| {
+        driver.send(Command::Submit { text: question.to_owned(), kind: Kind::Chat });
+        wait(&driver, &updates, cancel, on_step)
+    });
     driver.stop();
     result
+}
+
+/// The question must come after the session's own messages.
+fn open(
+    driver: &Driver,
+    updates: &mpsc::Receiver<Update>,
+    session: Option<SessionId>,
+) -> Result<(), ChatError> {
+    let Some(wanted) = session else { return Ok(()) };
+    driver.send(Command::OpenSession(wanted));
+    while let Ok(update) = updates.recv_timeout(PATIENCE) {
+        match update {
+            Update::Session { session: Some(opened), .. } if opened == wanted => return Ok(()),
+            Update::Notice { level: Level::Warning | Level::Error, text } => {
+                return Err(ChatError::Failed { reason: text });
+            }
+            Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
+            _ => {}
+        }
+    }
+    Err(ChatError::Failed { reason: format!("the session {wanted} could not be opened") })
 }
 
 fn wait(

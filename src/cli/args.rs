@@ -39,6 +39,8 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Ask one question and print the answer
+    Ask(Ask),
     /// Import a conversation (LoCoMo, or JSONL with role, content, created_at)
     Import(Import),
     /// Write out everything that was said, or everything that is known
@@ -64,6 +66,28 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Ask {
+    /// The question; without it, stdin is read
+    pub question: Vec<String>,
+    /// The answer with its evidence, entropies, tokens and times
+    #[arg(long)]
+    pub json: bool,
+    /// Print the answer only when it is complete
+    #[arg(long)]
+    pub no_stream: bool,
+    /// Leave no trace: neither question nor answer is stored
+    #[arg(long, conflicts_with = "session")]
+    pub incognito: bool,
+    /// What recall takes for the reader's uncertainty
+    #[arg(long, value_name = "SIGNAL",
+          value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
+    pub uncertainty: Option<String>,
+    /// Continue this session (see `session list`)
+    #[arg(long, value_name = "ID", value_parser = parse_session)]
+    pub session: Option<crate::memory::SessionId>,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,70 @@
-//! No command: the chat.
+//! No command: the chat screen. Also what the screen and `ask` have in common.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
 use super::App;
 use super::report::{Failure, Outcome};
+use crate::chat::ChatConfig;
+use crate::interfaces::SystemClock;
+use crate::recall::{RecallConfig, Signal};
+use crate::tui;
+use crate::worker::WorkerConfig;
+use crate::worker::policy::Mode;
 
-pub fn run(_: &App) -> Outcome {
-    Err(Failure::Usage {
-        what: "the chat screen is not part of this build yet".into(),
-        hint: "inglenook --help lists the commands".into(),
-    })
+pub fn run(app: &App, notices: Vec<String>) -> Outcome {
+    let registry = app.registry()?;
+    registry.check_default()?;
+    let store = app.open()?;
+    let left = tui::run(tui::App {
+        source: Arc::new(registry),
+        store,
+        clock: Arc::new(SystemClock),
+        config: app.chat_config(),
+        recall: app.recall_config(None)?,
+        worker: WorkerConfig {
+            writer: app.worker_config().writer,
+            ..WorkerConfig::beside_chat(None)
+        },
+        model: None,
+        reader: app.reader(),
+        notices,
+    })?;
+    Ok(ExitCode::from(left.exit_code))
+}
+
+impl App {
+    /// The window and the sampling, as the configuration says.
+    pub(super) fn chat_config(&self) -> ChatConfig {
+        let said = &self.config;
+        let mut config = ChatConfig::default();
+        config.window_tokens = said.window_tokens.unwrap_or(config.window_tokens);
+        let sampling = &mut config.sampling;
+        sampling.tokens_max = said.reply_tokens_max.unwrap_or(sampling.tokens_max);
+        sampling.temperature = said.temperature.unwrap_or(sampling.temperature);
+        sampling.top_p = said.top_p.unwrap_or(sampling.top_p);
+        sampling.min_p = said.min_p.unwrap_or(sampling.min_p);
+        sampling.repetition_penalty =
+            said.repetition_penalty.unwrap_or(sampling.repetition_penalty);
+        config
+    }
+
+    /// How recall works, as `--uncertainty` and the configuration say.
+    pub(super) fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
+        let signal = match asked.or(self.config.uncertainty.as_deref()) {
+            None | Some("auto") => None,
+            Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {
+                what: e.to_string(),
+                hint: "auto lets `model check` decide".into(),
+            })?),
+        };
+        let default = RecallConfig::default();
+        let window_tokens = self.config.window_tokens.unwrap_or(default.window_tokens);
+        Ok(RecallConfig { signal, window_tokens, ..default })
+    }
+
+    /// Overrules the setting `reader`.
+    pub(super) fn reader(&self) -> Option<Mode> {
+        self.config.reader.as_deref().map(|mode| Mode::from_setting(Some(mode)))
+    }
 }

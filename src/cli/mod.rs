@@ -4,6 +4,7 @@
 //! what they share is here ([`App`]), in `output` (what is shown) and in `report` (what went wrong).
 
 mod args;
+mod ask;
 mod chat;
 mod config;
 mod dirs;
@@ -80,13 +81,15 @@ fn dispatch(cli: Cli) -> Outcome {
     }
     let dirs = Directories::from_env(&cli.global)?;
     let (config, warnings) = Config::read(&dirs.config_file, cli.global.config.is_some())?;
+    let app = App { dirs, config, console, model: cli.global.model, cancel: Cancel::default() };
+    // The chat shows them on its screen.
+    let Some(command) = cli.command else { return chat::run(&app, warnings) };
     for warning in warnings {
         console.warn(&warning);
     }
-    let app = App { dirs, config, console, model: cli.global.model, cancel: Cancel::default() };
-    let Some(command) = cli.command else { return chat::run(&app) };
     interrupt::watch(&app.cancel, is_cooperative(&command));
     match command {
+        Command::Ask(args) => ask::run(&app, &args),
         Command::Import(args) => import::run(&app, &args),
         Command::Export(args) => export::run(&app, &args),
         Command::Session(args) => session::run(&app, args),
@@ -103,7 +106,8 @@ fn dispatch(cli: Cli) -> Outcome {
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,
-        Command::Memory(args::Memory::Consolidate { wait: true })
+        Command::Ask(_)
+            | Command::Memory(args::Memory::Consolidate { wait: true })
             | Command::Model(args::Model::Check { .. })
     )
 }

@@ -9,10 +9,12 @@ use thiserror::Error;
 
 use super::config::ConfigError;
 use super::import::ImportError;
+use crate::chat::ChatError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
 use crate::store::StoreError;
+use crate::tui::TuiError;
 use crate::worker::WorkerError;
 
 pub const EXIT_FAILED: u8 = 1;
@@ -46,6 +48,10 @@ pub enum Failure {
     #[error(transparent)]
     Worker(#[from] WorkerError),
     #[error(transparent)]
+    Chat(#[from] ChatError),
+    #[error(transparent)]
+    Tui(#[from] TuiError),
+    #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -78,8 +84,12 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Interrupted
             | Self::Model(ModelError::Cancelled)
-            | Self::Worker(WorkerError::Cancelled) => EXIT_INTERRUPTED,
-            Self::Usage { .. } | Self::NeedsYes | Self::Config(_) => EXIT_USAGE,
+            | Self::Worker(WorkerError::Cancelled)
+            | Self::Chat(ChatError::Cancelled) => EXIT_INTERRUPTED,
+            Self::Tui(TuiError::NotATerminal)
+            | Self::Usage { .. }
+            | Self::NeedsYes
+            | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Model(ModelError::NotInstalled { .. })
             | Self::Registry(
@@ -97,6 +107,21 @@ impl Failure {
             Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
             Self::Registry(e) => return registry_hint(e),
             Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
+            Self::Chat(ChatError::Model { .. }) => {
+                "`inglenook model list` shows what there is, `inglenook model verify` checks it"
+            }
+            Self::Chat(ChatError::Failed { .. } | ChatError::Start(_)) => {
+                "`inglenook doctor` looks at everything that can be wrong"
+            }
+            Self::Tui(TuiError::NotATerminal) => {
+                "for scripts there is `inglenook ask`; `inglenook --help` lists the rest"
+            }
+            Self::Tui(TuiError::Terminal(_)) => {
+                "`inglenook doctor` looks at the terminal; `inglenook ask` needs none"
+            }
+            Self::Tui(TuiError::Bug { .. }) => {
+                "please report it; `inglenook` opens the chat where it was"
+            }
             Self::Import(e) => return e.hint(),
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
@@ -108,7 +133,10 @@ impl Failure {
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
             Self::File { source, .. } | Self::Output(source) => return io_hint(source),
-            Self::Worker(WorkerError::Cancelled) | Self::Interrupted | Self::BrokenPipe => {
+            Self::Worker(WorkerError::Cancelled)
+            | Self::Chat(ChatError::Cancelled)
+            | Self::Interrupted
+            | Self::BrokenPipe => {
                 return None;
             }
         };

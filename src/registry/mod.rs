@@ -362,6 +362,20 @@ impl Registry {
         Ok(kind)
     }
 
+    /// Whether the model that would be loaded is there: a wrong name is better said before
+    /// anything else happens.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotInstalled`].
+    pub fn check_default(&self) -> Result<(), RegistryError> {
+        let name = self.default_name();
+        let built_in = name.eq_ignore_ascii_case(STARTER) && self.engine.starter.is_some();
+        if built_in || is_path(&name) {
+            return Ok(());
+        }
+        self.installed_named(&name).map(drop)
+    }
+
     /// Deletes an installed model's files and forgets it.
     ///
     /// # Errors
@@ -463,10 +477,8 @@ impl Registry {
         {
             return (starter.language)(progress);
         }
-        // `-m ./some/model.gguf` runs a file that is not installed.
-        let path = Path::new(name);
-        if path.components().count() > 1 && path.exists() {
-            return (self.engine.load_language)(path, progress);
+        if is_path(name) {
+            return (self.engine.load_language)(Path::new(name), progress);
         }
         let model = self.installed_named(name).map_err(as_model_error)?;
         if model.kind != Kind::Language {
@@ -504,6 +516,12 @@ fn as_cached(model: &CatalogueModel, snapshot: &Path) -> InstalledModel {
         licence: Some(model.licence.clone()),
         files: model.files.iter().map(file).collect(),
     }
+}
+
+/// `-m ./some/model.gguf` runs a file that is not installed.
+fn is_path(name: &str) -> bool {
+    let path = Path::new(name);
+    path.components().count() > 1 && path.exists()
 }
 
 fn as_model_error(error: RegistryError) -> ModelError {

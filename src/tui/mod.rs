@@ -30,3 +30,4 @@ mod tests;
 
 pub use runner::{App, Left, TuiError, run};
 pub use update::update;
+pub use wiring::reader_of;

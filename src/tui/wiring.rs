@@ -61,7 +61,9 @@ fn in_words(state: &WorkerState, jobs_left: usize) -> (String, bool, bool) {
     }
 }
 
-fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
+/// Rules or the model: by `mode`, else by the setting `reader` and the model's grade.
+#[must_use]
+pub fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
     let (setting, grade) = store
         .read(|r| Ok((r.setting("reader")?, r.setting(&Grade::key(info))?)))
         .unwrap_or_default();

@@ -52,7 +52,7 @@ fn what_is_exported_can_be_imported() {
         json!({"session": "b", "title": "Dog", "role": "user", "content": "woof",
                "created_at": "2026-11-17T10:00:00Z"}),
     ];
-    let text: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    let text: String = lines.map(|l| l.to_string() + "\n").concat();
     let path = home.file("a.jsonl", text);
     home.ok(&["import", path.to_str().unwrap()]);
     let exported = home.ok(&["export"]);

@@ -44,6 +44,7 @@ fn remembered() -> Home {
         })
         .unwrap();
     drop(store);
+    home.ok_after_unlock(&["memory", "undo"]);
     home
 }
 

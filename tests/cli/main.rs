@@ -2,8 +2,9 @@
 //!
 //! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod ask;
 mod bad_input;
 mod conversations;
 mod forgetting;
@@ -11,35 +12,37 @@ mod models;
 mod plain_output;
 mod processes;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// A home of its own for one test.
-pub struct Home {
+struct Home {
     dir: TempDir,
 }
 
 impl Home {
-    pub fn new() -> Self {
+    fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    pub fn data(&self) -> PathBuf {
+    fn data(&self) -> PathBuf {
         self.dir.path().join("home")
     }
 
     /// A file beside the data directory.
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join(name);
         std::fs::write(&path, content).unwrap();
         path
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_inglenook"));
         command.args(args).env_clear();
         command
@@ -50,13 +53,13 @@ impl Home {
     }
 
     #[track_caller]
-    pub fn run(&self, args: &[&str]) -> Output {
+    fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
     }
 
     /// stdout of a command that must succeed.
     #[track_caller]
-    pub fn ok(&self, args: &[&str]) -> String {
+    fn ok(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(
             output.status.success(),
@@ -66,15 +69,26 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// As [`Home::ok`], after this process itself held the lock: a child that another test is just
+    /// starting may have inherited it for a moment.
+    #[track_caller]
+    fn ok_after_unlock(&self, args: &[&str]) -> String {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.run(args).status.code() == Some(11) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.ok(args)
+    }
+
     /// The JSON of a command that must succeed.
     #[track_caller]
-    pub fn json(&self, args: &[&str]) -> Value {
+    fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.ok(args)).unwrap()
     }
 
     /// stderr of a command that must end with `code`.
     #[track_caller]
-    pub fn fails(&self, args: &[&str], code: i32) -> String {
+    fn fails(&self, args: &[&str], code: i32) -> String {
         let output = self.run(args);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
@@ -84,23 +98,20 @@ impl Home {
 
     /// Imports a few lines of the plain form, a minute apart.
     #[track_caller]
-    pub fn import(&self, messages: &[(&str, &str)]) {
-        let lines: String = messages
-            .iter()
-            .enumerate()
-            .map(|(i, (role, content))| {
-                let at = format!("2026-11-16T10:{i:02}:00+01:00");
-                let line = serde_json::json!({"role": role, "content": content, "created_at": at});
-                format!("{line}\n")
-            })
-            .collect();
+    fn import(&self, messages: &[(&str, &str)]) {
+        let mut lines = String::new();
+        for (i, (role, content)) in messages.iter().enumerate() {
+            let at = format!("2026-11-16T10:{i:02}:00+01:00");
+            let line = serde_json::json!({"role": role, "content": content, "created_at": at});
+            writeln!(lines, "{line}").unwrap();
+        }
         let path = self.file("import.jsonl", lines);
         self.ok(&["import", path.to_str().unwrap()]);
     }
 }
 
 /// `../shared/NAME`, or a word on why the test is skipped.
-pub fn shared(name: &str) -> Option<PathBuf> {
+fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
     if path.exists() {
         return Some(path);
@@ -128,6 +139,8 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["frobnicate"][..],
         &["memory", "show", "31"],
         &["memory", "forget"],
+        &["ask", "--incognito", "--session", "c1", "hi"],
+        &["ask", "--uncertainty", "guess", "hi"],
         &["memory", "tree", "--depth", "9"],
         &["model", "probe", "x", "--tokens", "one"],
     ] {

@@ -41,7 +41,7 @@ fn a_second_writer_gets_exit_code_11_and_readers_go_on() {
         home.ok(args);
     }
     drop(chat);
-    home.ok(&["import", path.to_str().unwrap()]);
+    home.ok_after_unlock(&["import", path.to_str().unwrap()]);
 }
 
 #[test]

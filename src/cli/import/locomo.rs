@@ -173,7 +173,7 @@ fn time_of(text: &str) -> Option<Moment> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
+#[expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -359,16 +359,13 @@ mod tests {
     use crate::memory::MessageId;
 
     fn conversation(texts: &[&str]) -> Conversation {
-        let lines: String = texts
-            .iter()
-            .enumerate()
-            .map(|(i, text)| {
-                format!(
-                    "{{\"role\":\"user\",\"content\":\"{text}\",\"created_at\":{}}}\n",
-                    1_000_000_000 + i
-                )
+        let lines: Vec<String> = (1_000_000_000..)
+            .zip(texts)
+            .map(|(at, text)| {
+                format!("{{\"role\":\"user\",\"content\":\"{text}\",\"created_at\":{at}}}\n")
             })
             .collect();
+        let lines = lines.concat();
         parse(lines.as_bytes(), "f", None).unwrap().conversations.remove(0)
     }
 

@@ -1,0 +1,125 @@
+//! `inglenook ask`: one question, one answer, in a session of its own or going on with another.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::App;
+use super::args;
+use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done};
+use crate::chat::{MemoryRecaller, Parts, Step, answer_in};
+use crate::interfaces::SystemClock;
+use crate::memory::plain_text;
+use crate::tui;
+
+/// A question is a question; a book is for `import`.
+const QUESTION_BYTES_MAX: u64 = 16 << 20;
+
+pub fn run(app: &App, args: &args::Ask) -> Outcome {
+    let question = question(args)?;
+    let registry = app.registry()?;
+    registry.check_default()?;
+    // Incognito writes nothing, so it also works beside a running chat.
+    let store = if args.incognito { app.open_read_only()? } else { app.open()? };
+    if let Some(session) = args.session {
+        store.read(|r| r.session(session))?;
+    }
+    let reader = app.reader();
+    let parts = Parts {
+        store,
+        source: Arc::new(registry),
+        clock: Arc::new(SystemClock),
+        config: app.chat_config(),
+        recaller: Arc::new(MemoryRecaller {
+            config: app.recall_config(args.uncertainty.as_deref())?,
+        }),
+        reader_of: Arc::new(move |store, info| tui::reader_of(reader, store, info)),
+        background_of: Arc::new(|_, _| None),
+        models: Arc::default(),
+        incognito: args.incognito,
+    };
+    let streams = !args.json && !args.no_stream;
+    let mut streamed = String::new();
+    let mut broken: Option<Failure> = None;
+    let progress = app.console.progress();
+    let answered = answer_in(parts, None, args.session, &question, &app.cancel, &mut |step| {
+        match step {
+            Step::Loading { stage, fraction } => {
+                progress.set((fraction.unwrap_or(0.0) * 100.0) as u64, 100, stage);
+            }
+            Step::Recalling(what) => progress.set(100, 100, what),
+            Step::Text(piece) if streams => {
+                progress.finish();
+                streamed.push_str(piece);
+                if let Err(failure) = app.console.write(piece) {
+                    // Whoever read it has gone: no reason to go on.
+                    app.cancel.cancel();
+                    broken.get_or_insert(failure);
+                }
+            }
+            Step::Text(_) => {}
+        }
+    });
+    progress.finish();
+    if let Some(failure) = broken {
+        return Err(failure);
+    }
+    let answered = match answered {
+        Ok(answered) => answered,
+        Err(e) => {
+            if !streamed.is_empty() {
+                app.console.write("\n")?;
+            }
+            return Err(e.into());
+        }
+    };
+    if args.json {
+        let mut record = answered.record;
+        record["answer"] = plain_text(&answered.text).into();
+        app.console.json(&record)?;
+    } else if streamed.is_empty() {
+        app.console.line(answered.text.trim_end())?;
+    } else if !streamed.ends_with('\n') {
+        app.console.write("\n")?;
+    }
+    for notice in &answered.notices {
+        app.console.note(notice);
+    }
+    if !answered.complete && app.cancel.is_cancelled() {
+        return Ok(ExitCode::from(EXIT_INTERRUPTED));
+    }
+    done()
+}
+
+fn question(args: &args::Ask) -> Result<String, Failure> {
+    let text = if !args.question.is_empty() {
+        args.question.join(" ")
+    } else if std::io::stdin().is_terminal() {
+        String::new()
+    } else {
+        let unreadable = |source| Failure::File { action: "read", path: "stdin".into(), source };
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .take(QUESTION_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        if bytes.len() as u64 > QUESTION_BYTES_MAX {
+            return Err(Failure::Usage {
+                what: format!("the question is longer than {QUESTION_BYTES_MAX} bytes"),
+                hint: "`inglenook import` takes whole conversations".into(),
+            });
+        }
+        String::from_utf8(bytes).map_err(|e| Failure::Usage {
+            what: format!("the question on stdin is not UTF-8 text ({})", e.utf8_error()),
+            hint: "convert it first, for example with iconv".into(),
+        })?
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::Usage {
+            what: "there is no question".into(),
+            hint: "inglenook ask \"where do I live?\", or a question on stdin".into(),
+        });
+    }
+    Ok(text.trim().to_owned())
+}

@@ -1,0 +1,126 @@
+//! `ask`, with the built-in starter.
+
+use inglenook::store::Store;
+
+use super::Home;
+
+/// A memory that knows where the person lives and what their dog is called.
+fn remembering() -> Home {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I live in Lund."),
+        ("assistant", "Noted."),
+        ("user", "My dog is called Max."),
+        ("assistant", "Noted."),
+    ]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home
+}
+
+#[test]
+fn the_json_form_is_the_contract() {
+    let home = remembering();
+    let answer = home.json(&["ask", "--json", "What is my dog called?"]);
+    let keys = |pointer: &str| -> Vec<String> {
+        answer.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect()
+    };
+    for key in ["answer", "model", "evidence", "entropy_nats", "tokens", "seconds"] {
+        assert!(keys("").iter().any(|k| k == key), "{key} is missing in {answer}");
+    }
+    for key in ["themes", "semantics", "episodes"] {
+        assert!(answer["evidence"][key].is_array(), "{key} in {answer}");
+    }
+    assert_eq!(keys("/entropy_nats"), ["coarse", "final"]);
+    assert_eq!(keys("/tokens"), ["prompt", "processed", "generated"]);
+    assert_eq!(keys("/seconds"), ["recall", "first_token", "total"]);
+    assert_eq!(answer["model"], "starter");
+    assert!(answer["answer"].as_str().unwrap().contains("Max"), "{answer}");
+    let semantics = answer["evidence"]["semantics"].as_array().unwrap();
+    let dog = semantics
+        .iter()
+        .find(|s| s["text"].as_str().unwrap().contains("Max"))
+        .unwrap_or_else(|| panic!("{answer}"));
+    assert!(dog["id"].as_str().unwrap().starts_with('s'));
+    assert!(dog["messages"].as_array().is_some_and(|m| !m.is_empty()), "{answer}");
+    for episode in answer["evidence"]["episodes"].as_array().unwrap() {
+        for key in
+            ["id", "title", "admitted", "expanded", "entropy_before_nats", "entropy_after_nats"]
+        {
+            assert!(episode.get(key).is_some(), "{key} in {episode}");
+        }
+    }
+    assert!(answer["seconds"]["total"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_question_may_come_from_stdin_and_the_answer_only_whole() {
+    let home = remembering();
+    for args in [&["ask"][..], &["ask", "--no-stream"]] {
+        let output = home.command(args).write_stdin("Where do I live?\n").output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("Lund") && text.ends_with('\n'), "{text}");
+    }
+    let output = home.command(&["ask"]).write_stdin("  \n").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output = home.command(&["ask"]).write_stdin(&b"caf\xe9?"[..]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("UTF-8"));
+}
+
+#[test]
+fn it_never_invents_a_memory() {
+    let home = Home::new();
+    let answer = home.json(&["ask", "--json", "What is my cat called?"]);
+    assert_eq!(answer["evidence"]["semantics"].as_array().unwrap().len(), 0);
+    assert!(answer["answer"].as_str().unwrap().contains("no memory"), "{answer}");
+}
+
+#[test]
+fn what_is_asked_is_kept_and_can_be_gone_on_with() {
+    let home = Home::new();
+    home.ok(&["ask", "I play the cello."]);
+    let sessions = home.json(&["session", "list", "--json"]);
+    assert_eq!(sessions.as_array().unwrap().len(), 1);
+    assert_eq!(sessions[0]["messages"], 2);
+    let id = sessions[0]["id"].as_str().unwrap();
+    home.ok(&["ask", "--session", id, "And the harp."]);
+    let session = home.json(&["session", "show", id, "--json"]);
+    assert_eq!(session["messages"].as_array().unwrap().len(), 4);
+    assert_eq!(session["messages"][2]["content"], "And the harp.");
+    assert_eq!(home.json(&["session", "list", "--json"]).as_array().unwrap().len(), 1);
+    let stderr = home.fails(&["ask", "--session", "c99", "hi"], 1);
+    assert!(stderr.contains("c99"), "{stderr}");
+}
+
+#[test]
+fn incognito_leaves_no_trace_and_works_beside_a_chat() {
+    let home = remembering();
+    let before = home.ok(&["export", "--format", "json"]);
+    let chat = Store::open(&home.data()).unwrap();
+    home.fails(&["ask", "Where do I live?"], 11);
+    let answer = home.ok(&["ask", "--incognito", "Where do I live?"]);
+    assert!(answer.contains("Lund"), "{answer}");
+    drop(chat);
+    assert_eq!(home.ok(&["export", "--format", "json"]), before);
+}
+
+#[test]
+fn a_model_that_is_not_there_is_said_before_anything_is_stored() {
+    let home = Home::new();
+    let stderr = home.fails(&["ask", "-m", "nothing", "hi"], 3);
+    assert!(stderr.contains("`nothing`"), "{stderr}");
+    let stderr = home.fails(&["-m", "nothing"], 3);
+    assert!(stderr.contains("`nothing`"), "{stderr}");
+    assert!(!home.data().exists());
+    let path = home.file("bad.gguf", "GGUF but no more");
+    let stderr = home.fails(&["ask", "-m", path.to_str().unwrap(), "hi"], 1);
+    assert!(stderr.contains("bad.gguf"), "{stderr}");
+}
+
+#[test]
+fn the_chat_needs_a_terminal_and_says_so() {
+    let home = Home::new();
+    let stderr = home.fails(&[], 2);
+    assert!(stderr.contains("terminal") && stderr.contains("inglenook ask"), "{stderr}");
+}
