@@ -141,9 +141,38 @@ fn parse(text: &str) -> Option<Parsed> {
     let words: Vec<Token> = if lead < words.len() { words[lead..].to_vec() } else { words };
     if words.first().is_some_and(|t| {
         t.among(&[
-            "since", "when", "if", "because", "while", "after", "before", "by", "for", "as",
-            "here", "there", "what", "where", "how", "who", "why", "that", "to", "with", "in",
-            "on", "at",
+            "since",
+            "when",
+            "if",
+            "because",
+            "while",
+            "after",
+            "before",
+            "by",
+            "for",
+            "as",
+            "here",
+            "there",
+            "what",
+            "where",
+            "how",
+            "who",
+            "why",
+            "that",
+            "according",
+            "despite",
+            "although",
+            "though",
+            "until",
+            "once",
+            "everyone",
+            "everybody",
+            "nobody",
+            "to",
+            "with",
+            "in",
+            "on",
+            "at",
         ])
     }) {
         return None;
@@ -280,6 +309,7 @@ fn parse(text: &str) -> Option<Parsed> {
                 | "budget"
         );
         if np.first().is_some_and(|t| t.is("the"))
+            && !subject.starts_with("The user")
             && !negated
             && (coded || low.starts_with(|c: char| c.is_ascii_digit()) && np.len() <= 4)
         {
@@ -459,6 +489,15 @@ fn is_plural_noun_here(words: &[Token], i: usize) -> bool {
 fn subject_of(np: &[Token]) -> (String, Option<(String, String)>) {
     let mut end = np.len();
     while end > 0 && (!np[end - 1].word || is_adverb(&np[end - 1].lower) && !np[end - 1].upper()) {
+        end -= 1;
+    }
+    // "The user jsut moved": a mistyped adverb is no part of the subject.
+    let head = if np.first().is_some_and(|t| t.is("the")) { 2 } else { 1 };
+    let stray = end == head + 1
+        && !np[head - 1].lower.ends_with("'s")
+        && (np[0].upper() && head == 1 || np.get(1).is_some_and(|t| t.is("user")))
+        && np[end - 1].text.chars().all(char::is_lowercase);
+    if stray {
         end -= 1;
     }
     let np = &np[..end];

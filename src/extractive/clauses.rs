@@ -85,6 +85,7 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
             }
         }
         _ if conjunction(token) => i + 1,
+        _ if runs_on(tokens, i) => i,
         _ => return None,
     };
     let left = &tokens[..i];
@@ -139,6 +140,42 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     // A comma alone joins two clauses only if the second one is clearly one.
     let right_verb = is_clause(right) || begins_strongly(right);
     right_verb.then_some(next)
+}
+
+/// "im 25 i live in paris", "i have a dog hes called rex": a new clause without any mark.
+fn runs_on(tokens: &[Token], i: usize) -> bool {
+    let next = |n: usize| tokens.get(i + n).map(|t| t.lower.as_str()).unwrap_or_default();
+    let begins = match tokens[i].lower.as_str() {
+        "i" => {
+            matches!(next(1), "am" | "live" | "work")
+                || next(1) == "have" && matches!(next(2), "a" | "an" | "two" | "three")
+        }
+        "he" | "she" | "it" => {
+            next(1) == "is"
+                && (matches!(next(2), "a" | "an" | "called" | "named")
+                    || lexicon::number(next(2)).is_some())
+        }
+        "my" => next(2) == "is",
+        _ => false,
+    };
+    let before = &tokens[i - 1];
+    let carried = before.among(SUBORDINATORS)
+        || before.among(&[
+            "that", "think", "thinks", "so", "where", "what", "who", "and", "but", "or", "than",
+            "like", "know", "say", "said", "guess", "hope", "feel", "believe", "means", "wish",
+            "how", "why", "of", "in", "to", "for", "with", "is", "was",
+        ])
+        || !before.word
+        || is_adverb(&before.lower);
+    // "the house I live in"
+    let relative = i >= 2
+        && tokens[i - 2].among(&["the", "this", "that", "these", "those", "every"])
+        || tokens
+            .iter()
+            .rev()
+            .find(|t| t.word)
+            .is_some_and(|t| t.among(&["in", "at", "for", "with", "on", "to", "of"]));
+    begins && !carried && !relative && tokens.len() > i + 2
 }
 
 /// "I'm", "my": the strongest signs of a new clause.

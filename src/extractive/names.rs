@@ -106,7 +106,7 @@ fn in_sentence(words: &[Token]) -> Option<String> {
         // "My name is Ana", "my name's Ana", "name: Ana", "my friends call me Ana".
         let stated = match (lower(i), lower(i + 1), lower(i + 2)) {
             ("my", "name", "is" | ":" | "=") => Some(i + 3),
-            ("my", "name's", _) => Some(i + 2),
+            ("my", "name's" | "names", _) => Some(i + 2),
             ("my", "full" | "first" | "real", "name") if lower(i + 3) == "is" => Some(i + 4),
             ("names" | "name's", ..) if i == 0 => Some(1),
             ("call", "me", _)
@@ -197,6 +197,19 @@ fn in_sentence(words: &[Token]) -> Option<String> {
             }
             _ => None,
         };
+        // "hi im tom"
+        if let Some(at) = introduces
+            && i >= 1
+            && (1..i + 1).any(|n| {
+                matches!(lower(i - n), "hi" | "hello" | "hey" | "hiya" | "morning" | "evening")
+            })
+            && i <= 3
+            && words.get(at + 1).is_none_or(|t| !t.word || t.is("and"))
+            && !looks_like_an_adjective(lower(at))
+            && let Some(name) = name_at(words, at, true)
+        {
+            return Some(name);
+        }
         // "im sara, 29"
         if let Some(at) = introduces
             && words.get(at + 1).is_some_and(|t| t.text == ",")
@@ -226,6 +239,87 @@ fn in_sentence(words: &[Token]) -> Option<String> {
         }
     }
     None
+}
+
+/// "hi im tired" names nobody.
+fn looks_like_an_adjective(lower: &str) -> bool {
+    lexicon::REACTION.contains(lower)
+        || lexicon::STOP.contains(lower)
+        || lexicon::is_finite(lower)
+        || lexicon::is_participle(lower)
+        || lexicon::is_adverb(lower)
+        || [
+            "ing", "ed", "ish", "ful", "ous", "ive", "ic", "ent", "ant", "less", "able", "ible",
+            "ese", "ner", "ter", "ist", "eer", "ian",
+        ]
+        .iter()
+        .any(|end| lower.len() > 4 && lower.ends_with(end))
+        || matches!(
+            lower,
+            "new"
+                | "sick"
+                | "ill"
+                | "hungry"
+                | "thirsty"
+                | "single"
+                | "vegan"
+                | "retired"
+                | "old"
+                | "young"
+                | "busy"
+                | "ready"
+                | "bored"
+                | "sleepy"
+                | "hot"
+                | "cold"
+                | "late"
+                | "early"
+                | "broke"
+                | "drunk"
+                | "gay"
+                | "trans"
+                | "bi"
+                | "lonely"
+                | "nervous"
+                | "angry"
+                | "upset"
+                | "lazy"
+                | "tall"
+                | "short"
+                | "blind"
+                | "deaf"
+                | "student"
+                | "nurse"
+                | "free"
+                | "stuck"
+                | "afraid"
+                | "alone"
+                | "awake"
+                | "depressed"
+                | "grumpy"
+                | "horny"
+                | "cranky"
+                | "dizzy"
+                | "home"
+                | "human"
+                | "male"
+                | "female"
+                | "autistic"
+                | "currently"
+                | "high"
+                | "low"
+                | "vegetarian"
+                | "alive"
+                | "dead"
+                | "crazy"
+                | "mad"
+                | "weird"
+                | "fat"
+                | "poor"
+                | "rich"
+                | "clumsy"
+                | "curious"
+        )
 }
 
 fn name_at(words: &[Token], at: usize, any_case: bool) -> Option<String> {
@@ -295,6 +389,13 @@ mod tests {
             ("hey! im sara, 29, from manchester", Some("Sara")),
             ("hello my name is bob smith and i'm a plumber", Some("Bob Smith")),
             ("im hungry", None),
+            ("hi im tom and im 25", Some("Tom")),
+            ("hi im tired", None),
+            ("hey im hungry", None),
+            ("hello im a nurse", None),
+            ("hi i'm new here", None),
+            ("my names bob", Some("Bob")),
+            ("I'm Ana, nice to meet you", Some("Ana")),
             ("", None),
         ] {
             assert_eq!(user_name(text).as_deref(), expected, "of {text:?}");

@@ -230,6 +230,7 @@ fn agree(tokens: &mut [Token], start: usize) {
     let after = tokens.get(j + 1).map(|t| t.lower.clone()).unwrap_or_default();
     // No verb of ours, or one that does not change.
     if !verb.word
+        || matches!(lower.as_str(), "is" | "has" | "does" | "isn't" | "hasn't" | "doesn't")
         || !verb.text.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
         || lexicon::MODALS.contains(lower.as_str())
         || matches!(
@@ -279,6 +280,20 @@ fn agree(tokens: &mut [Token], start: usize) {
             replace(tokens, j, &lexicon::third_person(&lower));
         }
         // "grew up in Rome and live in Lund": the mixed tense is left to clause splitting.
+        return;
+    }
+    // "I jsut moved": a mistyped adverb.
+    let next = tokens.get(j + 1).map(|t| t.lower.clone()).unwrap_or_default();
+    if !is_base_verb(&lower)
+        && !matches!(
+            lower.as_str(),
+            "am" | "have" | "do" | "don't" | "haven't" | "wanna" | "are" | "aren't" | "ain't"
+        )
+        && (is_past(&next)
+            || lexicon::MODALS.contains(next.as_str())
+            || matches!(next.as_str(), "am" | "have"))
+    {
+        agree(tokens, j + 1);
         return;
     }
     // A noun after the name: "I, nurse" never happens; unknown words are verbs here.

@@ -54,6 +54,20 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
             words.retain(|t| t.text != open && t.text != close);
         }
     }
+    // "I'm Ana, nice to meet you".
+    for i in 1..words.len() {
+        let greets = words[i].among(&["nice", "pleased", "good", "great", "lovely"])
+            && words.get(i + 1).is_some_and(|t| t.is("to"))
+            && words.get(i + 2).is_some_and(|t| t.among(&["meet", "see"]))
+            && words.get(i + 3).is_some_and(|t| t.among(&["you", "ya"]));
+        if greets {
+            words.truncate(i);
+            while words.last().is_some_and(|t| !t.word || t.is("and")) {
+                words.pop();
+            }
+            break;
+        }
+    }
     words.retain(|t| t.word || !t.text.chars().all(super::sentences::is_emoji));
     if let Some(first) = words.first_mut() {
         first.space_before = false;
@@ -171,6 +185,18 @@ pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
 
 /// "my dog max is", "a cat called tom": names typed small get their capital.
 pub(super) fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
+    // "my names bob"
+    for i in 1..words.len().saturating_sub(1) {
+        if words[i].is("names")
+            && words[i - 1].is("my")
+            && words[i + 1].word
+            && !lexicon::STOP.contains(words[i + 1].lower.as_str())
+        {
+            words[i] = Token::new("name", true);
+            words.insert(i + 1, Token::new("is", true));
+            break;
+        }
+    }
     // "My boss, Karen, is strict": the name without its commas.
     let mut i = 1;
     while i + 2 < words.len() {

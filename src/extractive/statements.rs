@@ -194,7 +194,15 @@ fn of_sentence(
         return 0;
     }
     let words = restore_subject(words);
-    let words = name_the_nameless(words);
+    let mut words = name_the_nameless(words);
+    // "hi im tom": the name that was understood is written as one.
+    if let Some(name) = super::user_name(sentence) {
+        for word in &mut words {
+            if let Some(part) = name.split(' ').find(|part| part.to_lowercase() == word.text) {
+                *word = Token::new(part, word.space_before);
+            }
+        }
+    }
     for clause in clauses(&words) {
         let clause = strip_vocative(&openings::strip_opening(&clause), parties);
         if clause.iter().filter(|t| t.word).count() < 2

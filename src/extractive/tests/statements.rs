@@ -128,6 +128,11 @@ fn several_facts_in_one_message() {
     check("I live in Lund 😀 I love my flat", &["Ana lives in Lund", "Ana loves Ana's flat"]);
     check("I moved to Lund. What's a good restaurant there?", &["Ana moved to Lund"]);
     check("Hi! How are you? I'm a teacher.", &["Ana is a teacher"]);
+    check("I'm 25 and i jsut moved to Lund", &["Ana is 25", "Ana jsut moved to Lund"]);
+    check("im 25 i live in Paris", &["Ana is 25", "Ana lives in Paris"]);
+    check("ive got a dog hes called rex", &["Ana has got a dog", "Ana's dog is called Rex"]);
+    check("I love the house I live in", &["Ana loves the house Ana lives in"]);
+    check("my dog is sick nice to meet you", &["Ana's dog is sick"]);
     check("Thanks! I live in Lund by the way", &["Ana lives in Lund by the way"]);
 }
 
