@@ -58,12 +58,41 @@ pub(super) fn utterances(messages: &[Message], user_name: Option<&str>) -> Vec<U
                 (Some(me), [a, b]) => Some((*if *a == me { b } else { a }).clone()),
                 _ => None,
             },
-            text: cut(&m.content).to_owned(),
+            text: without_photos(cut(&m.content)),
             at: m.created_at.civil(),
         })
         .collect()
 }
 
+/// What a photo shows, as an import writes it into the text, is nobody's statement: facts, titles
+/// and themes leave it out; the message keeps it, and recall finds it there.
+fn without_photos(text: &str) -> String {
+    const OPENS: &str = "[shares a photo:";
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, photo)) = rest.split_once(OPENS) {
+        let Some((_, after)) = photo.split_once(']') else { break };
+        kept.push_str(before.trim_end());
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
 pub(super) fn cut(text: &str) -> &str {
     text.char_indices().nth(TEXT_CHARS_MAX).map_or(text, |(at, _)| &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_photo_shows_is_nobodys_statement() {
+        let check = |text: &str, kept: &str| assert_eq!(without_photos(text), kept);
+        check("Look! [shares a photo: a dog]", "Look!");
+        check("[shares a photo: a] and [shares a photo: b] both", " and both");
+        check("I take [good] photos", "I take [good] photos");
+        check("cut off [shares a photo: a do", "cut off [shares a photo: a do");
+    }
 }
