@@ -200,7 +200,7 @@ fn in_sentence(words: &[Token]) -> Option<String> {
         // "hi im tom"
         if let Some(at) = introduces
             && i >= 1
-            && (1..i + 1).any(|n| {
+            && (1..=i).any(|n| {
                 matches!(lower(i - n), "hi" | "hello" | "hey" | "hiya" | "morning" | "evening")
             })
             && i <= 3
