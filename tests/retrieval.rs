@@ -422,12 +422,16 @@ fn evidence_recall() {
     if let Some(minilm) = minilm() {
         let minilm = embedder::load(&minilm, &|_| {}).unwrap();
         let mut with_messages = conversations();
-        with_messages.iter_mut().for_each(|c| c.embed_messages(minilm.as_ref()));
+        for c in &mut with_messages {
+            c.embed_messages(minilm.as_ref());
+        }
         measure("given vectors, and MiniLM's of the messages", &with_messages);
     }
     let starter = starter::embedder(&|_| {}).unwrap();
     let mut of_starter = conversations();
-    of_starter.iter_mut().for_each(|c| c.embed_all(starter.as_ref()));
+    for c in &mut of_starter {
+        c.embed_all(starter.as_ref());
+    }
     measure("the starter's vectors", &of_starter);
 }
 
