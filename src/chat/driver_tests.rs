@@ -48,10 +48,10 @@ impl Recaller for Memory {
         &self,
         _: &Store,
         models: &Models,
-        question: &Question<'_>,
+        question: Question<'_>,
         on_progress: &mut dyn FnMut(String),
     ) -> Result<Recollection, Option<String>> {
-        on_progress("1 of 2 episodes".into());
+        on_progress(format!("reuse: {}", question.reuse.is_some()));
         match self {
             Self::Never => {
                 while !question.cancel.is_cancelled() {
@@ -194,6 +194,14 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
         .iter()
         .any(|u| matches!(u, Update::Window { n_dropped: 3, used_tokens: 50, .. }));
     assert!(window, "what fell out of the window is said");
+    // The next turn begins where this one's context ended; a new chat does not.
+    heard.submit("And since when?");
+    heard.until(|u| (*u == Update::Progress("reuse: true".into())).then_some(()));
+    heard.idle();
+    heard.driver.send(Command::NewSession);
+    heard.submit("Where do I live?");
+    heard.until(|u| (*u == Update::Progress("reuse: false".into())).then_some(()));
+    heard.idle();
     // Leaving closes the session.
     heard.driver.stop();
     let jobs = store.read(|r| r.pending_jobs()).unwrap();

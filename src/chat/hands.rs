@@ -80,6 +80,11 @@ struct TurnData {
     generating_seconds: f64,
 }
 
+/// The model's context after a turn. The next turn's prompt begins the same, and what is the same
+/// need not be read again. A new one is made whenever what it holds may no longer be known: another
+/// model or chat, something forgotten.
+type Kept = Arc<Mutex<Option<Box<dyn Context>>>>;
+
 /// See the module.
 pub(super) struct Hands {
     parts: Parts,
@@ -87,6 +92,7 @@ pub(super) struct Hands {
     private: Option<Store>,
     background: Option<Box<dyn Background>>,
     data: Arc<Mutex<TurnData>>,
+    kept: Kept,
     cancel: Cancel,
     newest_load: Arc<AtomicU64>,
 }
@@ -125,12 +131,13 @@ pub(super) struct Job {
     recaller: Arc<dyn Recaller>,
     config: ChatConfig,
     data: Arc<Mutex<TurnData>>,
+    kept: Kept,
     cancel: Cancel,
     now: Moment,
     user_name: Option<String>,
 }
 
-fn lock(data: &Mutex<TurnData>) -> std::sync::MutexGuard<'_, TurnData> {
+fn lock<T>(data: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     data.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -141,6 +148,7 @@ impl Hands {
             private: None,
             background: None,
             data: Arc::default(),
+            kept: Kept::default(),
             cancel: Cancel::default(),
             newest_load: Arc::default(),
         }
@@ -175,6 +183,7 @@ impl Hands {
 
     /// The worker of the models in use; the one before is stopped.
     pub(super) fn start_background(&mut self) {
+        self.kept = Kept::default();
         self.stop_background();
         self.background =
             self.models().and_then(|models| (self.parts.background_of)(&self.parts.store, &models));
@@ -218,6 +227,7 @@ impl Hands {
             recaller: Arc::clone(&self.parts.recaller),
             config: self.parts.config.clone(),
             data: Arc::clone(&self.data),
+            kept: Arc::clone(&self.kept),
             cancel: self.cancel.clone(),
             now: self.parts.clock.now(),
             user_name: self.user_name(),
@@ -271,6 +281,7 @@ impl Hands {
                 })
             }
             Effect::LoadSession { session } => {
+                self.kept = Kept::default();
                 let read = self.chat_store().read(|r| {
                     let title = r.session(session)?.title;
                     Ok((title, r.messages(session)?))
@@ -281,11 +292,13 @@ impl Hands {
                 })
             }
             Effect::CloseSession { session } => {
+                self.kept = Kept::default();
                 // A failure costs nothing but time: the next boundary closes the episode.
                 let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close { session }));
                 None
             }
             Effect::UseStore { incognito: false } => {
+                self.kept = Kept::default();
                 self.private = None;
                 None
             }
@@ -532,9 +545,10 @@ impl Job {
             system: &system,
             window_tokens: self.config.window_tokens,
             for_model,
+            reuse: if for_model { lock(&self.kept).take() } else { None },
             cancel: &self.cancel,
         };
-        let recalled = self.recaller.recall(&self.store, &self.models, &question, &mut |text| {
+        let recalled = self.recaller.recall(&self.store, &self.models, question, &mut |text| {
             send(Input::Tell(Update::Progress(text)));
         });
         match recalled {
@@ -625,6 +639,7 @@ impl Job {
                 Some(data.started.map_or(before, |s| first.duration_since(s).as_secs_f64()));
         }
         let generated = generated?;
+        *lock(&self.kept) = Some(context);
         data.n_generated = generated.n_tokens;
         Ok(match generated.finish {
             Finish::EndOfTurn => Outcome::Ended,

@@ -18,7 +18,7 @@ impl Recaller for MemoryRecaller {
         &self,
         store: &Store,
         models: &Models,
-        question: &Question<'_>,
+        question: Question<'_>,
         on_progress: &mut dyn FnMut(String),
     ) -> Result<Recollection, Option<String>> {
         let history: Vec<(TurnRole, String)> = if question.for_model {
@@ -46,7 +46,7 @@ impl Recaller for MemoryRecaller {
             system: question.system,
             history: &history,
             prompt: question.for_model,
-            reuse: None,
+            reuse: question.reuse,
             cancel: question.cancel,
         };
         let mut evidence = recall

@@ -23,6 +23,8 @@ pub struct Question<'a> {
     pub window_tokens: usize,
     /// False for an extractive reader, which needs candidates only.
     pub for_model: bool,
+    /// The context of the turn before: what it has in common with the new prompt is not read again.
+    pub reuse: Option<Box<dyn Context>>,
     pub cancel: &'a Cancel,
 }
 
@@ -49,7 +51,7 @@ pub trait Recaller: Send + Sync {
         &self,
         store: &Store,
         models: &Models,
-        question: &Question<'_>,
+        question: Question<'_>,
         on_progress: &mut dyn FnMut(String),
     ) -> Result<Recollection, Option<String>>;
 }
