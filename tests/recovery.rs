@@ -1,8 +1,10 @@
 //! The process dies before its k-th commit, for every k; the next one makes the same memory.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "support/worker.rs"]
 mod support;
+
+use std::fmt::Write as _;
 
 use inglenook::memory::Role;
 use inglenook::store::{Level, Store};
@@ -52,15 +54,15 @@ fn state(store: &Store) -> String {
             let mut out = r.dump()?;
             for level in [Level::Semantic, Level::Theme] {
                 for (a, b, weight) in r.edges(level)? {
-                    out.push_str(&format!("{level:?} {a} {b} {weight}\n"));
+                    let _ = writeln!(out, "{level:?} {a} {b} {weight}");
                 }
             }
             for level in [Level::Message, Level::Episode, Level::Semantic, Level::Theme] {
                 for (id, vector) in r.embeddings(level)? {
-                    out.push_str(&format!("{level:?} {id} {:?}\n", &vector.as_slice()[..4]));
+                    let _ = writeln!(out, "{level:?} {id} {:?}", &vector.as_slice()[..4]);
                 }
             }
-            out.push_str(&format!("{:?}", r.stats()?));
+            let _ = write!(out, "{:?}", r.stats()?);
             Ok(out)
         })
         .unwrap()

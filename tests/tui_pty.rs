@@ -3,7 +3,7 @@
 //! A shell runs the program and then `stty -a`, so that the test sees the terminal's state as the
 //! person's shell would.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use expectrl::Session;
 use expectrl::session::OsSession;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Terminal {
     session: OsSession,
@@ -61,7 +61,7 @@ impl Terminal {
 
     /// Reads what there is.
     fn read(&mut self) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
         while let Ok(n @ 1..) = self.session.try_read(&mut buffer) {
             self.parser.process(&buffer[..n]);
             self.raw.extend_from_slice(&buffer[..n]);

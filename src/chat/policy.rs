@@ -153,12 +153,11 @@ pub fn quote(
     if let Some(answer) = extractive::answer(head(question), &candidates, today, user_name) {
         let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
         for index in answer.cited {
-            match index.checked_sub(n_recalled) {
-                Some(index) => cited.from_chat.extend(from.get(index).copied()),
-                None => {
-                    let text = candidates.get(index).map(|c| c.text.clone());
-                    cited.recalled.get_or_insert_default().extend(text);
-                }
+            if let Some(index) = index.checked_sub(n_recalled) {
+                cited.from_chat.extend(from.get(index).copied());
+            } else {
+                let text = candidates.get(index).map(|c| c.text.clone());
+                cited.recalled.get_or_insert_default().extend(text);
             }
         }
         return Quote { text: answer.text, cited };

@@ -35,7 +35,7 @@ fn vector(text: &str) -> Vec<f32> {
 }
 
 impl Embedder for HashEmbedder {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "hash-128"
     }
 
