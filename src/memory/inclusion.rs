@@ -139,6 +139,13 @@ impl UncertaintyGate {
         self.admitted = after;
     }
 
+    /// Whether anything could be admitted at all: uncertainties are never below 0, and a reader
+    /// that is all but certain has nothing left to gain.
+    #[must_use]
+    pub fn can_gain(&self) -> bool {
+        self.decide(self.reference(), 0.0) == Inclusion::Admit
+    }
+
     /// No further probe: too many refusals in a row, or probes in all.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -180,6 +187,13 @@ mod tests {
         {
             assert_eq!(gate.decide(before, after), Inclusion::Refuse, "{before} → {after}");
         }
+    }
+
+    #[test]
+    fn a_certain_reader_gains_nothing() {
+        assert!(UncertaintyGate::new(GatePolicy::default(), 0.5).can_gain());
+        assert!(!UncertaintyGate::new(GatePolicy::default(), 0.01).can_gain());
+        assert!(!UncertaintyGate::new(GatePolicy::default(), f64::NAN).can_gain());
     }
 
     #[test]

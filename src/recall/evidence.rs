@@ -159,12 +159,12 @@ impl Evidence {
                 "semantics": semantics,
                 "messages": messages,
                 "episodes": episodes,
+                "signal": self.signal.map(Signal::as_str),
             },
             "entropy_nats": {
                 "coarse": self.entropy_coarse_nats.and_then(finite),
                 "final": self.entropy_final_nats.and_then(finite),
             },
-            "signal": self.signal.map(Signal::as_str),
             "tokens": {
                 "prompt": self.prompt_tokens,
                 "processed": self.processed_tokens,

@@ -107,7 +107,7 @@ pub(super) fn admit<E: From<ModelError>>(
     let mut outcome = Outcome { coarse: Some(coarse), ..Outcome::default() };
     let n = episodes.len().min(gating.policy.probes_max);
     for episode in episodes {
-        if gate.is_done() {
+        if gate.is_done() || !gate.can_gain() {
             break;
         }
         if gating.cancel.is_cancelled() {
