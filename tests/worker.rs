@@ -177,6 +177,7 @@ fn it_sees_new_messages_by_itself_and_stops_when_dropped() {
     bed.say(session, Role::User, "My dog is called Max.");
     bed.close(session);
     until("the fact is there", || !bed.semantics().is_empty());
+    worker.wait_idle(|_| {});
     drop(worker);
     bed.say(session, Role::User, "My cat is called Miso.");
     bed.close(session);

@@ -106,3 +106,27 @@ fn indexes() {
     // A shadow table of the vectors.
     check("DELETE FROM semantic_vector_vector_chunks00", "cannot check the vectors");
 }
+
+/// A reading connection is kept. FTS5 remembers the shape of its index there, and its integrity
+/// check, unlike a query, does not ask whether another connection has reshaped it meanwhile.
+#[test]
+fn a_kept_connection_finds_no_damage_that_is_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let session = store.write(|tx| tx.create_session("Chat", at(0), false)).unwrap();
+    for round in 0..120 {
+        store
+            .write(|tx| {
+                for i in 0..20 {
+                    let text = format!("round{round} word{i} of message {}", round * 20 + i);
+                    say(tx, session, crate::memory::Role::User, &text);
+                }
+                Ok(())
+            })
+            .unwrap();
+        if round % 40 == 10 {
+            assert_valid(&store);
+        }
+    }
+    assert_valid(&store);
+}
