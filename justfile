@@ -17,7 +17,7 @@ lint:
 
 # the map and the API, in a browser
 doc:
-    cargo doc --release --no-deps --open
+    cargo doc --release --no-deps --document-private-items --open
 
 # without network code: must always compile
 offline:

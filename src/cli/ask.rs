@@ -49,6 +49,11 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
             }
             Step::Recalling(what) => progress.set(100, 100, what),
             Step::Text(piece) if streams => {
+                // An answer begins with a word; a model may begin with anything.
+                let piece = if streamed.is_empty() { piece.trim_start() } else { piece };
+                if piece.is_empty() {
+                    return;
+                }
                 progress.finish();
                 streamed.push_str(piece);
                 if let Err(failure) = app.console.write(piece) {

@@ -28,7 +28,7 @@ impl GuidanceScore {
 /// ε of Eq. 3 in the official code. The paper leaves it open.
 pub const EPSILON_OFFICIAL: f64 = 1e-8;
 
-/// ε of Eq. 3 as [`super::Policy::Default`] has it. With an ε near zero σ vanishes as soon as most
+/// ε of Eq. 3 as [`super::reorganize::Policy::Default`] has it. With an ε near zero σ vanishes as soon as most
 /// s_k are equal (two themes, or a few), and a difference of 1e-6 between neighbours' similarities
 /// then decides f. This floor says which differences of similarity mean anything.
 pub const EPSILON_DEFAULT: f64 = 0.05;

@@ -2,7 +2,7 @@
 //!
 //! One file in `assets/prompts` and one type here for each prompt: `fill()` gives the text,
 //! `parse()` reads a reply tolerantly and gives `(value, problems)`, never an error: a small
-//! model's odd output is data. Texts from people and from memory go through [`data`], so that they
+//! model's odd output is data. Texts from people and from memory go through [`data()`], so that they
 //! stay inside their block (invariant 6). Nothing here knows tokens or special tokens.
 
 mod answer;

@@ -7,6 +7,8 @@
 mod archive;
 mod catalogue;
 mod files;
+#[cfg(feature = "hub")]
+mod git_blob;
 mod hash;
 mod hub_cache;
 mod import;

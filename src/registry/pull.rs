@@ -14,7 +14,8 @@ use hf_hub::{Cache, Repo, RepoType};
 
 use super::manifest::{InstalledFile, InstalledModel, Origin};
 use super::{
-    CatalogueFile, CatalogueModel, HubSettings, RegistryError, Validate, hash, hub_cache, io_error,
+    CatalogueFile, CatalogueModel, HubSettings, RegistryError, Validate, git_blob, hash, hub_cache,
+    io_error,
 };
 
 /// A broken connection is taken up again this many times before it is reported.
@@ -249,7 +250,7 @@ impl Expected {
         }
         let received = match self.etag.len() {
             64 => hash::sha256_file(path)?.0,
-            _ => hash::git_blob_file(path)?,
+            _ => git_blob::git_blob_file(path)?,
         };
         Ok((received != self.etag.to_lowercase()).then(|| (self.etag.clone(), received)))
     }

@@ -227,7 +227,7 @@ mod hub {
         if bytes.len() > 1000 {
             hash::sha256_file(file.path()).unwrap().0
         } else {
-            hash::git_blob_file(file.path()).unwrap()
+            git_blob::git_blob_file(file.path()).unwrap()
         }
     }
 

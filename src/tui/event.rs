@@ -9,7 +9,7 @@ use crate::interfaces::ModelSummary;
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan, Session};
 
-/// What the loop feeds to [`crate::tui::update`].
+/// What the loop feeds to [`crate::tui::update()`].
 #[derive(Debug, Clone)]
 pub enum Event {
     Terminal(TerminalEvent),
