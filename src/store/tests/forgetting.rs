@@ -159,6 +159,68 @@ fn a_reply_that_cited_it_goes_and_one_that_did_not_stays() {
 }
 
 #[test]
+fn a_reply_that_only_considered_it_stays() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let (quotes, considered) = store
+        .write(|tx| {
+            let session = tx.create_session("Questions", at(10), false)?;
+            say(tx, session, Role::User, "Where is home?");
+            let quotes = say(tx, session, Role::Assistant, "In that town in the south.");
+            let evidence = json!({
+                "semantics": [{"id": "s1", "text": "The user moved to Lund"}],
+                "episodes": [{"id": "e1", "title": "x", "admitted": true}],
+            });
+            tx.record_answer(quotes, &json!({"evidence": evidence, "quoted": ["s1"]}))?;
+            say(tx, session, Role::User, "And your name?");
+            let considered = say(tx, session, Role::Assistant, "Inglenook.");
+            tx.record_answer(considered, &json!({"evidence": evidence, "quoted": []}))?;
+            Ok((quotes, considered))
+        })
+        .unwrap();
+    let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
+    assert_eq!(plan.messages, [small.messages[0], small.messages[1], quotes]);
+    store
+        .read(|r| {
+            assert_eq!(r.messages_by_id(&[considered])?[0].content, "Inglenook.");
+            // Its record held the text.
+            assert_eq!(r.answer_record(considered)?, None);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn an_answer_about_something_else_said_in_the_same_episode_stays() {
+    let store = Store::in_memory().unwrap();
+    store.write(|tx| tx.use_embedder("hash-128", 128)).unwrap();
+    let reply = store
+        .write(|tx| {
+            let first = tx.create_session("First", at(0), false)?;
+            let lund = say(tx, first, Role::User, "Hi, I'm Ana. I moved to Lund last week.");
+            let noted = say(tx, first, Role::Assistant, "Noted: you moved to Lund.");
+            let nuts = say(tx, first, Role::User, "my sister Emily is allergic to peanuts");
+            let heard = say(tx, first, Role::Assistant, "Noted: Emily is allergic to peanuts.");
+            tx.insert_episode(crate::store::NewEpisode {
+                session: first,
+                title: "Emily, Lund, allergic".into(),
+                content: "Ana moved to Lund. Ana's sister Emily is allergic to peanuts.".into(),
+                messages: vec![lund, noted, nuts, heard],
+            })?;
+            let later = tx.create_session("Where do I live?", at(10), false)?;
+            say(tx, later, Role::User, "Where do I live?");
+            let reply = say(tx, later, Role::Assistant, "You moved to Lund.");
+            tx.record_answer(reply, &json!({"evidence": {"episodes": ["e1"]}, "quoted": ["s1"]}))?;
+            say(tx, later, Role::User, "who is allergic to peanuts?");
+            say(tx, later, Role::Assistant, "Your sister Emily is allergic to peanuts.");
+            Ok(reply)
+        })
+        .unwrap();
+    let plan = store.read(|r| r.plan_forget(&[], Some("peanuts"))).unwrap();
+    assert!(!plan.messages.contains(&reply), "{plan:?}");
+}
+
+#[test]
 fn an_imports_other_speaker_is_not_a_reply() {
     let store = Store::in_memory().unwrap();
     let ids = store
