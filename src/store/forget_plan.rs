@@ -51,12 +51,13 @@ impl Everything {
         })
     }
 
-    /// Words of what was named that no person says in a message that stays.
+    /// Words of what was named that no person says in a message that stays. A reply's own words
+    /// ("said on …") are in every reply: they give nothing away.
     fn words_only_in(&self, seeds: &BTreeSet<MessageId>, plan: &ForgetPlan) -> HashSet<String> {
         let mut only: HashSet<String> = self
             .messages
             .iter()
-            .filter(|m| seeds.contains(&m.id))
+            .filter(|m| seeds.contains(&m.id) && !is_reply(m))
             .map(|m| &m.content)
             .chain(
                 self.semantics

@@ -209,10 +209,12 @@ fn an_answer_about_something_else_said_in_the_same_episode_stays() {
             })?;
             let later = tx.create_session("Where do I live?", at(10), false)?;
             say(tx, later, Role::User, "Where do I live?");
-            let reply = say(tx, later, Role::Assistant, "You moved to Lund.");
+            let said = "You moved to Lund. (said on 21 November 2026)";
+            let reply = say(tx, later, Role::Assistant, said);
             tx.record_answer(reply, &json!({"evidence": {"episodes": ["e1"]}, "quoted": ["s1"]}))?;
             say(tx, later, Role::User, "who is allergic to peanuts?");
-            say(tx, later, Role::Assistant, "Your sister Emily is allergic to peanuts.");
+            let said = "Your sister Emily is allergic to peanuts. (said on 21 November 2026)";
+            say(tx, later, Role::Assistant, said);
             Ok(reply)
         })
         .unwrap();
