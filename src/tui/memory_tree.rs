@@ -58,16 +58,6 @@ impl Builder<'_> {
         let children = episodes.iter().filter_map(|&id| self.episode(id)).collect();
         TreeItem::new(Node::Fact(fact.id.0), Line::styled(row(&fact.text), style), children).ok()
     }
-
-    /// All words in the fact or in the titles of its episodes.
-    fn matches(&self, fact: &Fact, words: &[String]) -> bool {
-        let mut text = fact.text.clone();
-        for episode in fact.episodes.iter().filter_map(|id| self.episodes.get(id)) {
-            text.push(' ');
-            text.push_str(&episode.title);
-        }
-        found(&text, words)
-    }
 }
 
 fn found(text: &str, words: &[String]) -> bool {
@@ -91,16 +81,17 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
         let facts: Vec<_> = theme
             .facts
             .iter()
-            .filter(|f| named || words.is_empty() || builder.matches(f, &words))
+            .filter(|f| named || words.is_empty() || found(&f.text, &words))
             .collect();
         if facts.is_empty() {
             continue;
         }
         n_found += facts.len();
         let n = facts.len();
+        // The number first: names are cut at the pane's edge.
         let line = Line::from(vec![
+            Span::styled(format!("{n:>2}  "), palette.muted),
             Span::styled(row(&theme.name), palette.theme),
-            Span::styled(format!("  {n}"), palette.muted),
         ]);
         let children = facts.into_iter().filter_map(|f| builder.fact(f)).collect();
         items.extend(TreeItem::new(Node::Theme(theme.id.0), line, children).ok());
@@ -119,8 +110,8 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
         .collect();
     if !loose.is_empty() {
         let line = Line::from(vec![
+            Span::styled(format!("{:>2}  ", loose.len()), palette.muted),
             Span::styled("Episodes without facts", palette.muted),
-            Span::styled(format!("  {}", loose.len()), palette.muted),
         ]);
         items.extend(TreeItem::new(Node::Loose, line, loose).ok());
     }

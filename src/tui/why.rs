@@ -15,6 +15,14 @@ pub struct WhyFact {
     pub messages: Vec<String>,
 }
 
+/// A whole message that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhyMessage {
+    pub id: String,
+    pub speaker: String,
+    pub text: String,
+}
+
 /// An episode that was tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -29,13 +37,13 @@ pub struct Step {
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Why {
-    /// Memories that the reply quotes, where the rules answered.
-    pub n_quoted: Option<usize>,
+    /// Ids of the memories that the reply quotes, where the rules answered.
+    pub quoted: Option<Vec<String>>,
     pub themes: Vec<(String, String)>,
     pub facts: Vec<WhyFact>,
     pub steps: Vec<Step>,
-    /// Whole messages that were read: speaker, text.
-    pub messages: Vec<(String, String)>,
+    /// Whole messages that were read.
+    pub messages: Vec<WhyMessage>,
     /// The signal is word overlap, a share without a unit, not an entropy in nats.
     pub overlap: bool,
     pub coarse_nats: Option<f64>,
@@ -102,10 +110,17 @@ impl Why {
             .collect();
         let messages = list(evidence, "messages")
             .iter()
-            .map(|m| (text(&m["speaker"]), text(&m["text"])))
+            .map(|m| WhyMessage {
+                id: id(&m["id"], 'm'),
+                speaker: text(&m["speaker"]),
+                text: text(&m["text"]),
+            })
             .collect();
         Some(Self {
-            n_quoted: record.get("quoted").and_then(Value::as_array).map(Vec::len),
+            quoted: record
+                .get("quoted")
+                .and_then(Value::as_array)
+                .map(|ids| ids.iter().map(text).collect()),
             messages,
             overlap: record.get("signal").and_then(Value::as_str) == Some("overlap"),
             themes,
@@ -131,10 +146,19 @@ impl Why {
     /// Memories that the answer quotes, or where a model wrote it: that it could read.
     #[must_use]
     pub fn n_memories(&self) -> usize {
-        self.n_quoted.unwrap_or_else(|| {
-            let admitted = self.steps.iter().filter(|s| s.admitted).count();
-            self.facts.len() + self.messages.len() + admitted
-        })
+        self.quoted.as_ref().map_or_else(
+            || {
+                let admitted = self.steps.iter().filter(|s| s.admitted).count();
+                self.facts.len() + self.messages.len() + admitted
+            },
+            Vec::len,
+        )
+    }
+
+    /// Whether the reply quotes this fact or message.
+    #[must_use]
+    pub fn quotes(&self, id: &str) -> bool {
+        self.quoted.as_ref().is_some_and(|ids| ids.iter().any(|quoted| quoted == id))
     }
 
     /// The longest bar of the chart.

@@ -39,7 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
     header(frame, state, head);
     match &state.pane {
         Some(pane) if area.width >= SPLIT_WIDTH => {
-            let width = (area.width * 2 / 5).clamp(44, 84);
+            let width = (area.width * 9 / 20).clamp(44, 90);
             let [chat, side] =
                 Layout::horizontal([Constraint::Min(40), Constraint::Length(width)]).areas(body);
             transcript::draw(frame, state, chat);

@@ -77,10 +77,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
 fn model(state: &State) -> Vec<Span<'static>> {
     let palette = &state.palette;
     match &state.model {
-        ModelLine::Ready(facts) if facts.starter => vec![
-            Span::styled("starter", palette.accent),
-            Span::styled(" (built in)", palette.muted),
-        ],
+        ModelLine::Ready(facts) if facts.starter => {
+            let note = if state.width < 60 { "" } else { " (built in)" };
+            vec![Span::styled("starter", palette.accent), Span::styled(note, palette.muted)]
+        }
         ModelLine::Ready(facts) => {
             vec![Span::styled(wrap::ellipsis(&plain_text(&facts.name), 28), palette.accent)]
         }

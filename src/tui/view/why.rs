@@ -57,9 +57,10 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     }
     match state.transcript.reply(id) {
         Some((_, Some(why), _)) => {
+            read(&mut lines, why, palette, width, true);
             chart(&mut lines, why, palette, width);
-            facts(&mut lines, why, palette, width);
-            messages(&mut lines, why, palette, width);
+            read(&mut lines, why, palette, width, false);
+            themes(&mut lines, why, palette, width);
             cost(&mut lines, why, palette, width);
         }
         Some((_, None, true)) => {
@@ -79,22 +80,24 @@ fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
     lines.push(Line::styled(text.to_owned(), palette.heading));
 }
 
+/// To two places, without a minus before a zero.
+fn rounded(nats: f64) -> f64 {
+    (nats * 100.0).round() / 100.0 + 0.0
+}
+
 /// One bar for the context before any episode, then one for each episode that was tried.
 fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
     if why.steps.is_empty() && why.coarse_nats.is_none() {
         return;
     }
-    let title = if why.overlap {
-        "Share of the question that no memory names"
-    } else {
-        "Uncertainty, in nats"
-    };
+    let title =
+        if why.overlap { "Share of the question not covered" } else { "Uncertainty, in nats" };
     heading(lines, title, palette);
     let max = why.nats_max();
     // The number at the right takes six cells.
     let cells = width.saturating_sub(8).clamp(4, 48);
     let number = |nats: Option<f64>| match nats {
-        Some(n) if n.is_finite() => format!(" {n:>6.2}"),
+        Some(n) if n.is_finite() => format!(" {:>6.2}", rounded(n)),
         _ => "      –".into(),
     };
     let row = |nats: Option<f64>, style| {
@@ -116,7 +119,10 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     }
     if let (Some(first), Some(last)) = (start, why.final_nats) {
         let text = if why.steps.iter().any(|s| s.admitted) {
-            format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
+            {
+                let (first, last) = (rounded(first), rounded(last));
+                format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
+            }
         } else if why.steps.is_empty() {
             "no episode was tried".into()
         } else {
@@ -134,7 +140,7 @@ fn label(step: &Step, palette: &Palette, width: usize) -> Line<'static> {
     };
     let change = match (step.before_nats, step.after_nats) {
         (Some(before), Some(after)) if before.is_finite() && after.is_finite() => {
-            format!("{:+.2}", after - before)
+            format!("{:+.2}", rounded(after - before))
         }
         _ => String::new(),
     };
@@ -151,41 +157,52 @@ fn label(step: &Step, palette: &Palette, width: usize) -> Line<'static> {
     ])
 }
 
-fn facts(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
-    if !why.themes.is_empty() {
-        heading(lines, "Themes", palette);
-        let names: Vec<String> = why
-            .themes
-            .iter()
-            .map(|(id, name)| if name.is_empty() { id.clone() } else { name.clone() })
-            .collect();
-        lines.extend(wrap::plain(&names.join(" · "), palette.text, width));
+/// Facts and whole messages: those that the reply quotes, or the others.
+fn read(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize, quoted: bool) {
+    let facts: Vec<_> = why.facts.iter().filter(|f| why.quotes(&f.id) == quoted).collect();
+    let messages: Vec<_> = why.messages.iter().filter(|m| why.quotes(&m.id) == quoted).collect();
+    let (of_facts, of_messages) = match (quoted, &why.quoted) {
+        (true, _) => ("Quoted", "Quoted from messages"),
+        (false, Some(_)) => ("Also considered", "Messages also considered"),
+        (false, None) => ("Facts", "Messages"),
+    };
+    let row = |lines: &mut Vec<Line<'static>>, id: &str, speaker: &str, text: &str| {
+        let text = wrap::ellipsis(text, width * 5);
+        let line = Line::from(vec![
+            Span::styled(format!("{id:<5}"), palette.muted),
+            Span::styled(speaker.to_owned(), palette.user),
+            Span::styled(
+                text,
+                if quoted || why.quoted.is_none() { palette.text } else { palette.muted },
+            ),
+        ]);
+        lines.extend(wrap::wrap(&line, width, 5));
+    };
+    if !facts.is_empty() {
+        heading(lines, of_facts, palette);
+        for fact in facts {
+            row(lines, &fact.id, "", &fact.text);
+        }
     }
-    if !why.facts.is_empty() {
-        heading(lines, "Facts", palette);
-        for fact in &why.facts {
-            let text = Line::from(vec![
-                Span::styled(format!("{:<5}", fact.id), palette.muted),
-                Span::styled(fact.text.replace('\n', " "), palette.text),
-            ]);
-            lines.extend(wrap::wrap(&text, width, 5));
+    if !messages.is_empty() {
+        heading(lines, of_messages, palette);
+        for message in messages {
+            row(lines, &message.id, &format!("{}: ", message.speaker), &message.text);
         }
     }
 }
 
-fn messages(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
-    if why.messages.is_empty() {
+fn themes(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
+    if why.themes.is_empty() {
         return;
     }
-    heading(lines, "Messages", palette);
-    for (speaker, text) in &why.messages {
-        let text = wrap::ellipsis(text, width * 4);
-        let line = Line::from(vec![
-            Span::styled(format!("{speaker}: "), palette.user),
-            Span::styled(text, palette.text),
-        ]);
-        lines.extend(wrap::wrap(&line, width, 2));
-    }
+    heading(lines, "Themes", palette);
+    let names: Vec<String> = why
+        .themes
+        .iter()
+        .map(|(id, name)| if name.is_empty() { id.clone() } else { name.clone() })
+        .collect();
+    lines.extend(wrap::plain(&names.join(" · "), palette.muted, width));
 }
 
 fn cost(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
