@@ -95,14 +95,14 @@ fn the_cache_handed_on_is_the_prompt() {
         + model.close_turn(TurnRole::User).len()
         + model.open_turn(TurnRole::Assistant).len();
     for signal in [Signal::Entropy, Signal::Nll, Signal::QuestionNll] {
-        // One gate that admits whatever helps at all, one that admits nothing.
+        // One gate that admits whatever helps at all, one that asks for next to certainty.
         let open = GatePolicy {
             admit_drop_min: 0.0,
             admit_share_min: 0.0,
             expand_drop_min: 0.0,
             ..GatePolicy::default()
         };
-        let shut = GatePolicy { admit_drop_min: f64::MAX, ..GatePolicy::default() };
+        let shut = GatePolicy { admit_share_min: 0.999, ..GatePolicy::default() };
         for (gate, is_shut) in [(open, false), (shut, true)] {
             let mut evidence = recall(&store, &models, signal, gate);
             assert!(!evidence.semantics.is_empty() && !evidence.episodes.is_empty());
