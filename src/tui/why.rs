@@ -122,7 +122,8 @@ impl Why {
                 .and_then(Value::as_array)
                 .map(|ids| ids.iter().map(text).collect()),
             messages,
-            overlap: record.get("signal").and_then(Value::as_str) == Some("overlap"),
+            overlap: record.pointer("/evidence/signal").or_else(|| record.get("signal"))
+                == Some(&Value::from("overlap")),
             themes,
             facts,
             steps,
