@@ -1,7 +1,7 @@
 //! Words in common: tokens, BM25 and overlap. English stop words and stems; other languages pass
 //! through as they are.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -45,6 +45,64 @@ pub fn overlap(question: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
     }
 }
 
+/// In how many of some texts each term occurs: a rare term says more.
+#[derive(Debug, Clone, Default)]
+pub struct Rarity {
+    n_texts: f64,
+    n_with: HashMap<String, f64>,
+}
+
+impl Rarity {
+    #[must_use]
+    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut rarity = Self::default();
+        for text in texts {
+            rarity.n_texts += 1.0;
+            for term in terms(text).into_iter().collect::<BTreeSet<_>>() {
+                *rarity.n_with.entry(term).or_default() += 1.0;
+            }
+        }
+        rarity
+    }
+
+    /// Inverse document frequency, as in BM25; above 0.
+    #[must_use]
+    pub fn idf(&self, term: &str) -> f64 {
+        idf(self.n_texts, self.n_with.get(term).copied().unwrap_or(0.0))
+    }
+
+    /// Weights of a question's terms by their rarity; their sum is 1 (or there are none).
+    #[must_use]
+    pub fn weights(&self, question: &BTreeSet<String>) -> BTreeMap<String, f64> {
+        let sum: f64 = question.iter().map(|term| self.idf(term)).sum();
+        question.iter().map(|term| (term.clone(), self.idf(term) / sum)).collect()
+    }
+}
+
+/// The share of the question's terms (by weight) that no line names, averaged with the share that
+/// no single line names: a question's words scattered over thirty facts are no answer, and two
+/// lines may hold two halves of one. In [0, 1]; of a single line it is 1 − the share it names.
+#[must_use]
+pub fn unnamed(weights: &BTreeMap<String, f64>, lines: &[&BTreeSet<String>]) -> f64 {
+    // From 0.0: the sum of no floats is −0.
+    let weight = |is_missing: &dyn Fn(&String) -> bool| {
+        weights
+            .iter()
+            .filter(|(term, _)| is_missing(term))
+            .fold(0.0, |sum, (_, weight)| sum + weight)
+    };
+    let everywhere = weight(&|term| !lines.iter().any(|line| line.contains(term)));
+    let together = lines
+        .iter()
+        .map(|line| weight(&|term| !line.contains(term)))
+        .fold(weight(&|_| true), f64::min);
+    f64::midpoint(everywhere, together)
+}
+
+fn idf(n: f64, n_with: f64) -> f64 {
+    (1.0 + (n - n_with + 0.5) / (n_with + 0.5)).ln()
+}
+
 /// BM25 over texts that are given at once (k₁ = 1.2, b = 0.75). The store has its own (FTS5) over
 /// all of memory; this one serves where there is no store.
 #[derive(Debug, Clone)]
@@ -85,8 +143,7 @@ impl Bm25 {
         let mut scores = vec![0.0; self.lengths.len()];
         for term in terms(query).into_iter().collect::<BTreeSet<_>>() {
             let Some(list) = self.postings.get(&term) else { continue };
-            let n_with = list.len() as f64;
-            let idf = (1.0 + (n - n_with + 0.5) / (n_with + 0.5)).ln();
+            let idf = idf(n, list.len() as f64);
             for &(text, count) in list {
                 let norm = K1 * (1.0 - B + B * self.lengths[text] / self.mean_length);
                 scores[text] += idf * count * (K1 + 1.0) / (count + norm);
@@ -116,6 +173,23 @@ mod tests {
         );
         assert!((overlap(&set("Ana dog"), &set("a dog")) - 0.5).abs() < 1e-12);
         assert!(overlap(&set("who"), &set("a dog")).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_unnamed_falls_with_rare_words_and_with_words_together() {
+        let set = |text| terms(text).into_iter().collect::<BTreeSet<String>>();
+        let rarity = Rarity::new(["Ana has a dog", "Ana barks", "Ana runs"]);
+        assert!(rarity.idf("dog") > rarity.idf("ana") && rarity.idf("ana") > 0.0);
+        let weights = rarity.weights(&set("Ana's dog"));
+        assert!((weights.values().sum::<f64>() - 1.0).abs() < 1e-12);
+        let (ana, dog, both) = (set("Ana"), set("a dog"), set("the dog of Ana"));
+        let left = |lines: &[&BTreeSet<String>]| unnamed(&weights, lines);
+        assert!((left(&[]) - 1.0).abs() < 1e-12);
+        assert!((left(&[&dog]) - weights["ana"]).abs() < 1e-12);
+        assert!(left(&[&dog]) < left(&[&ana]), "the rare word weighs more");
+        assert!(left(&[&dog, &ana]) < left(&[&dog]) && left(&[&dog, &ana]) > 0.0);
+        assert!(left(&[&both]).abs() < 1e-12);
+        assert!(unnamed(&BTreeMap::new(), &[&both]).abs() < 1e-12);
     }
 
     #[test]

@@ -33,7 +33,8 @@ impl Signal {
     }
 
     /// Of a measurement; [`Signal::Overlap`] is not measured by a model.
-    pub(super) fn of(self, measured: &Uncertainty) -> f64 {
+    #[must_use]
+    pub fn of(self, measured: &Uncertainty) -> f64 {
         match self {
             Self::Entropy | Self::Overlap => measured.entropy_nats,
             Self::Nll => measured.nll_nats,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::Signal;
 use crate::interfaces::{Context, LanguageModel, ModelError};
-use crate::memory::lexical;
+use crate::memory::lexical::{self, Rarity};
 
 /// See the module.
 pub(super) trait Gauge {
@@ -81,9 +81,8 @@ impl Gauge for ByModel<'_> {
     }
 }
 
-/// The share of the question's terms that nothing shown names, averaged with the share that no
-/// single line names: a question's words scattered over thirty facts are no answer, and two lines
-/// may hold two halves of one. A rare term weighs more.
+/// What of the question is unnamed by everything shown ([`lexical::unnamed`]). A rare term weighs
+/// more.
 pub(super) struct ByOverlap<'a> {
     /// Weights of the question's terms; their sum is 1 (or there are none).
     weights: BTreeMap<String, f64>,
@@ -103,24 +102,7 @@ impl<'a> ByOverlap<'a> {
         size_max: usize,
         size_of: &'a dyn Fn(&str) -> usize,
     ) -> Self {
-        let mut n_texts = 0.0;
-        let mut n_with: BTreeMap<String, f64> = terms.iter().map(|t| (t.clone(), 0.0)).collect();
-        for text in texts {
-            n_texts += 1.0;
-            for term in lexical::terms(text).into_iter().collect::<BTreeSet<_>>() {
-                if let Some(n) = n_with.get_mut(&term) {
-                    *n += 1.0;
-                }
-            }
-        }
-        let mut weights: BTreeMap<String, f64> = n_with
-            .into_iter()
-            .map(|(term, n): (String, f64)| (term, (1.0 + (n_texts - n + 0.5) / (n + 0.5)).ln()))
-            .collect();
-        let sum: f64 = weights.values().sum();
-        for weight in weights.values_mut() {
-            *weight /= sum;
-        }
+        let weights = Rarity::new(texts).weights(terms);
         Self { weights, shown: Vec::new(), sizes: Vec::new(), size_left: size_max, size_of }
     }
 }
@@ -157,19 +139,8 @@ impl Gauge for ByOverlap<'_> {
     }
 
     fn measure(&mut self) -> Result<f64, ModelError> {
-        let lines = || self.shown.iter().flatten();
-        // From 0.0: the sum of no floats is −0.
-        let weight = |is_missing: &dyn Fn(&String) -> bool| {
-            self.weights
-                .iter()
-                .filter(|(term, _)| is_missing(term))
-                .fold(0.0, |sum, (_, weight)| sum + weight)
-        };
-        let everywhere = weight(&|term| !lines().any(|line| line.contains(term)));
-        let together = lines()
-            .map(|line| weight(&|term| !line.contains(term)))
-            .fold(weight(&|_| true), f64::min);
-        Ok(f64::midpoint(everywhere, together))
+        let lines: Vec<&BTreeSet<String>> = self.shown.iter().flatten().collect();
+        Ok(lexical::unnamed(&self.weights, &lines))
     }
 }
 

@@ -5,6 +5,7 @@
 //! happen.
 
 mod items;
+mod reader;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,16 +16,15 @@ use jiff::civil::{DateTime, date};
 use super::policy::{GateGrade, Grade};
 use super::writer::{Generative, Writer};
 use crate::extractive::Utterance;
-use crate::interfaces::{
-    Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole, Uncertainty,
-};
-use crate::memory::{MessageId, Role};
-use crate::prompts::{Answer, Line, MemoryLine, Relation, Style};
+use crate::interfaces::{Cancel, LanguageModel, ModelError, Uncertainty};
+use crate::memory::{MessageId, Role, lexical};
+use crate::metrics::{harmonic_mean, wins};
+use crate::prompts::{Line, MemoryLine, Relation, Style};
 use crate::store::{Store, StoreError};
-use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
 
-/// Answers are a few words.
-const ANSWER_TOKENS_MAX: usize = 40;
+pub use reader::{Reader, refuses};
+
+use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
 
 /// m of the entropy (DESIGN §4).
 const N_POSITIONS: usize = 8;
@@ -82,14 +82,15 @@ pub fn check(
         at,
     };
 
+    let reader = Reader::new(&**model, style(&**model))?;
     let mut answering = 0.0;
     let mut gate = Gate::default();
     for (i, item) in QUESTIONS.iter().enumerate() {
-        let reply = answer(&**model, item, cancel)?;
+        let reply = answer(&reader, item, cancel)?;
         answering += f64::from(is_right(&reply, item.answer));
         if item.answer.is_some() {
             let noise = &QUESTIONS[(i + 5) % QUESTIONS.len()];
-            gate.compare(&**model, item, noise)?;
+            gate.compare(&reader, item, noise)?;
         }
         step();
     }
@@ -145,68 +146,22 @@ fn said_on(day: i8) -> DateTime {
     date(2026, 11, day).at(9, 0, 0, 0)
 }
 
-/// A context that holds the system turn and the notes, and waits for the question.
-fn reading(
-    model: &dyn LanguageModel,
-    facts: &[(i8, &str)],
-) -> Result<Box<dyn Context>, ModelError> {
-    let notes: String = facts
+fn notes(facts: &[(i8, &'static str)]) -> Vec<MemoryLine<'static>> {
+    facts
         .iter()
-        .map(|&(day, text)| {
-            MemoryLine::Semantic { text, at: said_on(day), superseded: false }.render()
-        })
-        .collect();
-    let mut tokens = model.begin();
-    tokens.extend(model.open_turn(TurnRole::System));
-    tokens.extend(model.encode(&Answer.system(style(model))));
-    tokens.extend(model.close_turn(TurnRole::System));
-    tokens.extend(model.open_turn(TurnRole::User));
-    tokens.extend(model.encode(&(Answer.open() + &notes)));
-    let mut context = model.context(Priority::Memory)?;
-    context.extend(&tokens)?;
-    Ok(context)
+        .map(|&(day, text)| MemoryLine::Semantic { text, at: said_on(day), superseded: false })
+        .collect()
 }
 
-fn tail(model: &dyn LanguageModel) -> Vec<u32> {
-    let mut tokens = model.close_turn(TurnRole::User);
-    tokens.extend(model.open_turn(TurnRole::Assistant));
-    tokens
-}
-
-fn answer(
-    model: &dyn LanguageModel,
-    item: &Question,
-    cancel: &Cancel,
-) -> Result<String, ModelError> {
-    let mut context = reading(model, item.facts)?;
-    let mut tokens = model.encode(&Answer.close(item.asked));
-    tokens.extend(tail(model));
-    context.extend(&tokens)?;
-    let reply = context.generate(&Sampling::greedy(ANSWER_TOKENS_MAX), cancel, &mut |_| {})?;
-    match reply.finish {
-        Finish::Cancelled => Err(ModelError::Cancelled),
-        Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text).0),
-    }
+fn answer(reader: &Reader<'_>, item: &Question, cancel: &Cancel) -> Result<String, ModelError> {
+    let mut context = reader.read(&notes(item.facts))?;
+    reader.answer(&mut *context, item.asked, cancel)
 }
 
 fn is_right(reply: &str, expected: Option<&str>) -> bool {
-    let reply = reply.to_lowercase().replace('’', "'");
-    let refuses = [
-        "don't know",
-        "do not know",
-        "not know",
-        "no information",
-        "don't say",
-        "not say",
-        "not mention",
-        "don't tell",
-        "not tell",
-    ]
-    .iter()
-    .any(|phrase| reply.contains(phrase));
     match expected {
-        Some(answer) => reply.contains(answer) && !refuses,
-        None => refuses,
+        Some(answer) => reply.to_lowercase().contains(answer) && !refuses(reply),
+        None => refuses(reply),
     }
 }
 
@@ -221,12 +176,8 @@ fn f1(found: &[String], expected: &[&[&str]]) -> f64 {
     };
     let n_right = found.iter().filter(|f| expected.iter().any(|words| fits(f, words))).count();
     let n_found = expected.iter().filter(|words| found.iter().any(|f| fits(f, words))).count();
-    if n_right == 0 {
-        return 0.0;
-    }
-    let precision = n_right as f64 / found.len() as f64;
-    let recall = n_found as f64 / expected.len() as f64;
-    2.0 * precision * recall / (precision + recall)
+    let precision = n_right as f64 / found.len().max(1) as f64;
+    harmonic_mean(precision, n_found as f64 / expected.len() as f64)
 }
 
 /// Paired comparisons of each signal: evidence against as many facts about somebody else.
@@ -242,19 +193,20 @@ struct Gate {
 impl Gate {
     fn compare(
         &mut self,
-        model: &dyn LanguageModel,
+        reader: &Reader<'_>,
         item: &Question,
         noise: &Question,
     ) -> Result<(), ModelError> {
-        let question = model.encode(&Answer.close(item.asked));
-        let measure = |facts: &[(i8, &str)]| -> Result<Uncertainty, ModelError> {
-            reading(model, facts)?.uncertainty(&question, &tail(model), N_POSITIONS)
+        let question = reader.question(item.asked);
+        let measure = |facts: &[(i8, &'static str)]| -> Result<Uncertainty, ModelError> {
+            reader.read(&notes(facts))?.uncertainty(&question, reader.tail(), N_POSITIONS)
         };
         let (with, without) = (measure(item.facts)?, measure(noise.facts)?);
-        self.entropy += wins(with.entropy_nats, without.entropy_nats);
-        self.nll += wins(with.nll_nats, without.nll_nats);
-        self.question_nll += wins(with.question_nll_nats, without.question_nll_nats);
-        self.overlap += wins(-overlap(item, item), -overlap(item, noise));
+        // The less uncertain, the better.
+        self.entropy += wins(without.entropy_nats, with.entropy_nats);
+        self.nll += wins(without.nll_nats, with.nll_nats);
+        self.question_nll += wins(without.question_nll_nats, with.question_nll_nats);
+        self.overlap += wins(overlap(item, item), overlap(item, noise));
         self.n += 1.0;
         Ok(())
     }
@@ -270,22 +222,10 @@ impl Gate {
     }
 }
 
-/// 1 if lower with the evidence, ½ for a tie.
-fn wins(with: f64, without: f64) -> f64 {
-    if with == without { 0.5 } else { f64::from(with < without) }
-}
-
 fn overlap(item: &Question, other: &Question) -> f64 {
-    let words = |text: &str| -> BTreeSet<String> {
-        text.to_lowercase()
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.len() > 2)
-            .map(str::to_owned)
-            .collect()
-    };
-    let question = words(item.asked);
-    let facts: BTreeSet<String> = other.facts.iter().flat_map(|f| words(f.1)).collect();
-    question.intersection(&facts).count() as f64 / question.len().max(1) as f64
+    let terms = |text: &str| -> BTreeSet<String> { lexical::terms(text).into_iter().collect() };
+    let facts: Vec<&str> = other.facts.iter().map(|f| f.1).collect();
+    lexical::overlap(&terms(item.asked), &terms(&facts.join(" ")))
 }
 
 #[cfg(test)]

@@ -7,13 +7,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::civil::DateTime;
+
 use super::{EpisodeText, Extractive, Writer};
 use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
 use crate::prompts::{
-    Boundary, Conflict, Episode, Line, MergedFact, Prompt, Relation, Router, Semantics, Style,
-    ThemeName,
+    Boundary, Conflict, Episode, EpisodeDraft, Line, MergedFact, Problem, Prompt, Relation, Router,
+    Semantics, Style, ThemeName,
 };
 
 /// Longest reply of a step.
@@ -27,6 +29,13 @@ const HISTORY_LINES: usize = 6;
 /// A longer message is shown to the model only so far; its rest is still kept verbatim.
 const LINE_CHARS_MAX: usize = 2_000;
 
+/// Facts as the model noted them, and what was wrong with its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotedFacts {
+    pub facts: Vec<String>,
+    pub problems: Vec<Problem>,
+}
+
 /// See the module.
 pub struct Generative {
     model: Arc<dyn LanguageModel>,
@@ -37,6 +46,13 @@ impl Generative {
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
         let style = if model.info().starter { Style::Trained } else { Style::Instructed };
+        Self::with_style(model, style)
+    }
+
+    /// For a model that knows the bare sentences of the prompts though it is not the built-in one,
+    /// or the other way round.
+    #[must_use]
+    pub fn with_style(model: Arc<dyn LanguageModel>, style: Style) -> Self {
         Self { model, style }
     }
 
@@ -74,7 +90,7 @@ impl Generative {
     }
 
     /// The index of the likeliest choice: one pass, nothing to parse.
-    pub(in crate::worker) fn choose(
+    fn choose(
         &self,
         prompt: &Prompt,
         choices: &[&str],
@@ -96,17 +112,20 @@ impl Generative {
     }
 
     /// Store or discard; what can't be asked is stored, and the guard looks at it anyway.
-    pub(in crate::worker) fn route(
-        &self,
-        line: &Utterance,
-        cancel: &Cancel,
-    ) -> Result<bool, ModelError> {
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn route(&self, line: &Utterance, cancel: &Cancel) -> Result<bool, ModelError> {
         let text = shortened(&line.text);
         let prompt = Router { text: &text }.fill(self.style);
         Ok(self.choose(&prompt, &Router::CHOICES, cancel)?.is_none_or(|i| i == 0))
     }
 
-    pub(in crate::worker) fn relation(
+    /// How a later fact relates to an earlier one; `None` if it can't be asked.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn relation(
         &self,
         earlier: &str,
         later: &str,
@@ -118,14 +137,82 @@ impl Generative {
         Ok(index.map(|i| Conflict::RELATIONS[i]))
     }
 
-    pub(in crate::worker) fn starts_topic(
+    /// Whether another topic begins at `next`; `None` if it can't be asked.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn starts_topic(
         &self,
         history: &[Line],
         next: &Line,
         cancel: &Cancel,
     ) -> Result<Option<bool>, ModelError> {
+        let history = &history[history.len().saturating_sub(HISTORY_LINES)..];
         let prompt = Boundary { history, next }.fill(self.style);
         Ok(self.choose(&prompt, &Boundary::CHOICES, cancel)?.map(|i| i == 0))
+    }
+
+    /// The story as the model tells it, nothing checked; `None` if it can't be asked.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn draft_episode(
+        &self,
+        lines: &[Line],
+        started_at: DateTime,
+        cancel: &Cancel,
+    ) -> Result<Option<EpisodeDraft>, ModelError> {
+        let prompt = Episode { lines, started_at }.fill(self.style);
+        let reply = self.ask(&prompt, EPISODE_TOKENS_MAX, cancel)?;
+        Ok(reply.map(|reply| Episode::parse(&reply).0))
+    }
+
+    /// The facts as the model notes them, nothing checked, and what was wrong with its list; `None`
+    /// if it can't be asked.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn draft_facts(
+        &self,
+        lines: &[Line],
+        started_at: DateTime,
+        about: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<NotedFacts>, ModelError> {
+        let prompt = Semantics { lines, started_at, about }.fill(self.style);
+        let reply = self.ask(&prompt, FACTS_TOKENS_MAX, cancel)?;
+        Ok(reply.map(|reply| {
+            let (facts, problems) = Semantics::parse(&reply);
+            NotedFacts { facts, problems }
+        }))
+    }
+
+    /// The model's name for what facts have in common; `None` if it gives none.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn draft_theme_name(
+        &self,
+        facts: &[&str],
+        cancel: &Cancel,
+    ) -> Result<Option<String>, ModelError> {
+        let reply = self.ask(&ThemeName { facts }.fill(self.style), LINE_TOKENS_MAX, cancel)?;
+        Ok(reply.and_then(|reply| ThemeName::parse(&reply).0))
+    }
+
+    /// One fact out of two as the model writes it, nothing checked; `None` if it gives none.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn draft_merged(
+        &self,
+        earlier: &str,
+        later: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<String>, ModelError> {
+        let prompt = MergedFact { earlier, later }.fill(self.style);
+        let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, cancel)?;
+        Ok(reply.and_then(|reply| MergedFact::parse(&reply).0))
     }
 }
 
@@ -252,11 +339,9 @@ impl Writer for Generative {
         let by_rules = Extractive.episode(utterances, cancel)?;
         let Some(first) = utterances.first() else { return Ok(by_rules) };
         let lines = lines(utterances);
-        let prompt = Episode { lines: &lines, started_at: first.at }.fill(self.style);
-        let Some(reply) = self.ask(&prompt, EPISODE_TOKENS_MAX, cancel)? else {
+        let Some(draft) = self.draft_episode(&lines, first.at, cancel)? else {
             return Ok(by_rules);
         };
-        let (draft, _) = Episode::parse(&reply);
         let content: Vec<&str> = extractive::sentences(&draft.content)
             .into_iter()
             .filter(|sentence| is_grounded(sentence, utterances))
@@ -284,12 +369,10 @@ impl Writer for Generative {
         let Some(first) = stored.first() else { return Ok(Vec::new()) };
         let about = names(&stored);
         let lines = lines(&stored);
-        let prompt =
-            Semantics { lines: &lines, started_at: first.at, about: &about }.fill(self.style);
-        let Some(reply) = self.ask(&prompt, FACTS_TOKENS_MAX, cancel)? else {
+        let Some(noted) = self.draft_facts(&lines, first.at, &about, cancel)? else {
             return Extractive.statements(&stored, cancel);
         };
-        let (facts, problems) = Semantics::parse(&reply);
+        let NotedFacts { facts, problems } = noted;
         let n_given = facts.len();
         let kept: Vec<String> =
             facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
@@ -306,8 +389,7 @@ impl Writer for Generative {
     }
 
     fn theme_name(&self, facts: &[&str], cancel: &Cancel) -> Result<String, ModelError> {
-        let reply = self.ask(&ThemeName { facts }.fill(self.style), LINE_TOKENS_MAX, cancel)?;
-        match reply.and_then(|reply| ThemeName::parse(&reply).0) {
+        match self.draft_theme_name(facts, cancel)? {
             Some(name) => Ok(name),
             None => Extractive.theme_name(facts, cancel),
         }
@@ -330,10 +412,8 @@ impl Writer for Generative {
             Some(Relation::Both) => Ok(Judgement::KeepBoth),
             Some(Relation::Update) => Ok(Judgement::Supersedes),
             Some(Relation::Same) => {
-                let prompt = MergedFact { earlier: &earlier.text, later: &later.text };
                 let merged = self
-                    .ask(&prompt.fill(self.style), LINE_TOKENS_MAX * 2, cancel)?
-                    .and_then(|reply| MergedFact::parse(&reply).0)
+                    .draft_merged(&earlier.text, &later.text, cancel)?
                     .filter(|text| keeps_both(text, &earlier.text, &later.text));
                 // A merge that drops or adds something is none: the later text stands.
                 Ok(merged.map_or(Judgement::Supersedes, Judgement::Merge))

@@ -7,7 +7,7 @@ mod extractive;
 mod generative;
 
 pub use extractive::Extractive;
-pub use generative::Generative;
+pub use generative::{Generative, NotedFacts};
 
 use std::sync::Arc;
 

@@ -1,0 +1,102 @@
+//! Reading as `ask` does it: the notes in their block, then a question.
+
+use crate::interfaces::{
+    Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
+};
+use crate::prompts::{Answer, MemoryLine, Style};
+
+/// Answers are a few words.
+const ANSWER_TOKENS_MAX: usize = 40;
+
+/// A model that is asked about notes.
+pub struct Reader<'a> {
+    model: &'a dyn LanguageModel,
+    /// The system turn and the block's opening: every question begins with them.
+    head: Box<dyn Context>,
+    tail: Vec<u32>,
+}
+
+impl<'a> Reader<'a> {
+    /// # Errors
+    /// If the model fails.
+    pub fn new(model: &'a dyn LanguageModel, style: Style) -> Result<Self, ModelError> {
+        let mut tokens = model.begin();
+        tokens.extend(model.open_turn(TurnRole::System));
+        tokens.extend(model.encode(&Answer.system(style)));
+        tokens.extend(model.close_turn(TurnRole::System));
+        tokens.extend(model.open_turn(TurnRole::User));
+        tokens.extend(model.encode(&Answer.open()));
+        let mut head = model.context(Priority::Memory)?;
+        head.extend(&tokens)?;
+        let mut tail = model.close_turn(TurnRole::User);
+        tail.extend(model.open_turn(TurnRole::Assistant));
+        Ok(Self { model, head, tail })
+    }
+
+    /// A context that holds the notes and waits for a question.
+    ///
+    /// # Errors
+    /// As [`Context::extend`].
+    pub fn read(&self, notes: &[MemoryLine<'_>]) -> Result<Box<dyn Context>, ModelError> {
+        let mut context = self.head.fork()?;
+        if !notes.is_empty() {
+            let notes: String = notes.iter().map(MemoryLine::render).collect();
+            context.extend(&self.model.encode(&notes))?;
+        }
+        Ok(context)
+    }
+
+    /// Tokens of the block's end and the question.
+    #[must_use]
+    pub fn question(&self, question: &str) -> Vec<u32> {
+        self.model.encode(&Answer.close(question))
+    }
+
+    /// Closes the question's turn and opens the answer's.
+    #[must_use]
+    pub fn tail(&self) -> &[u32] {
+        &self.tail
+    }
+
+    /// The answer, greedily. The context is left after the question, before the answer.
+    ///
+    /// # Errors
+    /// As [`Context::generate`].
+    pub fn answer(
+        &self,
+        context: &mut dyn Context,
+        question: &str,
+        cancel: &Cancel,
+    ) -> Result<String, ModelError> {
+        let mut tokens = self.question(question);
+        tokens.extend(&self.tail);
+        context.extend(&tokens)?;
+        let before = context.len();
+        let sampling = Sampling::greedy(ANSWER_TOKENS_MAX);
+        let reply = context.generate(&sampling, cancel, &mut |_| {})?;
+        context.truncate(before);
+        match reply.finish {
+            Finish::Cancelled => Err(ModelError::Cancelled),
+            Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text).0),
+        }
+    }
+}
+
+/// Whether a reply says that the notes don't tell.
+#[must_use]
+pub fn refuses(reply: &str) -> bool {
+    let reply = reply.to_lowercase().replace('’', "'");
+    [
+        "don't know",
+        "do not know",
+        "not know",
+        "no information",
+        "don't say",
+        "not say",
+        "not mention",
+        "don't tell",
+        "not tell",
+    ]
+    .iter()
+    .any(|phrase| reply.contains(phrase))
+}
