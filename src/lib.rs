@@ -22,6 +22,8 @@ pub mod recall;
 
 pub mod chat;
 
+pub mod eval;
+
 pub mod tui;
 
 pub mod cli;

@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["memory"]),
     ("recall", &["store", "prompts", "extractive", "interfaces", "memory"]),
     ("worker", &["store", "prompts", "extractive", "interfaces", "memory", "metrics"]),
+    ("eval", &["worker", "recall", "prompts", "extractive", "interfaces", "memory", "metrics"]),
     ("chat", &["recall", "store", "prompts", "extractive", "interfaces", "memory"]),
     (
         "tui",
@@ -29,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "cli",
         &[
             "tui",
+            "eval",
             "registry",
             "inference",
             "chat",
@@ -52,6 +54,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("registry", &[]),
     ("recall", &["testing", "inference"]),
     ("worker", &["testing", "inference", "recall"]),
+    ("eval", &["testing"]),
     ("chat", &["testing", "inference", "worker"]),
     ("tui", &["testing", "registry"]),
     ("cli", &["testing"]),

@@ -54,6 +54,9 @@ pub enum Command {
     /// Language and embedding models
     #[command(subcommand)]
     Model(Model),
+    /// Measure what a model is good at
+    #[command(subcommand)]
+    Eval(Eval),
     /// Check this machine, the memory and the models
     Doctor(Doctor),
     /// Where everything lives
@@ -273,6 +276,37 @@ pub enum Model {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// The starter's work on held-out items, and which signal tells evidence from noise
+    Starter(EvalStarter),
+}
+
+#[derive(Debug, Args)]
+pub struct EvalStarter {
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
+    /// At most so many items a row (500, and 400 questions of LoCoMo, without it)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub items: Option<u16>,
+    /// Only this task; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub task: Vec<crate::eval::Task>,
+    /// Other items than the built-in ones (one JSON object a line)
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// LoCoMo's questions (locomo10.json or a part of it); those in --memories without it
+    #[arg(long, value_name = "FILE")]
+    pub locomo: Option<PathBuf>,
+    /// LoCoMo's observations, a folder a conversation; ../shared/data/locomo-dev-memories without it
+    #[arg(long, value_name = "DIR")]
+    pub memories: Option<PathBuf>,
+    /// The model was trained on the bare prompts, as the starter was
+    #[arg(long)]
+    pub trained: bool,
 }
 
 #[derive(Debug, Args)]

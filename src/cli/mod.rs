@@ -9,6 +9,7 @@ mod chat;
 mod config;
 mod dirs;
 mod doctor;
+mod eval;
 mod export;
 mod import;
 mod interrupt;
@@ -95,6 +96,7 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Session(args) => session::run(&app, args),
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),
+        Command::Eval(args) => eval::run(&app, &args),
         Command::Doctor(args) => doctor::run(&app, &args),
         Command::Dirs(args) => dirs::run(&app.dirs, app.console, args.json),
         Command::Completions { shell } => shell::completions(console, shell),
@@ -108,6 +110,7 @@ fn is_cooperative(command: &Command) -> bool {
         command,
         Command::Ask(_)
             | Command::Memory(args::Memory::Consolidate { wait: true })
+            | Command::Eval(_)
             | Command::Model(args::Model::Check { .. })
     )
 }

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::config::ConfigError;
 use super::import::ImportError;
 use crate::chat::ChatError;
+use crate::eval::EvalError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
@@ -52,6 +53,8 @@ pub enum Failure {
     #[error(transparent)]
     Tui(#[from] TuiError),
     #[error(transparent)]
+    Eval(#[from] EvalError),
+    #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -85,7 +88,8 @@ impl Failure {
             Self::Interrupted
             | Self::Model(ModelError::Cancelled)
             | Self::Worker(WorkerError::Cancelled)
-            | Self::Chat(ChatError::Cancelled) => EXIT_INTERRUPTED,
+            | Self::Chat(ChatError::Cancelled)
+            | Self::Eval(EvalError::Cancelled) => EXIT_INTERRUPTED,
             Self::Tui(TuiError::NotATerminal)
             | Self::Usage { .. }
             | Self::NeedsYes
@@ -104,7 +108,11 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
-            Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
+            Self::Model(e)
+            | Self::Worker(WorkerError::Model(e))
+            | Self::Eval(EvalError::Model(e)) => {
+                return model_hint(e);
+            }
             Self::Registry(e) => return registry_hint(e),
             Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
             Self::Chat(ChatError::Model { .. }) => {
@@ -122,6 +130,12 @@ impl Failure {
             Self::Tui(TuiError::Bug { .. }) => {
                 "please report it; `inglenook` opens the chat where it was"
             }
+            Self::Eval(EvalError::BadItem { .. }) => {
+                "the form of every item is in src/eval/items.rs and models/starter/generator"
+            }
+            Self::Eval(EvalError::BadData { .. }) => {
+                "--memories takes a folder of folders with semantics.jsonl and qa.json"
+            }
             Self::Import(e) => return e.hint(),
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
@@ -132,9 +146,12 @@ impl Failure {
             Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
-            Self::File { source, .. } | Self::Output(source) => return io_hint(source),
+            Self::File { source, .. }
+            | Self::Output(source)
+            | Self::Eval(EvalError::Unreadable { source, .. }) => return io_hint(source),
             Self::Worker(WorkerError::Cancelled)
             | Self::Chat(ChatError::Cancelled)
+            | Self::Eval(EvalError::Cancelled)
             | Self::Interrupted
             | Self::BrokenPipe => {
                 return None;

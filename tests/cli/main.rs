@@ -7,6 +7,7 @@
 mod ask;
 mod bad_input;
 mod conversations;
+mod eval;
 mod forgetting;
 mod models;
 mod plain_output;
@@ -124,9 +125,18 @@ fn shared(name: &str) -> Option<PathBuf> {
 fn help_names_every_command() {
     let home = Home::new();
     let help = home.ok(&["--help"]);
-    for command in
-        ["import", "export", "session", "memory", "model", "doctor", "dirs", "completions", "man"]
-    {
+    for command in [
+        "import",
+        "export",
+        "session",
+        "memory",
+        "model",
+        "eval",
+        "doctor",
+        "dirs",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is not in the help");
     }
     assert!(!home.data().exists(), "help makes no files");
