@@ -1,0 +1,1 @@
+"""Exactly supervised memory work for the starter: see ../card.md."""

@@ -1,0 +1,123 @@
+"""What the model sees, and when: the shares of the tasks over the training time."""
+
+import json
+import os
+import random
+from functools import lru_cache
+
+from . import answer, lexicon, render, tasks
+
+RECAST = os.environ.get("STARTER_RECAST")  # the file that recast.py writes; without it: generated tasks only
+COPYING, SHORT = 0.12, 0.2  # until then: copying first, then short contexts
+
+
+def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="seen", absent=0.08):
+    if n_lines is None:
+        n_lines = rng.choice((2, 3, 4, 5, 6, 8, 8, 10, 10, 10, 12)) if rng.random() < 0.95 else rng.randrange(13, 28)
+    context = answer.Context(rng, n_lines, held, phrasing)
+    lines = context.lines()
+    asked = context.questions(n_questions or 2 + n_lines, absent)
+    return render.branching("answer", lines, [(q, a) for q, a, _ in asked])
+
+
+def lookup_sample(rng):
+    """`word: value` lines and questions that name the key: teaches copying."""
+    n = rng.randrange(2, 9)
+    keys, lines, turns = set(), [], []
+    while len(lines) < n:
+        key = lexicon.invent(rng) if rng.random() < 0.6 else rng.choice(lexicon.ITEMS)
+        if key in keys:
+            continue
+        keys.add(key)
+        value = lexicon.value(rng.choice(("city", "fullname", "company", "code", "food", "word", "thing", "place", "book")), rng)
+        middle = rng.choice((":", " is", " =", " belongs to", " goes with", " ->"))
+        lines.append(f"{key}{middle} {value}")
+        turns.append((rng.choice((f"{key}?", f"What goes with {key}?", f"Tell me {key}.", key)), value))
+    rng.shuffle(turns)
+    return render.branching("answer", lines, turns)
+
+
+def repeat_sample(rng):
+    """A row of invented words, twice or three times over: what copying is learnt from first."""
+    row = " ".join(rng.choice((lexicon.invent(rng), lexicon.invent(rng).capitalize(), rng.choice(lexicon.ITEMS), lexicon.person_name(rng)[0])) for _ in range(rng.randrange(3, 20)))
+    return [(" " + row + ".", 0.05)] + [(" " + row + ".", 1.0)] * rng.randrange(1, 3), []
+
+
+@lru_cache(maxsize=1)
+def recast():
+    rows = {}
+    if RECAST:
+        for line in open(RECAST):
+            row = json.loads(line)
+            rows.setdefault(row["task"], []).append(row)
+    return rows
+
+
+def real_reading(rng):
+    row = rng.choice(recast()["cloze" if rng.random() < 0.2 else "answer"])
+    lines = row["lines"]
+    if rng.random() < 0.6:
+        start = lexicon.random_date(rng, 2018, 2026)
+        days = [start] + [lexicon.random_date(rng, 2018, 2026) for _ in lines[1:]] if rng.random() < 0.5 else [start] * len(lines)
+        lines = [answer.memory_line(day, text) for day, text in zip(days, lines)]
+    return render.branching("answer", lines, [(t[0], t[1]) for t in row["turns"]])
+
+
+def several(task, make, n):
+    return lambda rng: render.branching(task, [], [make(rng)[:2] for _ in range(n)])
+
+
+def boundary_sample(rng):
+    turns = []
+    for _ in range(5):
+        if "boundary" in recast() and rng.random() < 0.3:
+            row = rng.choice(recast()["boundary"])
+            turns.append(("\n".join([*row["history"], f"New: {row['next']}"]), row["answer"]))
+        else:
+            turns.append(tasks.boundary(rng))
+    return render.branching("boundary", [], turns)
+
+
+def chat_sample(rng):
+    if "chat" in recast() and rng.random() < 0.06:
+        return render.conversation("chat", [], rng.choice(recast()["chat"])["turns"])
+    return render.conversation("chat", *tasks.chat(rng))
+
+
+TASKS = [  # (share of the samples, what makes one)
+    (0.52, answer_sample),
+    (0.16, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
+    (0.06, several("router", tasks.router, 8)),
+    (0.06, boundary_sample),
+    (0.055, several("conflict", tasks.conflict, 8)),
+    (0.04, several("extraction", tasks.extraction, 4)),
+    (0.06, chat_sample),
+    (0.012, several("episode", tasks.episode, 2)),
+    (0.01, several("theme", tasks.theme, 3)),
+    (0.008, several("merge", tasks.merge, 3)),
+    (0.015, lambda rng: render.plain(rng.choice(recast()["text"])["text"]) if RECAST else lookup_sample(rng)),
+]
+
+
+def sample(rng, progress):
+    """One sample at this share of the training time."""
+    draw = rng.random()
+    if progress < COPYING:
+        return repeat_sample(rng) if draw < 0.6 else lookup_sample(rng) if draw < 0.85 else answer_sample(rng, rng.randrange(1, 5))
+    if progress < SHORT:
+        return lookup_sample(rng) if draw < 0.2 else answer_sample(rng, rng.randrange(1, 6))
+    return rng.choices([make for _, make in TASKS], [share for share, _ in TASKS])[0](rng)
+
+
+@lru_cache(maxsize=4)
+def probes(n=200):
+    """Held-out names and values; reading with one question at ten lines, as the program asks."""
+    out = {}
+    for phrasing in ("seen", "unseen"):
+        rng = random.Random(99)
+        out[phrasing] = [answer_sample(rng, 10, 1, True, phrasing, 0.0) for _ in range(n)]
+    for task in ("router", "boundary", "conflict", "extraction"):
+        rng = random.Random(99)
+        make = getattr(tasks, task)
+        out[task] = [render.branching(task, [], [make(rng, "unseen", True)[:2]]) for _ in range(n)]
+    return out

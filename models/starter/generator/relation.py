@@ -1,0 +1,38 @@
+"""What one relation ("works at", "favourite drink") brings: its wordings, kept apart for measuring."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Relation:
+    name: str
+    topic: str
+    theme: list
+    subject: str  # person | user | pet | thing
+    value: object  # a kind of lexicon.py, or a list of literals
+    single: bool  # a new value replaces the old one
+    facts: list
+    facts_unseen: list
+    questions: list
+    questions_unseen: list
+    questions_me: list
+    questions_me_unseen: list
+    says: list
+    says_unseen: list
+    facts_short: list
+    updates: list = field(default_factory=list)
+
+    def __post_init__(self):
+        """Keeps about one wording in six apart, drawn by its own hash: neither the easy nor the odd ones
+        are chosen by hand (`facts` and `facts_unseen` only say in which order they were written)."""
+        self.split = {}
+        for what in ("facts", "questions", "questions_me", "says"):
+            every = list(dict.fromkeys(getattr(self, what) + getattr(self, what + "_unseen")))
+            ranked = sorted(every, key=lambda t: hashlib.sha256(t.encode()).digest())
+            apart = set(ranked[: max(2, round(len(ranked) / 6))])
+            self.split[what] = {"seen": [t for t in every if t not in apart], "unseen": [t for t in every if t in apart]}
+
+    def wordings(self, what, phrasing):
+        """`what`: facts, questions, questions_me or says; `phrasing`: seen or unseen."""
+        return self.split[what][phrasing]
