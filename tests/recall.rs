@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use inglenook::inference::starter;
-use inglenook::interfaces::{Cancel, Finish, Models, Priority, Sampling, TurnRole};
+use inglenook::interfaces::{Cancel, Finish, Models, Priority, Sampling, Signal, TurnRole};
 use inglenook::memory::inclusion::GatePolicy;
 use inglenook::memory::{Moment, Role};
 use inglenook::prompts::{Answer, MemoryLine};
-use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest, Signal};
+use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
 use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store};
 
 const QUESTION: &str = "Where does my sister Nora live?";

@@ -83,7 +83,6 @@ impl Recaller for Memory {
             record: json!({
                 "evidence": {"themes": [], "semantics": [{"id": "s1", "text": "The user lives in Lund", "messages": ["m1"]}], "episodes": []},
                 "entropy_nats": {"coarse": 2.0, "final": 1.0},
-                "signal": "entropy",
                 "tokens": {"prompt": 40, "processed": 90},
             }),
             context,

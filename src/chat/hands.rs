@@ -440,7 +440,6 @@ impl Hands {
             "evidence": evidence,
             "quoted": quoted,
             "entropy_nats": part("entropy_nats").unwrap_or_else(|| json!({"coarse": null, "final": null})),
-            "signal": part("signal"),
             "tokens": {
                 "prompt": prompt,
                 "processed": tokens("processed").max(prompt) + generated,

@@ -229,8 +229,14 @@ fn models(app: &App) -> Vec<(State, String)> {
         let kind = if model.kind == Kind::Embedding { "embedding, " } else { "" };
         let name = &model.name;
         if name == STARTER {
-            let says = format!("{name}: {kind}built in{used}; small: it quotes rather than talks");
-            findings.push((State::Good, says));
+            let mut says =
+                format!("{name}: {kind}built in{used}; small: it quotes rather than talks");
+            let mut state = State::Good;
+            if model.in_use && model.kind != Kind::Embedding {
+                says += ". For real conversation: `inglenook model pull qwen3-0.6b --use`";
+                state = State::Remark;
+            }
+            findings.push((state, says));
             continue;
         }
         match registry.inspect(name) {

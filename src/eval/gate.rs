@@ -12,13 +12,13 @@ use super::items::{Asked, at_noon};
 use super::locomo::Conversation;
 use super::sample::{Draws, some};
 use super::{EvalError, GateRow};
-use crate::interfaces::{Cancel, Embedder, LanguageModel, ModelError};
+use crate::interfaces::{Cancel, Embedder, LanguageModel, ModelError, Signal};
 use crate::memory::Embedding;
 use crate::memory::lexical::{self, Bm25, Rarity};
 use crate::memory::relevance::{Cues, Weights, by_largest};
 use crate::metrics::{mean, roc_auc, wins};
 use crate::prompts::MemoryLine;
-use crate::recall::{RecallConfig, Signal};
+use crate::recall::RecallConfig;
 use crate::worker::check::Reader;
 
 /// Other notes before the one that is weighed.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
+use super::Uncertainty;
+
 /// Whose request goes first: chat > recall > memory (DESIGN §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
@@ -96,17 +98,6 @@ pub struct Generated {
     pub text: String,
     pub n_tokens: usize,
     pub finish: Finish,
-}
-
-/// How unsure the reader is of its answer (DESIGN §4), all in nats.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Uncertainty {
-    /// Mean of `H(p) = −Σ p ln p` over the first m answer positions under greedy decoding.
-    pub entropy_nats: f64,
-    /// Mean negative log-likelihood of those greedy tokens (the official code's signal).
-    pub nll_nats: f64,
-    /// Mean negative log-likelihood of the question's own tokens.
-    pub question_nll_nats: f64,
 }
 
 /// Why a model can't do what was asked.

@@ -6,11 +6,13 @@ mod clock;
 mod embedder;
 mod language_model;
 mod model_source;
+mod uncertainty;
 
 pub use clock::{Clock, SystemClock};
 pub use embedder::Embedder;
 pub use language_model::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
-    TurnRole, Uncertainty,
+    TurnRole,
 };
 pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models};
+pub use uncertainty::{Signal, Uncertainty, UnknownSignal};

@@ -113,40 +113,33 @@ mod tests {
         }
     }
 
-    /// The very strings that the starter was trained on.
+    /// The strings that the starter was trained on: its generator writes them with its weights, out of
+    /// the same `assets/prompts`. A prompt that was changed since shows here, until it is trained again.
     #[test]
-    fn the_trained_style_is_the_training_format() {
-        let ana = Line { speaker: "The user".into(), ..line("I moved to Lund.") };
+    fn the_trained_style_is_what_the_starter_was_trained_on() {
+        let said = Line { speaker: "The user".into(), ..line("I moved to Lund.") };
         let told = Line { speaker: "Assistant".into(), ..line("Nice!") };
-        let lines = [ana.clone(), told];
-        let prompt = |system: &str, user: &str| Prompt { system: system.into(), user: user.into() };
-        let expected = [
-            prompt("Should this message be stored? store or discard.", "I moved to Lund."),
-            prompt(
-                "Does the new turn start a new topic? yes or no.",
-                "The user: I moved to Lund.\nAssistant: Nice!\nNew: The user: I moved to Lund.",
-            ),
-            prompt(
-                "Write an episode with a title and a story.",
-                "Date: 16 November 2026\nThe user: I moved to Lund.\nAssistant: Nice!",
-            ),
-            prompt(
-                "List the facts in the message, one per line, or NONE.",
-                "Date: 16 November 2026\nThe user: I moved to Lund.\nAssistant: Nice!",
-            ),
-            prompt("Name the theme of these facts.", "I moved to Lund.\nAna has a dog."),
-            prompt(
-                "New fact against old fact: update or keep?",
-                "Old: I moved to Lund.\nNew: Ana lives in Lund.",
-            ),
-            prompt(
-                "Merge the two facts into one sentence.",
-                "I moved to Lund.\nAna lives in Lund.",
-            ),
-        ];
-        assert_eq!(all(Style::Trained, &lines, "I moved to Lund."), expected);
-        let chat = ChatSystem { today: ana.at, user_name: Some("Ana") };
-        assert_eq!(chat.fill_style(Style::Trained), "You are a helpful assistant with memory.");
+        let ours = all(Style::Trained, &[said.clone(), told], "I moved to Lund.");
+        let trained: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../models/starter/prompts.json")).unwrap();
+        let of = |task: &str| {
+            let found = trained.iter().find(|p| p["task"] == task);
+            let part = |name: &str| found.unwrap()[name].as_str().unwrap().to_owned();
+            Prompt { system: part("system"), user: part("user") }
+        };
+        let tasks = ["router", "boundary", "episode", "extraction", "theme", "conflict", "merge"];
+        for (ours, task) in ours.iter().zip(tasks) {
+            assert_eq!(*ours, of(task), "{task}");
+        }
+        let chat = ChatSystem { today: said.at, user_name: Some("Ana") };
+        assert_eq!(chat.fill_style(Style::Trained), of("chat").system);
+        let note =
+            MemoryLine::Semantic { text: "Ana lives in Lund.", at: said.at, superseded: false };
+        let ours = Prompt {
+            system: Answer.system(Style::Trained),
+            user: Answer.fill(&[note], "Where does Ana live?"),
+        };
+        assert_eq!(ours, of("answer"));
     }
 
     #[test]

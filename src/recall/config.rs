@@ -1,107 +1,45 @@
 //! How recall is to be done, and by which signal.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Deserialize;
 
-use crate::interfaces::{ModelInfo, Uncertainty};
+use crate::interfaces::{ModelInfo, Signal};
 use crate::memory::inclusion::GatePolicy;
 
-/// What Stage II takes for the reader's uncertainty (DESIGN §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
-    /// Mean entropy of the first answer positions: the paper's.
-    Entropy,
-    /// Mean negative log-likelihood of the greedy answer: the official code's.
-    Nll,
-    /// Mean negative log-likelihood of the question's own tokens.
-    QuestionNll,
-    /// The share of the question's terms that no evidence names. Needs no model.
-    Overlap,
-}
+/// The one that tells evidence from noise best for this model, as `model check` measured it
+/// (`grade`: the setting `grade:<weights hash>`); without a grade, overlap for the starter and
+/// other tiny models, the paper's entropy for all others.
+#[must_use]
+pub fn signal_for(info: &ModelInfo, grade: Option<&str>) -> Signal {
+    /// A signal is used only where it is better than a coin (AUC 0.5) by so much.
+    const USEFUL_MIN: f64 = 0.6;
+    const TINY_PARAMETERS: u64 = 100_000_000;
 
-impl Signal {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Entropy => "entropy",
-            Self::Nll => "nll",
-            Self::QuestionNll => "question-nll",
-            Self::Overlap => "overlap",
+    #[derive(Deserialize)]
+    struct Grade {
+        gate: Gate,
+    }
+    #[derive(Deserialize)]
+    #[serde(default)]
+    #[derive(Default)]
+    struct Gate {
+        entropy: f64,
+        nll: f64,
+        question_nll: f64,
+    }
+    if info.starter {
+        return Signal::Overlap;
+    }
+    let Some(gate) = grade.and_then(|text| serde_json::from_str::<Grade>(text).ok()) else {
+        return if info.n_parameters < TINY_PARAMETERS { Signal::Overlap } else { Signal::Entropy };
+    };
+    let Gate { entropy, nll, question_nll } = gate.gate;
+    let mut best = (Signal::Entropy, entropy);
+    for other in [(Signal::QuestionNll, question_nll), (Signal::Nll, nll)] {
+        if other.1 > best.1 {
+            best = other;
         }
     }
-
-    /// Of a measurement; [`Signal::Overlap`] is not measured by a model.
-    #[must_use]
-    pub fn of(self, measured: &Uncertainty) -> f64 {
-        match self {
-            Self::Entropy | Self::Overlap => measured.entropy_nats,
-            Self::Nll => measured.nll_nats,
-            Self::QuestionNll => measured.question_nll_nats,
-        }
-    }
-
-    /// The one that tells evidence from noise best for this model, as `model check` measured it
-    /// (`grade`: the setting `grade:<weights hash>`); without a grade, overlap for the starter and
-    /// other tiny models, the paper's entropy for all others.
-    #[must_use]
-    pub fn auto(info: &ModelInfo, grade: Option<&str>) -> Self {
-        /// A signal is used only where it is better than a coin (AUC 0.5) by so much.
-        const USEFUL_MIN: f64 = 0.6;
-        const TINY_PARAMETERS: u64 = 100_000_000;
-
-        #[derive(Deserialize)]
-        struct Grade {
-            gate: Gate,
-        }
-        #[derive(Deserialize)]
-        #[serde(default)]
-        #[derive(Default)]
-        struct Gate {
-            entropy: f64,
-            nll: f64,
-            question_nll: f64,
-        }
-        if info.starter {
-            return Self::Overlap;
-        }
-        let Some(gate) = grade.and_then(|text| serde_json::from_str::<Grade>(text).ok()) else {
-            return if info.n_parameters < TINY_PARAMETERS { Self::Overlap } else { Self::Entropy };
-        };
-        let Gate { entropy, nll, question_nll } = gate.gate;
-        let mut best = (Self::Entropy, entropy);
-        for other in [(Self::QuestionNll, question_nll), (Self::Nll, nll)] {
-            if other.1 > best.1 {
-                best = other;
-            }
-        }
-        if best.1 >= USEFUL_MIN { best.0 } else { Self::Overlap }
-    }
-}
-
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Signal {
-    type Err = UnknownSignal;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Entropy, Self::Nll, Self::QuestionNll, Self::Overlap]
-            .into_iter()
-            .find(|signal| signal.as_str() == text)
-            .ok_or_else(|| UnknownSignal { name: text.to_owned() })
-    }
-}
-
-/// No such [`Signal`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no uncertainty signal is named `{name}` (entropy, nll, question-nll, overlap)")]
-pub struct UnknownSignal {
-    pub name: String,
+    if best.1 >= USEFUL_MIN { best.0 } else { Signal::Overlap }
 }
 
 /// How Stage I selects facts from the pool of the most relevant ones.
@@ -126,7 +64,7 @@ impl StageOne {
 /// See the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallConfig {
-    /// `None`: [`Signal::auto`].
+    /// `None`: [`signal_for`] the model.
     pub signal: Option<Signal>,
     pub stage_one: StageOne,
     pub gate: GatePolicy,
@@ -187,7 +125,7 @@ mod tests {
     #[test]
     fn auto_goes_by_the_grade_and_else_by_size() {
         let check = |info: &ModelInfo, grade: Option<&str>, expected| {
-            assert_eq!(Signal::auto(info, grade), expected, "{info:?} {grade:?}");
+            assert_eq!(signal_for(info, grade), expected, "{info:?} {grade:?}");
         };
         let (tiny, large) = (info(7_000_000, false), info(600_000_000, false));
         check(&info(600_000_000, true), None, Signal::Overlap);
@@ -198,13 +136,5 @@ mod tests {
         check(&large, Some(grade), Signal::QuestionNll);
         check(&tiny, Some(r#"{"gate": {"entropy": 0.9, "question_nll": 0.9}}"#), Signal::Entropy);
         check(&large, Some(r#"{"gate": {"entropy": 0.23, "nll": 0.5}}"#), Signal::Overlap);
-    }
-
-    #[test]
-    fn signals_have_names() {
-        for name in ["entropy", "nll", "question-nll", "overlap"] {
-            assert_eq!(name.parse::<Signal>().map(Signal::as_str), Ok(name));
-        }
-        assert!("auto".parse::<Signal>().is_err());
     }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::config::Signal;
 use crate::extractive::Candidate;
-use crate::interfaces::Context;
+use crate::interfaces::{Context, Signal};
 use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
 
 /// A chosen theme.

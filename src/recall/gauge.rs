@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::config::Signal;
-use crate::interfaces::{Context, LanguageModel, ModelError};
+use crate::interfaces::{Context, LanguageModel, ModelError, Signal};
 use crate::memory::lexical::{self, Rarity};
 
 /// See the module.

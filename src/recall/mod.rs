@@ -23,12 +23,12 @@ use std::time::Instant;
 use thiserror::Error;
 
 use crate::extractive::Candidate;
-use crate::interfaces::{Cancel, Context, ModelError, Models, Priority, TurnRole};
+use crate::interfaces::{Cancel, Context, ModelError, Models, Priority, Signal, TurnRole};
 use crate::memory::{Message, MessageId, Moment};
 use crate::prompts::Answer;
 use crate::store::{Store, StoreError};
 
-pub use config::{RecallConfig, Signal, StageOne, UnknownSignal};
+pub use config::{RecallConfig, StageOne, signal_for};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 
 use gauge::{ByModel, ByOverlap, Gauge};
@@ -357,7 +357,7 @@ impl Recall<'_> {
         let info = self.models.language.info();
         let key = format!("grade:{}", info.weights_sha256);
         let grade = self.store.read(|r| r.setting(&key))?;
-        Ok(Signal::auto(info, grade.as_deref()))
+        Ok(signal_for(info, grade.as_deref()))
     }
 
     fn evidence(

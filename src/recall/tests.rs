@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::interfaces::{Embedder, LanguageModel};
+use crate::interfaces::{Embedder, LanguageModel, Signal};
 use crate::memory::{EpisodeId, Role, SemanticId, SessionId};
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic};
 use crate::testing::{HashEmbedder, ScriptedModel};

@@ -122,8 +122,7 @@ impl Why {
                 .and_then(Value::as_array)
                 .map(|ids| ids.iter().map(text).collect()),
             messages,
-            overlap: record.pointer("/evidence/signal").or_else(|| record.get("signal"))
-                == Some(&Value::from("overlap")),
+            overlap: record.pointer("/evidence/signal") == Some(&Value::from("overlap")),
             themes,
             facts,
             steps,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::interfaces::ModelInfo;
+use crate::interfaces::{ModelInfo, Signal};
 
 /// `writer = …` and `reader = …`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -23,30 +23,6 @@ impl Mode {
             Some("extractive") => Self::Extractive,
             Some("generative") => Self::Generative,
             _ => Self::Auto,
-        }
-    }
-}
-
-/// Which signal of the reader's uncertainty separates evidence from noise best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Signal {
-    #[default]
-    Entropy,
-    Nll,
-    QuestionNll,
-    Overlap,
-}
-
-impl Signal {
-    /// As in `--uncertainty` and the setting.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Entropy => "entropy",
-            Self::Nll => "nll",
-            Self::QuestionNll => "question-nll",
-            Self::Overlap => "overlap",
         }
     }
 }

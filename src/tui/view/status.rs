@@ -7,7 +7,7 @@ use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::memory::plain_text;
 use crate::tui::state::{ModelLine, State};
-use crate::tui::view::spread;
+use crate::tui::view::{PULL, spread};
 use crate::tui::wrap;
 
 /// One frame of the spinner.
@@ -63,6 +63,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     while parts.len() > 1 && cells(&parts) + 8 > width {
         let at = if parts.len() > 2 { parts.len() - 2 } else { 1 };
         parts.remove(at);
+    }
+    // The starter's next step, where there is room to spare.
+    if matches!(&state.model, ModelLine::Ready(facts) if facts.starter) {
+        let next = vec![Span::styled(format!("better: {PULL}"), palette.muted)];
+        parts.insert(1, next);
+        if cells(&parts) + 8 > width {
+            parts.remove(1);
+        }
     }
     let mut left = vec![Span::raw(" ")];
     for (n, part) in parts.into_iter().enumerate() {

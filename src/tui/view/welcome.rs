@@ -7,9 +7,8 @@ use ratatui::widgets::Paragraph;
 
 use crate::tui::palette::Palette;
 use crate::tui::state::{ModelLine, State};
+use crate::tui::view::PULL;
 use crate::tui::wrap;
-
-const PULL: &str = "inglenook model pull qwen3-0.6b";
 
 fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
     wrap::plain(text, palette.text, width)
