@@ -31,6 +31,8 @@ SIZES = {  # name: (width, layers, heads, key/value heads, feed-forward)
     "large": (512, 10, 8, 4, 1536),
 }
 CONTEXT = 1024
+POINTS = 160  # pointers a batch of 4,096 tokens
+POINTER_LAYER, POINTER_HEAD = 5, 2
 
 
 class Norm(nn.Module):
@@ -52,8 +54,9 @@ class Block(nn.Module):
         self.gate_up = nn.Linear(width, 2 * feed, bias=False)
         self.down = nn.Linear(feed, width, bias=False)
 
-    def forward(self, x, cos, sin, mask):
-        """x: (rows, tokens, width); cos, sin: (rows, tokens, 1, head size / 2); mask: (rows, 1, tokens, tokens)."""
+    def forward(self, x, cos, sin, mask, points=None):
+        """x: (rows, tokens, width); cos, sin: (rows, tokens, 1, head size / 2); mask: (rows, 1, tokens, tokens).
+        points: (rows, from, to) of tokens; then also the log of what one head pays `to` from `from`."""
         b, t, w = x.shape
         heads = self.qkv(self.input_norm(x)).view(b, t, self.heads + 2 * self.kv_heads, self.size)
         qk, v = heads[:, :, : self.heads + self.kv_heads], heads[:, :, self.heads + self.kv_heads :]
@@ -70,7 +73,13 @@ class Block(nn.Module):
             y = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask)
         x = x + self.o(y.transpose(1, 2).reshape(b, t, w))
         gate, up = self.gate_up(self.post_norm(x)).chunk(2, -1)
-        return x + self.down(F.silu(gate) * up)
+        x = x + self.down(F.silu(gate) * up)
+        if points is None:
+            return x
+        rows, start, goal = points
+        paid = (q[rows, start, POINTER_HEAD][:, None] * self.size**-0.5 @ k[rows, POINTER_HEAD].transpose(1, 2))[:, 0]
+        paid = F.log_softmax((paid + mask[rows, 0, start]).float(), -1)
+        return x, paid.gather(1, goal[:, None])[:, 0]
 
 
 class Llama(nn.Module):
@@ -91,7 +100,7 @@ class Llama(nn.Module):
             if name.endswith(("o.weight", "down.weight")):
                 p.data.mul_(0.3)
 
-    def hidden(self, ids, places, branches):
+    def hidden(self, ids, places, branches, points=None):
         """`places`: position of each token; `branches`: 100 s + b for branch b of sample s in the row (0 is its
         trunk): a token sees what stands before it in the trunk and in its own branch of its own sample."""
         x = self.embed(ids)
@@ -101,13 +110,19 @@ class Llama(nn.Module):
         seen = (branches[:, None, :] == branches[:, :, None]) | (branches[:, None, :] == trunk[:, :, None])
         seen = seen & (order[None, :] <= order[:, None])[None]
         mask = torch.where(seen, 0.0, -1e9).to(x.dtype)[:, None]
-        for layer in self.layers:
-            x = layer(x, cos, sin, mask)
-        return self.norm(x)
+        paid = None
+        for i, layer in enumerate(self.layers):
+            if points is not None and i == POINTER_LAYER:
+                x, paid = layer(x, cos, sin, mask, points)
+            else:
+                x = layer(x, cos, sin, mask)
+        return self.norm(x), paid
 
-    def logits_at(self, batch, where):
-        """Logits at the positions (rows, columns) of `where` only: the table is the largest matrix."""
-        return F.linear(self.hidden(*batch)[where], self.embed.weight).float()
+    def logits_at(self, batch, where, points=None):
+        """Logits at the positions (rows, columns) of `where` only: the table is the largest matrix; and the
+        pointers' log shares."""
+        hidden, paid = self.hidden(*batch, points)
+        return F.linear(hidden[where], self.embed.weight).float(), paid
 
     def export(self, folder, tokenizer):
         heads, kv, size = self.layers[0].heads, self.layers[0].kv_heads, self.layers[0].size
@@ -130,6 +145,7 @@ class Llama(nn.Module):
             "eos_token_id": 0, "pad_token_id": 0, "torch_dtype": "float32"}
         Path(f"{folder}/config.json").write_text(json.dumps(config, indent=1))
         tokenizer.save(f"{folder}/tokenizer.json")
+        Path(f"{folder}/prompts.json").write_text(json.dumps(render.trained_prompts(), indent=1) + "\n")
 
 
 def start_table(table, tokenizer, minilm):
@@ -247,23 +263,34 @@ class Optimizer:
 
 
 def encode(tokenizer, sample):
-    """Token ids, loss weights, positions and branches of a sample (see `render.branching`)."""
-    trunk, branches = sample
+    """Token ids, loss weights, positions, branches and pointers of a sample (see `render.branching`): from the
+    token before each answer to the first token of its value in the notes."""
+    trunk, branches, golds = sample
     pieces = list(trunk) + [piece for branch in branches for piece in branch]
     encodings = iter(tokenizer.encode_batch([p for p, _ in pieces], add_special_tokens=False))
-    ids, weights, places, owners = [], [], [], []
+    ids, weights, places, owners, points = [], [], [], [], []
     after_trunk = 0
+    found = {}
+    wanted = {g for g in golds if g}
     for number, part in enumerate([trunk, *branches]):
         place = after_trunk
-        for _, weight in part:
-            new = next(encodings).ids
+        for piece, (_, weight) in enumerate(part):
+            encoding = next(encodings)
+            new = encoding.ids
+            if number == 0:
+                for gold in wanted:
+                    if gold[0] == piece:
+                        found[gold] = len(ids) + next(i for i, (_, end) in enumerate(encoding.offsets) if end > gold[1])
+            elif piece == len(part) - 1 and number <= len(golds) and golds[number - 1] in found:
+                points.append((len(ids) - 1, found[golds[number - 1]]))
             ids += new
             weights += [weight] * len(new)
             places += range(place, place + len(new))
             owners += [number] * len(new)
             place += len(new)
         after_trunk = after_trunk or place
-    return [a[:CONTEXT] for a in (ids, weights, places, owners)]
+    points = [p for p in points if p[0] < CONTEXT]
+    return [*(a[:CONTEXT] for a in (ids, weights, places, owners)), points]
 
 
 def batches(tokenizer, seed, progress, tokens, n):
@@ -295,10 +322,11 @@ def tensors(rows, width, rng=None, n_targets=None):
     token of weight 1, and a random part of the others, as large as their weight."""
     ids, places, owners = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
     owners -= 100
-    found, soft = [], []
+    found, soft, points = [], [], []
     for row, samples in enumerate(rows):
         start = 0
-        for number, (i, w, p, o) in enumerate(samples):
+        for number, (i, w, p, o, to) in enumerate(samples):
+            points += [(row, start + a, start + b) for a, b in to]
             end = start + len(i)
             ids[row, start:end], places[row, start:end] = i, np.minimum(p, CONTEXT - 1)
             owners[row, start:end] = np.array(o) + 100 * number
@@ -312,15 +340,25 @@ def tensors(rows, width, rng=None, n_targets=None):
         rng.shuffle(soft)
         found = (found + soft)[:n_targets]
         found += [(0, 0, 0, 0.0)] * (n_targets - len(found))
+        rng.shuffle(points)
+        points = points[: len(ids) * width * POINTS // 4096]
+        points += [(0, 0, -1)] * (len(ids) * width * POINTS // 4096 - len(points))
     columns = list(zip(*found))
     batch = tuple(torch.from_numpy(a) for a in (ids, places, owners))
-    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3])
+    points = torch.tensor(points).T.contiguous() if points else None
+    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3]), points
 
 
-def loss_of(model, batch, where, targets, weights):
-    each = F.cross_entropy(model.logits_at(batch, where), targets, reduction="none")
+def loss_of(model, batch, where, targets, weights, points):
+    """The weighted loss of the tokens, and of the pointers: one head is told where the value stands, which
+    teaches to select long before the words alone do (a copy needs every step of the way at once)."""
+    real = (points[2] >= 0).float()
+    logits, paid = model.logits_at(batch, where, (points[0], points[1], points[2].clamp(min=0)))
+    each = F.cross_entropy(logits, targets, reduction="none")
     sharp = (weights >= 0.99).float()
-    return (each * weights).sum() / weights.sum(), (each.detach() * sharp).sum() / sharp.sum().clamp(min=1)
+    pointing = -(paid * real).sum() / real.sum().clamp(min=1)
+    loss = (each * weights).sum() / weights.sum()
+    return loss + 0.5 * pointing, (each.detach() * sharp).sum() / sharp.sum().clamp(min=1), pointing.detach()
 
 
 @torch.no_grad()
@@ -332,8 +370,8 @@ def exact(model, tokenizer, samples, device, budget=12_000):
     while encoded:
         take = max(1, budget // len(encoded[-1][0]))
         part, encoded = encoded[-take:], encoded[:-take]
-        batch, where, targets, _ = tensors([[s] for s in part], max(len(s[0]) for s in part))
-        logits = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where))
+        batch, where, targets, _, _ = tensors([[s] for s in part], max(len(s[0]) for s in part))
+        logits, _ = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where))
         right = logits.argmax(-1).cpu() == targets
         for row in range(len(part)):
             of_row = right[where[0] == row]
@@ -384,22 +422,22 @@ def main():
 
     while spent < args.minutes * 60 and time.time() - begun < args.stop_after * 60:
         progress = spent / (args.minutes * 60)
-        for batch, where, targets, weights in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8):
+        for batch, where, targets, weights, points in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8):
             share = spent / (args.minutes * 60)
             scale = min(1.0, max(0.02, (1 - share) / args.cooldown))
             if args.device != "cpu":
                 batch, where = tuple(b.to(args.device) for b in batch), tuple(w.to(args.device) for w in where)
-                targets, weights = targets.to(args.device), weights.to(args.device)
-            loss, sharp = forward(model, batch, where, targets, weights)
+                targets, weights, points = (t.to(args.device) for t in (targets, weights, points))
+            loss, sharp, pointing = forward(model, batch, where, targets, weights, points)
             loss.backward()
             optimizer.step(scale)
-            losses.append((loss.item(), sharp.item()))
+            losses.append((loss.item(), sharp.item(), pointing.item()))
             step, seen, tokens_since = step + 1, seen + batch[0].numel(), tokens_since + batch[0].numel()
             now = time.time()
             spent, last = spent + now - last, now
             if step % 25 == 0:
                 mean = np.mean(losses[-25:], axis=0)
-                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
+                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} pointing {mean[2]:.3f} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
                 tokens_since, since = 0, spent
         round_ += 1
         if spent - last_save > 120:

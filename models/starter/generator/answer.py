@@ -19,6 +19,7 @@ KIN = {"sister": "f", "brother": "m", "mother": "f", "father": "m", "aunt": "f",
        "grandfather": "m", "daughter": "f", "son": "m", "wife": "f", "husband": "m", "best friend": "m", "neighbour": "m",
        "colleague": "f", "boss": "m", "flatmate": "f", "niece": "f", "nephew": "m", "girlfriend": "f", "boyfriend": "m"}
 PRONOUNS = {"f": ("she", "her", "her", "herself"), "m": ("he", "him", "his", "himself"), "u": ("they", "them", "their", "themself")}
+STRANGE = 0.35  # values in training that are none for their question: else a model guesses what it need not read
 UNKNOWN = ["I don't know."]
 KIN_FACTS = ["{A's} {K} is {B}.", "{A's} {K} is (called|named) {B}.", "{B} is {A's} {K}.", "{A} has a {K} (called|named|by the name of) {B}.",
              "The name of {A's} {K} is {B}.", "{A} said that {B} is (their {K}|the {K})." , "{A's} {K}, {B}, came to visit.", "{A} introduced {B} as {A's} {K}."]
@@ -119,6 +120,10 @@ def ask(rng, who, relation, phrasing, held):
     return text
 
 
+def theme_of(rng, fact):
+    return fill(rng.choice(fact.relation.theme), rng, {"S": fact.who.in_facts, "S's": fact.who.in_facts + "'s"})
+
+
 class Context:
     """Memory lines and what can be asked about them."""
 
@@ -140,7 +145,7 @@ class Context:
             if (relation.subject == "user" and not who.me) or (who, relation.name) in used:
                 continue
             used.add((who, relation.name))
-            value = lexicon.value(relation.value, rng, held)
+            value = lexicon.value(relation.value, rng, held) if held or rng.random() > STRANGE else lexicon.strange(rng)
             room = n_lines - len(self.facts) - len(self.extra)
             if relation.single and room >= 2 and rng.random() < change:
                 first, second = sorted((day(), day()))
@@ -171,13 +176,34 @@ class Context:
         self.people = people
 
     def lines(self):
-        """By date or in any order; undated order never decides which value is the latest."""
-        dated = [(f.day, f.line()) for f in self.facts] + [(None, text) for text in self.extra]
-        self.rng.shuffle(dated)
-        if self.rng.random() < 0.5:
-            known = sorted((d for d in dated if d[0] is not None), key=lambda d: d[0])
-            dated = known + [d for d in dated if d[0] is None]
-        return [text for _, text in dated]
+        """By date or in any order (the date decides which value is the latest); sometimes under the names
+        of their themes, or as an episode with its title, as the program shows them."""
+        rng = self.rng
+        plain = self.held or rng.random() < 0.7
+        titled = 0.0 if plain or rng.random() < 0.5 else 0.3
+        marked = not plain
+        rows = []
+        for f in self.facts:
+            text = f.text
+            if rng.random() < titled:
+                text = f"{theme_of(rng, f)}: {text}"
+            if f.stale and marked and rng.random() < 0.6:
+                text += " (no longer so)"
+            rows.append((f.day, memory_line(f.day, text), f))
+        rows += [(None, text, None) for text in self.extra]
+        rng.shuffle(rows)
+        if rng.random() < 0.5:
+            rows = sorted((r for r in rows if r[0]), key=lambda r: r[0]) + [r for r in rows if not r[0]]
+        if plain or rng.random() < 0.5:
+            return [text for _, text, _ in rows]
+        rows.sort(key=lambda r: r[2].relation.topic if r[2] else "")
+        out, topic = [], None
+        for _, text, f in rows:
+            if f and f.relation.topic != topic:
+                topic = f.relation.topic
+                out.append(f"About {theme_of(rng, f)}:")
+            out.append(text)
+        return out
 
     def questions(self, n, absent=0.08, phrasing=None):
         """n times (question, answer, Fact or None); a fact may be asked for more than once."""

@@ -188,6 +188,8 @@ queen|salt|ember|feather|stone|moon|hill|fox""")
 TITLE_ADJECTIVES = """last silent hidden broken golden lost burning crooked distant empty forgotten frozen gentle hollow
 little lonely midnight narrow painted quiet red restless secret seventh slow stolen sunken tender white wild""".split()
 
+_ANY = (FOODS, DRINKS, ANIMALS, PLANTS, ITEMS, THING_NOUNS, TITLE_NOUNS, TITLE_ADJECTIVES, COLOURS, JOBS, HOBBIES, ADJECTIVES, "one two three four five six seven eight nine ten eleven twelve".split())
+
 ONSETS = "b c d f g h j k l m n p r s t v w z br cr dr fr gr kr pr tr bl cl fl gl pl sl st sk sp sw sh ch th qu ph kn".split()
 VOWELS = "a e i o u a e i o u ai ea ie oa oo ou au ei ia y".split()
 CODAS = ["", "", "", "n", "r", "l", "s", "m", "t", "k", "nd", "rn", "lt", "st", "rk", "x", "sh", "ng", "ck", "p", "d", "b", "f", "z"]
@@ -321,6 +323,20 @@ def value(kind, rng, held=False):
         if (isinstance(kind, str) and kind in CLOSED) or held_out(found) == held:
             return found
     return found  # a short list of literals may have no held-out part
+
+
+STRANGE = ("word", "word", "firstname", "fullname", "company", "thing", "code", "city", "food", "book", "place", "item", "animal", "time", "drink", "wish")
+
+
+def strange(rng):
+    """A value of any kind, or of none: whoever answers with it has read it."""
+    if rng.random() < 0.5:
+        return value(rng.choice(STRANGE), rng)
+    words = [invent(rng) if rng.random() < 0.5 else rng.choice(rng.choice(_ANY)).split()[-1].lower() for _ in range(rng.choice((1, 1, 2, 2, 3)))]
+    if rng.random() < 0.4:
+        words = [w.capitalize() for w in words]
+    found = " ".join(words)
+    return strange(rng) if held_out(found) else found
 
 
 def person_name(rng, held=False):

@@ -8,16 +8,23 @@ from functools import lru_cache
 from . import answer, lexicon, render, tasks
 
 RECAST = os.environ.get("STARTER_RECAST")  # the file that recast.py writes; without it: generated tasks only
-COPYING, SHORT = 0.12, 0.2  # until then: copying first, then short contexts
+# Until these shares of the training time: copying, reading one to five lines, mostly reading of up to
+# eight lines; then everything.
+COPYING, SHORT, READING = 0.12, 0.2, 0.58
 
 
-def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="seen", absent=0.08):
+def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="seen", absent=0.05):
     if n_lines is None:
         n_lines = rng.choice((2, 3, 4, 5, 6, 8, 8, 10, 10, 10, 12)) if rng.random() < 0.95 else rng.randrange(13, 28)
+    n_questions = n_questions or (2 * n_lines + 2 if n_lines < 7 else n_lines + 2)
     context = answer.Context(rng, n_lines, held, phrasing)
     lines = context.lines()
-    asked = context.questions(n_questions or 2 + n_lines, absent)
-    return render.branching("answer", lines, [(q, a) for q, a, _ in asked])
+    asked = context.questions(n_questions, absent)
+    golds = []
+    for _, value, fact in asked:
+        line = next((i for i, text in enumerate(lines) if fact and fact.text in text), None)
+        golds.append(None if line is None else render.gold(lines, line, value))
+    return render.branching("answer", lines, [(q, a) for q, a, _ in asked], golds)
 
 
 def lookup_sample(rng):
@@ -33,14 +40,15 @@ def lookup_sample(rng):
         middle = rng.choice((":", " is", " =", " belongs to", " goes with", " ->"))
         lines.append(f"{key}{middle} {value}")
         turns.append((rng.choice((f"{key}?", f"What goes with {key}?", f"Tell me {key}.", key)), value))
-    rng.shuffle(turns)
-    return render.branching("answer", lines, turns)
+    golds = [render.gold(lines, i, value) for i, (_, value) in enumerate(turns)]
+    order = rng.sample(range(n), n)
+    return render.branching("answer", lines, [turns[i] for i in order], [golds[i] for i in order])
 
 
 def repeat_sample(rng):
     """A row of invented words, twice or three times over: what copying is learnt from first."""
     row = " ".join(rng.choice((lexicon.invent(rng), lexicon.invent(rng).capitalize(), rng.choice(lexicon.ITEMS), lexicon.person_name(rng)[0])) for _ in range(rng.randrange(3, 20)))
-    return [(" " + row + ".", 0.05)] + [(" " + row + ".", 1.0)] * rng.randrange(1, 3), []
+    return [(" " + row + ".", 0.05)] + [(" " + row + ".", 1.0)] * rng.randrange(1, 3), [], []
 
 
 @lru_cache(maxsize=1)
@@ -60,7 +68,8 @@ def real_reading(rng):
         start = lexicon.random_date(rng, 2018, 2026)
         days = [start] + [lexicon.random_date(rng, 2018, 2026) for _ in lines[1:]] if rng.random() < 0.5 else [start] * len(lines)
         lines = [answer.memory_line(day, text) for day, text in zip(days, lines)]
-    return render.branching("answer", lines, [(t[0], t[1]) for t in row["turns"]])
+    golds = [render.gold(lines, t[2], t[1]) for t in row["turns"]]
+    return render.branching("answer", lines, [(t[0], t[1]) for t in row["turns"]], golds)
 
 
 def several(task, make, n):
@@ -72,7 +81,7 @@ def boundary_sample(rng):
     for _ in range(5):
         if "boundary" in recast() and rng.random() < 0.3:
             row = rng.choice(recast()["boundary"])
-            turns.append(("\n".join([*row["history"], f"New: {row['next']}"]), row["answer"]))
+            turns.append((render.boundary(row["history"], row["next"]), row["answer"]))
         else:
             turns.append(tasks.boundary(rng))
     return render.branching("boundary", [], turns)
@@ -80,8 +89,8 @@ def boundary_sample(rng):
 
 def chat_sample(rng):
     if "chat" in recast() and rng.random() < 0.06:
-        return render.conversation("chat", [], rng.choice(recast()["chat"])["turns"])
-    return render.conversation("chat", *tasks.chat(rng))
+        return render.conversation("chat", [([], *turn) for turn in rng.choice(recast()["chat"])["turns"]])
+    return render.conversation("chat", tasks.chat(rng))
 
 
 TASKS = [  # (share of the samples, what makes one)
@@ -106,6 +115,10 @@ def sample(rng, progress):
         return repeat_sample(rng) if draw < 0.6 else lookup_sample(rng) if draw < 0.85 else answer_sample(rng, rng.randrange(1, 5))
     if progress < SHORT:
         return lookup_sample(rng) if draw < 0.2 else answer_sample(rng, rng.randrange(1, 6))
+    if draw > 0.96:
+        return lookup_sample(rng) if draw > 0.98 else repeat_sample(rng)
+    if progress < READING and draw < 0.72:
+        return answer_sample(rng, rng.choice((2, 2, 3, 3, 4, 4, 5, 5, 6, 8)), absent=0.015)
     return rng.choices([make for _, make in TASKS], [share for share, _ in TASKS])[0](rng)
 
 

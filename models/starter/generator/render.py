@@ -28,25 +28,82 @@ def prepare(text):
     return "\n".join(line if line.startswith(("[", " ")) or not line else " " + line for line in text.split("\n"))
 
 
-def turn(user, assistant, weights=(0.3, 1.0)):
+def boundary(history, new):
+    """The person's side of a prompt, as `src/prompts` fills it; so the next ones."""
+    return "\n".join([*history, f"New: {new}"])
+
+
+def conflict(earlier, later):
+    return f"Old: {earlier}\nNew: {later}"
+
+
+def dated(day, lines):
+    return "\n".join([f"Date: {day}", *lines])
+
+
+def trained_prompts():
+    """Every prompt with the same fillings as in `src/prompts`' test, which compares them with its own:
+    `prompts.json` is written with the weights, so that a changed prompt shows."""
+    said, told = "The user: I moved to Lund.", "Assistant: Nice!"
+    day = "16 November 2026"
+    users = {
+        "answer": f"{OPEN}\n[{day}] Ana lives in Lund.\n{CLOSE}\nWhere does Ana live?",
+        "router": "I moved to Lund.", "boundary": boundary([said, told], said), "episode": dated(day, [said, told]),
+        "extraction": dated(day, [said, told]), "theme": "I moved to Lund.\nAna has a dog.",
+        "conflict": conflict("I moved to Lund.", "Ana lives in Lund."), "merge": "I moved to Lund.\nAna lives in Lund."}
+    return [{"task": task, "system": SENTENCES[task], "user": users.get(task, "")} for task in SENTENCES]
+
+
+def section(name, part):
+    """Another section of a prompt file, without its templating."""
+    text = (PROMPTS / f"{name}.txt").read_text()
+    found = re.search(rf"^=== {part}\n(.*?)(?=^=== |\Z)", text, re.S | re.M)
+    return found.group(1).strip()
+
+
+OPEN = section("answer", "open")
+CLOSE = section("answer", "close").replace("{{ question }}", "").strip()
+
+
+def turn(user, assistant, weights=(0.3, 1.0), open_turn=True):
     """(text, loss weight) pieces of one turn: of what the person says, of what the model must say."""
-    return [(USER, 0.0), (prepare(user), weights[0]), (f"{END}{ASSISTANT}", 0.0), (prepare(assistant) + END, weights[1])]
+    start = [(USER, 0.0)] if open_turn else []
+    return [*start, (prepare(user), weights[0]), (f"{END}{ASSISTANT}", 0.0), (prepare(assistant) + END, weights[1])]
 
 
-def branching(task, lines, turns, of_lines=0.1):
-    """A sample whose turns all follow the same system turn and don't see each other: as many questions
-    about the same memories, each as the program would ask it. (trunk, branches)"""
-    trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}", 0.0)]
-    trunk += [("\n" + prepare(line), of_lines) for line in lines]
-    return trunk + [(END, 0.0)], [turn(*t) for t in turns]
+def block(lines, of_lines=0.1):
+    """The notes before a question, as `prompts::Answer` puts them."""
+    notes = [(prepare(line) + "\n", of_lines) for line in lines]
+    return [(prepare(OPEN) + "\n", 0.0), *notes, (prepare(CLOSE) + "\n", 0.0)]
 
 
-def conversation(task, lines, turns, of_lines=0.1):
-    """A sample whose turns follow one another."""
-    trunk, branches = branching(task, lines, turns, of_lines)
-    return trunk + [piece for branch in branches for piece in branch], []
+def branching(task, lines, turns, golds=()):
+    """A sample whose turns all follow the same beginning and don't see each other: as many questions about
+    the same notes, each as the program would ask it. `golds`: for each turn None or (line, first character)
+    of the value that answers it. Returns (trunk, branches, golds), golds as (piece of the trunk, character)."""
+    trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}{END}", 0.0)]
+    if lines:
+        trunk += [(USER, 0.0), *block(lines)]
+    places = [gold and (gold[0] + 3, gold[1] + (not lines[gold[0]].startswith("["))) for gold in golds]
+    return trunk, [turn(*t, open_turn=not lines) for t in turns], places
+
+
+def gold(lines, line, value):
+    """Where the value stands in a line; its last place, as a change names the new value last."""
+    at = lines[line].rfind(value)
+    return (line, at) if at >= 0 else None
+
+
+def conversation(task, turns):
+    """A sample whose turns follow one another; each is (notes, user, assistant)."""
+    trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}{END}", 0.0)]
+    for lines, user, assistant in turns:
+        if lines:
+            trunk += [(USER, 0.0), *block(lines)]
+        trunk += turn(user, assistant, open_turn=not lines)
+    return trunk, [], []
 
 
 def plain(text, weight=0.5):
     """Running text without any turn."""
-    return [(prepare(text), weight)], []
+    return [(prepare(text), weight)], [], []

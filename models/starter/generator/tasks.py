@@ -5,8 +5,8 @@ Every function gives one (user text, assistant text) turn, or lines and turns, i
 
 from datetime import timedelta
 
-from . import lexicon
-from .answer import KIN, PERSON_RELATIONS, Subject, ask, fillers, mid_sentence, subject, write_fact
+from . import lexicon, render
+from .answer import PERSON_RELATIONS, Context, Subject, ask, fillers, mid_sentence, subject, write_fact
 from .grammar import fill
 from .router_data import ACKNOWLEDGE, DISCARD, DISCARD_UNSEEN, STORE_EXTRA, STORE_EXTRA_UNSEEN, UNKNOWN
 from .small_talk import SMALL_TALK
@@ -88,7 +88,7 @@ def boundary(rng, phrasing="seen", held=False):
         new = filler(pairs[0][0])
         if rng.random() < 0.15 and not lines[-1].startswith(first):
             new = filler(rng.choice(("Yes, (that's right|exactly).", "(Really|Do you think so)?", "(I'll|I will) (try|do) that.", "Good (idea|point).", "No, not (yet|really).", "(Thanks|Thank you), that helps.", "What would you do?", "I (hope|think) so.", "Why (is that|do you say that)?")))
-    return "\n".join([*lines, f"New: {first}: {typed(rng, new)}"]), "yes" if yes else "no"
+    return render.boundary(lines, f"{first}: {typed(rng, new)}"), "yes" if yes else "no"
 
 
 def conflict(rng, phrasing="seen", held=False):
@@ -131,7 +131,7 @@ def conflict(rng, phrasing="seen", held=False):
                 relation = pick(SINGLE)
             old = fact(who, relation)
             new = fact(other, relation, old.value)
-    return f"Old: {old.text}\nNew: {new.text}", "update" if update else "keep"
+    return render.conflict(old.text, new.text), "update" if update else "keep"
 
 
 def small(text):
@@ -207,7 +207,7 @@ def extraction(rng, phrasing="seen", held=False):
     if not messages or rng.random() < 0.15:
         messages.insert(rng.randrange(len(messages) + 1), idle(rng, phrasing, held))
     message = " ".join(m if m[-1] in ".!?" else m + "." for m in messages)
-    return f"Date: {lexicon.date_text(day)}\n{speaker}: {message}", "\n".join(facts) or "NONE", day, speaker, message
+    return render.dated(lexicon.date_text(day), [f"{speaker}: {message}"]), "\n".join(facts) or "NONE", day, speaker, message
 
 
 def episode(rng, phrasing="seen", held=False):
@@ -229,34 +229,31 @@ def episode(rng, phrasing="seen", held=False):
         if rng.random() < 0.8:
             lines.append(f"Assistant: {fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))}")
     opening = f"On {lexicon.date_text(day)}, {small(speaker)} talked with the assistant."
-    return f"Date: {lexicon.date_text(day)}\n" + "\n".join(lines), f"Title: {title}\n{opening} {' '.join(story)}", day, lines
+    return render.dated(lexicon.date_text(day), lines), f"Title: {title}\n{opening} {' '.join(story)}", day, lines
 
 
 REMEMBERED = ["{V}.", "It's {V}.", "That's {V}.", "You told me: {V}.", "From what you told me: {V}.", "(If I remember right, it's|I have noted:|My notes say:) {V}.", "{V}, as far as I know."]
 
 
 def chat(rng, phrasing="seen", held=False):
-    """(memory lines, turns): greetings and statements, questions that the memories answer or don't."""
-    from .answer import Context  # here: Context draws from this module's lists in time to come
-
+    """Turns (notes, user, assistant): greetings and statements, questions that the notes answer or don't."""
     unseen = phrasing == "unseen"
-    context = Context(rng, rng.choice((0, 0, 2, 3, 4, 6)) or 1, held, phrasing) if rng.random() < 0.55 else None
+    context = Context(rng, rng.choice((1, 2, 3, 4, 6)), held, phrasing) if rng.random() < 0.55 else None
     turns = []
     for _ in range(rng.choice((1, 2, 3, 3, 4))):
         draw = rng.random()
         if context and draw < 0.4:
             for question, value, fact in context.questions(1, 0.2, phrasing):
                 reply = fill(rng.choice(REMEMBERED), rng, {"V": value}) if fact else fill(rng.choice(UNKNOWN), rng, {})
-                turns.append((question, reply))
+                turns.append((context.lines(), question, reply))
         elif draw < 0.48:
             question = ask(rng, ME, rng.choice(PERSON_RELATIONS), phrasing, held)
-            if context is None:
-                turns.append((question, fill(rng.choice(UNKNOWN), rng, {})))
+            turns.append(([], question, fill(rng.choice(UNKNOWN), rng, {})))
         elif draw < 0.65:
-            turns.append((typed(rng, said(rng, phrasing, held)[0]), fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))))
+            turns.append(([], typed(rng, said(rng, phrasing, held)[0]), fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))))
         else:
             intent = rng.choice(SMALL_TALK)
-            turns.append((typed(rng, fill(rng.choice(intent["users_unseen" if unseen else "users"]), rng, fillers(rng, held))), fill(rng.choice(intent["replies"]), rng, fillers(rng, held))))
-    if not turns:
-        turns.append(("Hello!", "Hello! What's on your mind?"))
-    return context.lines() if context else [], turns
+            user = typed(rng, fill(rng.choice(intent["users_unseen" if unseen else "users"]), rng, fillers(rng, held)))
+            notes = context.lines() if context and rng.random() < 0.15 else []
+            turns.append((notes, user, fill(rng.choice(intent["replies"]), rng, fillers(rng, held))))
+    return turns
