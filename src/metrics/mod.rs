@@ -1,7 +1,11 @@
 //! Figures for answers, choices and signals, as the field computes them. Pure: texts and numbers
 //! in, numbers out; it knows nothing of models, items or memory.
 
+mod bleu;
+
 use std::collections::HashMap;
+
+pub use bleu::{bleu_1, set_f1, word_tokens};
 
 /// The words of an answer for comparing it: lower case, without punctuation and articles (the usual
 /// normalisation of question answering, after SQuAD).
