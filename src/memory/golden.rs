@@ -2,14 +2,14 @@
 //! beside the checkout (`../shared/data`); says so where it is not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::guidance::{EPSILON_DEFAULT, EPSILON_OFFICIAL, guidance_objective};
 use super::partition::Cluster;
 use super::reorganize::{Change, Policy, THEME_SIZE_MAX, attach, settle};
 use super::{Embedding, Partition, SemanticId};
 
-const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
+pub(super) const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
 
 fn data() -> Option<PathBuf> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
@@ -39,30 +39,44 @@ fn rows(bytes: &[u8]) -> Vec<Embedding> {
         .collect()
 }
 
-struct Conversation {
-    user: &'static str,
+pub(super) struct Conversation {
+    pub(super) user: &'static str,
     /// By position in the file, which is also the order of time.
-    ids: Vec<String>,
-    vectors: Vec<Embedding>,
-    golden: serde_json::Value,
+    pub(super) ids: Vec<String>,
+    pub(super) vectors: Vec<Embedding>,
+    pub(super) golden: serde_json::Value,
+    directory: PathBuf,
 }
 
 impl Conversation {
-    fn load(user: &'static str) -> Option<Self> {
+    pub(super) fn load(user: &'static str) -> Option<Self> {
         let data = data()?;
-        let memories = data.join("locomo-dev-memories").join(user);
-        let lines = std::fs::read_to_string(memories.join("semantics.jsonl")).unwrap();
-        let ids = lines
-            .lines()
-            .map(|line| {
-                let value: serde_json::Value = serde_json::from_str(line).unwrap();
-                value["memory_id"].as_str().unwrap().to_owned()
-            })
-            .collect();
-        let vectors = rows(&std::fs::read(memories.join("semantics.f32.npy")).unwrap());
         let golden = std::fs::read_to_string(data.join(format!("xmemory-golden/{user}.json")));
         let golden = serde_json::from_str(&golden.unwrap()).unwrap();
-        Some(Self { user, ids, vectors, golden })
+        let directory = data.join("locomo-dev-memories").join(user);
+        let mut conversation =
+            Self { user, ids: Vec::new(), vectors: Vec::new(), golden, directory };
+        conversation.vectors = conversation.matrix("semantics.f32.npy");
+        conversation.ids = conversation
+            .lines("semantics.jsonl")
+            .iter()
+            .map(|value| value["memory_id"].as_str().unwrap().to_owned())
+            .collect();
+        Some(conversation)
+    }
+
+    /// Where its memories are.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn lines(&self, file: &str) -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(self.directory.join(file)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub(super) fn matrix(&self, file: &str) -> Vec<Embedding> {
+        rows(&std::fs::read(self.directory.join(file)).unwrap())
     }
 
     fn golden_themes(&self) -> BTreeSet<BTreeSet<usize>> {
@@ -79,7 +93,7 @@ impl Conversation {
             .collect()
     }
 
-    fn organised(&self, policy: Policy) -> (Partition, usize) {
+    pub(super) fn organised(&self, policy: Policy) -> (Partition, usize) {
         let mut partition = Partition::default();
         let mut moved = BTreeSet::new();
         let mut note = |changes: Vec<Change>| {

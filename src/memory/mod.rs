@@ -15,6 +15,7 @@ pub mod inclusion;
 pub mod knn_graph;
 pub mod lexical;
 pub mod mix;
+pub mod official_recall;
 pub mod partition;
 pub mod relevance;
 pub mod reorganize;
@@ -31,6 +32,9 @@ pub use units::{
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod golden;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod golden_recall;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod properties;

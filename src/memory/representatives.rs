@@ -13,7 +13,8 @@ pub enum Normaliser {
     /// relevance does.
     #[default]
     LargestGain,
-    /// The sum of all edge weights, as in the official code: it makes α inert (DESIGN §5).
+    /// The sum of all weights, each candidate's own of 1 among them, as in the official code: it
+    /// makes α inert (DESIGN §5).
     TotalWeight,
 }
 
@@ -70,7 +71,10 @@ impl Selection<'_> {
             Normaliser::LargestGain => {
                 (0..self.relevance.len()).map(|i| self.gain(i, &nothing)).fold(0.0, f64::max)
             }
-            Normaliser::TotalWeight => self.neighbours.iter().flatten().map(|&(_, w)| w).sum(),
+            Normaliser::TotalWeight => {
+                let edges: f64 = self.neighbours.iter().flatten().map(|&(_, w)| w).sum();
+                self.relevance.len() as f64 + edges
+            }
         };
         if z > 0.0 { z } else { 1.0 }
     }
