@@ -31,8 +31,9 @@ SIZES = {  # name: (width, layers, heads, key/value heads, feed-forward)
     "large": (512, 10, 8, 4, 1536),
 }
 CONTEXT = 1024
-POINTS = 160  # pointers a batch of 4,096 tokens
+POINTS, LABELS = 160, 128  # hints a batch of 4,096 tokens
 POINTER_LAYER, POINTER_HEAD = 5, 2
+RELATIONS = 128
 
 
 class Norm(nn.Module):
@@ -94,9 +95,10 @@ class Llama(nn.Module):
         angles = torch.outer(torch.arange(CONTEXT).float(), 10_000.0 ** (-torch.arange(half) / half))
         self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
+        self.relations = nn.Embedding(RELATIONS, width)  # for training only
         for name, p in self.named_parameters():
             if p.ndim == 2:
-                nn.init.normal_(p, std=0.03 if "embed" in name else 0.4 / math.sqrt(p.shape[1]))
+                nn.init.normal_(p, std=0.03 if name in ("embed.weight", "relations.weight") else 0.4 / math.sqrt(p.shape[1]))
             if name.endswith(("o.weight", "down.weight")):
                 p.data.mul_(0.3)
 
@@ -110,19 +112,20 @@ class Llama(nn.Module):
         seen = (branches[:, None, :] == branches[:, :, None]) | (branches[:, None, :] == trunk[:, :, None])
         seen = seen & (order[None, :] <= order[:, None])[None]
         mask = torch.where(seen, 0.0, -1e9).to(x.dtype)[:, None]
-        paid = None
+        paid = told = None
         for i, layer in enumerate(self.layers):
             if points is not None and i == POINTER_LAYER:
+                told = F.rms_norm(x, (x.shape[-1],))
                 x, paid = layer(x, cos, sin, mask, points)
             else:
                 x = layer(x, cos, sin, mask)
-        return self.norm(x), paid
+        return self.norm(x), paid, told
 
     def logits_at(self, batch, where, points=None):
-        """Logits at the positions (rows, columns) of `where` only: the table is the largest matrix; and the
-        pointers' log shares."""
-        hidden, paid = self.hidden(*batch, points)
-        return F.linear(hidden[where], self.embed.weight).float(), paid
+        """Logits at the positions (rows, columns) of `where` only: the table is the largest matrix; the pointers'
+        log shares; and the states before the pointers' layer."""
+        hidden, paid, told = self.hidden(*batch, points)
+        return F.linear(hidden[where], self.embed.weight).float(), paid, told
 
     def export(self, folder, tokenizer):
         heads, kv, size = self.layers[0].heads, self.layers[0].kv_heads, self.layers[0].size
@@ -258,31 +261,31 @@ class Optimizer:
 
     def load(self, state):
         for k, v in state.items():
+            if isinstance(v, list) and len(v) < len(self.others):  # a state from before there were relations
+                v = v + getattr(self, k)[len(v) :]
             setattr(self, k, v)
         self.write()
 
 
 def encode(tokenizer, sample):
-    """Token ids, loss weights, positions, branches and pointers of a sample (see `render.branching`): from the
-    token before each answer to the first token of its value in the notes."""
-    trunk, branches, golds = sample
+    """Token ids, loss weights, positions, branches and hints of a sample (see `render.branching`): from the token
+    before each answer to the end of the line that answers it, with the relation's number (or -1); and the
+    ends of lines with theirs."""
+    trunk, branches, (golds, labels) = sample
     pieces = list(trunk) + [piece for branch in branches for piece in branch]
     encodings = iter(tokenizer.encode_batch([p for p, _ in pieces], add_special_tokens=False))
     ids, weights, places, owners, points = [], [], [], [], []
     after_trunk = 0
-    found = {}
-    wanted = {g for g in golds if g}
+    ends = {}
     for number, part in enumerate([trunk, *branches]):
         place = after_trunk
         for piece, (_, weight) in enumerate(part):
-            encoding = next(encodings)
-            new = encoding.ids
+            new = next(encodings).ids
             if number == 0:
-                for gold in wanted:
-                    if gold[0] == piece:
-                        found[gold] = len(ids) + next(i for i, (_, end) in enumerate(encoding.offsets) if end > gold[1])
-            elif piece == len(part) - 1 and number <= len(golds) and golds[number - 1] in found:
-                points.append((len(ids) - 1, found[golds[number - 1]]))
+                ends[piece] = len(ids) + len(new) - 1
+            elif piece == len(part) - 1 and number <= len(golds) and golds[number - 1]:
+                line, relation = golds[number - 1]
+                points.append((len(ids) - 1, ends[line], -1 if relation is None else relation))
             ids += new
             weights += [weight] * len(new)
             places += range(place, place + len(new))
@@ -290,7 +293,8 @@ def encode(tokenizer, sample):
             place += len(new)
         after_trunk = after_trunk or place
     points = [p for p in points if p[0] < CONTEXT]
-    return [*(a[:CONTEXT] for a in (ids, weights, places, owners)), points]
+    labels = [(ends[piece], relation) for piece, relation in labels if ends[piece] < CONTEXT]
+    return [*(a[:CONTEXT] for a in (ids, weights, places, owners)), points, labels]
 
 
 def batches(tokenizer, seed, progress, tokens, n):
@@ -322,11 +326,12 @@ def tensors(rows, width, rng=None, n_targets=None):
     token of weight 1, and a random part of the others, as large as their weight."""
     ids, places, owners = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
     owners -= 100
-    found, soft, points = [], [], []
+    found, soft, points, labels = [], [], [], []
     for row, samples in enumerate(rows):
         start = 0
-        for number, (i, w, p, o, to) in enumerate(samples):
-            points += [(row, start + a, start + b) for a, b in to]
+        for number, (i, w, p, o, to, told) in enumerate(samples):
+            points += [(row, start + a, start + b, c) for a, b, c in to]
+            labels += [(row, start + a, c) for a, c in told]
             end = start + len(i)
             ids[row, start:end], places[row, start:end] = i, np.minimum(p, CONTEXT - 1)
             owners[row, start:end] = np.array(o) + 100 * number
@@ -340,25 +345,36 @@ def tensors(rows, width, rng=None, n_targets=None):
         rng.shuffle(soft)
         found = (found + soft)[:n_targets]
         found += [(0, 0, 0, 0.0)] * (n_targets - len(found))
-        rng.shuffle(points)
-        points = points[: len(ids) * width * POINTS // 4096]
-        points += [(0, 0, -1)] * (len(ids) * width * POINTS // 4096 - len(points))
+        points = padded(points, len(ids) * width * POINTS // 4096, (0, 0, -1, -1), rng)
+        labels = padded(labels, len(ids) * width * LABELS // 4096, (0, 0, -1), rng)
     columns = list(zip(*found))
     batch = tuple(torch.from_numpy(a) for a in (ids, places, owners))
-    points = torch.tensor(points).T.contiguous() if points else None
-    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3]), points
+    hints = [torch.tensor(h).T.contiguous() if h else None for h in (points, labels)]
+    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3]), *hints
 
 
-def loss_of(model, batch, where, targets, weights, points):
-    """The weighted loss of the tokens, and of the pointers: one head is told where the value stands, which
-    teaches to select long before the words alone do (a copy needs every step of the way at once)."""
+def padded(hints, n, nothing, rng):
+    rng.shuffle(hints)
+    return hints[:n] + [nothing] * (n - len(hints))
+
+
+def loss_of(model, batch, where, targets, weights, points, labels):
+    """The weighted loss of the tokens, and of the hints. One head is told at the end of which line the answer is
+    known, and the states before it are told which relation a line and a question are about: a copy needs
+    every step of the way at once, so the words alone teach it late."""
     real = (points[2] >= 0).float()
-    logits, paid = model.logits_at(batch, where, (points[0], points[1], points[2].clamp(min=0)))
+    logits, paid, states = model.logits_at(batch, where, (points[0], points[1], points[2].clamp(min=0)))
+    rows, columns = torch.cat((points[0], labels[0])), torch.cat((points[1], labels[1]))
+    relation = torch.cat((points[3], labels[2]))
+    guesses = F.linear(states[rows, columns], model.relations.weight).float()
+    naming = F.cross_entropy(guesses, relation.clamp(min=0), reduction="none")
+    known = (relation >= 0).float()
+    naming = (naming * known).sum() / known.sum().clamp(min=1)
     each = F.cross_entropy(logits, targets, reduction="none")
     sharp = (weights >= 0.99).float()
     pointing = -(paid * real).sum() / real.sum().clamp(min=1)
     loss = (each * weights).sum() / weights.sum()
-    return loss + 0.5 * pointing, (each.detach() * sharp).sum() / sharp.sum().clamp(min=1), pointing.detach()
+    return loss + 0.5 * pointing + 0.2 * naming, (each.detach() * sharp).sum() / sharp.sum().clamp(min=1), pointing.detach(), naming.detach()
 
 
 @torch.no_grad()
@@ -370,8 +386,8 @@ def exact(model, tokenizer, samples, device, budget=12_000):
     while encoded:
         take = max(1, budget // len(encoded[-1][0]))
         part, encoded = encoded[-take:], encoded[:-take]
-        batch, where, targets, _, _ = tensors([[s] for s in part], max(len(s[0]) for s in part))
-        logits, _ = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where))
+        batch, where, targets, *_ = tensors([[s] for s in part], max(len(s[0]) for s in part))
+        logits, *_ = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where))
         right = logits.argmax(-1).cpu() == targets
         for row in range(len(part)):
             of_row = right[where[0] == row]
@@ -422,22 +438,22 @@ def main():
 
     while spent < args.minutes * 60 and time.time() - begun < args.stop_after * 60:
         progress = spent / (args.minutes * 60)
-        for batch, where, targets, weights, points in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8):
+        for batch, where, targets, weights, points, labels in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8):
             share = spent / (args.minutes * 60)
             scale = min(1.0, max(0.02, (1 - share) / args.cooldown))
             if args.device != "cpu":
                 batch, where = tuple(b.to(args.device) for b in batch), tuple(w.to(args.device) for w in where)
-                targets, weights, points = (t.to(args.device) for t in (targets, weights, points))
-            loss, sharp, pointing = forward(model, batch, where, targets, weights, points)
+                targets, weights, points, labels = (t.to(args.device) for t in (targets, weights, points, labels))
+            loss, *parts = forward(model, batch, where, targets, weights, points, labels)
             loss.backward()
             optimizer.step(scale)
-            losses.append((loss.item(), sharp.item(), pointing.item()))
+            losses.append((loss.item(), *(p.item() for p in parts)))
             step, seen, tokens_since = step + 1, seen + batch[0].numel(), tokens_since + batch[0].numel()
             now = time.time()
             spent, last = spent + now - last, now
             if step % 25 == 0:
                 mean = np.mean(losses[-25:], axis=0)
-                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} pointing {mean[2]:.3f} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
+                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} pointing {mean[2]:.3f} naming {mean[3]:.3f} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
                 tokens_since, since = 0, spent
         round_ += 1
         if spent - last_save > 120:

@@ -72,6 +72,7 @@ pub(super) fn prompt(file: &str, style: Style, context: Value) -> Prompt {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::*;
 
@@ -113,10 +114,10 @@ mod tests {
         }
     }
 
-    /// The strings that the starter was trained on: its generator writes them with its weights, out of
-    /// the same `assets/prompts`. A prompt that was changed since shows here, until it is trained again.
+    /// The strings that the starter is trained on: its generator writes them (`prompts.json`) out of the
+    /// same `assets/prompts`. A prompt that was changed since shows here, until it is trained again.
     #[test]
-    fn the_trained_style_is_what_the_starter_was_trained_on() {
+    fn the_trained_style_is_what_the_starter_is_trained_on() {
         let said = Line { speaker: "The user".into(), ..line("I moved to Lund.") };
         let told = Line { speaker: "Assistant".into(), ..line("Nice!") };
         let ours = all(Style::Trained, &[said.clone(), told], "I moved to Lund.");

@@ -22,6 +22,7 @@ class Relation:
     says_unseen: list
     facts_short: list
     updates: list = field(default_factory=list)
+    number: int = -1  # its place among all, for the hints of the training
 
     def __post_init__(self):
         """Keeps about one wording in six apart, drawn by its own hash: neither the easy nor the odd ones

@@ -77,21 +77,17 @@ def block(lines, of_lines=0.1):
     return [(prepare(OPEN) + "\n", 0.0), *notes, (prepare(CLOSE) + "\n", 0.0)]
 
 
-def branching(task, lines, turns, golds=()):
+def branching(task, lines, turns, golds=(), labels=()):
     """A sample whose turns all follow the same beginning and don't see each other: as many questions about
-    the same notes, each as the program would ask it. `golds`: for each turn None or (line, first character)
-    of the value that answers it. Returns (trunk, branches, golds), golds as (piece of the trunk, character)."""
+    the same notes, each as the program would ask it. Returns (trunk, branches, hints); hints tell the training
+    what the text does not: for each turn (piece of the trunk that answers it, number of its relation) or
+    None, and for pieces of the trunk the number of their relation. `golds`: for each turn (line, relation or
+    None) or None; `labels`: (line, relation)."""
     trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}{END}", 0.0)]
     if lines:
         trunk += [(USER, 0.0), *block(lines)]
-    places = [gold and (gold[0] + 3, gold[1] + (not lines[gold[0]].startswith("["))) for gold in golds]
-    return trunk, [turn(*t, open_turn=not lines) for t in turns], places
-
-
-def gold(lines, line, value):
-    """Where the value stands in a line; its last place, as a change names the new value last."""
-    at = lines[line].rfind(value)
-    return (line, at) if at >= 0 else None
+    hints = [gold and (gold[0] + 3, gold[1]) for gold in golds], [(line + 3, relation) for line, relation in labels]
+    return trunk, [turn(*t, open_turn=not lines) for t in turns], hints
 
 
 def conversation(task, turns):
@@ -101,9 +97,9 @@ def conversation(task, turns):
         if lines:
             trunk += [(USER, 0.0), *block(lines)]
         trunk += turn(user, assistant, open_turn=not lines)
-    return trunk, [], []
+    return trunk, [], ([], [])
 
 
 def plain(text, weight=0.5):
     """Running text without any turn."""
-    return [(prepare(text), weight)], [], []
+    return [(prepare(text), weight)], [], ([], [])

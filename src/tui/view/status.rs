@@ -64,12 +64,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         let at = if parts.len() > 2 { parts.len() - 2 } else { 1 };
         parts.remove(at);
     }
-    // The starter's next step, where there is room to spare.
+    // The starter's next step, where there is room to spare; rather than that it is built in.
     if matches!(&state.model, ModelLine::Ready(facts) if facts.starter) {
         let next = vec![Span::styled(format!("better: {PULL}"), palette.muted)];
-        parts.insert(1, next);
-        if cells(&parts) + 8 > width {
-            parts.remove(1);
+        let mut with_next = parts.clone();
+        with_next.insert(1, next);
+        if cells(&with_next) + 8 > width {
+            with_next[0].truncate(1);
+        }
+        if cells(&with_next) + 8 <= width {
+            parts = with_next;
         }
     }
     let mut left = vec![Span::raw(" ")];

@@ -12,4 +12,7 @@ def load():
             if relation.name in found:
                 raise ValueError(f"relation {relation.name} stands twice")
             found[relation.name] = relation
-    return list(found.values())
+    relations = sorted(found.values(), key=lambda relation: relation.name)
+    for number, relation in enumerate(relations):
+        relation.number = number
+    return relations
