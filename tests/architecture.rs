@@ -20,7 +20,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["memory"]),
     ("recall", &["store", "prompts", "extractive", "interfaces", "memory"]),
     ("worker", &["store", "prompts", "extractive", "interfaces", "memory", "metrics"]),
-    ("eval", &["worker", "recall", "prompts", "extractive", "interfaces", "memory", "metrics"]),
+    (
+        "eval",
+        &["worker", "recall", "store", "prompts", "extractive", "interfaces", "memory", "metrics"],
+    ),
     ("chat", &["recall", "store", "prompts", "extractive", "interfaces", "memory"]),
     (
         "tui",

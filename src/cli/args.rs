@@ -282,6 +282,20 @@ pub enum Model {
 pub enum Eval {
     /// The starter's work on held-out items, and which signal tells evidence from noise
     Starter(EvalStarter),
+    /// What recall finds within so many characters, against plain retrieval, without a reader
+    Retrieval(EvalRetrieval),
+}
+
+#[derive(Debug, Args)]
+pub struct EvalRetrieval {
+    /// Questions in LoCoMo's form (locomo10.json or a part of it); those in --memories without it
+    pub file: Option<PathBuf>,
+    /// Ready-made memories, a folder a conversation, with vectors if there are any
+    #[arg(long, value_name = "DIR")]
+    pub memories: PathBuf,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

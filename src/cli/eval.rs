@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::App;
-use super::args::{Eval as Args, EvalStarter};
+use super::args::{Eval as Args, EvalRetrieval, EvalStarter};
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use crate::eval::{self, Conversation, Options, Report};
+use crate::eval::{self, Category, Conversation, Options, Report, RetrievalReport};
+use crate::recall::RecallConfig;
 
 /// Beside the checkout, where the project's measurements look for data.
 const MEMORIES: &str = "../shared/data/locomo-dev-memories";
@@ -19,6 +20,7 @@ const COPIES_MAX: usize = 4;
 pub fn run(app: &App, args: &Args) -> Outcome {
     match args {
         Args::Starter(args) => starter(app, args),
+        Args::Retrieval(args) => retrieval(app, args),
     }
 }
 
@@ -118,6 +120,73 @@ fn print(app: &App, report: &Report) -> Result<(), Failure> {
             figure(row.auc),
             figure(row.paired),
             counted(row.pairs, "pair"),
+        ))?;
+    }
+    Ok(())
+}
+
+fn retrieval(app: &App, args: &EvalRetrieval) -> Outcome {
+    let embedder = app.embedder()?;
+    let progress = app.console.progress();
+    let measured = eval::measure_retrieval(
+        args.file.as_deref(),
+        &args.memories,
+        embedder.as_ref(),
+        &RecallConfig::default(),
+        &|done, of| progress.set(done as u64, of as u64, &format!("question {done} of {of}")),
+        &app.cancel,
+    );
+    progress.finish();
+    let report = measured?;
+    if args.json {
+        app.console.json(&report)?;
+    } else {
+        print_retrieval(app, &report)?;
+    }
+    done()
+}
+
+fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
+    app.console.line(&format!(
+        "{}, {}; vectors: {}, for naive-rag: {}; {:.1} s after {:.1} s of loading",
+        counted(report.conversations, "conversation"),
+        counted(report.questions, "question"),
+        one_line(&report.vectors, 40),
+        one_line(&report.message_vectors, 40),
+        report.seconds,
+        report.seconds_to_load,
+    ))?;
+    app.console.line("evidence recall within so many characters")?;
+    for row in report.rows.iter().filter(|row| row.category == Category::All) {
+        let by_category = report.rows.iter().filter_map(|other| match other.category {
+            Category::One(category)
+                if (other.method, other.budget_characters)
+                    == (row.method, row.budget_characters) =>
+            {
+                Some(format!("{category}: {:.3}", other.evidence_recall))
+            }
+            _ => None,
+        });
+        let budget = row.budget_characters.map_or_else(|| "own".into(), |n| n.to_string());
+        app.console.line(&format!(
+            "  {:<10} {budget:>5} {:>5.0} used  {:.3}  ({})",
+            row.method,
+            row.mean_characters,
+            row.evidence_recall,
+            by_category.collect::<Vec<_>>().join(", "),
+        ))?;
+    }
+    app.console.line("blocks with one, two and more words of the answer; to have them all")?;
+    for row in &report.density {
+        app.console.line(&format!(
+            "  {:<10} {:.3} {:.3} {:.3}  {:.1} blocks, {:.0} tokens  ({})",
+            row.method,
+            row.one_hit,
+            row.two_hit,
+            row.multi_hit,
+            row.blocks_to_cover,
+            row.tokens_to_cover,
+            counted(row.questions, "question"),
         ))?;
     }
     Ok(())

@@ -107,7 +107,9 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
+            Self::Store(e)
+            | Self::Worker(WorkerError::Store(e))
+            | Self::Eval(EvalError::Store(e)) => return store_hint(e),
             Self::Model(e)
             | Self::Worker(WorkerError::Model(e))
             | Self::Eval(EvalError::Model(e)) => {

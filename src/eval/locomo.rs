@@ -118,14 +118,20 @@ struct RawObservation {
 }
 
 #[derive(Deserialize)]
-struct RawQuestion {
-    question: String,
+pub(super) struct RawQuestion {
+    pub question: String,
     /// A text, or a number (a year); adversarial questions have none.
     #[serde(default)]
-    answer: Value,
+    pub answer: Value,
     #[serde(default)]
-    evidence: Vec<String>,
-    category: u64,
+    pub evidence: Vec<String>,
+    pub category: u64,
+}
+
+/// Where a conversation's memories are, and what is asked about it.
+pub(super) struct Folder {
+    pub path: PathBuf,
+    pub questions: Vec<RawQuestion>,
 }
 
 #[derive(Deserialize)]
@@ -139,12 +145,12 @@ struct Speakers {
     speaker_a: String,
 }
 
-fn read(path: &Path) -> Result<String, EvalError> {
+pub(super) fn read(path: &Path) -> Result<String, EvalError> {
     std::fs::read_to_string(path)
         .map_err(|source| EvalError::Unreadable { path: path.to_owned(), source })
 }
 
-fn bad(path: &Path, reason: impl ToString) -> EvalError {
+pub(super) fn bad(path: &Path, reason: impl ToString) -> EvalError {
     EvalError::BadData { path: path.to_owned(), reason: reason.to_string() }
 }
 
@@ -154,43 +160,57 @@ fn bad(path: &Path, reason: impl ToString) -> EvalError {
 /// # Errors
 /// If a file can't be read or has another form.
 pub fn load(questions: Option<&Path>, memories: &Path) -> Result<Vec<Conversation>, EvalError> {
+    let mut conversations = Vec::new();
+    for Folder { path, questions } in folders(questions, memories)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let observations = observations(&path.join("semantics.jsonl"))?;
+        let questions =
+            questions.into_iter().filter_map(|q| answerable(q, &observations)).collect();
+        conversations.push(Conversation { name, observations, questions });
+    }
+    Ok(conversations)
+}
+
+/// The folders of conversations with their questions; see [`load`].
+pub(super) fn folders(questions: Option<&Path>, memories: &Path) -> Result<Vec<Folder>, EvalError> {
     let unreadable = |source| EvalError::Unreadable { path: memories.to_owned(), source };
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(memories).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.join("semantics.jsonl").is_file() {
-            folders.push(path);
+            paths.push(path);
         }
     }
-    folders.sort();
-    if folders.is_empty() {
+    paths.sort();
+    if paths.is_empty() {
         return Err(bad(memories, "no folder in it has a semantics.jsonl"));
     }
     let mut asked: Vec<RawConversation> = match questions {
         Some(path) => serde_json::from_str(&read(path)?).map_err(|e| bad(path, e))?,
         None => Vec::new(),
     };
-    let mut conversations = Vec::new();
-    for folder in folders {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut folders = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let speaker = name.split('_').next().unwrap_or_default();
         let own = asked.iter().position(|c| c.conversation.speaker_a == speaker);
         let questions = match (own, questions) {
             (Some(at), _) => asked.swap_remove(at).qa,
-            (None, Some(file)) => {
-                return Err(bad(file, format!("it has no conversation of {speaker}")));
-            }
+            // Memories of a conversation that nothing is asked about.
+            (None, Some(_)) => continue,
             (None, None) => {
-                let path = folder.join("qa.json");
+                let path = path.join("qa.json");
                 serde_json::from_str(&read(&path)?).map_err(|e| bad(&path, e))?
             }
         };
-        let observations = observations(&folder.join("semantics.jsonl"))?;
-        let questions =
-            questions.into_iter().filter_map(|q| answerable(q, &observations)).collect();
-        conversations.push(Conversation { name, observations, questions });
+        folders.push(Folder { path, questions });
     }
-    Ok(conversations)
+    match (folders.is_empty(), questions) {
+        (true, Some(file)) => {
+            Err(bad(file, format!("no folder in {} is named after a speaker", memories.display())))
+        }
+        _ => Ok(folders),
+    }
 }
 
 fn observations(path: &Path) -> Result<Vec<Observation>, EvalError> {
@@ -212,12 +232,12 @@ fn observations(path: &Path) -> Result<Vec<Observation>, EvalError> {
 }
 
 /// "4:04 pm on 20 January, 2023".
-fn time(text: &str) -> Option<DateTime> {
+pub(super) fn time(text: &str) -> Option<DateTime> {
     DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()
 }
 
 /// Some lists hold several ids in one text.
-fn ids(texts: &[String]) -> BTreeSet<String> {
+pub(super) fn ids(texts: &[String]) -> BTreeSet<String> {
     texts
         .iter()
         .flat_map(|text| text.split([';', ',', ' ']))
@@ -226,15 +246,24 @@ fn ids(texts: &[String]) -> BTreeSet<String> {
         .collect()
 }
 
+/// All but the questions without an answer.
+pub(super) fn is_scored(category: u64) -> bool {
+    KINDS.iter().any(|&(number, _)| number == category)
+}
+
+pub(super) fn answer_text(answer: &Value) -> Option<String> {
+    match answer {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 fn answerable(raw: RawQuestion, observations: &[Observation]) -> Option<Question> {
-    if !KINDS.iter().any(|(category, _)| *category == raw.category) {
+    if !is_scored(raw.category) {
         return None;
     }
-    let answer = match raw.answer {
-        Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
+    let answer = answer_text(&raw.answer)?;
     let evidence = ids(&raw.evidence);
     let gold: Vec<usize> = observations
         .iter()

@@ -1,5 +1,5 @@
-//! Measuring the program: how well a model does the starter's work, and which signal tells evidence
-//! from noise.
+//! Measuring the program: how well a model does the starter's work, which signal tells evidence from
+//! noise, and what recall finds within a budget.
 //!
 //! It asks models through `interfaces` and in the program's own prompts, as `recall` and `worker`
 //! do, and gives figures; which items it is given, and how the figures are shown, is not its
@@ -9,6 +9,7 @@ mod gate;
 mod items;
 mod locomo;
 mod reading;
+mod retrieval;
 mod sample;
 mod starter;
 #[cfg(test)]
@@ -24,9 +25,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::interfaces::ModelError;
+use crate::store::StoreError;
 
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
+pub use retrieval::{
+    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, measure_retrieval,
+};
 pub use starter::{Options, measure};
 
 /// Why nothing could be measured.
@@ -34,6 +39,8 @@ pub use starter::{Options, measure};
 pub enum EvalError {
     #[error("the model failed while it was measured")]
     Model(#[source] ModelError),
+    #[error("the memory for the measurement failed")]
+    Store(#[from] StoreError),
     #[error("cancelled")]
     Cancelled,
     #[error("line {line} of {file} is no item: {reason}")]

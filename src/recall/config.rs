@@ -48,7 +48,7 @@ pub enum StageOne {
     /// By hybrid relevance alone; the themes are those of the chosen facts. The default, because it
     /// finds most: at equal characters, Eq. 4 with α = 0.1 changed evidence recall on the dev
     /// conversations by −0.003 to 0.003, and with α = 0.7 and five themes it cost 0.01 to 0.03 from
-    /// 1,350 characters on and 0.1 at 300 (tests/retrieval.rs).
+    /// 1,350 characters on and 0.1 at 300 (tests/retrieval.rs at 1bd4f73).
     #[default]
     Relevance,
     /// The paper's: Eq. 4 on themes, then on their facts.

@@ -12,6 +12,7 @@ mod prompt;
 mod question;
 mod stage_one;
 mod stage_two;
+mod survey;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
@@ -23,13 +24,16 @@ use std::time::Instant;
 use thiserror::Error;
 
 use crate::extractive::Candidate;
-use crate::interfaces::{Cancel, Context, ModelError, Models, Priority, Signal, TurnRole};
+use crate::interfaces::{
+    Cancel, Context, Embedder, ModelError, Models, Priority, Signal, TurnRole,
+};
 use crate::memory::{Message, MessageId, Moment};
 use crate::prompts::Answer;
 use crate::store::{Store, StoreError};
 
 pub use config::{RecallConfig, StageOne, signal_for};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
+pub use survey::{Block, Levels, Survey};
 
 use gauge::{ByModel, ByOverlap, Gauge};
 use lines::Names;
@@ -118,7 +122,15 @@ impl Recall<'_> {
         let start = Instant::now();
         on_progress(Progress::Searching);
         let nature = Nature::of(request.question);
-        let (pool, names) = self.search(&request, &nature)?;
+        let asked = Asked {
+            question: request.question,
+            nature: &nature,
+            now: request.now,
+            in_window: &request.history.iter().map(|(_, text)| text.trim()).collect(),
+            n_in_window: request.history.len(),
+        };
+        let embedder = self.models.embedder.as_ref();
+        let (pool, names) = gather(self.store, embedder, &self.config, &asked)?;
         if request.cancel.is_cancelled() {
             return Err(RecallError::Cancelled);
         }
@@ -131,43 +143,6 @@ impl Recall<'_> {
         };
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
-    }
-
-    /// The pool, and the person's name if it is known.
-    fn search(
-        &self,
-        request: &RecallRequest<'_>,
-        nature: &Nature,
-    ) -> Result<(Pool, Option<String>), RecallError> {
-        let embedder = &self.models.embedder;
-        let (known_embedder, nothing, user) = self.store.read(|r| {
-            let counts = r.counts()?;
-            // What is in the window and the question itself are all there is.
-            let nothing = counts.semantics == 0 && counts.messages <= request.history.len() + 1;
-            Ok((r.embedder_id()?, nothing, r.setting("user_name")?))
-        })?;
-        let user = user.filter(|name| !name.trim().is_empty());
-        if nothing {
-            return Ok((Pool::default(), user));
-        }
-        let vector = if known_embedder.as_deref() == Some(embedder.id()) {
-            embedder.embed(&[request.question])?.into_iter().next()
-        } else {
-            None
-        };
-        let in_window: BTreeSet<&str> =
-            request.history.iter().map(|(_, text)| text.trim()).collect();
-        let search = Search {
-            question: request.question,
-            nature,
-            vector: vector.as_ref(),
-            now: request.now,
-            in_window: &in_window,
-            size: self.config.pool,
-            relevance_min: self.config.relevance_min,
-        };
-        let pool = self.store.read(|r| Pool::gather(r, &search))?;
-        Ok((pool, user))
     }
 
     fn coarse(&self, pool: &Pool, characters: usize) -> Result<Coarse, RecallError> {
@@ -432,6 +407,50 @@ impl Recall<'_> {
             self.store.read(|r| r.message_external_ids(&sources))?.into_iter().collect();
         Ok(evidence)
     }
+}
+
+/// A question, as far as the search is concerned.
+struct Asked<'a> {
+    question: &'a str,
+    nature: &'a Nature,
+    now: Moment,
+    /// Texts that the reader sees anyway.
+    in_window: &'a BTreeSet<&'a str>,
+    n_in_window: usize,
+}
+
+/// The pool, and the person's name if it is known.
+fn gather(
+    store: &Store,
+    embedder: &dyn Embedder,
+    config: &RecallConfig,
+    asked: &Asked<'_>,
+) -> Result<(Pool, Option<String>), RecallError> {
+    let (known_embedder, nothing, user) = store.read(|r| {
+        let counts = r.counts()?;
+        // What is in the window and the question itself are all there is.
+        let nothing = counts.semantics == 0 && counts.messages <= asked.n_in_window + 1;
+        Ok((r.embedder_id()?, nothing, r.setting("user_name")?))
+    })?;
+    let user = user.filter(|name| !name.trim().is_empty());
+    if nothing {
+        return Ok((Pool::default(), user));
+    }
+    let vector = if known_embedder.as_deref() == Some(embedder.id()) {
+        embedder.embed(&[asked.question])?.into_iter().next()
+    } else {
+        None
+    };
+    let search = Search {
+        question: asked.question,
+        nature: asked.nature,
+        vector: vector.as_ref(),
+        now: asked.now,
+        in_window: asked.in_window,
+        size: config.pool,
+        relevance_min: config.relevance_min,
+    };
+    Ok((store.read(|r| Pool::gather(r, &search))?, user))
 }
 
 fn by_overlap<'a>(

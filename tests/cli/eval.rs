@@ -111,3 +111,95 @@ fn what_can_t_be_measured_is_said() {
     home.fails(&["eval", "starter", "--file", items, "--memories", "/nowhere"], 1);
     home.fails(&["eval", "starter", "--file", items, "--model", "nothing"], 3);
 }
+
+/// A made-up conversation of two sessions in the form of LoCoMo's memories, without vectors.
+#[cfg(feature = "starter")]
+fn conversation(home: &Home) -> (std::path::PathBuf, std::path::PathBuf) {
+    use serde_json::json;
+
+    let (first, second) = ("1:56 pm on 8 May, 2023", "9:05 am on 2 June, 2023");
+    let said = |id: &str, role: &str, content: &str| json!({"dia_id": id, "role": role, "content": content});
+    let episodes = [
+        json!({"episode_id": "e1", "title": "session 1", "created_at": first,
+        "content": "Ana adopted a dog named Pixel, and Ben learns to sail.",
+        "original_messages": [
+            said("D1:1", "Ana", "I adopted a dog last week, his name is Pixel!"),
+            said("D1:2", "Ben", "Lovely. I am learning to sail on the lake."),
+            said("D1:3", "Ana", "Wow, the weather is nice for that."),
+        ]}),
+        json!({"episode_id": "e2", "title": "session 2", "created_at": second,
+        "content": "Ben bought a red boat.",
+        "original_messages": [
+            said("D2:1", "Ben", "I bought a red boat in Malmö."),
+            said("D2:2", "Ana", "Congratulations, Ben."),
+        ]}),
+    ];
+    let fact = |at: &str, content: &str, id: &str| {
+        json!({"content": content, "speaker": &content[..3], "evidence": [id],
+            "source_episodes": ["e1"], "created_at": at})
+    };
+    let semantics = [
+        fact(first, "Ana adopted a dog named Pixel.", "D1:1"),
+        fact(first, "Ben learns to sail.", "D1:2"),
+        fact(second, "Ben bought a red boat.", "D2:1"),
+        fact(second, "Ben rests on nothing that was said.", "D9:9"),
+    ];
+    let qa = json!([
+        {"question": "What is the name of Ana's dog?", "answer": "Pixel", "evidence": ["D1:1"], "category": 4},
+        {"question": "What does Ben need his boat for?", "answer": "to sail", "evidence": ["D1:2", "D2:1"], "category": 1},
+        {"question": "When?", "answer": 2023, "evidence": [], "category": 2},
+        {"question": "Trap?", "evidence": ["D1:1"], "category": 5},
+    ]);
+    let lines = |values: &[serde_json::Value]| {
+        let lines: Vec<String> = values.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    };
+    std::fs::create_dir_all(home.dir.path().join("memories/Ana_0")).unwrap();
+    home.file("memories/Ana_0/episodes.jsonl", lines(&episodes));
+    home.file("memories/Ana_0/semantics.jsonl", lines(&semantics));
+    home.file("memories/Ana_0/qa.json", qa.to_string());
+    let file = json!([{"conversation": {"speaker_a": "Ana"}, "qa": qa}]).to_string();
+    (home.file("locomo.json", file), home.dir.path().join("memories"))
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn retrieval_is_measured_at_equal_characters() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
+    let report = home.json(&["eval", "retrieval", file, "--memories", memories, "--json"]);
+    assert_eq!((&report["conversations"], &report["questions"]), (&1.into(), &2.into()));
+    let rows = report["rows"].as_array().unwrap();
+    for method in ["naive-rag", "flat", "hybrid", "official", "stage-one", "full"] {
+        let of_all: Vec<_> =
+            rows.iter().filter(|row| row["method"] == method && row["category"] == "all").collect();
+        assert_eq!(of_all.len(), if method == "official" { 1 } else { 5 }, "{method}: {report}");
+        for row in of_all {
+            assert_eq!((&row["questions"], &row["evidence_recall"]), (&2.into(), &1.0.into()));
+            let used = row["mean_characters"].as_f64().unwrap();
+            let budget = row["budget_characters"].as_f64();
+            assert!(used > 0.0 && budget.is_none_or(|budget| used <= budget), "{row}");
+        }
+        assert!(rows.iter().any(|row| row["method"] == method && row["category"] == 1), "{report}");
+    }
+    let density = report["density"].as_array().unwrap();
+    let methods: Vec<_> = density.iter().map(|row| row["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["naive-rag", "full"]);
+    for row in density {
+        assert!(row["one_hit"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["blocks_to_cover"].as_f64().unwrap() >= 1.0, "{row}");
+        assert!(row["tokens_to_cover"].as_f64().unwrap() >= 1.3, "{row}");
+    }
+    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
+
+    // Without a file the folder's own questions are asked; a table is for people.
+    let table = home.ok(&["eval", "retrieval", "--memories", memories]);
+    for text in ["1 conversation, 2 questions", "stage-one", "blocks"] {
+        assert!(table.contains(text), "{text} is not in\n{table}");
+    }
+    let bad = home.file("memories/Ana_0/semantics.f32.npy", "no vectors");
+    let stderr = home.fails(&["eval", "retrieval", "--memories", memories], 1);
+    assert!(stderr.contains("NumPy") && stderr.contains(bad.to_str().unwrap()), "{stderr}");
+    home.fails(&["eval", "retrieval", "--memories", "/nowhere"], 1);
+}

@@ -1,0 +1,249 @@
+//! One conversation with its ready-made memories, its questions and their vectors.
+//!
+//! A folder a conversation: `episodes.jsonl` (each with its messages), `semantics.jsonl`, `qa.json`,
+//! and where they were made, vectors of their lines in order: `episodes.f32.npy`,
+//! `semantics.f32.npy`, `questions.f32.npy` (of `qa.json`), `messages.f32.npy`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::vectors::{Known, embed, read as read_vectors};
+use crate::eval::EvalError;
+use crate::eval::locomo::{Folder, RawQuestion, answer_text, bad, ids, is_scored, read, time};
+use crate::interfaces::Embedder;
+use crate::memory::{Embedding, Moment};
+
+/// See the module. Messages, episodes and semantics are numbered in the order of the files.
+pub(super) struct Corpus {
+    pub episodes: Vec<Episode>,
+    pub messages: Vec<Message>,
+    pub semantics: Vec<Semantic>,
+    pub questions: Vec<Question>,
+    pub vectors: Vectors,
+}
+
+pub(super) struct Episode {
+    pub title: String,
+    pub content: String,
+    pub at: Moment,
+}
+
+pub(super) struct Message {
+    pub speaker: String,
+    pub content: String,
+    pub episode: usize,
+}
+
+impl Message {
+    /// As evidence is counted and embedded.
+    pub(super) fn line(&self) -> String {
+        format!("{}: {}", self.speaker, self.content)
+    }
+}
+
+pub(super) struct Semantic {
+    pub text: String,
+    pub at: Moment,
+    /// Those that it names and that exist.
+    pub messages: Vec<usize>,
+}
+
+pub(super) struct Question {
+    pub text: String,
+    pub answer: String,
+    pub category: u64,
+    /// Messages that the answer rests on, as far as they exist …
+    pub evidence: BTreeSet<usize>,
+    /// … and how many were named.
+    pub n_evidence: usize,
+}
+
+/// Of one embedding model, but for the last two.
+pub(super) struct Vectors {
+    pub semantics: Vec<Embedding>,
+    pub episodes: Vec<Embedding>,
+    /// `None` where the given vectors leave messages out; memory then knows them by their words.
+    pub messages: Option<Vec<Embedding>>,
+    /// Of the questions' texts; the memory's embedder.
+    pub questions: Known,
+    /// The same of one model for plain retrieval from messages: the memory's, or where that has no
+    /// vectors of messages, the program's.
+    pub plain_messages: Vec<Embedding>,
+    pub plain_questions: Vec<Embedding>,
+    pub given: bool,
+}
+
+#[derive(Deserialize)]
+struct RawEpisode {
+    episode_id: String,
+    title: String,
+    content: String,
+    created_at: String,
+    original_messages: Vec<RawMessage>,
+}
+
+#[derive(Deserialize)]
+struct RawMessage {
+    dia_id: String,
+    role: String,
+    content: String,
+}
+
+#[derive(Deserialize)]
+struct RawSemantic {
+    content: String,
+    evidence: Vec<String>,
+    created_at: String,
+}
+
+impl Corpus {
+    pub(super) fn load(folder: Folder, embedder: &dyn Embedder) -> Result<Self, EvalError> {
+        let dir = &folder.path;
+        let path = dir.join("episodes.jsonl");
+        let (mut episodes, mut messages, mut places) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for raw in lines::<RawEpisode>(&path)? {
+            for message in raw.original_messages {
+                places.insert(message.dia_id, messages.len());
+                messages.push(Message {
+                    speaker: message.role,
+                    content: message.content,
+                    episode: episodes.len(),
+                });
+            }
+            let title = if raw.title.is_empty() { raw.episode_id } else { raw.title };
+            let at = moment(&raw.created_at, &path)?;
+            episodes.push(Episode { title, content: raw.content, at });
+        }
+        let path = dir.join("semantics.jsonl");
+        let mut semantics = Vec::new();
+        for raw in lines::<RawSemantic>(&path)? {
+            let messages =
+                ids(&raw.evidence).iter().filter_map(|id| places.get(id).copied()).collect();
+            let at = moment(&raw.created_at, &path)?;
+            semantics.push(Semantic { text: raw.content, at, messages });
+        }
+        let questions: Vec<Question> =
+            folder.questions.into_iter().filter_map(|raw| question(raw, &places)).collect();
+        let mut corpus =
+            Self { episodes, messages, semantics, questions, vectors: Vectors::none() };
+        corpus.vectors = corpus.vectors_in(dir, embedder)?;
+        Ok(corpus)
+    }
+
+    fn vectors_in(&self, dir: &Path, embedder: &dyn Embedder) -> Result<Vectors, EvalError> {
+        let texts: Vec<String> = self.questions.iter().map(|q| q.text.clone()).collect();
+        let lines: Vec<String> = self.messages.iter().map(Message::line).collect();
+        let own = |name: &str, n: usize| -> Result<Option<Vec<Embedding>>, EvalError> {
+            let path = dir.join(name);
+            let rows = read_vectors(&path)?;
+            match &rows {
+                Some(rows) if rows.len() != n => {
+                    Err(bad(&path, format!("it has {} rows for {n} texts", rows.len())))
+                }
+                _ => Ok(rows),
+            }
+        };
+        let semantics = own("semantics.f32.npy", self.semantics.len())?;
+        let episodes = own("episodes.f32.npy", self.episodes.len())?;
+        let messages = own("messages.f32.npy", self.messages.len())?;
+        // Questions from another file may be others than those that have vectors.
+        let known = given_questions(dir)?
+            .filter(|known| texts.iter().all(|text| known.by_text.contains_key(text)));
+        let given = known.is_some() && semantics.is_some() && episodes.is_some();
+        let (questions, semantics, episodes, messages) =
+            if let (Some(known), Some(semantics), Some(episodes)) = (known, semantics, episodes) {
+                (known, semantics, episodes, messages)
+            } else {
+                let by_text = texts.iter().cloned().zip(embed(embedder, &texts)?).collect();
+                let known = Known { dimensions: embedder.dimensions(), by_text };
+                let of: Vec<String> = self.semantics.iter().map(|s| s.text.clone()).collect();
+                let told: Vec<String> = self.episodes.iter().map(|e| e.content.clone()).collect();
+                let (semantics, episodes) = (embed(embedder, &of)?, embed(embedder, &told)?);
+                (known, semantics, episodes, Some(embed(embedder, &lines)?))
+            };
+        let (plain_messages, plain_questions) = match &messages {
+            Some(messages) => {
+                let of = texts.iter().filter_map(|text| questions.by_text.get(text).cloned());
+                (messages.clone(), of.collect())
+            }
+            None => (embed(embedder, &lines)?, embed(embedder, &texts)?),
+        };
+        Ok(Vectors {
+            semantics,
+            episodes,
+            messages,
+            questions,
+            plain_messages,
+            plain_questions,
+            given,
+        })
+    }
+}
+
+impl Vectors {
+    fn none() -> Self {
+        Self {
+            semantics: Vec::new(),
+            episodes: Vec::new(),
+            messages: None,
+            questions: Known { dimensions: 0, by_text: HashMap::new() },
+            plain_messages: Vec::new(),
+            plain_questions: Vec::new(),
+            given: false,
+        }
+    }
+}
+
+/// The given vectors of the folder's own questions.
+fn given_questions(dir: &Path) -> Result<Option<Known>, EvalError> {
+    let (path, qa) = (dir.join("questions.f32.npy"), dir.join("qa.json"));
+    let Some(rows) = read_vectors(&path)?.filter(|_| qa.is_file()) else { return Ok(None) };
+    let asked: Vec<RawQuestion> = serde_json::from_str(&read(&qa)?).map_err(|e| bad(&qa, e))?;
+    if asked.len() != rows.len() {
+        return Err(bad(&path, format!("{} rows for {} questions", rows.len(), asked.len())));
+    }
+    let dimensions = rows.first().map_or(0, Embedding::dimensions);
+    let by_text = asked.into_iter().map(|raw| raw.question).zip(rows).collect();
+    Ok(Some(Known { dimensions, by_text }))
+}
+
+/// `None` where it is not scored: without an answer, or without ids of messages.
+fn question(raw: RawQuestion, places: &BTreeMap<String, usize>) -> Option<Question> {
+    if !is_scored(raw.category) {
+        return None;
+    }
+    let named: BTreeSet<&String> = raw.evidence.iter().filter(|id| is_message_id(id)).collect();
+    if named.is_empty() {
+        return None;
+    }
+    Some(Question {
+        evidence: named.iter().filter_map(|&id| places.get(id).copied()).collect(),
+        n_evidence: named.len(),
+        answer: answer_text(&raw.answer).unwrap_or_default(),
+        text: raw.question,
+        category: raw.category,
+    })
+}
+
+/// `D3:14`.
+fn is_message_id(id: &str) -> bool {
+    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    id.strip_prefix('D')
+        .and_then(|rest| rest.split_once(':'))
+        .is_some_and(|(session, turn)| is_number(session) && is_number(turn))
+}
+
+fn moment(text: &str, path: &Path) -> Result<Moment, EvalError> {
+    time(text).map(Moment::from_civil_utc).ok_or_else(|| bad(path, format!("`{text}` is no time")))
+}
+
+fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, EvalError> {
+    read(path)?
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).map_err(|e| bad(path, e)))
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! The evidence for a question without any reader, for measurements: one search, then Stage I
+//! within any budget.
+//!
+//! It is the same search and the same selection as an answer's; only the gate is left out.
+
+use std::collections::BTreeSet;
+
+use super::config::RecallConfig;
+use super::pool::Pool;
+use super::question::Nature;
+use super::stage_one::Coarse;
+use super::{Asked, RecallError, gather};
+use crate::interfaces::Embedder;
+use crate::memory::{MessageId, Moment};
+use crate::store::Store;
+
+/// What Stage I may choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Levels {
+    Facts,
+    /// Facts and whole raw messages, as an answer gets them.
+    Mixed,
+}
+
+/// A fact, or a whole message as `Speaker: text`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    pub text: String,
+    /// Where it comes from; of a message, itself.
+    pub messages: Vec<MessageId>,
+    pub relevance: f64,
+}
+
+/// See the module.
+pub struct Survey<'a> {
+    store: &'a Store,
+    config: &'a RecallConfig,
+    mixed: Pool,
+    facts: Pool,
+}
+
+impl<'a> Survey<'a> {
+    /// Searches the memory.
+    ///
+    /// # Errors
+    /// If the store can't be read or the embedder fails.
+    pub fn new(
+        store: &'a Store,
+        embedder: &dyn Embedder,
+        config: &'a RecallConfig,
+        question: &str,
+        now: Moment,
+    ) -> Result<Self, RecallError> {
+        let asked = Asked {
+            question,
+            nature: &Nature::of(question),
+            now,
+            in_window: &BTreeSet::new(),
+            n_in_window: 0,
+        };
+        let (mixed, _) = gather(store, embedder, config, &asked)?;
+        let facts = Pool { semantics: mixed.semantics.clone(), ..Pool::default() };
+        Ok(Self { store, config, mixed, facts })
+    }
+
+    /// Every fact that was found, by falling relevance.
+    #[must_use]
+    pub fn facts(&self) -> Vec<Block> {
+        self.facts.semantics.iter().map(of_fact).collect()
+    }
+
+    /// What Stage I selects within so many characters, best first.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub fn coarse(&self, levels: Levels, characters: usize) -> Result<Vec<Block>, RecallError> {
+        let pool = match levels {
+            Levels::Facts => &self.facts,
+            Levels::Mixed => &self.mixed,
+        };
+        let coarse = self.store.read(|r| Coarse::select(r, pool, self.config, characters))?;
+        let mut blocks: Vec<Block> = coarse.semantics.iter().map(of_fact).collect();
+        blocks.extend(coarse.messages.iter().map(|m| Block {
+            text: match &m.unit.speaker {
+                Some(speaker) => format!("{speaker}: {}", m.unit.content),
+                None => m.unit.content.clone(),
+            },
+            messages: vec![m.unit.id],
+            relevance: m.relevance,
+        }));
+        blocks.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        Ok(blocks)
+    }
+}
+
+fn of_fact(fact: &super::Scored<crate::memory::Semantic>) -> Block {
+    Block {
+        text: fact.unit.content.clone(),
+        messages: fact.unit.messages.clone(),
+        relevance: fact.relevance,
+    }
+}
