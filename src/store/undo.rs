@@ -145,8 +145,10 @@ impl WriteTx<'_> {
         match inverse {
             Inverse::EditSemantic { semantic, content, embedding, embedder } => {
                 self.set_semantic_content(semantic, &content)?;
-                let same = embedder == self.embedder_id()?;
-                let vector = embedding.filter(|_| same).map(Embedding::normalise);
+                let (same, n) = (embedder == self.embedder_id()?, self.dimensions()?);
+                let vector = embedding
+                    .filter(|vector| same && n == Some(vector.len()))
+                    .map(Embedding::normalise);
                 if let Some(Ok(vector)) = vector {
                     self.put_embedding(Level::Semantic, semantic.0, &vector)?;
                 } else {
