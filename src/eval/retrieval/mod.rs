@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use self::baselines::{Official, by_score, largest, similarities};
+use self::baselines::{by_score, largest, official, similarities};
 use self::corpus::{Corpus, Question};
 pub use self::density::DensityRow;
 use self::density::Hits;
@@ -176,7 +176,7 @@ fn conversation(
     cancel: &Cancel,
 ) -> Result<Outcome, EvalError> {
     let memory = Filled::new(corpus)?;
-    let official = Official::new(corpus);
+    let official = official(corpus);
     let vectors = &corpus.vectors;
     let lines: Vec<String> = corpus.messages.iter().map(corpus::Message::line).collect();
     let id = |place: usize| MessageId(place as i64);
@@ -233,7 +233,7 @@ fn conversation(
                 add(method, Some(budget), n_characters, covered);
             }
         }
-        let (n_characters, covered) = sum(&flat, &official.select(vector, &of_semantics));
+        let (n_characters, covered) = sum(&flat, &official.recall(vector).semantics);
         add("official", None, n_characters, covered);
 
         let shown = survey.coarse(Levels::Mixed, config.coarse_characters)?;
