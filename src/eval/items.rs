@@ -1,7 +1,7 @@
 //! The held-out items: one JSON object a line, its task in `task`.
 //!
 //! Values and names occur in no training text; `phrasing` says whether the wording does. The file
-//! is `models/starter/evaluation.jsonl`, written by `models/starter/generator/evaluation.py`, and
+//! is `models/starter/evaluation.jsonl`, written by `models/starter/make_evaluation.py`, and
 //! is compiled in with the starter. Dates are `2021-08-09`.
 
 use jiff::civil::{Date, DateTime};

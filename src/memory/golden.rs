@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::guidance::{EPSILON_DEFAULT, EPSILON_OFFICIAL, guidance_objective};
 use super::partition::Cluster;
 use super::reorganize::{Change, Policy, THEME_SIZE_MAX, attach, settle};
-use super::{Embedding, Partition, SemanticId};
+use super::{Embedding, Partition, SemanticId, npy};
 
 pub(super) const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
 
@@ -21,22 +21,6 @@ fn data() -> Option<PathBuf> {
         }
     }
     found
-}
-
-/// Rows of a two-dimensional little-endian `f32` array in NumPy's format.
-fn rows(bytes: &[u8]) -> Vec<Embedding> {
-    let header_length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    let header = std::str::from_utf8(&bytes[10..10 + header_length]).unwrap();
-    assert!(header.contains("'<f4'") && header.contains("'fortran_order': False"), "{header}");
-    let shape = header.split("'shape': (").nth(1).unwrap().split(')').next().unwrap();
-    let width: usize = shape.split(',').nth(1).unwrap().trim().parse().unwrap();
-    bytes[10 + header_length..]
-        .chunks_exact(4 * width)
-        .map(|row| {
-            let values = row.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-            Embedding::normalise(values.collect()).unwrap()
-        })
-        .collect()
 }
 
 pub(super) struct Conversation {
@@ -76,7 +60,7 @@ impl Conversation {
     }
 
     pub(super) fn matrix(&self, file: &str) -> Vec<Embedding> {
-        rows(&std::fs::read(self.directory.join(file)).unwrap())
+        npy::rows(&std::fs::read(self.directory.join(file)).unwrap()).unwrap()
     }
 
     fn golden_themes(&self) -> BTreeSet<BTreeSet<usize>> {

@@ -15,6 +15,7 @@ pub mod inclusion;
 pub mod knn_graph;
 pub mod lexical;
 pub mod mix;
+pub mod npy;
 pub mod official_recall;
 pub mod partition;
 pub mod relevance;
