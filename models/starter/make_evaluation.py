@@ -17,7 +17,6 @@ from generator.answer import Context
 INVENTED = {"fullname", "company", "code", "word", "place", "book", "film", "song", "street", "school", "petname", "firstname", "city"}
 
 
-
 def reading(rng, phrasing, n_lines, absent=False, only=None):
     """Memory lines and one question; the asked fact's line is the evidence."""
     while True:
@@ -67,7 +66,7 @@ def items(n):
             *history, new = text.split("\n")
             yield {"task": "boundary", "phrasing": phrasing, "history": history, "next": new.removeprefix("New: "), "answer": label}
         for _ in range(n):
-            text, label = tasks.conflict(rng, phrasing, True)
+            text, label, _ = tasks.conflict(rng, phrasing, True)
             old, new = text.split("\n")
             yield {"task": "conflict", "phrasing": phrasing, "earlier": old.removeprefix("Old: "), "later": new.removeprefix("New: "), "answer": label}
         for _ in range(n):

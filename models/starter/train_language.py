@@ -9,11 +9,11 @@ number: the same seed gives the same samples.
 """
 
 import argparse
+import bisect
 import json
 import math
 import os
 import random
-import sys
 import time
 from pathlib import Path
 
@@ -25,15 +25,22 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from generator import mixture, render
+from generator.answer import KIN
 
 SIZES = {  # name: (width, layers, heads, key/value heads, feed-forward)
     "small": (256, 8, 4, 2, 512),
     "large": (512, 10, 8, 4, 1536),
 }
 CONTEXT = 1024
-POINTS, LABELS = 160, 128  # hints a batch of 4,096 tokens
-POINTER_LAYER, POINTER_HEAD = 5, 2
+# Hints: what heads of a layer are told to look at: from the end of a line its value; from the end of a question its
+# line; from each token of an answer the next. Heads 0 and 1 share their values, so do 2 and 3: one of each, and two
+# layers for the copy, because what a token is does not fit through the 64 numbers of one head.
+POINTERS = {4: ("value", (1, 3)), 5: ("line", (0, 2)), 6: ("copy", (1, 3)), 7: ("copy", (1, 3))}
+NAMED = 320  # how many names of relations a batch of 4,096 tokens has room for
+HINT_WEIGHTS = {"value": 0.3, "line": 0.5, "copy": 0.2, "naming": 0.3}
 RELATIONS = 128
+WIDTHS = (256, 512, CONTEXT)  # of rows
+NOISE = 0.12  # share of words replaced by a neighbour
 
 
 class Norm(nn.Module):
@@ -55,9 +62,10 @@ class Block(nn.Module):
         self.gate_up = nn.Linear(width, 2 * feed, bias=False)
         self.down = nn.Linear(feed, width, bias=False)
 
-    def forward(self, x, cos, sin, mask, points=None):
+    def forward(self, x, cos, sin, mask, pointing=(), goals=None):
         """x: (rows, tokens, width); cos, sin: (rows, tokens, 1, head size / 2); mask: (rows, 1, tokens, tokens).
-        points: (rows, from, to) of tokens; then also the log of what one head pays `to` from `from`."""
+        goals: (rows, tokens), the place that each token is to look at, or -1; then also the mean log of what the heads
+        `pointing` pay it, (rows, tokens), 0 where there is none."""
         b, t, w = x.shape
         heads = self.qkv(self.input_norm(x)).view(b, t, self.heads + 2 * self.kv_heads, self.size)
         qk, v = heads[:, :, : self.heads + self.kv_heads], heads[:, :, self.heads + self.kv_heads :]
@@ -67,20 +75,20 @@ class Block(nn.Module):
         q, k = qk[:, :, : self.heads], qk[:, :, self.heads :]
         repeat = self.heads // self.kv_heads
         k, v = (z.repeat_interleave(repeat, dim=2).transpose(1, 2) for z in (k, v))
-        if x.device.type == "cpu":  # written out, for the compiler to fuse: here faster than the library's
+        paid = None
+        if x.device.type == "cpu" or goals is not None:  # written out, to be fused: on the processor faster than the library's
             scores = (q.transpose(1, 2) * self.size**-0.5) @ k.transpose(2, 3) + mask
-            y = F.softmax(scores, -1, dtype=torch.float32).to(x.dtype) @ v
+            shares = F.softmax(scores, -1, dtype=torch.float32).to(x.dtype)
+            y = shares @ v
+            if goals is not None:  # dense: cheaper than to gather, whose way back is slow
+                at_goal = (torch.arange(t, device=x.device) == goals[:, :, None]).to(x.dtype)
+                none = (goals < 0).float()
+                paid = sum(((shares[:, head] * at_goal).sum(-1, dtype=torch.float32) + none).clamp(min=1e-30).log() for head in pointing) / len(pointing)
         else:
             y = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask)
         x = x + self.o(y.transpose(1, 2).reshape(b, t, w))
         gate, up = self.gate_up(self.post_norm(x)).chunk(2, -1)
-        x = x + self.down(F.silu(gate) * up)
-        if points is None:
-            return x
-        rows, start, goal = points
-        paid = (q[rows, start, POINTER_HEAD][:, None] * self.size**-0.5 @ k[rows, POINTER_HEAD].transpose(1, 2))[:, 0]
-        paid = F.log_softmax((paid + mask[rows, 0, start]).float(), -1)
-        return x, paid.gather(1, goal[:, None])[:, 0]
+        return x + self.down(F.silu(gate) * up), paid
 
 
 class Llama(nn.Module):
@@ -102,7 +110,7 @@ class Llama(nn.Module):
             if name.endswith(("o.weight", "down.weight")):
                 p.data.mul_(0.3)
 
-    def hidden(self, ids, places, branches, points=None):
+    def hidden(self, ids, places, branches, goals=None):
         """`places`: position of each token; `branches`: 100 s + b for branch b of sample s in the row (0 is its
         trunk): a token sees what stands before it in the trunk and in its own branch of its own sample."""
         x = self.embed(ids)
@@ -112,19 +120,20 @@ class Llama(nn.Module):
         seen = (branches[:, None, :] == branches[:, :, None]) | (branches[:, None, :] == trunk[:, :, None])
         seen = seen & (order[None, :] <= order[:, None])[None]
         mask = torch.where(seen, 0.0, -1e9).to(x.dtype)[:, None]
-        paid = told = None
+        paid, told = {}, None
         for i, layer in enumerate(self.layers):
-            if points is not None and i == POINTER_LAYER:
+            name, heads = POINTERS.get(i, (None, ())) if goals else (None, ())
+            if name == "line":
                 told = F.rms_norm(x, (x.shape[-1],))
-                x, paid = layer(x, cos, sin, mask, points)
-            else:
-                x = layer(x, cos, sin, mask)
-        return self.norm(x), paid, told
+            x, share = layer(x, cos, sin, mask, heads, goals[name] if name else None)
+            if name:
+                paid.setdefault(name, []).append(share)
+        return self.norm(x), {name: sum(shares) / len(shares) for name, shares in paid.items()}, told
 
-    def logits_at(self, batch, where, points=None):
+    def logits_at(self, batch, where, goals=None):
         """Logits at the positions (rows, columns) of `where` only: the table is the largest matrix; the pointers'
-        log shares; and the states before the pointers' layer."""
-        hidden, paid, told = self.hidden(*batch, points)
+        log shares; and the states before the layer that looks for the line."""
+        hidden, paid, told = self.hidden(*batch, goals)
         return F.linear(hidden[where], self.embed.weight).float(), paid, told
 
     def export(self, folder, tokenizer):
@@ -151,16 +160,15 @@ class Llama(nn.Module):
         Path(f"{folder}/prompts.json").write_text(json.dumps(render.trained_prompts(), indent=1) + "\n")
 
 
-def start_table(table, tokenizer, minilm):
-    """Starts the token table from MiniLM's word table (Apache-2.0), projected on its first principal
-    axes: the model then knows from the start that "job" and "work" are alike."""
+def word_vectors(tokenizer, minilm):
+    """MiniLM's word vectors (Apache-2.0) of our tokens, which tokens have one, and which begin with a capital."""
     words = load_file(f"{minilm}/model.safetensors")["embeddings.word_embeddings.weight"].float()
     pieces = Tokenizer.from_file(f"{minilm}/tokenizer.json")
     pieces.no_padding(), pieces.no_truncation()
     vocab = pieces.get_vocab()
-    rows, found = torch.zeros(table.shape[0], words.shape[1]), torch.zeros(table.shape[0], dtype=torch.bool)
-    capital = torch.zeros(table.shape[0], dtype=torch.bool)
-    for i in range(4, table.shape[0]):
+    size = tokenizer.get_vocab_size()
+    rows, found, capital = torch.zeros(size, words.shape[1]), torch.zeros(size, dtype=torch.bool), torch.zeros(size, dtype=torch.bool)
+    for i in range(4, size):
         text = tokenizer.decode([i])
         word = text.strip()
         if not word or not word.isprintable() or "\ufffd" in word:
@@ -172,6 +180,13 @@ def start_table(table, tokenizer, minilm):
             ids = pieces.encode(word, add_special_tokens=False).ids
         if ids and vocab["[UNK]"] not in ids:
             rows[i], found[i], capital[i] = words[ids].mean(0), True, word[0].isupper()
+    return rows, found, capital
+
+
+def start_table(table, tokenizer, minilm):
+    """Starts the token table from MiniLM's words, projected on their first principal axes: the model then knows from
+    the start that "job" and "work" are alike."""
+    rows, found, capital = word_vectors(tokenizer, minilm)
     centred = rows[found] - rows[found].mean(0)
     _, s, axes = torch.linalg.svd(centred, full_matrices=False)
     kept = (s[: table.shape[1]] ** 2).sum() / (s**2).sum()
@@ -182,6 +197,23 @@ def start_table(table, tokenizer, minilm):
     start += capital[found, None] * 0.012 * torch.randn(table.shape[1], generator=generator)
     table.data[found] = start
     print(f"token table: {int(found.sum())} of {table.shape[0]} from MiniLM, {kept:.3f} of the variance", flush=True)
+
+
+def neighbours(tokenizer, minilm, n=6, least=0.4):
+    """For each token that is a word in small letters up to n others that MiniLM holds to be like it: (tokens, n)
+    and how many there are. A word now and then replaced by one of them teaches more wordings than were written."""
+    rows, found, capital = word_vectors(tokenizer, minilm)
+    kept = {word for kin in KIN for word in kin.split()} | set("i me my mine you your he she him her his they them their it its this that "
+                                                                "not no never two three four five six seven eight nine ten one".split())
+    words = [tokenizer.decode([i]) for i in range(len(rows))]
+    plain = torch.tensor([bool(f) and w.startswith(" ") and w[1:].isalpha() and w[1:].islower() and len(w) > 3 and w[1:] not in kept
+                          for w, f in zip(words, found)])
+    ids = plain.nonzero()[:, 0]
+    unit = F.normalize(rows[ids] - rows[ids].mean(0), dim=1)
+    alike, which = (unit @ unit.T - 2 * torch.eye(len(ids))).topk(n, dim=1)
+    others, count = np.zeros((len(rows), n), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    others[ids], count[ids] = ids[which].numpy(), (alike >= least).sum(1).numpy()
+    return others, count
 
 
 @torch.no_grad()
@@ -267,71 +299,135 @@ class Optimizer:
         self.write()
 
 
-def encode(tokenizer, sample):
-    """Token ids, loss weights, positions, branches and hints of a sample (see `render.branching`): from the token
-    before each answer to the end of the line that answers it, with the relation's number (or -1); and the
-    ends of lines with theirs."""
-    trunk, branches, (golds, labels) = sample
+def span(encoding, text, value):
+    """The first token of `value` in the text, or None."""
+    at = text.find(value)
+    if at < 0:
+        at = text.find(value[0].upper() + value[1:])
+    if at < 0:
+        return None
+    return next((i for i, (_, end) in enumerate(encoding.offsets) if end > at), None)
+
+
+def encode(tokenizer, sample, noise=None):
+    """Token ids, loss weights, positions, branches and hints of a sample (see `render.branching`). Hints, as (from,
+    to): the end of a line and its value; the token before an answer and the end of its line; each token of an answer
+    and the same one in the line; and (token, relation) of ends of lines and questions. `noise`: (rng,
+    neighbours): replaces words of lines and questions that are about relations."""
+    trunk, branches, (golds, facts, marks) = sample
     pieces = list(trunk) + [piece for branch in branches for piece in branch]
-    encodings = iter(tokenizer.encode_batch([p for p, _ in pieces], add_special_tokens=False))
-    ids, weights, places, owners, points = [], [], [], [], []
-    after_trunk = 0
-    ends = {}
+    encodings = tokenizer.encode_batch([p for p, _ in pieces], add_special_tokens=False)
+    values = {line: value for line, _, value in facts} | {gold[0]: gold[2] for gold in golds if gold}
+    ids, weights, places, owners = [], [], [], []
+    hints = {"value": [], "line": [], "copy": [], "naming": []}
+    lines = {}  # piece of the trunk: (its first token, its last, the first of its value)
+    related = {line for line, _, _ in facts}
+    after_trunk = index = 0
     for number, part in enumerate([trunk, *branches]):
         place = after_trunk
-        for piece, (_, weight) in enumerate(part):
-            new = next(encodings).ids
+        gold = golds[number - 1] if 0 < number <= len(golds) else None
+        for piece, (text, weight) in enumerate(part):
+            encoding = encodings[index]
+            index += 1
+            new, begin = encoding.ids, len(ids)
             if number == 0:
-                ends[piece] = len(ids) + len(new) - 1
-            elif piece == len(part) - 1 and number <= len(golds) and golds[number - 1]:
-                line, relation = golds[number - 1]
-                points.append((len(ids) - 1, ends[line], -1 if relation is None else relation))
+                value = span(encoding, text, values[piece]) if piece in values else None
+                lines[piece] = begin, begin + len(new) - 1, None if value is None else begin + value
+                if value is not None:
+                    hints["value"].append((begin + len(new) - 1, begin + value))
+                    if noise and piece in related:
+                        length = len(tokenizer.encode(" " + values[piece], add_special_tokens=False).ids)
+                        new = replaced(new, *noise, (value, value + length))
+            elif gold and piece == len(part) - 3 and gold[1] is not None and noise:
+                new = replaced(new, *noise, (0, 0))
+            elif gold and piece == len(part) - 1:
+                line, relation, _ = gold
+                hints["line"].append((begin - 1, lines[line][1]))
+                if relation is not None:
+                    hints["naming"].append((begin - 1, relation))
+                at = lines[line][2]
+                for i, token in enumerate(new[:-1]) if at is not None else ():
+                    if at + i > lines[line][1] or ids[at + i] != token:
+                        break
+                    hints["copy"].append((begin + i - 1, at + i))
+            for mark, relation in marks.get(number, ()):  # ends of lines inside a person's words
+                if piece == len(part) - 3:
+                    end = max(i for i, (_, stop) in enumerate(encoding.offsets) if stop <= mark)
+                    hints["naming"].append((begin + end, relation))
             ids += new
             weights += [weight] * len(new)
             places += range(place, place + len(new))
             owners += [number] * len(new)
             place += len(new)
         after_trunk = after_trunk or place
-    points = [p for p in points if p[0] < CONTEXT]
-    labels = [(ends[piece], relation) for piece, relation in labels if ends[piece] < CONTEXT]
-    return [*(a[:CONTEXT] for a in (ids, weights, places, owners)), points, labels]
+    hints["naming"] += [(lines[line][1], relation) for line, relation, _ in facts]
+    hints = {name: [hint for hint in found if hint[0] < CONTEXT] for name, found in hints.items()}
+    return *(a[:CONTEXT] for a in (ids, weights, places, owners)), hints
 
 
-def batches(tokenizer, seed, progress, tokens, n):
-    """n batches of `tokens` tokens. Samples are packed into rows of 512 tokens, longer ones into rows of
-    1,024: two shapes only, for the compiler's sake."""
+def replaced(ids, rng, others, share, keep):
+    out = list(ids)
+    for i, token in enumerate(ids):
+        if others[1][token] and rng.random() < share and not keep[0] <= i < keep[1]:
+            out[i] = int(others[0][token, rng.randrange(others[1][token])])
+    return out
+
+
+def packed(samples):
+    """Rows by width: the longest sample that is left, then the longest that fits, until none does. Samples of one
+    width seldom fill a row, and a row half empty costs as much as a full one."""
+    left = sorted(samples, key=lambda s: len(s[0]))
+    lengths = [len(s[0]) for s in left]
+    rows = {width: [] for width in WIDTHS}
+    while left:
+        width = next(width for width in WIDTHS if lengths[-1] <= width)
+        row, room = [], width
+        while len(row) < 90 and (fits := bisect.bisect_right(lengths, room)):
+            row.append(left.pop(fits - 1))
+            room -= lengths.pop(fits - 1)
+        rows[width].append(row)
+    return rows
+
+
+def batches(tokenizer, seed, progress, tokens, n, others=None, waiting=None):
+    """About n batches of `tokens` tokens, of rows of 256, 512 or 1,024: three shapes only, for the compiler's sake.
+    `others`: see `neighbours`; `waiting`: samples that were left over before, and are now."""
     rng = random.Random(seed)
-    rows = {512: [], CONTEXT: []}
-    room = {512: [], CONTEXT: []}
+    noise = (rng, others, NOISE) if others and progress > mixture.SHORT else None
+    samples = waiting if waiting is not None else []
+    have = sum(len(s[0]) for s in samples)
+    while have < (n + 3) * tokens:
+        samples.append(encode(tokenizer, mixture.sample(rng, progress), noise))
+        have += len(samples[-1][0])
+    rows = packed(samples)
+    samples.clear()
     out = []
-    while len(out) < n:
-        s = encode(tokenizer, mixture.sample(rng, progress))
-        width = 512 if len(s[0]) <= 512 else CONTEXT
-        for index, free in enumerate(room[width]):
-            if free >= len(s[0]) and len(rows[width][index]) < 90:
-                rows[width][index].append(s)
-                room[width][index] -= len(s[0])
-                break
-        else:
-            if len(rows[width]) == tokens // width:  # full: the rows go out
-                out.append(tensors(rows[width], width, rng, tokens * 5 // 16))
-                rows[width], room[width] = [], []
-            rows[width].append([s])
-            room[width].append(width - len(s[0]))
+    for width, of_width in rows.items():
+        rng.shuffle(of_width)
+        each = tokens // width
+        full = len(of_width) - len(of_width) % each
+        out += [tensors(of_width[i : i + each], width, rng, tokens * 5 // 16) for i in range(0, full, each)]
+        samples += [s for row in of_width[full:] for s in row]
+    rng.shuffle(out)
     return out
 
 
 def tensors(rows, width, rng=None, n_targets=None):
     """ids, places, branches (rows, width), and (rows, columns), targets, weights of what is predicted: each
-    token of weight 1, and a random part of the others, as large as their weight."""
+    token of weight 1, and a random part of the others, as large as their weight. Then the hints: by name the
+    goal of each token (rows, width) or -1, and for "naming" (rows, columns, relations)."""
     ids, places, owners = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
     owners -= 100
-    found, soft, points, labels = [], [], [], []
+    found, soft, named = [], [], []
+    hints = {name: np.full((len(rows), width), -1) for name in ("value", "line", "copy")}
     for row, samples in enumerate(rows):
         start = 0
-        for number, (i, w, p, o, to, told) in enumerate(samples):
-            points += [(row, start + a, start + b, c) for a, b, c in to]
-            labels += [(row, start + a, c) for a, c in told]
+        for number, (i, w, p, o, of_sample) in enumerate(samples):
+            for name, pairs in of_sample.items():
+                if name == "naming":
+                    named += [(row, start + a, relation) for a, relation in pairs]
+                for a, b in pairs if name != "naming" else ():
+                    hints[name][row, start + a] = start + b
             end = start + len(i)
             ids[row, start:end], places[row, start:end] = i, np.minimum(p, CONTEXT - 1)
             owners[row, start:end] = np.array(o) + 100 * number
@@ -345,55 +441,55 @@ def tensors(rows, width, rng=None, n_targets=None):
         rng.shuffle(soft)
         found = (found + soft)[:n_targets]
         found += [(0, 0, 0, 0.0)] * (n_targets - len(found))
-        points = padded(points, len(ids) * width * POINTS // 4096, (0, 0, -1, -1), rng)
-        labels = padded(labels, len(ids) * width * LABELS // 4096, (0, 0, -1), rng)
+        rng.shuffle(named)
+        n = len(ids) * width * NAMED // 4096
+        named = named[:n] + [(0, 0, -1)] * (n - len(named))
     columns = list(zip(*found))
     batch = tuple(torch.from_numpy(a) for a in (ids, places, owners))
-    hints = [torch.tensor(h).T.contiguous() if h else None for h in (points, labels)]
-    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3]), *hints
+    hints = {name: torch.from_numpy(goals) for name, goals in hints.items()}
+    hints["naming"] = torch.tensor(named).T.contiguous() if named else torch.zeros((3, 0), dtype=torch.int64)
+    return batch, (torch.tensor(columns[0]), torch.tensor(columns[1])), torch.tensor(columns[2]), torch.tensor(columns[3]), hints
 
 
-def padded(hints, n, nothing, rng):
-    rng.shuffle(hints)
-    return hints[:n] + [nothing] * (n - len(hints))
-
-
-def loss_of(model, batch, where, targets, weights, points, labels):
-    """The weighted loss of the tokens, and of the hints. One head is told at the end of which line the answer is
-    known, and the states before it are told which relation a line and a question are about: a copy needs
-    every step of the way at once, so the words alone teach it late."""
-    real = (points[2] >= 0).float()
-    logits, paid, states = model.logits_at(batch, where, (points[0], points[1], points[2].clamp(min=0)))
-    rows, columns = torch.cat((points[0], labels[0])), torch.cat((points[1], labels[1]))
-    relation = torch.cat((points[3], labels[2]))
+def loss_of(model, batch, where, targets, weights, hints):
+    """The weighted loss of the tokens, and of the hints. Heads are told where to look, and the states before the
+    line is looked for are told which relation a line and a question are about: a copy needs every step of the
+    way at once, so the words alone teach it late."""
+    logits, paid, states = model.logits_at(batch, where, hints)
+    rows, columns, relation = hints["naming"]
     guesses = F.linear(states[rows, columns], model.relations.weight).float()
+    losses = {name: -share.sum() / (hints[name] >= 0).sum().clamp(min=1) for name, share in paid.items()}
     naming = F.cross_entropy(guesses, relation.clamp(min=0), reduction="none")
-    known = (relation >= 0).float()
-    naming = (naming * known).sum() / known.sum().clamp(min=1)
-    each = F.cross_entropy(logits, targets, reduction="none")
+    losses["naming"] = (naming * (relation >= 0)).sum() / (relation >= 0).sum().clamp(min=1)
+    tokens = F.cross_entropy(logits, targets, reduction="none")
     sharp = (weights >= 0.99).float()
-    pointing = -(paid * real).sum() / real.sum().clamp(min=1)
-    loss = (each * weights).sum() / weights.sum()
-    return loss + 0.5 * pointing + 0.2 * naming, (each.detach() * sharp).sum() / sharp.sum().clamp(min=1), pointing.detach(), naming.detach()
+    loss = (tokens * weights).sum() / weights.sum() + sum(HINT_WEIGHTS[name] * loss for name, loss in losses.items())
+    return loss, (tokens.detach() * sharp).sum() / sharp.sum().clamp(min=1), *(losses[name].detach() for name in HINT_WEIGHTS)
 
 
 @torch.no_grad()
 def exact(model, tokenizer, samples, device, budget=12_000):
-    """Share of answers of which every token (and the end) is the likeliest, given those before it, and
-    the share of such tokens."""
-    good, token_good, total, tokens = 0, 0, 0, 0
+    """Share of answers of which every token (and the end) is the likeliest, given those before it; the share of
+    such tokens, and of first ones; and of hints of which the place, or the relation, is the likeliest."""
+    good, first, token_good, total, tokens, paid_sum, named = 0, 0, 0, 0, 0, {}, []
     encoded = sorted((encode(tokenizer, s) for s in samples), key=lambda s: len(s[0]))
     while encoded:
         take = max(1, budget // len(encoded[-1][0]))
         part, encoded = encoded[-take:], encoded[:-take]
-        batch, where, targets, *_ = tensors([[s] for s in part], max(len(s[0]) for s in part))
-        logits, *_ = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where))
+        batch, where, targets, _, hints = tensors([[s] for s in part], max(len(s[0]) for s in part))
+        hints = {name: h.to(device) for name, h in hints.items()}
+        logits, paid, states = model.logits_at(tuple(b.to(device) for b in batch), tuple(w.to(device) for w in where), hints)
+        for name, log in paid.items():
+            paid_sum.setdefault(name, []).extend((log[hints[name] >= 0] > math.log(0.5)).tolist())
+        guesses = F.linear(states[hints["naming"][0], hints["naming"][1]], model.relations.weight).argmax(-1)
+        named += (guesses == hints["naming"][2]).tolist()
         right = logits.argmax(-1).cpu() == targets
         for row in range(len(part)):
             of_row = right[where[0] == row]
-            good += bool(of_row.all())
+            good, first = good + bool(of_row.all()), first + bool(of_row[0])
             token_good, tokens, total = token_good + int(of_row.sum()), tokens + len(of_row), total + 1
-    return good / total, token_good / tokens
+    shares = [sum(hits) / max(1, len(hits)) for hits in (*paid_sum.values(), named)]
+    return [round(share, 4) for share in (good / total, token_good / tokens, first / total, *shares)]
 
 
 def main():
@@ -405,19 +501,23 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--minilm")
     parser.add_argument("--tokens", type=int, default=4096, help="tokens a step")
-    parser.add_argument("--muon", type=float, default=0.03)
+    parser.add_argument("--muon", type=float, default=0.02)
     parser.add_argument("--adam", type=float, default=0.001)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--cooldown", type=float, default=0.35, help="last part of the time, in which the rate falls")
+    parser.add_argument("--cooldown", type=float, default=0.7, help="last part of the time, in which the rate falls")
+    parser.add_argument("--threads", type=int)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
+    if args.threads:
+        torch.set_num_threads(args.threads)
     work = Path(args.work)
     tokenizer = Tokenizer.from_file(f"{work}/tokenizer.json")
     model = Llama(args.size, tokenizer.get_vocab_size())
     if args.minilm and not args.resume:
         start_table(model.embed.weight, tokenizer, args.minilm)
+    others = neighbours(tokenizer, args.minilm) if args.minilm else None
     model.to(args.device)
     optimizer = Optimizer(model, args.muon, args.adam)
     step, seen, spent, round_ = 0, 0, 0.0, 0
@@ -428,8 +528,12 @@ def main():
     n_parameters = sum(p.numel() for p in model.parameters())
     print(f"{n_parameters / 1e6:.2f} M parameters, starts at step {step}, {spent / 60:.1f} minutes", flush=True)
     forward = torch.compile(loss_of, dynamic=False) if args.compile else loss_of
+    if args.compile:
+        global orthogonal
+        orthogonal = torch.compile(orthogonal, dynamic=False)
     log = open(work / "log.jsonl", "a")
     begun, last = time.time(), time.time()
+    waiting = []
     losses, last_eval, last_save, tokens_since, since = [], spent, spent, 0, spent
 
     def save():
@@ -438,13 +542,13 @@ def main():
 
     while spent < args.minutes * 60 and time.time() - begun < args.stop_after * 60:
         progress = spent / (args.minutes * 60)
-        for batch, where, targets, weights, points, labels in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8):
+        for batch, where, targets, weights, hints in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8, others, waiting):
             share = spent / (args.minutes * 60)
             scale = min(1.0, max(0.02, (1 - share) / args.cooldown))
             if args.device != "cpu":
                 batch, where = tuple(b.to(args.device) for b in batch), tuple(w.to(args.device) for w in where)
-                targets, weights, points, labels = (t.to(args.device) for t in (targets, weights, points, labels))
-            loss, *parts = forward(model, batch, where, targets, weights, points, labels)
+                targets, weights, hints = targets.to(args.device), weights.to(args.device), {k: h.to(args.device) for k, h in hints.items()}
+            loss, *parts = forward(model, batch, where, targets, weights, hints)
             loss.backward()
             optimizer.step(scale)
             losses.append((loss.item(), *(p.item() for p in parts)))
@@ -453,7 +557,7 @@ def main():
             spent, last = spent + now - last, now
             if step % 25 == 0:
                 mean = np.mean(losses[-25:], axis=0)
-                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} pointing {mean[2]:.3f} naming {mean[3]:.3f} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
+                print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} {' '.join(f'{name} {x:.3f}' for name, x in zip(HINT_WEIGHTS, mean[2:]))} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)
                 tokens_since, since = 0, spent
         round_ += 1
         if spent - last_save > 120:
@@ -463,8 +567,7 @@ def main():
             last_eval = spent
             row = {"step": step, "minutes": round(spent / 60, 1), "tokens": seen, "loss": float(np.mean(losses[-100:], axis=0)[0])}
             for name, samples in mixture.probes().items():
-                whole, token = exact(model, tokenizer, samples, args.device)
-                row[name] = [round(whole, 3), round(token, 4)]
+                row[name] = exact(model, tokenizer, samples, args.device)
             print(json.dumps(row), flush=True)
             log.write(json.dumps(row) + "\n")
             log.flush()
@@ -473,7 +576,7 @@ def main():
     model.export(work / "model", tokenizer)
     row = {"done": step, "minutes": round(spent / 60, 1)}
     for name, samples in mixture.probes(n=400).items():
-        row[name] = [round(x, 4) for x in exact(model, tokenizer, samples, args.device)]
+        row[name] = exact(model, tokenizer, samples, args.device)
     print(json.dumps(row))
     log.write(json.dumps(row) + "\n")
 

@@ -4,30 +4,24 @@
 """
 
 import argparse
-import gzip
-import json
 import random
 from pathlib import Path
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from generator import answer, render
+from generator import answer, recast, render
 
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-FREE = {"MIT", "Apache-2.0", "CC BY 4.0"}
 
 
 def open_text(folder):
     seen = set()
-    for file in sorted(Path(folder).glob("*.jsonl.gz")):
-        for line in gzip.open(file, "rt"):
-            row = json.loads(line)
-            if row["licence"] in FREE:
-                for message in row["messages"]:
-                    text = message["content"][:1500]
-                    if text[:200] not in seen:
-                        seen.add(text[:200])
-                        yield render.prepare(text)
+    for row in recast.load(folder):
+        for message in row["messages"]:
+            text = message["content"][:1500]
+            if text[:200] not in seen:
+                seen.add(text[:200])
+                yield render.prepare(text)
 
 
 def generated(n):

@@ -13,14 +13,14 @@ from .relations import load
 
 RELATIONS = load()
 PERSON_RELATIONS = [r for r in RELATIONS if r.subject in ("person", "user")]
-TOPICS = sorted({r.topic for r in RELATIONS})
 
 KIN = {"sister": "f", "brother": "m", "mother": "f", "father": "m", "aunt": "f", "uncle": "m", "cousin": "f", "grandmother": "f",
        "grandfather": "m", "daughter": "f", "son": "m", "wife": "f", "husband": "m", "best friend": "m", "neighbour": "m",
        "colleague": "f", "boss": "m", "flatmate": "f", "niece": "f", "nephew": "m", "girlfriend": "f", "boyfriend": "m"}
 PRONOUNS = {"f": ("she", "her", "her", "herself"), "m": ("he", "him", "his", "himself"), "u": ("they", "them", "their", "themself")}
 STRANGE = 0.35  # values in training that are none for their question: else a model guesses what it need not read
-UNKNOWN = ["I don't know."]
+FRAMED = 0.12  # sentences in training with something around them that doesn't matter
+UNKNOWN = "I don't know."
 KIN_FACTS = ["{A's} {K} is {B}.", "{A's} {K} is (called|named) {B}.", "{B} is {A's} {K}.", "{A} has a {K} (called|named|by the name of) {B}.",
              "The name of {A's} {K} is {B}.", "{A} said that {B} is (their {K}|the {K})." , "{A's} {K}, {B}, came to visit.", "{A} introduced {B} as {A's} {K}."]
 KIN_FACTS_UNSEEN = ["{B}, (the|a) {K} of {A}, was there too.", "Everybody calls {A's} {K} {B}."]
@@ -86,9 +86,6 @@ class Fact:
     def __init__(self, who, relation, value, day, text):
         self.who, self.relation, self.value, self.day, self.text, self.stale = who, relation, value, day, text, False
 
-    def line(self):
-        return memory_line(self.day, self.text)
-
 
 def write_fact(rng, who, relation, value, day, phrasing, held, earlier=None, raw=0.15):
     """The relation as a fact in the third person or as what the person said."""
@@ -104,6 +101,8 @@ def write_fact(rng, who, relation, value, day, phrasing, held, earlier=None, raw
         text = mid_sentence(rng.choice(templates), slots, rng, who)
     if value not in text and value[0].islower():
         text = text.replace(value[0].upper() + value[1:], value, 1)
+    if not held and " said: " not in text and rng.random() < FRAMED:
+        text = framed(rng, text, BEFORE_FACT, AFTER_FACT).rstrip(".") + "."
     return Fact(who, relation, value, day, text)
 
 
@@ -113,11 +112,33 @@ def ask(rng, who, relation, phrasing, held):
         text = fill(rng.choice(relation.wordings("questions_me", phrasing)), rng, slots)
     else:
         text = fill(rng.choice(relation.wordings("questions", phrasing)), rng, slots)
+    if not held and rng.random() < FRAMED:
+        text = framed(rng, text, BEFORE_QUESTION, AFTER_QUESTION)
     if rng.random() < 0.06:
         text = text.rstrip("?.!")
     if rng.random() < 0.06:
         text = text[0].lower() + text[1:]
     return text
+
+
+BEFORE_QUESTION = ["Hey, {q}", "So, {q}", "Quick question: {q}", "I forgot: {q}", "Sorry, {q}", "Just checking: {q}", "One more thing: {q}", "Hm, {q}",
+                   "Do you happen to know? {Q}", "Let me think. {Q}", "I should know this. {Q}", "Can you help me? {Q}", "{N} wants to know: {q}", "{N} asked me: {q}"]
+AFTER_QUESTION = ["{Q} I forgot.", "{Q} Do you know?", "{Q} I can't remember.", "{Q} {N} is asking.", "{Q} Just the answer, please.", "{Q} Thanks!"]
+BEFORE_FACT = ["As far as (we|people) know, {s}", "It (turns out|turned out|seems) that {s}", "According to {N}, {s}", "{N} says that {s}", "It was mentioned at {P} that {s}",
+               "Note: {s}", "By the way, {s}", "(Apparently|Indeed|In fact|Right now|These days), {s}", "It is a fact that {s}", "On {D} it came up that {s}"]
+AFTER_FACT = ["{s}, as {N} (told|reminded) everyone.", "{s}, and {N} knows it.", "{s} ({N} was there too).", "{s}; {N} heard about it at {P}.", "{s}. {N} was surprised."]
+
+
+SMALL_WORDS = set("the a an my his her their this that these those in on at to for from with by as of since until every each all after before "
+                  "when while because what which who whom whose where why how do does did is are was were has have had can could would will "
+                  "should tell remind name give it there if once during".split())
+
+
+def framed(rng, text, before, after):
+    """The sentence with something around it that doesn't matter."""
+    small = text[0].lower() + text[1:] if text.split()[0].lower() in SMALL_WORDS else text
+    slots = {"q": small, "Q": text, "s": small.rstrip(".!"), **fillers(rng)}
+    return fill(rng.choice(before if rng.random() < 0.6 else after), rng, slots)
 
 
 def theme_of(rng, fact):
@@ -127,7 +148,7 @@ def theme_of(rng, fact):
 class Context:
     """Memory lines and what can be asked about them."""
 
-    def __init__(self, rng, n_lines, held=False, phrasing="seen", change=0.12, hops=0.08, only_gold=False):
+    def __init__(self, rng, n_lines, held=False, phrasing="seen", change=0.12, hops=0.08):
         self.rng, self.held, self.phrasing = rng, held, phrasing
         self.facts, self.extra = [], []
         self.two_steps = []  # (asked as, the Fact that answers)
@@ -221,7 +242,7 @@ class Context:
                 key = (who.in_facts, relation.name)
                 if key in known or (relation.subject == "user" and not who.me) or (who.in_facts, relation.topic) in topics:
                     continue
-                question, value, fact = ask(rng, who, relation, phrasing, self.held), UNKNOWN[0], None
+                question, value, fact = ask(rng, who, relation, phrasing, self.held), UNKNOWN, None
             else:
                 if not queue:
                     queue = rng.sample(pool, len(pool))

@@ -5,25 +5,26 @@ import os
 import random
 from functools import lru_cache
 
-from . import answer, lexicon, render, tasks
+from . import answer, lexicon, relations, render, tasks
 
 RECAST = os.environ.get("STARTER_RECAST")  # the file that recast.py writes; without it: generated tasks only
+relations.add_more(answer.RELATIONS)
 # Until these shares of the training time: copying, reading one to five lines, mostly reading of up to
 # ten lines; then everything.
-COPYING, SHORT, READING = 0.02, 0.04, 0.5
+COPYING, SHORT, READING = 0.02, 0.04, 0.45
 
 
 def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="seen", absent=0.05):
     if n_lines is None:
         n_lines = rng.choice((2, 3, 4, 5, 6, 8, 8, 10, 10, 10, 12)) if rng.random() < 0.95 else rng.randrange(13, 28)
-    n_questions = n_questions or (2 * n_lines + 2 if n_lines < 7 else n_lines + 2)
+    n_questions = n_questions or next(n_lines + more for least, more in ((10, -2), (7, 0), (4, 1), (0, 2)) if n_lines >= least)
     context = answer.Context(rng, n_lines, held, phrasing)
     lines = context.lines()
     asked = context.questions(n_questions, absent)
     place = {id(f): next(i for i, text in enumerate(lines) if f.text in text) for f in context.facts}
     golds = [fact and (place[id(fact)], fact.relation.number) for _, _, fact in asked]
-    labels = [(place[id(f)], f.relation.number) for f in context.facts]
-    return render.branching("answer", lines, [(q, a) for q, a, _ in asked], golds, labels)
+    facts = [(place[id(f)], f.relation.number, f.value) for f in context.facts]
+    return render.branching("answer", lines, [(q, a) for q, a, _ in asked], golds, facts)
 
 
 def lookup_sample(rng):
@@ -46,7 +47,7 @@ def lookup_sample(rng):
 def repeat_sample(rng):
     """A row of invented words, twice or three times over: what copying is learnt from first."""
     row = " ".join(rng.choice((lexicon.invent(rng), lexicon.invent(rng).capitalize(), rng.choice(lexicon.ITEMS), lexicon.person_name(rng)[0])) for _ in range(rng.randrange(3, 20)))
-    return [(" " + row + ".", 0.05)] + [(" " + row + ".", 1.0)] * rng.randrange(1, 3), [], ([], [])
+    return [(" " + row + ".", 0.05)] + [(" " + row + ".", 1.0)] * rng.randrange(1, 3), [], render.NO_HINTS
 
 
 @lru_cache(maxsize=1)
@@ -85,6 +86,16 @@ def boundary_sample(rng):
     return render.branching("boundary", [], turns)
 
 
+def conflict_sample(rng):
+    turns, marks = [], []
+    for _ in range(8):
+        text, label, related = tasks.conflict(rng)
+        turns.append((text, label))
+        prepared = render.prepare(text)
+        marks.append(list(zip((prepared.index("\n"), len(prepared)), related)))
+    return render.branching("conflict", [], turns, marks=marks)
+
+
 def chat_sample(rng):
     if "chat" in recast() and rng.random() < 0.06:
         return render.conversation("chat", [([], *turn) for turn in rng.choice(recast()["chat"])["turns"]])
@@ -93,10 +104,10 @@ def chat_sample(rng):
 
 TASKS = [  # (share of the samples, what makes one)
     (0.52, answer_sample),
-    (0.16, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
+    (0.15, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
     (0.06, several("router", tasks.router, 8)),
     (0.06, boundary_sample),
-    (0.055, several("conflict", tasks.conflict, 8)),
+    (0.065, conflict_sample),
     (0.04, several("extraction", tasks.extraction, 4)),
     (0.06, chat_sample),
     (0.012, several("episode", tasks.episode, 2)),

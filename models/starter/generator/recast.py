@@ -12,16 +12,17 @@ Reads `../shared/data/training/*.jsonl.gz` ({source, licence, messages}), takes 
 by a pattern, the answer being a span of it), "mixed" (both; lines of different texts shuffled), "dialogue".
 An answer always stands literally in its line. Python's standard library only.
 
-    python recast.py --training ../shared/data/training --out recast.jsonl [--seed 1]
+    python -m generator.recast --training ../../../shared/data/training --out recast.jsonl [--seed 1]
 """
 import argparse
 import collections
 import gzip
-import hashlib
 import json
 import os
 import random
 import re
+
+from .lexicon import held_out
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
 LINE_MAX, TOTAL_MAX, ANSWER_WORDS, QUESTION_WORDS = 220, 1600, 6, 25
@@ -32,11 +33,6 @@ WOMEN = ("Amy Carla Emma Grace Irene Karen Maria Olivia Rachel Tina Wendy Bella 
 MEN = ("Ben David Frank Henry Jack Leo Nathan Paul Sam Victor Adam Chris Eric George Ian Kevin Mark Oscar Peter Steve Tom Will Bob Dan "
        "Fred Harry James Liam Noah Ted Alan Brian Carl Derek Edward Felix Gary Hugo Ivan Joe Keith Luke Mike Neil Otto Phil Ralph Scott "
        "Tony Walter Andy Bruce Colin Dennis Evan Greg Howard Jason Kurt Louis Martin Nick Patrick Roger Simon Tim Vincent Alex").split()
-
-
-def held_out(text):
-    """The same rule as in lexicon.py: one string in eight is kept for measuring, by its own hash."""
-    return hashlib.sha256(text.lower().encode()).digest()[0] % 8 == 0
 
 
 WOMEN, MEN = [n for n in WOMEN if not held_out(n)], [n for n in MEN if not held_out(n)]

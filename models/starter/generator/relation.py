@@ -4,6 +4,10 @@ import hashlib
 from dataclasses import dataclass, field
 
 
+def plain(template):
+    return "".join(c for c in template.lower() if c.isalnum() or c in "{}")
+
+
 @dataclass
 class Relation:
     name: str
@@ -33,6 +37,13 @@ class Relation:
             ranked = sorted(every, key=lambda t: hashlib.sha256(t.encode()).digest())
             apart = set(ranked[: max(2, round(len(ranked) / 6))])
             self.split[what] = {"seen": [t for t in every if t not in apart], "unseen": [t for t in every if t in apart]}
+
+    def add(self, more):
+        """More wordings to train on: none of them is kept apart, and none that is kept apart comes in by them."""
+        for what, every in more.items():
+            split = self.split[what]
+            known = {plain(t) for t in split["seen"] + split["unseen"]}
+            split["seen"] = split["seen"] + [t for t in every if plain(t) not in known]
 
     def wordings(self, what, phrasing):
         """`what`: facts, questions, questions_me or says; `phrasing`: seen or unseen."""

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 PROMPTS = Path(__file__).resolve().parents[3] / "assets" / "prompts"
+NO_HINTS = [], [], {}
 SYSTEM, USER, ASSISTANT, END = "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"
 
 
@@ -77,16 +78,16 @@ def block(lines, of_lines=0.1):
     return [(prepare(OPEN) + "\n", 0.0), *notes, (prepare(CLOSE) + "\n", 0.0)]
 
 
-def branching(task, lines, turns, golds=(), labels=()):
+def branching(task, lines, turns, golds=(), facts=(), marks=()):
     """A sample whose turns all follow the same beginning and don't see each other: as many questions about
     the same notes, each as the program would ask it. Returns (trunk, branches, hints); hints tell the training
-    what the text does not: for each turn (piece of the trunk that answers it, number of its relation) or
-    None, and for pieces of the trunk the number of their relation. `golds`: for each turn (line, relation or
-    None) or None; `labels`: (line, relation)."""
+    what the text does not. `golds`: for each turn (line that answers it, number of its relation or None) or None;
+    `facts`: (line, relation, value); `marks`: for each turn (end of a line in the person's words, relation)."""
     trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}{END}", 0.0)]
     if lines:
         trunk += [(USER, 0.0), *block(lines)]
-    hints = [gold and (gold[0] + 3, gold[1]) for gold in golds], [(line + 3, relation) for line, relation in labels]
+    golds = [gold and (gold[0] + 3, gold[1], turn[1]) for gold, turn in zip(golds, turns)]
+    hints = golds, [(line + 3, relation, value) for line, relation, value in facts], {i + 1: mark for i, mark in enumerate(marks)}
     return trunk, [turn(*t, open_turn=not lines) for t in turns], hints
 
 
@@ -97,9 +98,9 @@ def conversation(task, turns):
         if lines:
             trunk += [(USER, 0.0), *block(lines)]
         trunk += turn(user, assistant, open_turn=not lines)
-    return trunk, [], ([], [])
+    return trunk, [], NO_HINTS
 
 
 def plain(text, weight=0.5):
     """Running text without any turn."""
-    return [(prepare(text), weight)], [], ([], [])
+    return [(prepare(text), weight)], [], NO_HINTS

@@ -92,7 +92,7 @@ def boundary(rng, phrasing="seen", held=False):
 
 
 def conflict(rng, phrasing="seen", held=False):
-    """An old and a new fact: does the new one replace it?"""
+    """An old and a new fact: does the new one replace it? Also the numbers of their relations."""
     who = subject(rng, held, set())
     day = lexicon.random_date(rng)
     update = rng.random() < 0.5
@@ -131,7 +131,7 @@ def conflict(rng, phrasing="seen", held=False):
                 relation = pick(SINGLE)
             old = fact(who, relation)
             new = fact(other, relation, old.value)
-    return render.conflict(old.text, new.text), "update" if update else "keep"
+    return render.conflict(old.text, new.text), "update" if update else "keep", (old.relation.number, new.relation.number)
 
 
 def small(text):
@@ -178,7 +178,7 @@ def dated(rng, held, day):
     """(what is said, the fact with its absolute date after the subject)"""
     slots = {kind: (lambda k=kind: lexicon.value(k, rng, held)) for kind in lexicon.KINDS}
     if rng.random() < 0.75:
-        done, (when, shift) = fill("{x}", rng, {"x": fill(rng.choice(DONE), rng, slots)}), rng.choice(WHEN)
+        done, (when, shift) = fill(rng.choice(DONE), rng, slots), rng.choice(WHEN)
         done = done[0].lower() + done[1:]
         text = rng.choice((f"I {done} {when}.", f"{when.capitalize()} I {done}.", f"Guess what, I {done} {when}!", f"So {when} I {done}."))
         return text, f"{done} on {lexicon.date_text(day + timedelta(days=shift))}."
