@@ -59,10 +59,10 @@ def items(n):
     for phrasing in ("seen", "unseen"):
         rng = random.Random(f"tasks {phrasing}")
         for _ in range(n):
-            text, label = tasks.router(rng, phrasing, True)
+            text, label, _ = tasks.router(rng, phrasing, True)
             yield {"task": "router", "phrasing": phrasing, "text": text, "answer": label}
         for _ in range(n):
-            text, label = tasks.boundary(rng, phrasing, True)
+            text, label, _ = tasks.boundary(rng, phrasing, True)
             *history, new = text.split("\n")
             yield {"task": "boundary", "phrasing": phrasing, "history": history, "next": new.removeprefix("New: "), "answer": label}
         for _ in range(n):

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import random
+import re
 import time
 from pathlib import Path
 
@@ -32,12 +33,14 @@ SIZES = {  # name: (width, layers, heads, key/value heads, feed-forward)
     "large": (512, 10, 8, 4, 1536),
 }
 CONTEXT = 1024
-# Hints: what heads of a layer are told to look at: from the end of a line its value; from the end of a question its
-# line; from each token of an answer the next. Heads 0 and 1 share their values, so do 2 and 3: one of each, and two
-# layers for the copy, because what a token is does not fit through the 64 numbers of one head.
-POINTERS = {4: ("value", (1, 3)), 5: ("line", (0, 2)), 6: ("copy", (1, 3)), 7: ("copy", (1, 3))}
+# Hints: what heads of a layer are told to look at: from the end of a line or a question whom it is about; from the end
+# of a line its value; from the end of a question its line; from each token of an answer the next. Heads 0 and 1 share
+# their values, so do 2 and 3: one of each, and two layers for most, because what a token is does not fit through the 64
+# numbers of one head.
+POINTERS = [(3, "subject", (1, 3)), (4, "value", (1, 3)), (5, "value", (1, 3)), (5, "line", (0, 2)), (6, "line", (0, 2)), (6, "copy", (1, 3)), (7, "copy", (1, 3))]
+HINT_WEIGHTS = {"subject": 0.2, "value": 0.4, "line": 0.5, "first": 0.4, "copy": 0.15, "naming": 0.25}
+NAMED_BEFORE = 5  # the layer before which a relation is to be known
 NAMED = 320  # how many names of relations a batch of 4,096 tokens has room for
-HINT_WEIGHTS = {"value": 0.3, "line": 0.5, "copy": 0.2, "naming": 0.3}
 RELATIONS = 128
 WIDTHS = (256, 512, CONTEXT)  # of rows
 NOISE = 0.12  # share of words replaced by a neighbour
@@ -62,28 +65,28 @@ class Block(nn.Module):
         self.gate_up = nn.Linear(width, 2 * feed, bias=False)
         self.down = nn.Linear(feed, width, bias=False)
 
-    def forward(self, x, cos, sin, mask, pointing=(), goals=None):
+    def forward(self, x, cos, sin, mask, goals=()):
         """x: (rows, tokens, width); cos, sin: (rows, tokens, 1, head size / 2); mask: (rows, 1, tokens, tokens).
-        goals: (rows, tokens), the place that each token is to look at, or -1; then also the mean log of what the heads
-        `pointing` pay it, (rows, tokens), 0 where there is none."""
+        goals: (name, heads, (rows, tokens)), the place that each token is to look at, or -1. Also gives by name the mean
+        log of what these heads pay it, (rows, tokens), 0 where there is none."""
         b, t, w = x.shape
-        heads = self.qkv(self.input_norm(x)).view(b, t, self.heads + 2 * self.kv_heads, self.size)
-        qk, v = heads[:, :, : self.heads + self.kv_heads], heads[:, :, self.heads + self.kv_heads :]
+        qkv = self.qkv(self.input_norm(x)).view(b, t, self.heads + 2 * self.kv_heads, self.size)
+        qk, v = qkv[:, :, : self.heads + self.kv_heads], qkv[:, :, self.heads + self.kv_heads :]
         half = self.size // 2
         first, second = qk[..., :half], qk[..., half:]
         qk = torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
         q, k = qk[:, :, : self.heads], qk[:, :, self.heads :]
         repeat = self.heads // self.kv_heads
         k, v = (z.repeat_interleave(repeat, dim=2).transpose(1, 2) for z in (k, v))
-        paid = None
-        if x.device.type == "cpu" or goals is not None:  # written out, to be fused: on the processor faster than the library's
+        paid = {}
+        if x.device.type == "cpu" or goals:  # written out, to be fused: on the processor faster than the library's
             scores = (q.transpose(1, 2) * self.size**-0.5) @ k.transpose(2, 3) + mask
             shares = F.softmax(scores, -1, dtype=torch.float32).to(x.dtype)
             y = shares @ v
-            if goals is not None:  # dense: cheaper than to gather, whose way back is slow
-                at_goal = (torch.arange(t, device=x.device) == goals[:, :, None]).to(x.dtype)
-                none = (goals < 0).float()
-                paid = sum(((shares[:, head] * at_goal).sum(-1, dtype=torch.float32) + none).clamp(min=1e-30).log() for head in pointing) / len(pointing)
+            for name, heads, goal in goals:  # dense: cheaper than to gather, whose way back is slow
+                at_goal = (torch.arange(t, device=x.device) == goal[:, :, None]).to(x.dtype)
+                none = (goal < 0).float()
+                paid[name] = sum(((shares[:, head] * at_goal).sum(-1, dtype=torch.float32) + none).clamp(min=1e-30).log() for head in heads) / len(heads)
         else:
             y = F.scaled_dot_product_attention(q.transpose(1, 2), k, v, attn_mask=mask)
         x = x + self.o(y.transpose(1, 2).reshape(b, t, w))
@@ -122,11 +125,11 @@ class Llama(nn.Module):
         mask = torch.where(seen, 0.0, -1e9).to(x.dtype)[:, None]
         paid, told = {}, None
         for i, layer in enumerate(self.layers):
-            name, heads = POINTERS.get(i, (None, ())) if goals else (None, ())
-            if name == "line":
+            if i == NAMED_BEFORE:
                 told = F.rms_norm(x, (x.shape[-1],))
-            x, share = layer(x, cos, sin, mask, heads, goals[name] if name else None)
-            if name:
+            told_heads = [(name, heads, goals[name]) for at, name, heads in POINTERS if at == i] if goals else []
+            x, shares = layer(x, cos, sin, mask, told_heads)
+            for name, share in shares.items():
                 paid.setdefault(name, []).append(share)
         return self.norm(x), {name: sum(shares) / len(shares) for name, shares in paid.items()}, told
 
@@ -299,14 +302,11 @@ class Optimizer:
         self.write()
 
 
-def span(encoding, text, value):
-    """The first token of `value` in the text, or None."""
-    at = text.find(value)
-    if at < 0:
-        at = text.find(value[0].upper() + value[1:])
-    if at < 0:
-        return None
-    return next((i for i, (_, end) in enumerate(encoding.offsets) if end > at), None)
+def span(encoding, text, words):
+    """The first and the last token of these words in the text, or None."""
+    found = words and (re.search(rf"\b{re.escape(words)}\b", text, re.I) or re.search(re.escape(words), text, re.I))
+    inside = [i for i, (start, end) in enumerate(encoding.offsets) if found and end > found.start() and start < found.end()]
+    return (inside[0], inside[-1]) if inside else None
 
 
 def encode(tokenizer, sample, noise=None):
@@ -317,11 +317,12 @@ def encode(tokenizer, sample, noise=None):
     trunk, branches, (golds, facts, marks) = sample
     pieces = list(trunk) + [piece for branch in branches for piece in branch]
     encodings = tokenizer.encode_batch([p for p, _ in pieces], add_special_tokens=False)
-    values = {line: value for line, _, value in facts} | {gold[0]: gold[2] for gold in golds if gold}
+    values = {line: value for line, _, value, _ in facts} | {gold[0]: gold[2] for gold in golds if gold}
+    subjects = {line: subject for line, _, _, subject in facts}
     ids, weights, places, owners = [], [], [], []
-    hints = {"value": [], "line": [], "copy": [], "naming": []}
+    hints = {"subject": [], "value": [], "line": [], "copy": [], "naming": []}
     lines = {}  # piece of the trunk: (its first token, its last, the first of its value)
-    related = {line for line, _, _ in facts}
+    asked = None  # whom the question is about
     after_trunk = index = 0
     for number, part in enumerate([trunk, *branches]):
         place = after_trunk
@@ -331,17 +332,24 @@ def encode(tokenizer, sample, noise=None):
             index += 1
             new, begin = encoding.ids, len(ids)
             if number == 0:
-                value = span(encoding, text, values[piece]) if piece in values else None
-                lines[piece] = begin, begin + len(new) - 1, None if value is None else begin + value
-                if value is not None:
-                    hints["value"].append((begin + len(new) - 1, begin + value))
-                    if noise and piece in related:
-                        length = len(tokenizer.encode(" " + values[piece], add_special_tokens=False).ids)
-                        new = replaced(new, *noise, (value, value + length))
-            elif gold and piece == len(part) - 3 and gold[1] is not None and noise:
-                new = replaced(new, *noise, (0, 0))
+                end = begin + len(new) - 1
+                value, subject = (span(encoding, text, of.get(piece)) for of in (values, subjects))
+                lines[piece] = begin, end, value and begin + value[0]
+                if subject:
+                    hints["subject"].append((end, begin + subject[1]))
+                if value:
+                    hints["value"].append((end, begin + value[0]))
+                    if noise and piece in subjects:
+                        new = replaced(new, *noise, value)
+            elif gold and piece == len(part) - 3:
+                asked = span(encoding, text, gold[3])
+                asked = asked and begin + asked[1]
+                if noise and gold[1] is not None:
+                    new = replaced(new, *noise, (0, -1))
             elif gold and piece == len(part) - 1:
-                line, relation, _ = gold
+                line, relation, _, _ = gold
+                if asked is not None:
+                    hints["subject"].append((begin - 1, asked))
                 hints["line"].append((begin - 1, lines[line][1]))
                 if relation is not None:
                     hints["naming"].append((begin - 1, relation))
@@ -360,7 +368,7 @@ def encode(tokenizer, sample, noise=None):
             owners += [number] * len(new)
             place += len(new)
         after_trunk = after_trunk or place
-    hints["naming"] += [(lines[line][1], relation) for line, relation, _ in facts]
+    hints["naming"] += [(lines[line][1], relation) for line, relation, _, _ in facts]
     hints = {name: [hint for hint in found if hint[0] < CONTEXT] for name, found in hints.items()}
     return *(a[:CONTEXT] for a in (ids, weights, places, owners)), hints
 
@@ -368,7 +376,7 @@ def encode(tokenizer, sample, noise=None):
 def replaced(ids, rng, others, share, keep):
     out = list(ids)
     for i, token in enumerate(ids):
-        if others[1][token] and rng.random() < share and not keep[0] <= i < keep[1]:
+        if others[1][token] and rng.random() < share and not keep[0] <= i <= keep[1]:
             out[i] = int(others[0][token, rng.randrange(others[1][token])])
     return out
 
@@ -419,7 +427,7 @@ def tensors(rows, width, rng=None, n_targets=None):
     ids, places, owners = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
     owners -= 100
     found, soft, named = [], [], []
-    hints = {name: np.full((len(rows), width), -1) for name in ("value", "line", "copy")}
+    hints = {name: np.full((len(rows), width), -1) for name in ("subject", "value", "line", "copy")}
     for row, samples in enumerate(rows):
         start = 0
         for number, (i, w, p, o, of_sample) in enumerate(samples):
@@ -458,7 +466,11 @@ def loss_of(model, batch, where, targets, weights, hints):
     logits, paid, states = model.logits_at(batch, where, hints)
     rows, columns, relation = hints["naming"]
     guesses = F.linear(states[rows, columns], model.relations.weight).float()
-    losses = {name: -share.sum() / (hints[name] >= 0).sum().clamp(min=1) for name, share in paid.items()}
+    begins = hints["line"] >= 0  # where an answer begins
+    masks = {name: hints[name] >= 0 for name in paid} | {"first": begins & (hints["copy"] >= 0)}
+    masks["copy"] = masks["copy"] & ~begins
+    paid["first"] = paid["copy"]
+    losses = {name: -(paid[name] * mask).sum() / mask.sum().clamp(min=1) for name, mask in masks.items()}
     naming = F.cross_entropy(guesses, relation.clamp(min=0), reduction="none")
     losses["naming"] = (naming * (relation >= 0)).sum() / (relation >= 0).sum().clamp(min=1)
     tokens = F.cross_entropy(logits, targets, reduction="none")

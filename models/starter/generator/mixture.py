@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 from functools import lru_cache
 
 from . import answer, lexicon, relations, render, tasks
@@ -22,9 +23,17 @@ def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="see
     lines = context.lines()
     asked = context.questions(n_questions, absent)
     place = {id(f): next(i for i, text in enumerate(lines) if f.text in text) for f in context.facts}
-    golds = [fact and (place[id(fact)], fact.relation.number) for _, _, fact in asked]
-    facts = [(place[id(f)], f.relation.number, f.value) for f in context.facts]
+    golds = [fact and (place[id(fact)], fact.relation.number, mention(fact.who, question)) for question, _, fact in asked]
+    facts = [(place[id(f)], f.relation.number, f.value, f.who.in_facts) for f in context.facts]
     return render.branching("answer", lines, [(q, a) for q, a, _ in asked], golds, facts)
+
+
+def mention(who, question):
+    """How a question names the one it is about; None where it takes a second step to know."""
+    if who.me:
+        found = re.search(r"\b(I|my|me|mine)\b", question, re.I)
+        return found and found.group()
+    return who.in_questions if who.in_questions.lower() in question.lower() else None
 
 
 def lookup_sample(rng):
@@ -41,7 +50,7 @@ def lookup_sample(rng):
         lines.append(f"{key}{middle} {value}")
         turns.append((rng.choice((f"{key}?", f"What goes with {key}?", f"Tell me {key}.", key)), value))
     order = rng.sample(range(n), n)
-    return render.branching("answer", lines, [turns[i] for i in order], [(i, None) for i in order])
+    return render.branching("answer", lines, [turns[i] for i in order], [(i, None, None) for i in order])
 
 
 def repeat_sample(rng):
@@ -67,7 +76,7 @@ def real_reading(rng):
         start = lexicon.random_date(rng, 2018, 2026)
         days = [start] + [lexicon.random_date(rng, 2018, 2026) for _ in lines[1:]] if rng.random() < 0.5 else [start] * len(lines)
         lines = [answer.memory_line(day, text) for day, text in zip(days, lines)]
-    golds = [(t[2], None) for t in row["turns"]]
+    golds = [(t[2], None, None) for t in row["turns"]]
     return render.branching("answer", lines, [(t[0], t[1]) for t in row["turns"]], golds)
 
 
@@ -75,25 +84,39 @@ def several(task, make, n):
     return lambda rng: render.branching(task, [], [make(rng)[:2] for _ in range(n)])
 
 
+def ends(text, numbers):
+    """(end of the line in the prepared text, number) of the lines that have one."""
+    prepared, at, marks = render.prepare(text), -1, []
+    for number in numbers:
+        at = prepared.find("\n", at + 1) if "\n" in prepared[at + 1 :] else len(prepared)
+        if number is not None:
+            marks.append((at, number))
+    return marks
+
+
 def boundary_sample(rng):
-    turns = []
+    turns, marks = [], []
     for _ in range(5):
         if "boundary" in recast() and rng.random() < 0.3:
             row = rng.choice(recast()["boundary"])
             turns.append((render.boundary(row["history"], row["next"]), row["answer"]))
+            marks.append([])
         else:
-            turns.append(tasks.boundary(rng))
-    return render.branching("boundary", [], turns)
+            text, label, numbers = tasks.boundary(rng)
+            turns.append((text, label))
+            marks.append(ends(text, numbers))
+    return render.branching("boundary", [], turns, marks=marks)
 
 
-def conflict_sample(rng):
-    turns, marks = [], []
-    for _ in range(8):
-        text, label, related = tasks.conflict(rng)
-        turns.append((text, label))
-        prepared = render.prepare(text)
-        marks.append(list(zip((prepared.index("\n"), len(prepared)), related)))
-    return render.branching("conflict", [], turns, marks=marks)
+def numbered(task, make, n):
+    """n turns, each with the numbers of its lines' relations."""
+
+    def sample(rng):
+        made = [make(rng) for _ in range(n)]
+        marks = [ends(text, numbers if isinstance(numbers, (list, tuple)) else [numbers]) for text, _, numbers in made]
+        return render.branching(task, [], [(text, answer) for text, answer, _ in made], marks=marks)
+
+    return sample
 
 
 def chat_sample(rng):
@@ -103,11 +126,11 @@ def chat_sample(rng):
 
 
 TASKS = [  # (share of the samples, what makes one)
-    (0.52, answer_sample),
+    (0.50, answer_sample),
     (0.15, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
-    (0.06, several("router", tasks.router, 8)),
-    (0.06, boundary_sample),
-    (0.065, conflict_sample),
+    (0.06, numbered("router", tasks.router, 8)),
+    (0.08, boundary_sample),
+    (0.065, numbered("conflict", tasks.conflict, 8)),
     (0.04, several("extraction", tasks.extraction, 4)),
     (0.06, chat_sample),
     (0.012, several("episode", tasks.episode, 2)),

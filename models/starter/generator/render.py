@@ -81,13 +81,13 @@ def block(lines, of_lines=0.1):
 def branching(task, lines, turns, golds=(), facts=(), marks=()):
     """A sample whose turns all follow the same beginning and don't see each other: as many questions about
     the same notes, each as the program would ask it. Returns (trunk, branches, hints); hints tell the training
-    what the text does not. `golds`: for each turn (line that answers it, number of its relation or None) or None;
-    `facts`: (line, relation, value); `marks`: for each turn (end of a line in the person's words, relation)."""
+    what the text does not. `golds`: for each turn (line that answers it, number of its relation or None, whom it asks
+    about or None) or None; `facts`: (line, relation, value, whom it is about); `marks`: for each turn (end of a line in the person's words, relation)."""
     trunk = [(f"{SYSTEM}{prepare(SENTENCES[task])}{END}", 0.0)]
     if lines:
         trunk += [(USER, 0.0), *block(lines)]
-    golds = [gold and (gold[0] + 3, gold[1], turn[1]) for gold, turn in zip(golds, turns)]
-    hints = golds, [(line + 3, relation, value) for line, relation, value in facts], {i + 1: mark for i, mark in enumerate(marks)}
+    golds = [gold and (gold[0] + 3, gold[1], turn[1], gold[2]) for gold, turn in zip(golds, turns)]
+    hints = golds, [(line + 3, *fact) for line, *fact in facts], {i + 1: mark for i, mark in enumerate(marks)}
     return trunk, [turn(*t, open_turn=not lines) for t in turns], hints
 
 

@@ -6,7 +6,7 @@ Every function gives one (user text, assistant text) turn, or lines and turns, i
 from datetime import timedelta
 
 from . import lexicon, render
-from .answer import PERSON_RELATIONS, Context, Subject, ask, fillers, mid_sentence, subject, write_fact
+from .answer import PERSON_RELATIONS, RELATIONS, Context, Subject, ask, fillers, mid_sentence, subject, write_fact
 from .grammar import fill
 from .router_data import ACKNOWLEDGE, DISCARD, DISCARD_UNSEEN, STORE_EXTRA, STORE_EXTRA_UNSEEN, UNKNOWN
 from .small_talk import SMALL_TALK
@@ -16,6 +16,7 @@ from .topics import TOPICS
 EITHER = {"its_my_birthday", "feeling_ill", "sadness", "loneliness", "anxiety", "good_news", "bad_news", "going_out"}
 IDLE_TALK = [intent for intent in SMALL_TALK if intent["intent"] not in EITHER]
 ME = Subject("The user", "I", "u", me=True, speaker="The user")
+NOTHING = len(RELATIONS) + len(TOPICS)  # the number of "no relation and no topic"
 SINGLE = [r for r in PERSON_RELATIONS if r.single]
 SEVERAL = [r for r in PERSON_RELATIONS if not r.single]
 
@@ -50,19 +51,22 @@ def idle(rng, phrasing, held):
 
 
 def router(rng, phrasing="seen", held=False):
+    """A message, whether to store it, and the number of the relation that it tells of, or None."""
     if rng.random() < 0.5:
-        return typed(rng, idle(rng, phrasing, held)), "discard"
+        return typed(rng, idle(rng, phrasing, held)), "discard", NOTHING
+    relation = None
     if rng.random() < 0.25:
         text = fill(rng.choice(STORE_EXTRA_UNSEEN if phrasing == "unseen" else STORE_EXTRA), rng, fillers(rng, held))
     else:
-        text = said(rng, phrasing, held)[0]
+        text, relation, _ = said(rng, phrasing, held)
         if rng.random() < 0.2:
             text = rng.choice((f"{idle(rng, 'seen', held)} {text}", f"Oh, {text}", f"{said(rng, phrasing, held)[0]} {text}", f"By the way: {text}"))
-    return typed(rng, text), "store"
+    return typed(rng, text), "store", relation and relation.number
 
 
 def boundary(rng, phrasing="seen", held=False):
-    """Lines `A: ...` of one topic and a new turn, of the same topic or of another."""
+    """Lines `A: ...` of one topic and a new turn, of the same topic or of another. Also the number of each line's
+    topic, or None."""
     unseen = phrasing == "unseen"
     first, second = rng.choice((("The user", "Assistant"),) * 3 + (("A", "B"), (lexicon.person_name(rng, held)[0], lexicon.person_name(rng, held)[0])))
     topic, other = rng.sample(TOPICS, 2)
@@ -77,6 +81,7 @@ def boundary(rng, phrasing="seen", held=False):
     if rng.random() < 0.3 and len(lines) > 2:
         lines = lines[1:]
     yes = rng.random() < 0.5
+    about = topic if not yes else other
     if yes:
         if rng.random() < 0.5:
             new = filler(rng.choice(other["unseen_openers" if unseen else "openers"]))
@@ -84,11 +89,13 @@ def boundary(rng, phrasing="seen", held=False):
             new = filler(rng.choice(other["unseen_turns" if unseen else "turns"])[0])
         else:
             new = said(rng, phrasing, held)[0] if rng.random() < 0.6 else idle(rng, phrasing, held)
+            about = None
     else:
         new = filler(pairs[0][0])
         if rng.random() < 0.15 and not lines[-1].startswith(first):
             new = filler(rng.choice(("Yes, (that's right|exactly).", "(Really|Do you think so)?", "(I'll|I will) (try|do) that.", "Good (idea|point).", "No, not (yet|really).", "(Thanks|Thank you), that helps.", "What would you do?", "I (hope|think) so.", "Why (is that|do you say that)?")))
-    return render.boundary(lines, f"{first}: {typed(rng, new)}"), "yes" if yes else "no"
+    numbers = [len(RELATIONS) + TOPICS.index(topic)] * len(lines) + [about and len(RELATIONS) + TOPICS.index(about)]
+    return render.boundary(lines, f"{first}: {typed(rng, new)}"), "yes" if yes else "no", numbers
 
 
 def conflict(rng, phrasing="seen", held=False):
