@@ -41,28 +41,37 @@ fn language() -> Arc<dyn LanguageModel> {
 fn it_answers_as_its_original_does() {
     let model = language();
     assert!(model.info().starter);
-    let memories = "Answer briefly from the memories.\n\
+    let notes = "<memories>\n\
         [9 August 2023] The user moved to Lund.\n\
         [14 September 2023] The user has a dog called Biscuit.\n\
-        [20 September 2023] Ana works at Mafen Labs.";
+        [20 September 2023] Ana works at Mafen Labs.\n\
+        </memories>\n";
+    let answer = "Answer briefly from the memories.";
     let chat = "You are a helpful assistant with memory.";
-    for (system, user, expected) in [
-        (memories, "What is the name of the user's dog?", "Biscuit"),
-        (memories, "Where does Ana work?", "Mafen Labs"),
-        (chat, "Good night", "Good night! Sleep well."),
-        (chat, "What is your name?", "I'm your memory assistant."),
+    for (system, notes, user, expected) in [
+        (answer, notes, "What is the name of my dog?", "Biscuit"),
+        (answer, notes, "Where does Ana work?", "Mafen Labs"),
+        (chat, "", "Good night", "Good night! Rest well."),
+        (
+            chat,
+            "",
+            "What is your name?",
+            "I'm a little chat assistant that keeps notes of what you tell me, all on this computer.",
+        ),
         (
             "List the facts in the message, one per line, or NONE.",
-            "Date: 13 August 2023\nThe user: I moved to Lund last week. My dog is called Biscuit.",
-            "The user moved to Lund the week before 13 August 2023.\n The user's dog is named Biscuit.",
+            "",
+            "Date: 13 August 2023\nThe user: My dog is called Biscuit.",
+            "The user's dog is called Biscuit.",
         ),
         (
             "Merge the two facts into one sentence.",
-            "The user lives in Lund.\nThe user works at Ericsson.",
-            "The user lives in Lund, and the user works at Ericsson.",
+            "",
+            "The user lives in Lund.\nThe user has a dog called Biscuit.",
+            "The user lives in Lund, and the user has a dog named Biscuit.",
         ),
     ] {
-        assert_eq!(reply(&*model, system, user), expected);
+        assert_eq!(reply(&*model, system, &format!("{notes}{user}")), expected);
     }
 }
 

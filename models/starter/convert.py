@@ -42,6 +42,32 @@ def permute(rows, n_head):
     return rows.reshape(n_head, 2, n_out // n_head // 2, n_in).swapaxes(1, 2).reshape(n_out, n_in)
 
 
+LANGUAGE_NAMES = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
+
+
+def read_language(path, heads, kv_heads):
+    """The tensors of a language model's file under their names in transformers, as float32: training can go on from
+    what was shipped."""
+    back = {target: source for source, target in LANGUAGE_NAMES.items()}
+    out = {}
+    for tensor in gguf.GGUFReader(path).tensors:
+        rows = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
+        if tensor.name.startswith("blk."):
+            _, layer, target, _ = tensor.name.split(".")
+            if target in ("attn_q", "attn_k"):
+                n = heads if target == "attn_q" else kv_heads
+                rows = rows.reshape(n, rows.shape[0] // n // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
+            out[f"model.layers.{layer}.{back[target]}.weight"] = rows
+        else:
+            out[{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}[tensor.name]] = rows
+    return out
+
+
 def language(model, out):
     config = json.loads((Path(model) / "config.json").read_text())
     tensors = {k: v.float().numpy() for k, v in load_file(f"{model}/model.safetensors").items()}
@@ -63,14 +89,8 @@ def language(model, out):
     add_quantised(writer, "token_embd.weight", tensors.pop("model.embed_tokens.weight"))
     tensors.pop("lm_head.weight", None)  # tied
     writer.add_tensor("output_norm.weight", tensors.pop("model.norm.weight"))
-    names = {
-        "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-        "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-        "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-        "post_attention_layernorm": "ffn_norm",
-    }
     for i in range(config["num_hidden_layers"]):
-        for source, target in names.items():
+        for source, target in LANGUAGE_NAMES.items():
             rows = tensors.pop(f"model.layers.{i}.{source}.weight")
             if target == "attn_q":
                 rows = permute(rows, heads)

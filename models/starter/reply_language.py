@@ -23,7 +23,7 @@ ASKED = [
     ("chat", [], "Good night"),
     ("chat", [], "What is your name?"),
     ("extraction", [], "Date: 13 August 2023\nThe user: My dog is called Biscuit."),
-    ("merge", [], "The user lives in Lund.\nThe user works at Ericsson."),
+    ("merge", [], "The user lives in Lund.\nThe user has a dog called Biscuit."),
 ]
 
 

@@ -25,6 +25,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 
+import convert
 from generator import mixture, render
 from generator.answer import KIN
 
@@ -138,6 +139,19 @@ class Llama(nn.Module):
         log shares; and the states before the layer that looks for the line."""
         hidden, paid, told = self.hidden(*batch, goals)
         return F.linear(hidden[where], self.embed.weight).float(), paid, told
+
+    def start_from(self, tensors):
+        """`tensors`: under their names in transformers, as `export` writes them."""
+        self.embed.weight.data.copy_(tensors["model.embed_tokens.weight"])
+        self.norm.weight.data.copy_(tensors["model.norm.weight"])
+        for i, layer in enumerate(self.layers):
+            part = lambda name: tensors[f"model.layers.{i}.{name}.weight"]  # noqa: B023, E731
+            layer.qkv.weight.data.copy_(torch.cat([part(f"self_attn.{x}_proj") for x in "qkv"]))
+            layer.gate_up.weight.data.copy_(torch.cat([part(f"mlp.{x}_proj") for x in ("gate", "up")]))
+            layer.o.weight.data.copy_(part("self_attn.o_proj"))
+            layer.down.weight.data.copy_(part("mlp.down_proj"))
+            layer.input_norm.weight.data.copy_(part("input_layernorm"))
+            layer.post_norm.weight.data.copy_(part("post_attention_layernorm"))
 
     def export(self, folder, tokenizer):
         heads, kv, size = self.layers[0].heads, self.layers[0].kv_heads, self.layers[0].size
@@ -360,8 +374,8 @@ def encode(tokenizer, sample, noise=None):
                     hints["copy"].append((begin + i - 1, at + i))
             for mark, relation in marks.get(number, ()):  # ends of lines inside a person's words
                 if piece == len(part) - 3:
-                    end = max(i for i, (_, stop) in enumerate(encoding.offsets) if stop <= mark)
-                    hints["naming"].append((begin + end, relation))
+                    before = [i for i, (_, stop) in enumerate(encoding.offsets) if stop <= mark]
+                    hints["naming"] += [(begin + before[-1], relation)] if before else []
             ids += new
             weights += [weight] * len(new)
             places += range(place, place + len(new))
@@ -512,6 +526,8 @@ def main():
     parser.add_argument("--size", default="small", choices=SIZES)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--minilm")
+    parser.add_argument("--start", help="a language.gguf to go on from, its tokenizer.json in --work; see also --begin")
+    parser.add_argument("--begin", type=float, default=0.0, help="share of the samples' curriculum that is skipped, with --start 0.5")
     parser.add_argument("--tokens", type=int, default=4096, help="tokens a step")
     parser.add_argument("--muon", type=float, default=0.02)
     parser.add_argument("--adam", type=float, default=0.001)
@@ -527,7 +543,9 @@ def main():
     work = Path(args.work)
     tokenizer = Tokenizer.from_file(f"{work}/tokenizer.json")
     model = Llama(args.size, tokenizer.get_vocab_size())
-    if args.minilm and not args.resume:
+    if args.start and not args.resume:
+        model.start_from(convert.read_language(args.start, *SIZES[args.size][2:4]))
+    elif args.minilm and not args.resume:
         start_table(model.embed.weight, tokenizer, args.minilm)
     others = neighbours(tokenizer, args.minilm) if args.minilm else None
     model.to(args.device)
@@ -553,7 +571,7 @@ def main():
         os.replace(work / "state.tmp", work / "state.pt")
 
     while spent < args.minutes * 60 and time.time() - begun < args.stop_after * 60:
-        progress = spent / (args.minutes * 60)
+        progress = max(args.begin, spent / (args.minutes * 60))
         for batch, where, targets, weights, hints in batches(tokenizer, args.seed * 1_000_003 + round_, progress, args.tokens, 8, others, waiting):
             share = spent / (args.minutes * 60)
             scale = min(1.0, max(0.02, (1 - share) / args.cooldown))

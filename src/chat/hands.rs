@@ -575,6 +575,8 @@ impl Job {
     ) -> Result<Box<dyn Context>, ModelError> {
         let model = self.models.language.as_ref();
         let (limit_tokens, _) = self.budgets();
+        // The starter's small talk is about one message: of a long chat it makes nonsense.
+        let history = if model.info().starter && !with_memories { &[] } else { history };
         let recalled = match (with_memories, &mut lock(&self.data).recollection) {
             (true, Some(r)) => r.context.take().map(|c| (c, r.n_left_out, r.question_cut)),
             _ => None,

@@ -51,6 +51,7 @@ pub fn plan(reader: Reader, kind: Kind, text: &str) -> Plan {
         (Kind::Remember, _) => Plan::Acknowledge,
         (Kind::Chat, Reader::Generative) => Plan::Converse,
         (Kind::Chat, Reader::Extractive) => match extractive::intent(head(text)) {
+            Intent::Question if extractive::asks_assistant(head(text)) => Plan::SmallTalk,
             Intent::Question => Plan::Quote,
             Intent::Statement => Plan::Acknowledge,
             Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::SmallTalk,

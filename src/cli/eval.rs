@@ -95,7 +95,7 @@ fn print(app: &App, report: &Report) -> Result<(), Failure> {
     ))?;
     for row in &report.rows {
         app.console.line(&format!(
-            "  {:<10} {:<10} {:<20} {:>5}  {}",
+            "  {:<10} {:<10} {:<23} {:>5}  {}",
             row.task,
             one_line(&row.phrasing, 20),
             row.metric,

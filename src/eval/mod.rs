@@ -10,6 +10,7 @@ mod items;
 mod locomo;
 mod reading;
 mod retrieval;
+mod rules;
 mod sample;
 mod starter;
 #[cfg(test)]

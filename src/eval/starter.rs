@@ -9,8 +9,8 @@ use super::gate::Set;
 use super::items::{Asked, Item};
 use super::locomo::{self, Conversation};
 use super::sample::some;
-use super::{EvalError, GateRow, Report, Row, Task, reading, writing};
-use crate::interfaces::{Cancel, LanguageModel, Models};
+use super::{EvalError, GateRow, Report, Row, Task, reading, rules, writing};
+use crate::interfaces::{Cancel, Embedder, LanguageModel, Models};
 use crate::metrics::{balanced_accuracy, mean};
 use crate::prompts::Style;
 use crate::worker::check::Reader;
@@ -214,6 +214,7 @@ struct Bench<'a> {
     model: &'a dyn LanguageModel,
     reader: Reader<'a>,
     writer: Generative,
+    embedder: &'a dyn Embedder,
     cancel: &'a Cancel,
 }
 
@@ -222,6 +223,8 @@ struct Bench<'a> {
 struct Figures {
     values: Vec<(&'static str, Vec<f64>)>,
     decisions: Vec<writing::Decision>,
+    /// The rules' own.
+    by_rules: Vec<writing::Decision>,
 }
 
 impl Figures {
@@ -232,6 +235,7 @@ impl Figures {
                 all.all(metric, values);
             }
             all.decisions.extend(item.decisions);
+            all.by_rules.extend(item.by_rules);
         }
         all
     }
@@ -263,8 +267,12 @@ impl Figures {
         };
         let mut rows: Vec<Row> =
             self.values.iter().map(|(metric, values)| row(metric, mean(values))).collect();
-        if !self.decisions.is_empty() {
-            rows.push(row("balanced_accuracy", balanced_accuracy(&self.decisions)));
+        for (metric, decisions) in
+            [("balanced_accuracy", &self.decisions), ("rules_balanced_accuracy", &self.by_rules)]
+        {
+            if !decisions.is_empty() {
+                rows.push(row(metric, balanced_accuracy(decisions)));
+            }
         }
         rows
     }
@@ -274,12 +282,14 @@ impl<'a> Bench<'a> {
     fn new(models: &'a Models, style: Style, cancel: &'a Cancel) -> Result<Self, EvalError> {
         let model = &*models.language;
         let writer = Generative::with_style(Arc::clone(&models.language), style);
-        Ok(Self { model, reader: Reader::new(model, style)?, writer, cancel })
+        let reader = Reader::new(model, style)?;
+        Ok(Self { model, reader, writer, embedder: &*models.embedder, cancel })
     }
 
     /// One item's figures.
     fn item(&self, item: &Item) -> Result<Figures, EvalError> {
-        let (model, writer, cancel) = (self.model, &self.writer, self.cancel);
+        let (model, writer, embedder, cancel) =
+            (self.model, &self.writer, self.embedder, self.cancel);
         let mut figures = Figures::default();
         match item {
             Item::Answer(item) => {
@@ -289,6 +299,9 @@ impl<'a> Bench<'a> {
                 figures.share("false_unknown", answered.refused);
                 let right = answered.continued.into_iter().map(f64::from);
                 figures.all("copy_token_accuracy", right);
+                let quoted = rules::quote(item, embedder)?;
+                figures.share("rules_quote_holds_it", quoted.holds);
+                figures.share("rules_silent", quoted.silent);
             }
             Item::Absent(item) => {
                 let answered = reading::answer(model, &self.reader, item, cancel)?;
@@ -298,17 +311,23 @@ impl<'a> Bench<'a> {
                 let right = reading::forced(model, &self.reader, item)?;
                 figures.all("token_accuracy", right.into_iter().map(f64::from));
             }
-            Item::Router(item) => figures.decisions.push(writing::route(writer, item, cancel)?),
+            Item::Router(item) => {
+                figures.decisions.push(writing::route(writer, item, cancel)?);
+                figures.by_rules.push(rules::route(item));
+            }
             Item::Boundary(item) => {
                 figures.decisions.push(writing::starts_topic(writer, item, cancel)?);
+                figures.by_rules.push(rules::starts_topic(item, embedder, cancel)?);
             }
             Item::Conflict(item) => {
                 figures.decisions.push(writing::relation(writer, item, cancel)?);
+                figures.by_rules.push(rules::relation(item, embedder)?);
             }
             Item::Extraction(item) => {
                 let compared = writing::extract(writer, item, cancel)?;
                 figures.one("f1", compared.f1);
                 figures.share("exact", compared.exact);
+                figures.one("rules_f1", rules::extract(item, cancel)?.f1);
             }
             Item::Episode(item) => {
                 let told = writing::tell(writer, item, cancel)?;

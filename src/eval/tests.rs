@@ -77,17 +77,25 @@ fn every_task_has_its_figures() {
     answer seen f1 1.000 2
     answer seen false_unknown 0.000 2
     answer seen copy_token_accuracy 0.000 2
+    answer seen rules_quote_holds_it 1.000 2
+    answer seen rules_silent 0.000 2
     answer unseen exact 0.000 1
     answer unseen f1 0.000 1
     answer unseen false_unknown 1.000 1
     answer unseen copy_token_accuracy 0.000 1
+    answer unseen rules_quote_holds_it 1.000 1
+    answer unseen rules_silent 0.000 1
     absent  says_unknown 1.000 1
     copy  token_accuracy 0.000 1
     router seen balanced_accuracy 1.000 2
+    router seen rules_balanced_accuracy 1.000 2
     boundary seen balanced_accuracy 1.000 1
+    boundary seen rules_balanced_accuracy 0.000 1
     conflict unseen balanced_accuracy 0.500 2
+    conflict unseen rules_balanced_accuracy 1.000 2
     extraction seen f1 1.000 2
     extraction seen exact 1.000 2
+    extraction seen rules_f1 1.000 2
     episode  f1 1.000 1
     episode  title_f1 1.000 1
     episode  dates_right 1.000 1

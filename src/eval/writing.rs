@@ -60,7 +60,7 @@ pub(super) fn relation(
 }
 
 /// "The user: Hello" → who and what. A text without a speaker is the person's.
-fn spoken(line: &str) -> Line {
+pub(super) fn spoken(line: &str) -> Line {
     const SPEAKER_CHARS_MAX: usize = 30;
     let parts = line.split_once(": ").filter(|(who, _)| {
         let names = who.chars().all(|c| c.is_alphanumeric() || " '-.".contains(c));
@@ -80,7 +80,7 @@ pub(super) struct Compared {
 
 impl Compared {
     /// With whichever fits best.
-    fn with<'a>(found: &str, expected: impl Iterator<Item = &'a String>) -> Self {
+    pub fn with<'a>(found: &str, expected: impl Iterator<Item = &'a String>) -> Self {
         expected.fold(Self::default(), |best, text| Self {
             exact: best.exact || exact(found, text),
             f1: best.f1.max(token_f1(found, text)),
@@ -98,12 +98,13 @@ pub(super) fn extract(
     let line = Line { speaker: item.speaker.clone(), at, text: item.text.clone() };
     let facts = writer.draft_facts(&[line], at, &item.speaker, cancel)?;
     let Some(NotedFacts { facts, .. }) = facts else { return Ok(Compared::default()) };
-    let joined = |facts: &[String]| {
-        let mut facts = facts.to_vec();
-        facts.sort_unstable();
-        facts.join("\n")
-    };
     Ok(Compared::with(&joined(&facts), [joined(&item.answer)].iter()))
+}
+
+pub(super) fn joined(facts: &[String]) -> String {
+    let mut facts = facts.to_vec();
+    facts.sort_unstable();
+    facts.join("\n")
 }
 
 /// A story, its title, and whether it names the right days; `None`: the expected one names none.

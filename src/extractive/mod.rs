@@ -53,6 +53,7 @@ pub use judge::{judge, judge_for};
 pub use names::user_name;
 pub use second_person::{acknowledge, to_second_person};
 pub use sentences::sentences;
+pub use small_talk::asks_assistant;
 pub use statements::statements;
 pub use titles::{keyphrases, narrative, theme_name, title};
 

@@ -52,6 +52,54 @@ pub(super) fn is_thanks(sentence: &str) -> bool {
         && words.iter().any(|w| w == "it" || w.starts_with("you"))
 }
 
+/// A question to the assistant about itself ("How are you?", "What can you do?"), which no memory
+/// answers. What asks for something told or known is not meant.
+pub fn asks_assistant(text: &str) -> bool {
+    const WORDS_MAX: usize = 9;
+    const TOLD: &[&str] = &[
+        "i",
+        "i'm",
+        "im",
+        "i've",
+        "me",
+        "my",
+        "mine",
+        "we",
+        "us",
+        "our",
+        "remember",
+        "recall",
+        "know",
+        "told",
+        "tell",
+        "said",
+        "say",
+        "mention",
+        "mentioned",
+        "noted",
+        "think",
+        "about",
+    ];
+    let words = lower_words(text);
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    while let ["and" | "so" | "hey" | "hi" | "hello" | "oh", ..] = words.as_slice() {
+        words.remove(0);
+    }
+    if words.len() > WORDS_MAX || words.iter().any(|word| TOLD.contains(word)) {
+        return false;
+    }
+    matches!(
+        words.as_slice(),
+        ["how" | "who" | "what" | "where" | "why", "are", "you", ..]
+            | ["how", "old" | "do", "are" | "you", ..]
+            | ["how's", "it" | "life" | "everything", ..]
+            | ["what's" | "whats" | "who's", "your" | "up", ..]
+            | ["what" | "who", "is", "your", ..]
+            | ["what", "can" | "do", "you", ..]
+            | ["are" | "do", "you", ..]
+    )
+}
+
 pub(super) fn is_greeting(sentence: &str) -> bool {
     let words = lower_words(sentence);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -323,4 +371,36 @@ fn evaluates(middle: &[&str]) -> bool {
         && middle[verb + 1..].iter().all(|w| {
             lexicon::STOP.contains(*w) || lexicon::REACTION.contains(*w) || lexicon::is_adverb(w)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_to_the_assistant_are_not_for_the_memory() {
+        for text in [
+            "How are you today?",
+            "who are you?",
+            "Hey, what's your name?",
+            "What can you do?",
+            "Are you a robot?",
+            "How old are you?",
+            "Do you like music?",
+        ] {
+            assert!(asks_assistant(text), "{text}");
+        }
+        for text in [
+            "Do you remember my dog?",
+            "What do you know about Max?",
+            "What is my name?",
+            "Who is Max?",
+            "Are you sure I moved to Lund?",
+            "What did I tell you?",
+            "Do you know where Tom lives?",
+            "How old is Emily?",
+        ] {
+            assert!(!asks_assistant(text), "{text}");
+        }
+    }
 }

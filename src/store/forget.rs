@@ -8,7 +8,7 @@ use super::forget_plan::Mentioned;
 use super::quoting::{Quoted, contains, telling_words, words};
 use super::records::{ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
-use crate::memory::{Message, Role, SessionId};
+use crate::memory::{Message, Role, SemanticId, SessionId};
 
 /// A theme's name until the worker names it again.
 const UNNAMED: &str = "unnamed";
@@ -125,20 +125,8 @@ impl WriteTx<'_> {
 
     /// The rows, their vectors and their jobs.
     fn forget_units(&mut self, plan: &ForgetPlan) -> Result<()> {
-        self.themes_touched = true;
         for id in &plan.semantics {
-            // What it superseded holds again, until consolidation judges anew.
-            self.run(
-                "UPDATE semantic
-                 SET superseded_by = NULL, superseded_ms = NULL, superseded_offset = NULL
-                 WHERE superseded_by = ?1",
-                [id.0],
-            )?;
-        }
-        for id in &plan.semantics {
-            self.drop_embedding(Level::Semantic, id.0)?;
-            self.drop_jobs(&["consolidate"], id.0)?;
-            self.run("DELETE FROM semantic WHERE id = ?1", [id.0])?;
+            self.remove_semantic(*id)?;
         }
         for id in &plan.messages {
             self.drop_embedding(Level::Message, id.0)?;
@@ -153,6 +141,22 @@ impl WriteTx<'_> {
             self.drop_jobs(&["boundary", "close"], id.0)?;
             self.run("DELETE FROM session WHERE id = ?1", [id.0])?;
         }
+        Ok(())
+    }
+
+    /// A fact with its vector and its job, and nothing that it was made from. What it superseded holds
+    /// again, until consolidation judges anew.
+    pub(super) fn remove_semantic(&mut self, id: SemanticId) -> Result<()> {
+        self.themes_touched = true;
+        self.run(
+            "UPDATE semantic
+             SET superseded_by = NULL, superseded_ms = NULL, superseded_offset = NULL
+             WHERE superseded_by = ?1",
+            [id.0],
+        )?;
+        self.drop_embedding(Level::Semantic, id.0)?;
+        self.drop_jobs(&["consolidate"], id.0)?;
+        self.run("DELETE FROM semantic WHERE id = ?1", [id.0])?;
         Ok(())
     }
 

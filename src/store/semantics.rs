@@ -257,6 +257,31 @@ impl WriteTx<'_> {
         self.set_superseded(earlier, Some((later, at)))
     }
 
+    /// Consolidation: `joint` says what its parts say, and both give way to it at `at`. One operation for
+    /// undo, which takes `joint` away again.
+    ///
+    /// # Errors
+    /// If `joint` is itself superseded, directly or not, by one of them.
+    pub fn merge(&mut self, parts: [SemanticId; 2], joint: SemanticId, at: Moment) -> Result<()> {
+        self.semantic(joint)?;
+        let before = [self.semantic(parts[0])?, self.semantic(parts[1])?];
+        for part in parts {
+            if self.supersession_reaches(joint, part)? {
+                return Err(StoreError::invalid(format!(
+                    "{part} cannot be merged into {joint}, which it supersedes"
+                )));
+            }
+        }
+        self.record(
+            &format!("merge of {} and {} into {joint}", parts[0], parts[1]),
+            &Inverse::merge(&before, joint),
+        )?;
+        for part in parts {
+            self.set_superseded(part, Some((joint, at)))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn set_superseded(
         &mut self,
         id: SemanticId,

@@ -34,6 +34,11 @@ pub(super) enum Inverse {
         later: SemanticId,
         before: Option<Superseded>,
     },
+    Merge {
+        joint: SemanticId,
+        /// What each part had given way to before.
+        parts: Vec<(SemanticId, Option<Superseded>)>,
+    },
     RenameTheme {
         theme: ThemeId,
         name: String,
@@ -54,6 +59,14 @@ pub(super) struct Superseded {
 }
 
 impl Superseded {
+    fn of(semantic: &Semantic) -> Option<Self> {
+        semantic.superseded_by.zip(semantic.superseded_at).map(|(by, at)| Self {
+            by,
+            ms: at.as_millisecond(),
+            offset_seconds: at.offset.seconds(),
+        })
+    }
+
     fn moment(&self) -> Option<Moment> {
         let timestamp = jiff::Timestamp::from_millisecond(self.ms).ok()?;
         let offset = jiff::tz::Offset::from_seconds(self.offset_seconds).ok()?;
@@ -71,10 +84,11 @@ pub(super) struct Touched {
 
 impl Inverse {
     pub(super) fn supersede(before: &Semantic, later: SemanticId) -> Self {
-        let superseded = before.superseded_by.zip(before.superseded_at).map(|(by, at)| {
-            Superseded { by, ms: at.as_millisecond(), offset_seconds: at.offset.seconds() }
-        });
-        Self::Supersede { earlier: before.id, later, before: superseded }
+        Self::Supersede { earlier: before.id, later, before: Superseded::of(before) }
+    }
+
+    pub(super) fn merge(parts: &[Semantic], joint: SemanticId) -> Self {
+        Self::Merge { joint, parts: parts.iter().map(|s| (s.id, Superseded::of(s))).collect() }
     }
 
     pub(super) fn touched(&self) -> Touched {
@@ -85,6 +99,13 @@ impl Inverse {
             Self::Supersede { earlier, later, before } => {
                 touched.semantics.extend([*earlier, *later]);
                 touched.semantics.extend(before.as_ref().map(|b| b.by));
+            }
+            Self::Merge { joint, parts } => {
+                touched.semantics.push(*joint);
+                for (part, before) in parts {
+                    touched.semantics.push(*part);
+                    touched.semantics.extend(before.as_ref().map(|b| b.by));
+                }
             }
             Self::RenameTheme { theme, .. } => touched.themes.push(*theme),
             Self::Move { semantic, from, to, .. } => {
@@ -120,7 +141,7 @@ impl WriteTx<'_> {
             .collect()
     }
 
-    /// Undoes the newest recorded operation (edit, supersede, rename, move by hand); at most the
+    /// Undoes the newest recorded operation (edit, supersede, merge, rename, move by hand); at most the
     /// last 100 are kept. Forgetting can't be undone.
     pub fn undo(&mut self) -> Result<Option<Undone>> {
         loop {
@@ -159,15 +180,12 @@ impl WriteTx<'_> {
             Inverse::EditEpisode { episode, title, content } => {
                 self.set_episode(episode, &title, &content)?;
             }
-            Inverse::Supersede { earlier, before, .. } => {
-                // What the worker did meanwhile must not make a circle of it.
-                let mut back = before.and_then(|b| b.moment().map(|at| (b.by, at)));
-                if let Some((by, _)) = back
-                    && self.supersession_reaches(by, earlier)?
-                {
-                    back = None;
+            Inverse::Supersede { earlier, before, .. } => self.give_back(earlier, before)?,
+            Inverse::Merge { joint, parts } => {
+                for (part, before) in parts {
+                    self.give_back(part, before)?;
                 }
-                self.set_superseded(earlier, back)?;
+                self.remove_semantic(joint)?;
             }
             Inverse::RenameTheme { theme, name } => {
                 if self.theme_exists(theme).is_err() {
@@ -187,5 +205,17 @@ impl WriteTx<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// What the fact had given way to before, if that still makes sense.
+    fn give_back(&mut self, fact: SemanticId, before: Option<Superseded>) -> Result<()> {
+        // What the worker did meanwhile must not make a circle of it.
+        let mut back = before.and_then(|b| b.moment().map(|at| (b.by, at)));
+        if let Some((by, _)) = back
+            && self.supersession_reaches(by, fact)?
+        {
+            back = None;
+        }
+        self.set_superseded(fact, back)
     }
 }

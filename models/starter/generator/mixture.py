@@ -11,8 +11,8 @@ from . import answer, lexicon, relations, render, tasks
 RECAST = os.environ.get("STARTER_RECAST")  # the file that recast.py writes; without it: generated tasks only
 relations.add_more(answer.RELATIONS)
 # Until these shares of the training time: copying, reading one to five lines, mostly reading of up to
-# ten lines; then everything.
-COPYING, SHORT, READING = 0.02, 0.04, 0.45
+# ten lines; then everything; then more of what learns last.
+COPYING, SHORT, READING, LAST = 0.02, 0.04, 0.45, 0.86
 
 
 def answer_sample(rng, n_lines=None, n_questions=None, held=False, phrasing="seen", absent=0.05):
@@ -126,10 +126,10 @@ def chat_sample(rng):
 
 
 TASKS = [  # (share of the samples, what makes one)
-    (0.50, answer_sample),
-    (0.15, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
+    (0.46, answer_sample),
+    (0.10, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
     (0.06, numbered("router", tasks.router, 8)),
-    (0.08, boundary_sample),
+    (0.17, boundary_sample),
     (0.065, numbered("conflict", tasks.conflict, 8)),
     (0.04, several("extraction", tasks.extraction, 4)),
     (0.06, chat_sample),
@@ -137,6 +137,22 @@ TASKS = [  # (share of the samples, what makes one)
     (0.01, several("theme", tasks.theme, 3)),
     (0.008, several("merge", tasks.merge, 3)),
     (0.015, lambda rng: render.plain(rng.choice(recast()["text"])["text"]) if RECAST else lookup_sample(rng)),
+]
+
+
+# Towards the end: small talk, which has few tokens, and boundaries, which are learnt last, weigh more.
+TASKS_LAST = [
+    (0.40, answer_sample),
+    (0.05, lambda rng: real_reading(rng) if RECAST else answer_sample(rng)),
+    (0.03, numbered("router", tasks.router, 8)),
+    (0.17, boundary_sample),
+    (0.04, numbered("conflict", tasks.conflict, 8)),
+    (0.04, several("extraction", tasks.extraction, 4)),
+    (0.16, several("chat", tasks.small_talk, 12)),
+    (0.06, chat_sample),
+    (0.02, several("episode", tasks.episode, 2)),
+    (0.01, several("theme", tasks.theme, 3)),
+    (0.02, several("merge", tasks.merge, 3)),
 ]
 
 
@@ -151,7 +167,8 @@ def sample(rng, progress):
         return lookup_sample(rng) if draw > 0.98 else repeat_sample(rng)
     if progress < READING and draw < 0.72:
         return answer_sample(rng, rng.choice((2, 3, 3, 4, 4, 5, 6, 8, 10)), absent=0.015)
-    return rng.choices([make for _, make in TASKS], [share for share, _ in TASKS])[0](rng)
+    of = TASKS if progress < LAST else TASKS_LAST
+    return rng.choices([make for _, make in of], [share for share, _ in of])[0](rng)
 
 
 @lru_cache(maxsize=4)

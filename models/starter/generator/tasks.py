@@ -242,6 +242,18 @@ def episode(rng, phrasing="seen", held=False):
 REMEMBERED = ["{V}.", "It's {V}.", "That's {V}.", "You told me: {V}.", "From what you told me: {V}.", "(If I remember right, it's|I have noted:|My notes say:) {V}.", "{V}, as far as I know."]
 
 
+def small_talk(rng, phrasing="seen", held=False):
+    """A first message and its reply, without notes."""
+    draw = rng.random()
+    if draw < 0.1:
+        return ask(rng, ME, rng.choice(PERSON_RELATIONS), phrasing, held), fill(rng.choice(UNKNOWN), rng, {})
+    if draw < 0.25:
+        return typed(rng, said(rng, phrasing, held)[0]), fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))
+    intent = rng.choice(SMALL_TALK)
+    user = fill(rng.choice(intent["users_unseen" if phrasing == "unseen" else "users"]), rng, fillers(rng, held))
+    return typed(rng, user), fill(rng.choice(intent["replies"]), rng, fillers(rng, held))
+
+
 def chat(rng, phrasing="seen", held=False):
     """Turns (notes, user, assistant): greetings and statements, questions that the notes answer or don't."""
     unseen = phrasing == "unseen"

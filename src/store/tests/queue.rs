@@ -117,6 +117,34 @@ fn undo_takes_back_the_newest_first() {
 }
 
 #[test]
+fn a_merge_is_one_operation_and_its_undo_takes_the_joint_fact_away() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let [a, b] = small.facts;
+    let told = |tx: &mut crate::store::WriteTx<'_>, text: &str| {
+        fact(tx, text, small.themes[0], small.episode, &[small.messages[0]])
+    };
+    let older = store.write(|tx| Ok(told(tx, "The user lives in the north"))).unwrap();
+    store.write(|tx| tx.supersede(a, older, at(4))).unwrap();
+    let before = store.read(|r| r.dump()).unwrap();
+    let joint = store
+        .write(|tx| {
+            let joint = told(tx, "Both at once");
+            tx.merge([a, b], joint, at(5))?;
+            Ok(joint)
+        })
+        .unwrap();
+    let parts = store.read(|r| r.semantics_by_id(&[a, b])).unwrap();
+    assert!(parts.iter().all(|s| s.superseded_by == Some(joint)));
+    // In a circle nothing would hold.
+    assert!(store.write(|tx| tx.merge([joint, b], a, at(6))).is_err());
+    let undone = store.write(|tx| tx.undo()).unwrap().unwrap();
+    assert_eq!(undone.what, format!("merge of {a} and {b} into {joint}"));
+    assert_eq!(store.read(|r| r.dump()).unwrap(), before);
+    assert_valid(&store);
+}
+
+#[test]
 fn an_episodes_edit_is_undone_and_its_vector_made_again() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);

@@ -80,22 +80,18 @@ impl Bench {
         merged: Option<NewSemantic>,
         cancel: &Cancel,
     ) -> Result<(), StepError> {
-        let replaced = merged.as_ref().and_then(|_| superseded.last().copied());
+        let parts = merged.as_ref().and_then(|_| superseded.last().copied());
         let facts: Vec<NewSemantic> = merged.into_iter().collect();
         self.insert_facts(facts, cancel, |tx, ids| {
             for &(earlier, later) in superseded {
-                // Both parts of a merged fact give way to it.
-                let by = match (replaced, ids.first()) {
-                    (Some(pair), Some(&joint)) if pair == (earlier, later) => {
-                        let at = tx.semantics_by_id(&[later])?[0].created_at;
-                        tx.supersede(later, joint, at)?;
-                        joint
-                    }
-                    _ => later,
-                };
-                let rows = tx.semantics_by_id(&[earlier, by])?;
+                let rows = tx.semantics_by_id(&[earlier, later])?;
                 let at = rows[0].created_at.max(rows[1].created_at);
-                tx.supersede(earlier, by, at)?;
+                match ids.first() {
+                    Some(&joint) if parts == Some((earlier, later)) => {
+                        tx.merge([earlier, later], joint, at)?;
+                    }
+                    _ => tx.supersede(earlier, later, at)?,
+                }
                 tx.enqueue(&JobKind::NameTheme { theme: rows[0].theme })?;
             }
             tx.finish_job(job.id)
