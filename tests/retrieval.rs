@@ -36,6 +36,7 @@ fn evidence_recall() {
         &memories,
         embedder.as_ref(),
         &RecallConfig::default(),
+        false,
         &|_, _| {},
         &Cancel::default(),
     )

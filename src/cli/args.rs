@@ -293,6 +293,9 @@ pub struct EvalRetrieval {
     /// Ready-made memories, a folder a conversation, with vectors if there are any
     #[arg(long, value_name = "DIR")]
     pub memories: PathBuf,
+    /// Fit the relevance's weights anew; each conversation is measured with those of the others
+    #[arg(long)]
+    pub fit: bool,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

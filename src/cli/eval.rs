@@ -133,6 +133,7 @@ fn retrieval(app: &App, args: &EvalRetrieval) -> Outcome {
         &args.memories,
         embedder.as_ref(),
         &RecallConfig::default(),
+        args.fit,
         &|done, of| progress.set(done as u64, of as u64, &format!("question {done} of {of}")),
         &app.cancel,
     );
@@ -188,6 +189,12 @@ fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
             row.tokens_to_cover,
             counted(row.questions, "question"),
         ))?;
+    }
+    if !report.weights.is_empty() {
+        app.console.line("weights that all conversations together give")?;
+    }
+    for row in &report.weights {
+        app.console.line(&format!("  {:<18} {:<16} {:>7.2}", row.of, row.cue, row.weight))?;
     }
     Ok(())
 }

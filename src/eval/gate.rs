@@ -14,8 +14,9 @@ use super::sample::{Draws, some};
 use super::{EvalError, GateRow};
 use crate::interfaces::{Cancel, Embedder, LanguageModel, ModelError, Signal};
 use crate::memory::Embedding;
+use crate::memory::direction::Direction;
 use crate::memory::lexical::{self, Bm25, Rarity};
-use crate::memory::relevance::{Cues, Weights, by_largest};
+use crate::memory::relevance::{Cues, Relevance, by_largest};
 use crate::metrics::{mean, roc_auc, wins};
 use crate::prompts::MemoryLine;
 use crate::recall::RecallConfig;
@@ -305,11 +306,20 @@ fn compare(corpus: &Corpus, probe: &Probe, vectors: &Vectors<'_>, scores: &mut S
 
     let mut matching = corpus.index.scores(&probe.question);
     by_largest(&mut matching);
+    let all = corpus.notes.iter().filter_map(|note| vectors.get(note.text.as_str()).cloned());
+    let direction = vectors
+        .get(probe.question.as_str())
+        .map(|asked| Direction::new(asked, &all.collect::<Vec<_>>()));
+    let nearness = |note: usize| {
+        let note = vectors.get(corpus.notes[note].text.as_str())?;
+        direction.as_ref().map(|d| d.nearness(note.cosine(&d.vector)))
+    };
     let relevance = pair.map(|note| {
-        Weights::SEMANTIC.relevance(&Cues {
-            dense: Some(cosine(note)),
+        Relevance::default().of_semantic(&Cues {
+            dense: nearness(note),
             lexical: matching[note],
             speaker: corpus.speaker_cue(&probe.question, note),
+            n_characters: corpus.notes[note].text.chars().count(),
             ..Cues::default()
         })
     });

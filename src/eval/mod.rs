@@ -31,7 +31,7 @@ use crate::store::StoreError;
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
 pub use retrieval::{
-    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, measure_retrieval,
+    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, WeightRow, measure_retrieval,
 };
 pub use starter::{Options, measure};
 

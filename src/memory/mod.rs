@@ -10,6 +10,7 @@ mod splitting;
 mod units;
 
 pub mod consolidation;
+pub mod direction;
 pub mod guidance;
 pub mod inclusion;
 pub mod knn_graph;

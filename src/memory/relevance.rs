@@ -10,95 +10,139 @@
 /// ([`by_largest`]), so that they lie in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cues {
-    /// Cosine with the question; `None` where the unit has no vector yet.
+    /// How near it is to the question ([`super::direction`]); `None` where it has no vector yet.
     pub dense: Option<f64>,
     pub lexical: f64,
     /// The best of what it rests on: for a semantic its own messages, for a message the semantics
-    /// that name it. 0 of none.
-    pub support_dense: f64,
+    /// that name it. `None` where those have no vectors, or there are none …
+    pub support_dense: Option<f64>,
+    /// … and 0 of none.
     pub support_lexical: f64,
     /// Of its episode's text.
     pub episode_lexical: f64,
     /// 1 if the question names who said it, 0 if it names somebody else, 0.5 if it names nobody or
     /// more than one.
     pub speaker: f64,
-    /// Of the message before, in the same episode: an answer stands under its question.
+    /// Of the message before, in the same episode: an answer stands under its question. For a
+    /// semantic, of the best of the messages beside its own.
     pub before_lexical: f64,
-    /// Of the message after.
+    /// Of the message after; 0 for a semantic.
     pub after_lexical: f64,
+    pub n_characters: usize,
     /// In [0, 1], for questions about the present; 0 for others.
     pub recency: f64,
+}
+
+/// What a log-odds of being evidence is linear in; [`Weights::FITTED`] names them.
+pub const N_FEATURES: usize = 10;
+
+impl Cues {
+    /// In the order of [`Weights::FITTED`]. Without a vector, what it rests on stands in for it,
+    /// and the other way round.
+    #[must_use]
+    pub fn features(&self) -> [f64; N_FEATURES] {
+        /// A fact of usual length.
+        const CHARACTERS: f64 = 100.0;
+        let (own, support) = (self.dense, self.support_dense);
+        [
+            own.or(support).unwrap_or(0.0),
+            support.or(own).unwrap_or(0.0),
+            f64::from(u8::from(support.is_none())),
+            self.lexical,
+            self.support_lexical,
+            self.episode_lexical,
+            self.speaker,
+            self.before_lexical,
+            self.after_lexical,
+            (self.n_characters.max(1) as f64 / CHARACTERS).ln(),
+        ]
+    }
 }
 
 /// One weight a cue; the sum is a log-odds of being evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     pub bias: f64,
-    pub dense: f64,
-    pub lexical: f64,
-    pub support_dense: f64,
-    pub support_lexical: f64,
-    pub episode_lexical: f64,
-    pub speaker: f64,
-    pub before_lexical: f64,
-    pub after_lexical: f64,
+    /// Of [`Cues::features`].
+    pub features: [f64; N_FEATURES],
+    /// Set by hand: LoCoMo hardly asks about now.
     pub recency: f64,
 }
 
-/// Cosine of a question with a message that nothing is known of.
-const UNKNOWN_DENSE: f64 = 0.2;
-
 impl Weights {
-    /// Logistic regression of "names an evidence message" on the five dev conversations of LoCoMo
-    /// (MiniLM vectors), rounded. Fitted on four conversations and measured on the fifth, in turn,
-    /// the mix of both levels recalls 0.787 of the evidence at 1,350 characters and 0.851 at 2,700.
-    /// Recency is set by hand: LoCoMo hardly asks about now.
-    pub const SEMANTIC: Self = Self {
-        bias: -9.2,
-        dense: 2.8,
-        lexical: 1.8,
-        support_dense: 1.8,
-        support_lexical: 3.0,
-        episode_lexical: 1.45,
-        speaker: 0.7,
-        before_lexical: 0.0,
-        after_lexical: 0.0,
-        recency: 1.0,
-    };
+    pub const FITTED: [&str; N_FEATURES] = [
+        "dense",
+        "support_dense",
+        "unsupported",
+        "lexical",
+        "support_lexical",
+        "episode_lexical",
+        "speaker",
+        "before_lexical",
+        "after_lexical",
+        "length",
+    ];
 
-    /// Likewise; 0.5 is taken off the bias, because a message is longer than a fact and so costs
-    /// more of the budget that both share.
-    pub const MESSAGE: Self = Self {
-        bias: -9.5,
-        dense: 2.2,
-        lexical: 2.9,
-        support_dense: 1.25,
-        support_lexical: 2.1,
-        episode_lexical: 1.2,
-        speaker: 0.65,
-        before_lexical: 1.5,
-        after_lexical: 0.55,
-        recency: 1.0,
-    };
+    #[must_use]
+    pub const fn new(bias: f64, features: [f64; N_FEATURES]) -> Self {
+        Self { bias, features, recency: 1.0 }
+    }
 
-    /// Probability-like, in (0, 1); comparable between the two levels.
+    /// The probability of being evidence, in (0, 1).
     #[must_use]
     pub fn relevance(&self, cues: &Cues) -> f64 {
-        // Without a vector, what it rests on stands in for it, and the other way round.
-        let support = Some(cues.support_dense).filter(|&support| support != 0.0);
-        let dense = cues.dense.or(support).unwrap_or(UNKNOWN_DENSE);
-        let support_dense = support.unwrap_or(dense);
-        let log_odds = self.bias
-            + self.dense * dense
-            + self.lexical * cues.lexical
-            + self.support_dense * support_dense
-            + self.support_lexical * cues.support_lexical
-            + self.episode_lexical * cues.episode_lexical
-            + self.speaker * cues.speaker
-            + self.before_lexical * cues.before_lexical
-            + self.after_lexical * cues.after_lexical
-            + self.recency * cues.recency;
+        let features = cues.features();
+        let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
+        let log_odds = self.bias + sum + self.recency * cues.recency;
         1.0 / (1.0 + (-log_odds).exp())
+    }
+}
+
+/// The weights of both levels. Probabilities compare between them.
+///
+/// Memories may know their messages by vectors or (imported, not embedded yet) by their words only;
+/// then other cues have to do more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Relevance {
+    pub semantic: Weights,
+    /// Of one whose messages have no vectors.
+    pub semantic_by_words: Weights,
+    pub message: Weights,
+    /// Of one without a vector.
+    pub message_by_words: Weights,
+}
+
+impl Default for Relevance {
+    /// Logistic regression on the five dev conversations of LoCoMo, rounded; `inglenook eval
+    /// retrieval --fit` makes such weights and measures each conversation with those of the others
+    /// (tests/bench/LOG.md has the figures).
+    fn default() -> Self {
+        Self {
+            semantic: Weights::new(-8.2, [2.8, 1.8, 0.0, 0.7, 2.75, 1.45, 1.25, 1.4, 0.0, 0.55]),
+            semantic_by_words: Weights::new(
+                -8.2,
+                [4.6, 0.0, 0.0, 0.7, 2.75, 1.45, 1.25, 1.4, 0.0, 0.55],
+            ),
+            message: Weights::new(-9.3, [2.2, 1.85, 0.6, 2.75, 1.0, 1.7, 1.65, 1.8, 0.5, 0.75]),
+            message_by_words: Weights::new(
+                -9.3,
+                [0.0, 4.05, 0.6, 2.75, 1.0, 1.7, 1.65, 1.8, 0.5, 0.75],
+            ),
+        }
+    }
+}
+
+impl Relevance {
+    #[must_use]
+    pub fn of_semantic(&self, cues: &Cues) -> f64 {
+        let by_words = cues.support_dense.is_none();
+        if by_words { &self.semantic_by_words } else { &self.semantic }.relevance(cues)
+    }
+
+    #[must_use]
+    pub fn of_message(&self, cues: &Cues) -> f64 {
+        let by_words = cues.dense.is_none();
+        if by_words { &self.message_by_words } else { &self.message }.relevance(cues)
     }
 }
 
@@ -118,11 +162,17 @@ mod tests {
 
     #[test]
     fn every_cue_speaks_for_a_unit() {
-        let base = Cues { dense: Some(0.3), support_dense: 0.3, ..Cues::default() };
-        let more: [fn(&mut Cues); 9] = [
-            |c| c.dense = Some(0.4),
+        let weights = Relevance::default();
+        let with = Cues {
+            dense: Some(0.3),
+            support_dense: Some(0.3),
+            n_characters: 90,
+            ..Cues::default()
+        };
+        let without = Cues { dense: None, ..with };
+        let more: [fn(&mut Cues); 8] = [
             |c| c.lexical = 1.0,
-            |c| c.support_dense = 0.4,
+            |c| c.support_dense = Some(0.4),
             |c| c.support_lexical = 1.0,
             |c| c.episode_lexical = 1.0,
             |c| c.speaker = 1.0,
@@ -131,12 +181,31 @@ mod tests {
             |c| c.recency = 1.0,
         ];
         for (i, change) in more.iter().enumerate() {
-            let mut cues = base;
-            change(&mut cues);
-            let (less, more) =
-                (Weights::MESSAGE.relevance(&base), Weights::MESSAGE.relevance(&cues));
-            assert!(more > less && more < 1.0 && less > 0.0, "cue {i}: {less} {more}");
+            for base in [with, without] {
+                let mut cues = base;
+                change(&mut cues);
+                let (less, more) = (weights.of_message(&base), weights.of_message(&cues));
+                assert!(more > less && more < 1.0 && less > 0.0, "cue {i}: {less} {more}");
+            }
         }
+        let nearer = Cues { dense: Some(0.4), ..with };
+        assert!(weights.of_message(&nearer) > weights.of_message(&with));
+        assert!(weights.of_semantic(&nearer) > weights.of_semantic(&with));
+        let alone = Cues { support_dense: None, ..with };
+        assert!(
+            weights.of_semantic(&Cues { dense: Some(0.4), ..alone }) > weights.of_semantic(&alone)
+        );
+    }
+
+    #[test]
+    fn a_missing_vector_is_stood_in_for() {
+        let own = Cues { dense: Some(0.4), n_characters: 100, ..Cues::default() };
+        assert_eq!(own.features()[..3], [0.4, 0.4, 1.0]);
+        let supported = Cues { dense: None, support_dense: Some(0.3), ..own };
+        assert_eq!(supported.features()[..3], [0.3, 0.3, 0.0]);
+        assert_eq!(Cues { dense: None, ..own }.features()[..3], [0.0, 0.0, 1.0]);
+        assert!(own.features()[9].abs() < 1e-12);
+        assert!(Cues::default().features().iter().all(|x| x.is_finite()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::interfaces::{ModelInfo, Signal};
 use crate::memory::inclusion::GatePolicy;
+use crate::memory::relevance::Relevance;
 
 /// The one that tells evidence from noise best for this model, as `model check` measured it
 /// (`grade`: the setting `grade:<weights hash>`); without a grade, overlap for the starter and
@@ -67,6 +68,7 @@ pub struct RecallConfig {
     /// `None`: [`signal_for`] the model.
     pub signal: Option<Signal>,
     pub stage_one: StageOne,
+    pub relevance: Relevance,
     pub gate: GatePolicy,
     /// Most characters of facts and whole messages in the coarse context.
     pub coarse_characters: usize,
@@ -94,6 +96,7 @@ impl Default for RecallConfig {
         Self {
             signal: None,
             stage_one: StageOne::default(),
+            relevance: Relevance::default(),
             gate: GatePolicy::default(),
             coarse_characters: 2_700,
             evidence_tokens_max: 2_048,

@@ -33,7 +33,7 @@ use crate::store::{Store, StoreError};
 
 pub use config::{RecallConfig, StageOne, signal_for};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
-pub use survey::{Block, Levels, Survey};
+pub use survey::{Block, Clue, Levels, Survey};
 
 use gauge::{ByModel, ByOverlap, Gauge};
 use lines::Names;
@@ -350,7 +350,7 @@ impl Recall<'_> {
         for theme in coarse.themes {
             evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
         }
-        for Scored { unit, relevance } in coarse.semantics {
+        for Scored { unit, relevance, .. } in coarse.semantics {
             let superseded = unit.superseded_by.is_some();
             evidence.candidates.push(Candidate {
                 text: unit.content.clone(),
@@ -447,6 +447,7 @@ fn gather(
         vector: vector.as_ref(),
         now: asked.now,
         in_window: asked.in_window,
+        weights: &config.relevance,
         size: config.pool,
         relevance_min: config.relevance_min,
     };

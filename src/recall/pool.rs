@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::question::Nature;
-use crate::memory::relevance::{Cues, Weights};
+use super::stage_one::{characters_of_fact, characters_of_message};
+use crate::memory::direction::Direction;
+use crate::memory::relevance::{Cues, Relevance};
 use crate::memory::{
     Embedding, Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId,
 };
@@ -19,6 +21,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) struct Scored<T> {
     pub unit: T,
     pub relevance: f64,
+    pub cues: Cues,
 }
 
 /// See the module. Best first.
@@ -39,6 +42,7 @@ pub(super) struct Search<'a> {
     pub now: Moment,
     /// Texts that the reader sees anyway.
     pub in_window: &'a BTreeSet<&'a str>,
+    pub weights: &'a Relevance,
     pub size: usize,
     pub relevance_min: f64,
 }
@@ -46,6 +50,7 @@ pub(super) struct Search<'a> {
 /// Scores of one level by raw id.
 struct Hits {
     level: Level,
+    direction: Option<Direction>,
     dense: BTreeMap<i64, f64>,
     /// Divided by the best.
     lexical: BTreeMap<i64, f64>,
@@ -53,17 +58,26 @@ struct Hits {
 
 impl Hits {
     fn of(reader: &Reader<'_>, level: Level, search: &Search<'_>) -> Result<Self> {
-        let dense = match search.vector {
-            Some(vector) => reader.nearest(level, vector, search.size)?,
-            None => Vec::new(),
+        /// Vectors that show what a level's have in common.
+        const N_SAMPLE: usize = 64;
+        let direction = match search.vector {
+            // Episodes are compared with each other only, and tell of many things.
+            Some(vector) if level == Level::Episode => Some(Direction::new(vector, &[])),
+            Some(vector) => Some(Direction::new(vector, &reader.sample(level, N_SAMPLE)?)),
+            None => None,
+        };
+        let dense = match &direction {
+            Some(direction) => reader
+                .nearest(level, &direction.vector, search.size)?
+                .into_iter()
+                .map(|(id, cosine)| (id, direction.nearness(cosine)))
+                .collect(),
+            None => BTreeMap::new(),
         };
         let lexical = reader.full_text(level, &search.nature.words, search.size)?;
         let best = lexical.first().map_or(1.0, |&(_, score)| f64::from(score));
-        Ok(Self {
-            level,
-            dense: dense.into_iter().map(|(id, s)| (id, f64::from(s))).collect(),
-            lexical: lexical.into_iter().map(|(id, s)| (id, f64::from(s) / best)).collect(),
-        })
+        let lexical = lexical.into_iter().map(|(id, s)| (id, f64::from(s) / best)).collect();
+        Ok(Self { level, direction, dense, lexical })
     }
 
     fn ids(&self) -> impl Iterator<Item = i64> {
@@ -71,12 +85,13 @@ impl Hits {
     }
 
     /// Also of units that are not among the nearest themselves.
-    fn dense(&mut self, reader: &Reader<'_>, id: i64, search: &Search<'_>) -> Result<Option<f64>> {
-        let Some(vector) = search.vector else { return Ok(None) };
+    fn dense(&mut self, reader: &Reader<'_>, id: i64) -> Result<Option<f64>> {
+        let Some(direction) = &self.direction else { return Ok(None) };
         if let Some(&found) = self.dense.get(&id) {
             return Ok(Some(found));
         }
-        let found = reader.embedding(self.level, id)?.map(|e| f64::from(e.cosine(vector)));
+        let vector = reader.embedding(self.level, id)?;
+        let found = vector.map(|e| direction.nearness(e.cosine(&direction.vector)));
         if let Some(found) = found {
             self.dense.insert(id, found);
         }
@@ -95,6 +110,10 @@ impl Pool {
         let mut of_episodes = Hits::of(reader, Level::Episode, search)?;
 
         let mut message_ids: BTreeSet<MessageId> = of_messages.ids().map(MessageId).collect();
+        // An answer stands under its question, and need not repeat a word of it.
+        for id in of_messages.lexical.keys().copied().map(MessageId) {
+            message_ids.extend(reader.messages_beside(id)?);
+        }
         let mut semantic_ids: BTreeSet<SemanticId> = of_semantics.ids().map(SemanticId).collect();
         let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
         for &message in &message_ids {
@@ -103,6 +122,11 @@ impl Pool {
             facts_of.insert(message, facts);
         }
         let mut semantics = load_with_successors(reader, semantic_ids)?;
+        for (&id, semantic) in &semantics {
+            for &message in semantic.messages.iter().filter(|m| !message_ids.contains(m)) {
+                facts_of.entry(message).or_default().push(id);
+            }
+        }
         message_ids.extend(semantics.values().flat_map(|s| &s.messages));
         let ids: Vec<MessageId> = message_ids.into_iter().collect();
         let messages: BTreeMap<MessageId, Message> =
@@ -117,25 +141,33 @@ impl Pool {
         let speakers = Speakers::of(messages.values(), search);
         let mut dense_of_message = BTreeMap::new();
         for &id in messages.keys() {
-            dense_of_message.insert(id, of_messages.dense(reader, id.0, search)?);
+            dense_of_message.insert(id, of_messages.dense(reader, id.0)?);
         }
         let mut dense_of_semantic = BTreeMap::new();
         for &id in semantics.keys() {
-            dense_of_semantic.insert(id, of_semantics.dense(reader, id.0, search)?);
+            dense_of_semantic.insert(id, of_semantics.dense(reader, id.0)?);
         }
         let best = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+        let nearest =
+            |values: &mut dyn Iterator<Item = Option<f64>>| values.flatten().reduce(f64::max);
 
+        let neighbour = |message: &Message, step: i64| {
+            let near = messages.get(&MessageId(message.id.0 + step)).filter(|other| {
+                other.session == message.session && other.episode == message.episode
+            });
+            near.map_or(0.0, |other| of_messages.lexical(other.id.0))
+        };
         let mut pool = Self::default();
         for (id, semantic) in &semantics {
             let own = || semantic.messages.iter().filter_map(|m| messages.get(m));
             let cues = Cues {
                 dense: dense_of_semantic[id],
                 lexical: of_semantics.lexical(id.0),
-                support_dense: best(
+                support_dense: nearest(
                     &mut semantic
                         .messages
                         .iter()
-                        .filter_map(|m| dense_of_message.get(m).copied().flatten()),
+                        .map(|m| dense_of_message.get(m).copied().flatten()),
                 ),
                 support_lexical: best(
                     &mut semantic.messages.iter().map(|m| of_messages.lexical(m.0)),
@@ -144,45 +176,41 @@ impl Pool {
                     &mut semantic.episodes.iter().map(|e| of_episodes.lexical(e.0)),
                 ),
                 speaker: own().map(|m| speakers.cue(m)).reduce(f64::max).unwrap_or(0.5),
-                before_lexical: 0.0,
+                before_lexical: best(&mut own().map(|m| neighbour(m, -1).max(neighbour(m, 1)))),
                 after_lexical: 0.0,
+                n_characters: characters_of_fact(semantic),
                 recency: recency(search, semantic.created_at),
             };
-            let relevance = Weights::SEMANTIC.relevance(&cues);
-            pool.semantics.push(Scored { unit: semantic.clone(), relevance });
+            let relevance = search.weights.of_semantic(&cues);
+            pool.semantics.push(Scored { unit: semantic.clone(), relevance, cues });
         }
         for (&id, message) in &messages {
             if !is_evidence(message, search) {
                 continue;
             }
-            let neighbour = |step: i64| {
-                let near = messages.get(&MessageId(id.0 + step)).filter(|other| {
-                    other.session == message.session && other.episode == message.episode
-                });
-                near.map_or(0.0, |other| of_messages.lexical(other.id.0))
-            };
             let facts = || facts_of.get(&id).into_iter().flatten();
             let cues = Cues {
                 dense: dense_of_message[&id],
                 lexical: of_messages.lexical(id.0),
-                support_dense: best(
-                    &mut facts().filter_map(|s| dense_of_semantic.get(s).copied().flatten()),
+                support_dense: nearest(
+                    &mut facts().map(|s| dense_of_semantic.get(s).copied().flatten()),
                 ),
                 support_lexical: best(&mut facts().map(|s| of_semantics.lexical(s.0))),
                 episode_lexical: message.episode.map_or(0.0, |e| of_episodes.lexical(e.0)),
                 speaker: speakers.cue(message),
-                before_lexical: neighbour(-1),
-                after_lexical: neighbour(1),
+                before_lexical: neighbour(message, -1),
+                after_lexical: neighbour(message, 1),
+                n_characters: characters_of_message(message),
                 recency: recency(search, message.created_at),
             };
-            let relevance = Weights::MESSAGE.relevance(&cues);
-            pool.messages.push(Scored { unit: message.clone(), relevance });
+            let relevance = search.weights.of_message(&cues);
+            pool.messages.push(Scored { unit: message.clone(), relevance, cues });
         }
         if !search.nature.past {
             rank_below_successors(&mut pool.semantics);
         }
         for episode in reader.episodes_by_id(&episode_ids)? {
-            let dense = of_episodes.dense(reader, episode.id.0, search)?.unwrap_or(0.0);
+            let dense = of_episodes.dense(reader, episode.id.0)?.unwrap_or(0.0);
             let own = dense + 0.25 * of_episodes.lexical(episode.id.0);
             pool.episodes.insert(episode.id, (episode, own));
         }

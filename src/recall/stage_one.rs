@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::{RecallConfig, StageOne};
 use super::pool::{Pool, Scored};
-use crate::memory::mix::{Kind, Repeats, Unit, select_mixed};
+use crate::memory::mix::{Kind, Repeats, Unit, select_mixed, worth};
 use crate::memory::relevance::by_largest;
 use crate::memory::representatives::{
     CoverageWeight, Normaliser, Selection, select_representatives,
@@ -42,20 +42,23 @@ impl Coarse {
                 semantics_by_equation_4(reader, pool, &themes, rule, n_semantics)?
             }
         };
+        // Facts alone are of like length: relevance is as good an order, and the plainer one.
+        let is_mixed = !pool.messages.is_empty();
+        let unit = |relevance, n_characters, kind| Unit {
+            worth: if is_mixed { worth(relevance, n_characters) } else { relevance },
+            n_characters,
+            kind,
+        };
         let mut units: Vec<Unit<'_>> = semantics
             .iter()
-            .map(|s| Unit {
-                relevance: s.relevance,
-                n_characters: s.unit.content.chars().count(),
-                kind: Kind::Fact(&s.unit.messages),
-            })
+            .map(|s| unit(s.relevance, characters_of_fact(&s.unit), Kind::Fact(&s.unit.messages)))
             .collect();
-        units.extend(pool.messages.iter().map(|m| Unit {
-            relevance: m.relevance,
-            n_characters: m.unit.content.chars().count()
-                + m.unit.speaker.as_ref().map_or(0, |name| name.chars().count() + 2),
-            kind: Kind::Message(m.unit.id),
-        }));
+        let messages = pool.messages.iter();
+        units.extend(
+            messages.map(|m| {
+                unit(m.relevance, characters_of_message(&m.unit), Kind::Message(m.unit.id))
+            }),
+        );
         let mut coarse = Self::default();
         for i in select_mixed(&units, budget_characters, Repeats::Allowed) {
             match semantics.get(i) {
@@ -72,6 +75,17 @@ impl Coarse {
         coarse.themes = reader.themes_by_id(&ids)?;
         Ok(coarse)
     }
+}
+
+/// What a fact takes of the budget.
+pub(super) fn characters_of_fact(semantic: &Semantic) -> usize {
+    semantic.content.chars().count()
+}
+
+/// A message, as `Speaker: text`.
+pub(super) fn characters_of_message(message: &Message) -> usize {
+    message.content.chars().count()
+        + message.speaker.as_ref().map_or(0, |name| name.chars().count() + 2)
 }
 
 #[derive(Clone, Copy)]

@@ -11,6 +11,8 @@ use super::question::Nature;
 use super::stage_one::Coarse;
 use super::{Asked, RecallError, gather};
 use crate::interfaces::Embedder;
+use crate::memory::mix::worth;
+use crate::memory::relevance::Cues;
 use crate::memory::{MessageId, Moment};
 use crate::store::Store;
 
@@ -29,6 +31,15 @@ pub struct Block {
     /// Where it comes from; of a message, itself.
     pub messages: Vec<MessageId>,
     pub relevance: f64,
+}
+
+/// A unit that was found, and what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clue {
+    pub cues: Cues,
+    pub is_message: bool,
+    /// Where it comes from; of a message, itself.
+    pub messages: Vec<MessageId>,
 }
 
 /// See the module.
@@ -69,6 +80,22 @@ impl<'a> Survey<'a> {
         self.facts.semantics.iter().map(of_fact).collect()
     }
 
+    /// Everything that was found, in no order that means anything.
+    #[must_use]
+    pub fn clues(&self) -> Vec<Clue> {
+        let facts = self.mixed.semantics.iter().map(|s| Clue {
+            cues: s.cues,
+            is_message: false,
+            messages: s.unit.messages.clone(),
+        });
+        let messages = self.mixed.messages.iter().map(|m| Clue {
+            cues: m.cues,
+            is_message: true,
+            messages: vec![m.unit.id],
+        });
+        facts.chain(messages).collect()
+    }
+
     /// What Stage I selects within so many characters, best first.
     ///
     /// # Errors
@@ -88,7 +115,8 @@ impl<'a> Survey<'a> {
             messages: vec![m.unit.id],
             relevance: m.relevance,
         }));
-        blocks.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        let worth = |block: &Block| worth(block.relevance, block.text.chars().count());
+        blocks.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
         Ok(blocks)
     }
 }

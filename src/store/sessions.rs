@@ -91,6 +91,18 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// The messages right before and after one, in its episode; of one without an episode, none.
+    pub fn messages_beside(&self, id: MessageId) -> Result<Vec<MessageId>> {
+        self.all(
+            "SELECT other.id FROM message AS one
+             JOIN message AS other ON other.id IN (one.id - 1, one.id + 1)
+             WHERE one.id = ?1 AND other.session = one.session AND other.episode = one.episode
+             ORDER BY other.id",
+            [id.0],
+            |row| row.get(0).map(MessageId),
+        )
+    }
+
     /// The session's messages that are in no episode yet, oldest first (complete ones and stopped ones).
     ///
     /// After forgetting they need not be one run: see [`Self::open_runs`].

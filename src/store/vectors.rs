@@ -1,5 +1,7 @@
 //! Vectors, in one `vec0` table a level, made when the embedder is known.
 
+use std::collections::BTreeSet;
+
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
@@ -62,6 +64,34 @@ impl Reader<'_> {
         self.optional(&sql, [id], |row| row.get::<_, Vec<u8>>(0))?
             .map(|blob| parse(&blob))
             .transpose()
+    }
+
+    /// At most `n` vectors of a level, spread evenly over its ids and so over time; the same ones at
+    /// every call.
+    pub fn sample(&self, level: Level, n: usize) -> Result<Vec<Embedding>> {
+        if self.dimensions()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let name = level.name();
+        let sql = format!(
+            "SELECT (SELECT min(rowid) FROM {name}_vector_rowids),
+                    (SELECT max(rowid) FROM {name}_vector_rowids)"
+        );
+        let ends = self.optional(&sql, [], |row| {
+            Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?))
+        })?;
+        let Some((first, last)) = ends.flatten() else { return Ok(Vec::new()) };
+        let next = format!(
+            "SELECT rowid FROM {name}_vector_rowids WHERE rowid >= ?1 ORDER BY rowid LIMIT 1"
+        );
+        let steps = n.saturating_sub(1).max(1) as i128;
+        let mut ids = BTreeSet::new();
+        for step in 0..n as i128 {
+            let from = i128::from(first) + (i128::from(last) - i128::from(first)) * step / steps;
+            ids.extend(self.optional(&next, [from as i64], |row| row.get::<_, i64>(0))?);
+        }
+        let vectors = ids.into_iter().map(|id| self.embedding(level, id));
+        Ok(vectors.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// Exact nearest by cosine, best first (sqlite-vec). `(raw id, cosine)`; equal ones by id.

@@ -196,6 +196,15 @@ fn retrieval_is_measured_at_equal_characters() {
     }
     assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
 
+    assert_eq!(report["weights"], serde_json::json!([]));
+
+    // One conversation has no others to learn from; all together give weights.
+    let fitted = home.json(&["eval", "retrieval", file, "--memories", memories, "--fit", "--json"]);
+    assert_eq!(fitted["rows"], report["rows"]);
+    let weights = fitted["weights"].as_array().unwrap();
+    assert!(weights.iter().any(|row| row["of"] == "message" && row["cue"] == "lexical"));
+    assert!(weights.iter().all(|row| row["weight"].as_f64().is_some_and(f64::is_finite)));
+
     // Without a file the folder's own questions are asked; a table is for people.
     let table = home.ok(&["eval", "retrieval", "--memories", memories]);
     for text in ["1 conversation, 2 questions", "stage-one", "blocks"] {

@@ -16,8 +16,8 @@ pub(super) fn by_score(
 ) -> Vec<usize> {
     let units: Vec<Unit<'_>> = units
         .iter()
-        .map(|(relevance, n_characters, messages)| Unit {
-            relevance: *relevance,
+        .map(|(score, n_characters, messages)| Unit {
+            worth: *score,
             n_characters: *n_characters,
             kind: Kind::Fact(messages),
         })

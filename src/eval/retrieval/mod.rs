@@ -5,12 +5,16 @@
 //! own size), `stage-one` (the program's Stage I on semantics alone) and `full` (its mix of facts and
 //! whole messages). The last two, and the relevance, are recall's own code on a store in memory.
 //!
+//! The weights of the relevance can be fitted anew: then each conversation is measured with those
+//! that the others gave.
+//!
 //! Evidence recall of a question: the share of the messages its answer rests on that the chosen
 //! blocks come from (DESIGN §8).
 
 mod baselines;
 mod corpus;
 mod density;
+mod fit;
 mod memory;
 mod vectors;
 
@@ -26,6 +30,7 @@ use self::baselines::{by_score, largest, official, similarities};
 use self::corpus::{Corpus, Question};
 pub use self::density::DensityRow;
 use self::density::Hits;
+pub use self::fit::WeightRow;
 use self::memory::Filled;
 use super::EvalError;
 use super::locomo::folders;
@@ -75,6 +80,8 @@ pub struct RetrievalReport {
     pub message_vectors: String,
     pub rows: Vec<RetrievalRow>,
     pub density: Vec<DensityRow>,
+    /// Those that all conversations together gave; empty if none were fitted.
+    pub weights: Vec<WeightRow>,
     /// Reading and embedding.
     pub seconds_to_load: f64,
     /// All searches and selections.
@@ -83,6 +90,7 @@ pub struct RetrievalReport {
 
 /// Measures every method on the conversations of `memories` that `questions` (LoCoMo's file) asks
 /// about; without it, on what their own folders ask. The embedder makes what vectors are missing.
+/// With `fit`, the weights of the relevance come from the other conversations instead of `config`.
 ///
 /// # Errors
 /// If the data can't be read, the embedder fails, or it was cancelled.
@@ -91,6 +99,7 @@ pub fn measure_retrieval(
     memories: &Path,
     embedder: &dyn Embedder,
     config: &RecallConfig,
+    fit: bool,
     on_progress: &(dyn Fn(usize, usize) + Sync),
     cancel: &Cancel,
 ) -> Result<RetrievalReport, EvalError> {
@@ -103,33 +112,28 @@ pub fn measure_retrieval(
     };
     let folders = folders(questions, memories)?;
     let corpora = folders.into_iter().map(load).collect::<Result<Vec<Corpus>, _>>()?;
-    let n_questions = corpora.iter().map(|c| c.questions.len()).sum();
+    let n_questions: usize = corpora.iter().map(|c| c.questions.len()).sum();
     let seconds_to_load = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    let (next, n_done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let outcomes = Mutex::new(BTreeMap::new());
-    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
-    let work = || {
-        while let Some((i, corpus)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, corpora.get(i)?)))
-        {
-            let done = || on_progress(n_done.fetch_add(1, Ordering::Relaxed) + 1, n_questions);
-            let outcome = conversation(corpus, config, &done, cancel);
-            if let Ok(mut outcomes) = outcomes.lock() {
-                outcomes.insert(i, outcome);
-            }
+    let (n_done, n_all) = (AtomicUsize::new(0), n_questions * if fit { 2 } else { 1 });
+    let done = || on_progress(n_done.fetch_add(1, Ordering::Relaxed) + 1, n_all);
+    let mut weights = vec![config.relevance; corpora.len()];
+    let mut fitted = Vec::new();
+    if fit {
+        let sets = side_by_side(&corpora, |_, corpus| examples(corpus, config, &done, cancel))?;
+        for (i, weights) in weights.iter_mut().enumerate() {
+            let others = sets.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, sets)| sets);
+            *weights = fit::fit(others, &config.relevance);
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..n_threads.min(corpora.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
+        fitted = fit::rows(&fit::fit(sets.iter(), &config.relevance));
+    }
+    let outcomes = side_by_side(&corpora, |i, corpus| {
+        let config = RecallConfig { relevance: weights[i], ..config.clone() };
+        conversation(corpus, &config, &done, cancel)
+    })?;
     let (mut tally, mut hits) = (Tally::default(), Vec::new());
-    for outcome in outcomes.into_inner().unwrap_or_default().into_values() {
-        let (found, of_answers) = outcome?;
+    for (found, of_answers) in outcomes {
         tally.0.extend(found);
         hits.extend(of_answers);
     }
@@ -143,9 +147,71 @@ pub fn measure_retrieval(
         message_vectors: name(given_messages),
         rows: tally.rows(),
         density: density::rows(["naive-rag", "full"], &hits),
+        weights: fitted,
         seconds_to_load,
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// One outcome a conversation, in their order.
+fn side_by_side<T: Send>(
+    corpora: &[Corpus],
+    work: impl Fn(usize, &Corpus) -> Result<T, EvalError> + Sync,
+) -> Result<Vec<T>, EvalError> {
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(BTreeMap::new());
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let take = || {
+        while let Some((i, corpus)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, corpora.get(i)?)))
+        {
+            let outcome = work(i, corpus);
+            if let Ok(mut outcomes) = outcomes.lock() {
+                outcomes.insert(i, outcome);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..n_threads.min(corpora.len()) {
+            scope.spawn(take);
+        }
+        take();
+    });
+    outcomes.into_inner().unwrap_or_default().into_values().collect()
+}
+
+/// Every unit that is found for every question, and whether the answer rests on it.
+fn examples(
+    corpus: &Corpus,
+    config: &RecallConfig,
+    on_question: &dyn Fn(),
+    cancel: &Cancel,
+) -> Result<fit::Sets, EvalError> {
+    let memory = Filled::new(corpus)?;
+    let config = RecallConfig { relevance_min: 0.0, ..config.clone() };
+    let mut sets = fit::Sets::default();
+    for question in &corpus.questions {
+        if cancel.is_cancelled() {
+            return Err(EvalError::Cancelled);
+        }
+        let known = &corpus.vectors.questions;
+        if known.by_text.contains_key(&question.text) {
+            let survey = Survey::new(&memory.store, known, &config, &question.text, memory.now)?;
+            for clue in survey.clues() {
+                let is_evidence =
+                    clue.messages.iter().any(|m| question.evidence.contains(&memory.places[m]));
+                let set = match (clue.is_message, clue.cues.dense, clue.cues.support_dense) {
+                    (false, _, Some(_)) => 0,
+                    (false, _, None) => 1,
+                    (true, Some(_), _) => 2,
+                    (true, None, _) => 3,
+                };
+                sets[set].push(clue.cues.features(), is_evidence);
+            }
+        }
+        on_question();
+    }
+    Ok(sets)
 }
 
 impl From<RecallError> for EvalError {

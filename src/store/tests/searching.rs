@@ -144,6 +144,50 @@ fn vectors_survive_deletion_and_vacuum() {
     assert_valid(&store);
 }
 
+#[test]
+fn neighbours_are_of_the_same_episode() {
+    let store = Store::in_memory().unwrap();
+    let ids: Vec<MessageId> = store
+        .write(|tx| {
+            let session = tx.create_session("", at(0), false)?;
+            let ids: Vec<MessageId> =
+                (0..5).map(|i| say(tx, session, Role::User, &format!("m{i}"))).collect();
+            close(tx, session, &ids[..3]);
+            close(tx, session, &ids[3..4]);
+            Ok(ids)
+        })
+        .unwrap();
+    let beside = |i: usize| store.read(|r| r.messages_beside(ids[i])).unwrap();
+    assert_eq!(beside(0), [ids[1]]);
+    assert_eq!(beside(1), [ids[0], ids[2]]);
+    assert_eq!(beside(2), [ids[1]], "the next one is in another episode");
+    assert_eq!(beside(3), []);
+    assert_eq!(beside(4), [], "in no episode yet");
+    assert_eq!(store.read(|r| r.messages_beside(MessageId(99))).unwrap(), []);
+}
+
+#[test]
+fn a_sample_is_spread_over_all_vectors() {
+    let texts: Vec<String> = (1..=100).map(|i| format!("word{i}")).collect();
+    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let store = with_messages(&refs);
+    let sample = |n| store.read(|r| r.sample(Level::Message, n)).unwrap();
+    let of = |id: usize| embed(&texts[id - 1]);
+    assert_eq!(sample(0), []);
+    assert_eq!(sample(1), [of(1)]);
+    assert_eq!(sample(4), [of(1), of(34), of(67), of(100)]);
+    assert_eq!(sample(100).len(), 100, "all where there are no more");
+    assert_eq!(sample(1000).len(), 100);
+    assert_eq!(store.read(|r| r.sample(Level::Semantic, 9)).unwrap(), []);
+    assert_eq!(Store::in_memory().unwrap().read(|r| r.sample(Level::Message, 9)).unwrap(), []);
+    // Gaps are stepped over, none counts twice.
+    let gone: Vec<AnyId> = (2..=99).map(|i| AnyId::Message(MessageId(i))).collect();
+    let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
+    store.write(|tx| tx.forget(&plan)).unwrap();
+    let left = store.read(|r| r.sample(Level::Message, 9)).unwrap();
+    assert_eq!(left, [of(1), of(100)]);
+}
+
 #[track_caller]
 fn finds(store: &Store, query: &str, expected: &[i64]) {
     let found = store.read(|r| r.full_text(Level::Message, query, 10)).unwrap();

@@ -1,0 +1,85 @@
+//! A question's vector without what all memories have in common.
+//!
+//! Sentences about the same few people are alike before they say anything: their vectors share a
+//! large part, and the question shares it too. What is left when that part is taken away tells them
+//! apart.
+
+use super::Embedding;
+use super::embedding::dot;
+
+/// What the vectors of one level are compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Direction {
+    /// Unit length; the nearest to it are the candidates.
+    pub vector: Embedding,
+    /// The cosine of an average memory with it.
+    average: f64,
+}
+
+impl Direction {
+    /// `sample`: vectors of memories of that level, all or some. Of few, little is taken away: what
+    /// they have in common may be what they are about.
+    #[must_use]
+    pub fn new(question: &Embedding, sample: &[Embedding]) -> Self {
+        /// With so many, half of their mean is taken away.
+        const N_HALF: f64 = 20.0;
+        let n = sample.len() as f64;
+        let mut mean = vec![0.0f64; question.dimensions()];
+        for vector in sample {
+            for (sum, x) in mean.iter_mut().zip(vector.as_slice()) {
+                *sum += f64::from(*x) / n;
+            }
+        }
+        let share = n / (n + N_HALF);
+        let rest =
+            question.as_slice().iter().zip(&mean).map(|(q, m)| (f64::from(*q) - share * m) as f32);
+        // A question that is just what they have in common stays as it is.
+        let vector = Embedding::normalise(rest.collect()).unwrap_or_else(|_| question.clone());
+        let mean: Vec<f32> = mean.into_iter().map(|m| m as f32).collect();
+        let average = f64::from(dot(&mean, vector.as_slice()));
+        Self { vector, average }
+    }
+
+    /// How much nearer than an average memory, for a memory of this cosine with
+    /// [`Self::vector`].
+    #[must_use]
+    pub fn nearness(&self, cosine: f32) -> f64 {
+        f64::from(cosine) - self.average
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn vector(values: [f32; 3]) -> Embedding {
+        Embedding::normalise(values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn what_all_have_in_common_counts_for_nothing() {
+        // All speak of x; the question asks for y as well; only one memory has it.
+        let other = vector([1.0, 0.0, 0.3]);
+        let wanted = vector([1.0, 0.3, 0.0]);
+        let sample: Vec<Embedding> =
+            std::iter::repeat_n(other.clone(), 99).chain([wanted.clone()]).collect();
+        let question = vector([1.0, 0.2, 0.0]);
+        let plain = question.cosine(&wanted) - question.cosine(&other);
+        let direction = Direction::new(&question, &sample);
+        let nearness = |memory: &Embedding| direction.nearness(memory.cosine(&direction.vector));
+        assert!(nearness(&wanted) - nearness(&other) > f64::from(3.0 * plain));
+        assert!(nearness(&other).abs() < 0.05, "an average one is neither near nor far");
+    }
+
+    #[test]
+    fn without_memories_it_is_the_question() {
+        let question = vector([1.0, 2.0, 3.0]);
+        let direction = Direction::new(&question, &[]);
+        assert!(direction.vector.cosine(&question) > 0.999_999);
+        assert!(direction.nearness(0.5) - 0.5 < 1e-9);
+        // Nor can it come to nothing.
+        let same = Direction::new(&question, &vec![question.clone(); 1000]);
+        assert!(same.vector.as_slice().iter().all(|x| x.is_finite()));
+    }
+}
