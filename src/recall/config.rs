@@ -105,7 +105,7 @@ impl Default for RecallConfig {
             overhead_share: 0.5,
             overhead_tokens_min: 256,
             pool: 64,
-            relevance_min: 0.0005,
+            relevance_min: 0.0002,
         }
     }
 }
