@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::guidance::{EPSILON_DEFAULT, EPSILON_OFFICIAL, guidance_objective};
+use super::guidance::{EPSILON_OFFICIAL, Guide, guidance_objective};
 use super::partition::Cluster;
+use super::properties::{clusters, fed};
 use super::reorganize::{Change, Policy, THEME_SIZE_MAX, attach, settle};
 use super::{Embedding, Partition, SemanticId, npy};
 
@@ -146,16 +147,17 @@ fn policies_on_real_conversations() {
         for conversation in USERS.iter().filter_map(|user| Conversation::load(user)) {
             let (partition, n_moved) = conversation.organised(policy);
             let clusters: Vec<&Cluster> = partition.themes().map(|(_, c)| c).collect();
-            let f = guidance_objective(&clusters, EPSILON_DEFAULT);
+            let f = guidance_objective(&clusters, EPSILON_OFFICIAL);
             let sizes: Vec<usize> = clusters.iter().map(|c| c.n_members()).collect();
             let largest = sizes.iter().max().copied().unwrap_or(0);
             let single = sizes.iter().filter(|&&n| n == 1).count();
             println!(
                 "{policy:?} {}: {} themes (largest {largest}, single {single}), moved {:.2}, \
-                 sparsity {:.3}, semantics {:.3}, unrelated {:.3}",
+                 held out {:.3}, sparsity {:.3}, semantics {:.3}, unrelated {:.3}",
                 conversation.user,
                 sizes.len(),
                 n_moved as f64 / conversation.vectors.len() as f64,
+                Guide::HeldOut.score(&clusters),
                 f.sparsity,
                 f.semantics,
                 partition.mean_similarity().unwrap_or(0.0),
@@ -165,4 +167,39 @@ fn policies_on_real_conversations() {
         }
     }
     println!("{n} semantics in {:.3} s", start.elapsed().as_secs_f64());
+}
+
+/// In one batch, a session at a time, or one by one: nothing is lost, and the objective is the same.
+#[test]
+#[expect(clippy::print_stdout, reason = "a table")]
+fn however_real_conversations_are_fed() {
+    for conversation in USERS.iter().filter_map(|user| Conversation::load(user)) {
+        let session = |i: &usize| conversation.ids[*i].rsplit_once('-').map(|(s, _)| s.to_owned());
+        let places: Vec<usize> = (0..conversation.vectors.len()).collect();
+        let sessions: Vec<&[Embedding]> = places
+            .chunk_by(|a, b| session(a) == session(b))
+            .map(|run| &conversation.vectors[run[0]..=run[run.len() - 1]])
+            .collect();
+        assert!(sessions.len() > 10, "{}", sessions.len());
+        for policy in [Policy::Official, Policy::Paper, Policy::Default] {
+            let ways = [
+                fed(std::iter::once(&conversation.vectors[..]), policy),
+                fed(sessions.iter().copied(), policy),
+                fed(conversation.vectors.chunks(1), policy),
+            ];
+            let scores = ways.each_ref().map(|p| {
+                assert_eq!(p.n_semantics(), conversation.vectors.len(), "no semantic is lost");
+                (Guide::HeldOut.score(&clusters(p)), Guide::Equation1.score(&clusters(p)))
+            });
+            println!("{policy:?} {}: {scores:.3?}", conversation.user);
+            // What the official code makes of a batch depends on where it ends; and f as printed jumps
+            // where a σ is nearly zero.
+            if policy != Policy::Official {
+                assert!(scores.iter().all(|(of, _)| (of / scores[0].0 - 1.0).abs() < 0.05));
+            }
+            if policy == Policy::Default {
+                assert!(scores.iter().all(|(_, f)| (f / scores[0].1 - 1.0).abs() < 0.05));
+            }
+        }
+    }
 }

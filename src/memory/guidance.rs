@@ -1,11 +1,24 @@
-//! The guidance objective f of a partition into themes (xMemory §3.2, Eq. 1–3).
+//! Guidance: what makes one partition into themes better than another.
 //!
-//! It judges partitions; it moves nothing.
+//! Two objectives. The paper's f (xMemory §3.2, Eq. 1–3), for [`super::reorganize::Policy::Paper`] and
+//! the comparison with the official code; and the default's, [`held_out`]. They judge partitions and
+//! move nothing.
+//!
+//! What is wrong with the paper's f (figures in `tests/bench/LOG.md`):
+//! - It does not punish fragments. Eq. 2 is the product of themes a fact and facts a theme, N / (K·E[n]):
+//!   one theme a fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
+//!   centroid, itself, and counts as much as a theme of twelve.
+//! - Its scale can vanish: where half of the s_k are equal, as of two themes each other's nearest, σ = ε,
+//!   and g is 0 or 1 by rounding.
+//! - It is no sum over themes. K, N, m and σ couple them all, so that f over a neighbourhood and f over
+//!   the whole may disagree about the same step, and only O(K) work settles it.
+//!
+//! The default's objective compares each fact with the centroid of the *others* of its theme. A lone
+//! fact has none and scores 0, there is no scale to vanish, and as a sum over facts it changes by the
+//! terms of the themes that change: a step's gain is the same here and in the whole.
 
-use std::collections::BTreeMap;
-
-use super::ThemeId;
-use super::embedding::dot64;
+use super::Embedding;
+use super::embedding::{dot_mixed, dot64};
 use super::partition::Cluster;
 
 /// Eq. 1: f = sparsity + semantics.
@@ -25,13 +38,67 @@ impl GuidanceScore {
     }
 }
 
-/// ε of Eq. 3 in the official code. The paper leaves it open.
+/// ε of Eq. 3: the official code's; the paper leaves it open.
 pub const EPSILON_OFFICIAL: f64 = 1e-8;
 
-/// ε of Eq. 3 as [`super::reorganize::Policy::Default`] has it. With an ε near zero σ vanishes as soon as most
-/// s_k are equal (two themes, or a few), and a difference of 1e-6 between neighbours' similarities
-/// then decides f. This floor says which differences of similarity mean anything.
-pub const EPSILON_DEFAULT: f64 = 0.05;
+/// What a step of organising is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Guide {
+    /// [`held_out`], the default's.
+    #[default]
+    HeldOut,
+    /// f as printed.
+    Equation1,
+    /// Its first term alone.
+    Equation2,
+    /// Its second term alone.
+    Equation3,
+    /// Nothing: the first candidate of a split, the nearest theme of a merge, no moves.
+    Unguided,
+}
+
+impl Guide {
+    /// What these themes score; [`Guide::Unguided`] scores all alike.
+    #[must_use]
+    pub fn score(self, themes: &[&Cluster]) -> f64 {
+        match self {
+            Self::HeldOut => {
+                let n: usize = themes.iter().map(|theme| theme.n_members()).sum();
+                themes.iter().map(|theme| held_out(theme)).sum::<f64>() / n.max(1) as f64
+            }
+            Self::Equation1 => guidance_objective(themes, EPSILON_OFFICIAL).total(),
+            Self::Equation2 => sparsity_score(themes.iter().map(|theme| theme.n_members())),
+            Self::Equation3 => guidance_objective(themes, EPSILON_OFFICIAL).semantics,
+            Self::Unguided => 0.0,
+        }
+    }
+}
+
+/// The default's objective, of one theme: `Σ_{i∈k} cos(x_i, μ_{k∖i})`, each fact against the centroid of
+/// its theme's other facts; 0 of a lone fact. Of a partition it is the sum over themes, by N the mean
+/// over facts, in [−1, 1]: how surely a fact would find its theme if it came again.
+///
+/// It is the cohesion of Eq. 3 with three changes: the fact itself is left out, the mean is over facts
+/// and not over themes, and neither g nor Eq. 2 is there (DESIGN §5).
+#[must_use]
+pub fn held_out(theme: &Cluster) -> f64 {
+    held_out_of(theme.members().iter().map(|(_, x)| x), theme.sum())
+}
+
+/// The same of a theme of these members, whose vectors add up to `sum`.
+pub(super) fn held_out_of<'a>(members: impl Iterator<Item = &'a Embedding>, sum: &[f64]) -> f64 {
+    /// Shorter than this, the others point nowhere.
+    const LENGTH_MIN: f64 = 1e-6;
+    let squared = dot64(sum, sum);
+    members
+        .map(|x| {
+            let own: f64 = x.as_slice().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+            let with_all = dot_mixed(x.as_slice(), sum);
+            let others = (squared - 2.0 * with_all + own).max(0.0).sqrt();
+            if others < LENGTH_MIN { 0.0 } else { (with_all - own) / others }
+        })
+        .sum()
+}
 
 /// Eq. 2: `N² / (K Σ n_k²)`; 0 of no themes.
 #[must_use]
@@ -111,99 +178,4 @@ pub fn guidance_objective(themes: &[&Cluster], epsilon: f64) -> GuidanceScore {
 fn centroid_similarity((a, length_a): (&[f64], f64), (b, length_b): (&[f64], f64)) -> f64 {
     let lengths = length_a * length_b;
     if lengths > 1e-24 { dot64(a, b) / lengths } else { 0.0 }
-}
-
-/// f of a whole partition, kept up to date theme by theme.
-///
-/// A change of one theme compares it with the others once, and looks again for the nearest
-/// neighbour of only those themes whose nearest it was. Members are never visited. Reading the
-/// score costs O(K) scalars, because m and σ are medians over all themes.
-#[derive(Debug, Clone, Default)]
-pub struct GuidanceTracker {
-    themes: BTreeMap<ThemeId, Tracked>,
-}
-
-#[derive(Debug, Clone)]
-struct Tracked {
-    n: usize,
-    sum: Vec<f64>,
-    length: f64,
-    nearest: Option<(f64, ThemeId)>,
-}
-
-impl Tracked {
-    fn similarity(&self, other: &Self) -> f64 {
-        centroid_similarity((&self.sum, self.length), (&other.sum, other.length))
-    }
-}
-
-impl GuidanceTracker {
-    #[must_use]
-    pub fn new<'a>(themes: impl IntoIterator<Item = (ThemeId, &'a Cluster)>) -> Self {
-        let mut tracker = Self::default();
-        for (id, cluster) in themes {
-            tracker.set(id, cluster);
-        }
-        tracker
-    }
-
-    /// The theme is new or has changed.
-    pub fn set(&mut self, id: ThemeId, cluster: &Cluster) {
-        self.remove(id);
-        let mut new = Tracked {
-            n: cluster.n_members(),
-            sum: cluster.sum().to_vec(),
-            length: cluster.sum_length(),
-            nearest: None,
-        };
-        for (&other_id, other) in &mut self.themes {
-            let s = new.similarity(other);
-            if other.nearest.is_none_or(|(best, _)| s > best) {
-                other.nearest = Some((s, id));
-            }
-            if new.nearest.is_none_or(|(best, _)| s > best) {
-                new.nearest = Some((s, other_id));
-            }
-        }
-        self.themes.insert(id, new);
-    }
-
-    /// The theme is gone.
-    pub fn remove(&mut self, id: ThemeId) {
-        if self.themes.remove(&id).is_none() {
-            return;
-        }
-        let orphans: Vec<ThemeId> = self
-            .themes
-            .iter()
-            .filter(|(_, t)| t.nearest.is_some_and(|(_, nearest)| nearest == id))
-            .map(|(&orphan, _)| orphan)
-            .collect();
-        for orphan in orphans {
-            let nearest = self.themes.get(&orphan).and_then(|t| {
-                self.themes
-                    .iter()
-                    .filter(|&(&other, _)| other != orphan)
-                    .map(|(&other, o)| (t.similarity(o), other))
-                    .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
-            });
-            if let Some(t) = self.themes.get_mut(&orphan) {
-                t.nearest = nearest;
-            }
-        }
-    }
-
-    /// f of the themes as they are now.
-    #[must_use]
-    pub fn score(&self, epsilon: f64) -> GuidanceScore {
-        let terms: Vec<_> = self
-            .themes
-            .values()
-            .map(|t| (cohesion(t.n, t.length), t.nearest.map(|(s, _)| s)))
-            .collect();
-        GuidanceScore {
-            sparsity: sparsity_score(self.themes.values().map(|t| t.n)),
-            semantics: semantic_score(&terms, epsilon),
-        }
-    }
 }
