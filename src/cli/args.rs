@@ -284,6 +284,8 @@ pub enum Eval {
     Starter(EvalStarter),
     /// What recall finds within so many characters, against plain retrieval, without a reader
     Retrieval(EvalRetrieval),
+    /// What organising facts into themes is worth, part by part
+    Themes(EvalThemes),
 }
 
 #[derive(Debug, Args)]
@@ -296,6 +298,18 @@ pub struct EvalRetrieval {
     /// Fit the relevance's weights anew; each conversation is measured with those of the others
     #[arg(long)]
     pub fit: bool,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalThemes {
+    /// Questions in LoCoMo's form (locomo10.json or a part of it); those in --memories without it
+    pub file: Option<PathBuf>,
+    /// Ready-made memories, a folder a conversation, with vectors if there are any
+    #[arg(long, value_name = "DIR")]
+    pub memories: PathBuf,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::App;
-use super::args::{Eval as Args, EvalRetrieval, EvalStarter};
+use super::args::{Eval as Args, EvalRetrieval, EvalStarter, EvalThemes};
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use crate::eval::{self, Category, Conversation, Options, Report, RetrievalReport};
+use crate::eval::{self, Category, Conversation, Options, Report, RetrievalReport, ThemesReport};
 use crate::recall::RecallConfig;
 
 /// Beside the checkout, where the project's measurements look for data.
@@ -21,6 +21,7 @@ pub fn run(app: &App, args: &Args) -> Outcome {
     match args {
         Args::Starter(args) => starter(app, args),
         Args::Retrieval(args) => retrieval(app, args),
+        Args::Themes(args) => themes(app, args),
     }
 }
 
@@ -195,6 +196,63 @@ fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
     }
     for row in &report.weights {
         app.console.line(&format!("  {:<18} {:<16} {:>7.2}", row.of, row.cue, row.weight))?;
+    }
+    Ok(())
+}
+
+fn themes(app: &App, args: &EvalThemes) -> Outcome {
+    let embedder = app.embedder()?;
+    let progress = app.console.progress();
+    let measured = eval::measure_themes(
+        args.file.as_deref(),
+        &args.memories,
+        embedder.as_ref(),
+        &|done, of| progress.set(done as u64, of as u64, &format!("variant {done} of {of}")),
+        &app.cancel,
+    );
+    progress.finish();
+    let report = measured?;
+    if args.json {
+        app.console.json(&report)?;
+    } else {
+        print_themes(app, &report)?;
+    }
+    done()
+}
+
+fn print_themes(app: &App, report: &ThemesReport) -> Result<(), Failure> {
+    app.console.line(&format!(
+        "{}, {}, {}; {:.1} s",
+        counted(report.conversations, "conversation"),
+        counted(report.semantics, "fact"),
+        counted(report.questions, "question"),
+        report.seconds,
+    ))?;
+    let classes = eval::SIZE_CLASSES.map(|least| format!("{least:>4}+")).concat();
+    app.console.line(&format!(
+        "  {:<14} themes  mean{classes}  moved  cohesion  held-out  Eq. 1  together  recall  \
+         multi-hop  40 facts  comparisons  N/2",
+        "",
+    ))?;
+    for row in &report.rows {
+        let sizes = row.sizes.map(|n| format!("{n:>5}")).concat();
+        app.console.line(&format!(
+            "  {:<14} {:>6} {:>5.2}{sizes}  {:>5.3}  {:>8.3}  {:>8.3}  {:>5.3}  {:>8.1}  {:>6.3}  \
+             {:>9.3}  {:>8.3}  {:>11.0}  {:.3}",
+            row.variant,
+            row.themes,
+            row.mean_size,
+            row.reassigned,
+            row.cohesion,
+            row.held_out,
+            row.guidance,
+            row.together,
+            row.evidence_recall,
+            row.multi_hop_recall,
+            row.pool_recall,
+            row.comparisons,
+            row.recall_at_half,
+        ))?;
     }
     Ok(())
 }

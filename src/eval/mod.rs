@@ -1,5 +1,5 @@
 //! Measuring the program: how well a model does the starter's work, which signal tells evidence from
-//! noise, and what recall finds within a budget.
+//! noise, what recall finds within a budget, and what its themes are worth.
 //!
 //! It asks models through `interfaces` and in the program's own prompts, as `recall` and `worker`
 //! do, and gives figures; which items it is given, and how the figures are shown, is not its
@@ -31,7 +31,8 @@ use crate::store::StoreError;
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
 pub use retrieval::{
-    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, WeightRow, measure_retrieval,
+    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, SIZE_CLASSES, ThemesReport,
+    ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
 pub use starter::{Options, measure};
 

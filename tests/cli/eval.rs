@@ -215,3 +215,56 @@ fn retrieval_is_measured_at_equal_characters() {
     assert!(stderr.contains("NumPy") && stderr.contains(bad.to_str().unwrap()), "{stderr}");
     home.fails(&["eval", "retrieval", "--memories", "/nowhere"], 1);
 }
+
+#[cfg(feature = "starter")]
+#[test]
+fn themes_are_measured_part_by_part() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
+    let report = home.json(&["eval", "themes", file, "--memories", memories, "--json"]);
+    let counts = ["conversations", "semantics", "questions"].map(|key| report[key].as_u64());
+    assert_eq!(counts, [Some(1), Some(4), Some(2)], "{report}");
+    let rows = report["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "full",
+            "no-split",
+            "no-merge",
+            "no-move",
+            "neither",
+            "unguided",
+            "unguided-10",
+            "equation-1",
+            "sparsity-only",
+            "semantics-only",
+            "cap-8",
+            "cap-10",
+            "cap-14",
+            "paper",
+            "official"
+        ]
+    );
+    for row in rows {
+        let themes = row["themes"].as_u64().unwrap();
+        assert!((1..=4).contains(&themes), "{row}");
+        assert!((row["mean_size"].as_f64().unwrap() - 4.0 / themes as f64).abs() < 1e-9, "{row}");
+        let of_sizes = row["sizes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        assert_eq!(of_sizes.sum::<u64>(), themes, "{row}");
+        // So few facts are all in the pool and fit.
+        assert_eq!(row["pool_recall"], 1.0, "{row}");
+        assert_eq!(row["evidence_recall"], 1.0, "{row}");
+        assert_eq!(row["comparisons"].as_f64(), Some((themes + 4) as f64), "{row}");
+        assert!(row["cohesion"].as_f64().unwrap() > 0.5, "{row}");
+    }
+    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
+
+    let table = home.ok(&["eval", "themes", "--memories", memories]);
+    for text in ["1 conversation, 4 facts, 2 questions", "held-out", "semantics-only"] {
+        assert!(table.contains(text), "{text} is not in\n{table}");
+    }
+    home.fails(&["eval", "themes", "--memories", "/nowhere"], 1);
+    home.fails(&["eval", "themes"], 2);
+}

@@ -105,6 +105,22 @@ struct RawSemantic {
 
 impl Corpus {
     pub(super) fn load(folder: Folder, embedder: &dyn Embedder) -> Result<Self, EvalError> {
+        Self::with_vectors(folder, embedder, true)
+    }
+
+    /// Without vectors of messages where none are given.
+    pub(super) fn load_memories(
+        folder: Folder,
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EvalError> {
+        Self::with_vectors(folder, embedder, false)
+    }
+
+    fn with_vectors(
+        folder: Folder,
+        embedder: &dyn Embedder,
+        of_messages: bool,
+    ) -> Result<Self, EvalError> {
         let dir = &folder.path;
         let path = dir.join("episodes.jsonl");
         let (mut episodes, mut messages) = (Vec::new(), Vec::new());
@@ -136,11 +152,16 @@ impl Corpus {
             folder.questions.into_iter().filter_map(|raw| question(raw, &places)).collect();
         let mut corpus =
             Self { episodes, messages, semantics, questions, vectors: Vectors::none() };
-        corpus.vectors = corpus.vectors_in(dir, embedder)?;
+        corpus.vectors = corpus.vectors_in(dir, embedder, of_messages)?;
         Ok(corpus)
     }
 
-    fn vectors_in(&self, dir: &Path, embedder: &dyn Embedder) -> Result<Vectors, EvalError> {
+    fn vectors_in(
+        &self,
+        dir: &Path,
+        embedder: &dyn Embedder,
+        of_messages: bool,
+    ) -> Result<Vectors, EvalError> {
         let texts: Vec<String> = self.questions.iter().map(|q| q.text.clone()).collect();
         let lines: Vec<String> = self.messages.iter().map(Message::line).collect();
         let own = |name: &str, n: usize| -> Result<Option<Vec<Embedding>>, EvalError> {
@@ -169,14 +190,16 @@ impl Corpus {
                 let of: Vec<String> = self.semantics.iter().map(|s| s.text.clone()).collect();
                 let told: Vec<String> = self.episodes.iter().map(|e| e.content.clone()).collect();
                 let (semantics, episodes) = (embed(embedder, &of)?, embed(embedder, &told)?);
-                (known, semantics, episodes, Some(embed(embedder, &lines)?))
+                let said = of_messages.then(|| embed(embedder, &lines)).transpose()?;
+                (known, semantics, episodes, said)
             };
         let (plain_messages, plain_questions) = match &messages {
             Some(messages) => {
                 let of = texts.iter().filter_map(|text| questions.by_text.get(text).cloned());
                 (messages.clone(), of.collect())
             }
-            None => (embed(embedder, &lines)?, embed(embedder, &texts)?),
+            None if of_messages => (embed(embedder, &lines)?, embed(embedder, &texts)?),
+            None => (Vec::new(), Vec::new()),
         };
         Ok(Vectors {
             semantics,

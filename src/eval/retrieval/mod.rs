@@ -16,6 +16,7 @@ mod corpus;
 mod density;
 mod fit;
 mod memory;
+mod themes;
 mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,7 @@ pub use self::density::DensityRow;
 use self::density::Hits;
 pub use self::fit::WeightRow;
 use self::memory::Filled;
+pub use self::themes::{SIZE_CLASSES, ThemesReport, ThemesRow, measure_themes};
 use super::EvalError;
 use super::locomo::folders;
 use crate::interfaces::{Cancel, Embedder};
