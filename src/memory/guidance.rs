@@ -5,7 +5,7 @@
 //! move nothing.
 //!
 //! What is wrong with the paper's f (figures in `tests/bench/LOG.md`):
-//! - It does not punish fragments. Eq. 2 is the product of themes a fact and facts a theme, N / (K·E[n]):
+//! - It does not punish fragments. Eq. 2 is the product of themes a fact and facts a theme, `N / (K·E[n])`:
 //!   one theme a fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
 //!   centroid, itself, and counts as much as a theme of twelve.
 //! - Its scale can vanish: where half of the s_k are equal, as of two themes each other's nearest, σ = ε,

@@ -153,7 +153,7 @@ fn rescaled(threshold: f64, unrelated: f64) -> f64 {
 
 /// Puts a new semantic in its theme and mends what that overfills: the most similar theme if it is
 /// similar enough, else a new one; a theme over the cap is split; a tiny theme nearby is merged
-/// where that raises f. A semantic that was there already is attached afresh.
+/// where that raises the objective. A semantic that was there already is attached afresh.
 pub fn attach(
     partition: &mut Partition,
     semantic: SemanticId,
