@@ -79,14 +79,13 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokenizers", &["inference/"], "tokens are numbers outside inference"),
     ("rusqlite", &["store/"], "SQL types stop at store"),
     ("rusqlite_migration", &["store/"], "SQL types stop at store"),
-    ("sqlite_vec", &["store/"], "SQL types stop at store"),
     ("hf_hub", &["registry/"], "network code lives in registry/pull.rs"),
     ("ureq", &["registry/"], "network code lives in registry/pull.rs"),
     ("std::net", &["registry/"], "nothing leaves the machine"),
     ("tokio::net", &[], "nothing leaves the machine"),
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
-    ("unsafe", &["inference/", "store/"], "reasoned exceptions only"),
+    ("unsafe", &["inference/"], "reasoned exceptions only"),
 ];
 
 /// The pure modules reach for none of these.
@@ -109,10 +108,8 @@ const IMPURE: &[&str] = &[
     "eprintln!",
 ];
 
-/// Files that may hold `unsafe`: each is one reason (memory-mapped weights, sqlite-vec's
-/// registration, kernels).
-const UNSAFE_FILES: &[&str] =
-    &["inference/weights.rs", "inference/kernels", "store/open.rs", "store/vectors.rs"];
+/// Files that may hold `unsafe`: each is one reason (memory-mapped weights, kernels).
+const UNSAFE_FILES: &[&str] = &["inference/weights.rs", "inference/kernels"];
 
 struct Source {
     /// Relative to `src`, with `/`.

@@ -228,4 +228,3 @@ CREATE TRIGGER theme_text_update AFTER UPDATE OF name ON theme BEGIN
     INSERT INTO theme_text (rowid, name) VALUES (new.id, new.name);
 END;
 
--- The vector tables (vec0) are made when the embedder, and with it the dimension, is known.

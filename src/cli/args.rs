@@ -57,6 +57,9 @@ pub enum Command {
     /// Measure what a model is good at
     #[command(subcommand)]
     Eval(Eval),
+    /// Measure how fast this machine is
+    #[command(subcommand)]
+    Bench(Bench),
     /// Check this machine, the memory and the models
     Doctor(Doctor),
     /// Where everything lives
@@ -338,6 +341,23 @@ pub struct EvalStarter {
     /// The model was trained on the bare prompts, as the starter was
     #[arg(long)]
     pub trained: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// One more fact, and one more question, in a made-up memory of a given size
+    Memory(BenchMemory),
+}
+
+#[derive(Debug, Args)]
+pub struct BenchMemory {
+    /// Sizes, smallest first whatever the order; a hundred thousand takes minutes and 1.5 GB of disk
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1000,10000",
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub semantics: Vec<u32>,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 
 mod args;
 mod ask;
+mod bench;
 mod chat;
 mod config;
 mod dirs;
@@ -97,6 +98,7 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),
         Command::Eval(args) => eval::run(&app, &args),
+        Command::Bench(args) => bench::run(&app, &args),
         Command::Doctor(args) => doctor::run(&app, &args),
         Command::Dirs(args) => dirs::run(&app.dirs, app.console, args.json),
         Command::Completions { shell } => shell::completions(console, shell),
@@ -111,6 +113,7 @@ fn is_cooperative(command: &Command) -> bool {
         Command::Ask(_)
             | Command::Memory(args::Memory::Consolidate { wait: true })
             | Command::Eval(_)
+            | Command::Bench(_)
             | Command::Model(args::Model::Check { .. })
     )
 }

@@ -1,5 +1,6 @@
 //! Measuring the program: how well a model does the starter's work, which signal tells evidence from
-//! noise, what recall finds within a budget, and what its themes are worth.
+//! noise, what recall finds within a budget, what its themes are worth, and what the memory core
+//! costs at a size.
 //!
 //! It asks models through `interfaces` and in the program's own prompts, as `recall` and `worker`
 //! do, and gives figures; which items it is given, and how the figures are shown, is not its
@@ -12,6 +13,7 @@ mod reading;
 mod retrieval;
 mod rules;
 mod sample;
+mod scale;
 mod starter;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
@@ -34,6 +36,7 @@ pub use retrieval::{
     BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, SIZE_CLASSES, ThemesReport,
     ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
+pub use scale::{ScaleReport, ScaleRow, Step, measure_scale};
 pub use starter::{Options, measure};
 
 /// Why nothing could be measured.

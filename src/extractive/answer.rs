@@ -8,12 +8,13 @@ use std::fmt::Write as _;
 use jiff::civil::DateTime;
 
 use super::attributes::is_single_valued;
+use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect};
 use super::lexicon::{capitalise, starts_upper};
 use super::question::{Kind, Question, analyse};
 use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
-use super::{Candidate, ExtractiveAnswer, Statement, dates};
+use super::{Candidate, ExtractiveAnswer, Statement};
 
 /// Facts in one answer.
 const LIST_MAX: usize = 12;
@@ -42,10 +43,14 @@ pub fn answer(
     let aliases = aliases(&evidence, person);
     let person_name = person.unwrap_or("The user");
     let targets = targets(&asked, &aliases, person_name);
+    let carried = asked.span.map(|span| carried_into(&evidence, span)).unwrap_or_default();
     let fitting: Vec<(Score, &Evidence)> = evidence
         .iter()
         .filter(|e| asked.past || !e.superseded)
-        .filter_map(|e| score(&asked, e, &targets, person_name).map(|s| (s, e)))
+        .filter_map(|e| {
+            let carried = carried.contains(&e.order);
+            score(&asked, e, &targets, person_name, carried).map(|s| (s, e))
+        })
         .collect();
     // What only may be related is offered when nothing better is there, one piece of it.
     let sure = fitting.iter().any(|(s, _)| s.sure);
@@ -119,25 +124,40 @@ fn own_name(
     })
 }
 
+/// Whose attribute it tells, if that has one value at a time.
+fn single(e: &Evidence) -> Option<(String, String)> {
+    let subject = e.statement.subject.as_deref()?.to_lowercase();
+    let attribute = e.statement.attribute.clone()?;
+    is_single_valued(&attribute).then_some((subject, attribute))
+}
+
+/// What was said before the span and still held when it began: of each single-valued attribute the
+/// value said last. By order.
+fn carried_into(evidence: &[Evidence], span: DateSpan) -> HashSet<usize> {
+    let mut last: HashMap<(String, String), (DateTime, usize)> = HashMap::new();
+    for e in evidence.iter().filter(|e| e.at.date() < span.first) {
+        if let Some(key) = single(e) {
+            let entry = last.entry(key).or_insert((e.at, e.order));
+            *entry = (*entry).max((e.at, e.order));
+        }
+    }
+    last.into_values().map(|(_, order)| order).collect()
+}
+
 /// Of several values of one single-valued attribute only the latest stays (all stay for the past).
 fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
     if asked.past {
-        // The past is asked: what was replaced goes first.
+        // The past is asked: what was replaced goes first, unless the question says when.
         for (s, e) in scored.iter_mut() {
-            if e.superseded {
+            if e.superseded && asked.span.is_none() {
                 *s += 0.5;
             }
         }
         return;
     }
     let mut latest: HashMap<(String, String), (DateTime, usize)> = HashMap::new();
-    let key = |e: &Evidence| -> Option<(String, String)> {
-        let subject = e.statement.subject.as_deref()?.to_lowercase();
-        let attribute = e.statement.attribute.clone()?;
-        is_single_valued(&attribute).then_some((subject, attribute))
-    };
     for (_, e) in scored.iter() {
-        if let Some(key) = key(e) {
+        if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert((e.at, e.order));
             if (e.at, e.order) > *entry {
                 *entry = (e.at, e.order);
@@ -145,7 +165,7 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
         }
     }
     scored.retain(|(_, e)| {
-        key(e).is_none_or(|k| {
+        single(e).is_none_or(|k| {
             latest.get(&k).is_none_or(|&(at, order)| (e.at, e.order) == (at, order))
         })
     });
@@ -191,8 +211,11 @@ fn compose(
         }
     }
     let said = |e: &Evidence| format!("said on {}", dates::long_date(e.at.date()));
-    let line =
-        |e: &Evidence| capitalise(&to_second_person(&running_dates(&e.statement.text), person));
+    let line = |e: &Evidence| {
+        let text = running_dates(&e.statement.text);
+        let text = if e.superseded { without_now(&text) } else { &text };
+        capitalise(&to_second_person(text, person))
+    };
     let text = if let [only] = chosen {
         let before = if only.superseded { "; no longer so" } else { "" };
         let hedge = if sure { "" } else { "I am not sure, but this may be related: " };
@@ -216,6 +239,12 @@ fn compose(
         out
     };
     ExtractiveAnswer { text, cited }
+}
+
+/// What was so "now" is said of another day.
+fn without_now(text: &str) -> &str {
+    let endings = [" now", " currently", " these days", " at the moment"];
+    endings.iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text)
 }
 
 /// "(week of 9 November 2026)" → "in the week of 9 November 2026".

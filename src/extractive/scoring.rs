@@ -98,11 +98,13 @@ fn is_person(subject: &str, person: &str) -> bool {
     same_name(subject, person) || same_name(subject, "the user")
 }
 
+/// `carried`: said before the time that is asked about, and still so when it began.
 pub(super) fn score(
     asked: &Question,
     e: &Evidence,
     targets: &Targets,
     person: &str,
+    carried: bool,
 ) -> Option<Score> {
     let statement = &e.statement;
     let subject = statement.subject.as_deref().unwrap_or_default();
@@ -177,18 +179,22 @@ pub(super) fn score(
     let mut inside_span = true;
     if let Some(span) = asked.span {
         let found = dates::find(&statement.text);
+        let day = e.at.date();
         let inside = if found.is_empty() {
-            let day = e.at.date();
             span.first <= day && day <= span.last
         } else {
             found.iter().any(|f| f.span.overlaps(&span))
         };
-        inside_span = inside;
-        if !inside && asked.stems.is_empty() {
+        let carried = carried && found.is_empty();
+        inside_span = inside || carried;
+        if !inside_span && asked.stems.is_empty() {
             return None;
         }
+        // What was said at that time says more than what held already.
         if inside {
             about += 0.3;
+        } else if carried {
+            about += 0.2;
         }
     }
     let wanted = !asked.attributes.is_empty()

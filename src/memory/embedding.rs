@@ -1,10 +1,13 @@
 //! Unit vectors.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
-/// A vector of length one, so that the dot product is the cosine similarity.
+/// A vector of length one, so that the dot product is the cosine similarity. Clones share it: the
+/// partition and the kNN graphs hold the same vectors.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Embedding(Vec<f32>);
+pub struct Embedding(Arc<[f32]>);
 
 /// Why a vector cannot be an [`Embedding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -58,7 +61,20 @@ impl Embedding {
 
     #[must_use]
     pub fn into_inner(self) -> Vec<f32> {
-        self.0
+        self.0.to_vec()
+    }
+
+    /// Scaled until scaling changes no bit any more, as it comes back from the store (reading
+    /// scales again): a step has to see what its replay after a crash would see.
+    #[must_use]
+    pub fn as_stored(mut self) -> Self {
+        for _ in 0..4 {
+            match Self::normalise(self.0.to_vec()) {
+                Ok(again) if again != self => self = again,
+                _ => break,
+            }
+        }
+        self
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Each node keeps its k nearest; an edge is there if either end keeps the other. The official code
 //! computes a node's edges once and never looks again; here an insert or a removal updates both
-//! ends.
+//! ends. Which nodes a vector is compared with is the caller's business: with all of them
+//! ([`KnnGraph::insert`]) the edges are exact, with those that an index finds
+//! ([`KnnGraph::insert_near`]) nearly so, and symmetric and current either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +25,34 @@ struct Node<Id> {
     embedding: Embedding,
     /// Best first, at most k.
     nearest: Vec<(Id, f32)>,
-    /// Who keeps this node among their nearest.
-    kept_by: BTreeSet<Id>,
+    /// Who keeps this node among their nearest, by id.
+    kept_by: Vec<Id>,
 }
+
+impl<Id: Copy + Ord> Node<Id> {
+    /// Nodes that it has an edge to; some twice.
+    fn known(&self) -> impl Iterator<Item = Id> {
+        self.nearest.iter().map(|&(id, _)| id).chain(self.kept_by.iter().copied())
+    }
+
+    /// Whether it is new.
+    fn add_keeper(&mut self, keeper: Id) -> bool {
+        let place = self.kept_by.binary_search(&keeper);
+        if let Err(place) = place {
+            self.kept_by.insert(place, keeper);
+        }
+        place.is_err()
+    }
+
+    fn drop_keeper(&mut self, keeper: Id) {
+        if let Ok(place) = self.kept_by.binary_search(&keeper) {
+            self.kept_by.remove(place);
+        }
+    }
+}
+
+/// Where to look for a vector's nearest nodes: ids that may be unknown, or `None` for all.
+type Near<'a, Id> = &'a dyn Fn(&Embedding) -> Option<Vec<Id>>;
 
 impl<Id: Copy + Ord> KnnGraph<Id> {
     #[must_use]
@@ -51,7 +78,7 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
         edges: impl IntoIterator<Item = (Id, Id, f32)>,
     ) -> Self {
         let nodes = nodes.into_iter().map(|(id, embedding)| {
-            (id, Node { embedding, nearest: Vec::new(), kept_by: BTreeSet::new() })
+            (id, Node { embedding, nearest: Vec::new(), kept_by: Vec::new() })
         });
         let mut graph = Self { k, nodes: nodes.collect() };
         let mut all: BTreeMap<Id, BTreeMap<Id, f32>> = BTreeMap::new();
@@ -65,7 +92,7 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
             let nearest = best(edges.into_iter().collect(), k);
             for (other, _) in &nearest {
                 if let Some(node) = graph.nodes.get_mut(other) {
-                    node.kept_by.insert(id);
+                    node.add_keeper(id);
                 }
             }
             if let Some(node) = graph.nodes.get_mut(&id) {
@@ -85,78 +112,206 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
         self.nodes.is_empty()
     }
 
+    /// Its nodes, by id.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        self.nodes.keys().copied()
+    }
+
+    /// A node's vector.
+    #[must_use]
+    pub fn embedding(&self, id: Id) -> Option<&Embedding> {
+        self.nodes.get(&id).map(|node| &node.embedding)
+    }
+
     /// Adds a node, or gives it another vector. Returns every node whose edges changed.
     pub fn insert(&mut self, id: Id, embedding: Embedding) -> BTreeSet<Id> {
-        let mut changed = self.remove(id);
-        let mut all: Vec<(Id, f32)> = Vec::with_capacity(self.nodes.len());
-        let mut keepers = BTreeSet::new();
-        let mut dropped = Vec::new();
-        for (&other_id, other) in &mut self.nodes {
-            let similarity = embedding.cosine(&other.embedding);
-            all.push((other_id, similarity));
-            let at =
-                other.nearest.partition_point(|&(kept, s)| precedes((kept, s), (id, similarity)));
-            if at < self.k {
-                other.nearest.insert(at, (id, similarity));
-                keepers.insert(other_id);
-                if other.nearest.len() > self.k
-                    && let Some((out, _)) = other.nearest.pop()
-                {
-                    dropped.push((other_id, out));
-                }
+        self.insert_near(id, embedding, &|_| None)
+    }
+
+    /// The same, compared only with the nodes that `near` gives.
+    pub fn insert_near(
+        &mut self,
+        id: Id,
+        embedding: Embedding,
+        near: Near<'_, Id>,
+    ) -> BTreeSet<Id> {
+        self.update_near([(id, Some(embedding))], near)
+    }
+
+    /// Several nodes that are new, have another vector, or go (`None`). Returns every node whose
+    /// edges changed, also of those that went. A node that lost some of its nearest looks for others
+    /// once, not once for each.
+    pub fn update_near(
+        &mut self,
+        nodes: impl IntoIterator<Item = (Id, Option<Embedding>)>,
+        near: Near<'_, Id>,
+    ) -> BTreeSet<Id> {
+        let (mut changed, mut lacking) = (BTreeSet::new(), BTreeSet::new());
+        for (id, embedding) in nodes {
+            match embedding {
+                Some(embedding) => self.place(id, embedding, near, &mut changed, &mut lacking),
+                None => self.take(id, &mut changed, &mut lacking),
             }
         }
-        for (keeper, out) in dropped {
-            if let Some(node) = self.nodes.get_mut(&out) {
-                node.kept_by.remove(&keeper);
-            }
-            changed.insert(out);
+        for id in lacking {
+            self.look_again(id, near, &mut changed);
         }
-        let nearest = best(all, self.k);
-        for &(other, _) in &nearest {
-            if let Some(node) = self.nodes.get_mut(&other) {
-                node.kept_by.insert(id);
-            }
-            changed.insert(other);
-        }
-        changed.extend(&keepers);
-        changed.insert(id);
-        self.nodes.insert(id, Node { embedding, nearest, kept_by: keepers });
         changed
+    }
+
+    fn place(
+        &mut self,
+        id: Id,
+        embedding: Embedding,
+        near: Near<'_, Id>,
+        changed: &mut BTreeSet<Id>,
+        lacking: &mut BTreeSet<Id>,
+    ) {
+        changed.insert(id);
+        let before = self.nodes.remove(&id);
+        let known: Vec<Id> = before.iter().flat_map(|node| node.known()).collect();
+        let found = self.compared(id, &embedding, known, near);
+        let (nearest, keepers) =
+            before.map(|node| (node.nearest, node.kept_by)).unwrap_or_default();
+        self.nodes.insert(id, Node { embedding, nearest, kept_by: keepers.clone() });
+        self.reconsider(id, keepers, changed, lacking);
+        // Who has not kept it before may do so now.
+        for &(other, similarity) in &found {
+            self.offer(other, (id, similarity), changed);
+        }
+        let nearest = best(found, self.k);
+        self.look_to(id, nearest, changed);
+    }
+
+    /// `to` keeps a node that it did not know of, if it is among its nearest.
+    fn offer(&mut self, to: Id, offered: (Id, f32), changed: &mut BTreeSet<Id>) {
+        let Some(node) = self.nodes.get_mut(&to) else { return };
+        if node.nearest.iter().any(|&(kept, _)| kept == offered.0) {
+            return;
+        }
+        let at = node.nearest.partition_point(|&kept| precedes(kept, offered));
+        if at >= self.k {
+            return;
+        }
+        node.nearest.insert(at, offered);
+        let out = if node.nearest.len() > self.k { node.nearest.pop() } else { None };
+        changed.extend([to, offered.0]);
+        if let Some(node) = self.nodes.get_mut(&offered.0) {
+            node.add_keeper(to);
+        }
+        if let Some((out, _)) = out {
+            changed.insert(out);
+            if let Some(node) = self.nodes.get_mut(&out) {
+                node.drop_keeper(to);
+            }
+        }
+    }
+
+    /// The keepers of a node whose vector is another now. One whose list it still belongs in lacks
+    /// nothing: whatever the list does not have comes after its last.
+    fn reconsider(
+        &mut self,
+        id: Id,
+        keepers: Vec<Id>,
+        changed: &mut BTreeSet<Id>,
+        lacking: &mut BTreeSet<Id>,
+    ) {
+        let Some(vector) = self.nodes.get(&id).map(|node| node.embedding.clone()) else { return };
+        for keeper_id in keepers {
+            let Some(keeper) = self.nodes.get_mut(&keeper_id) else { continue };
+            changed.insert(keeper_id);
+            let now = (id, keeper.embedding.cosine(&vector));
+            let last = keeper.nearest.last().copied();
+            let was_full = keeper.nearest.len() >= self.k;
+            keeper.nearest.retain(|&(kept, _)| kept != id);
+            let at = keeper.nearest.partition_point(|&kept| precedes(kept, now));
+            keeper.nearest.insert(at, now);
+            if was_full && last.is_some_and(|last| precedes(last, now)) {
+                lacking.insert(keeper_id);
+            }
+        }
     }
 
     /// Takes a node out; those that kept it look for another. Returns every node whose edges
     /// changed, without `id`.
     pub fn remove(&mut self, id: Id) -> BTreeSet<Id> {
-        let Some(node) = self.nodes.remove(&id) else { return BTreeSet::new() };
-        let mut changed = node.kept_by.clone();
+        self.remove_near(id, &|_| None)
+    }
+
+    /// The same; they look among the nodes that `near` gives.
+    pub fn remove_near(&mut self, id: Id, near: Near<'_, Id>) -> BTreeSet<Id> {
+        let mut changed = self.update_near([(id, None)], near);
+        changed.remove(&id);
+        changed
+    }
+
+    fn take(&mut self, id: Id, changed: &mut BTreeSet<Id>, lacking: &mut BTreeSet<Id>) {
+        let Some(node) = self.nodes.remove(&id) else { return };
+        lacking.remove(&id);
+        changed.insert(id);
         for (other, _) in node.nearest {
             if let Some(other_node) = self.nodes.get_mut(&other) {
-                other_node.kept_by.remove(&id);
+                other_node.drop_keeper(id);
             }
             changed.insert(other);
         }
-        for keeper in node.kept_by {
-            let Some(embedding) = self.nodes.get(&keeper).map(|n| n.embedding.clone()) else {
-                continue;
-            };
-            let all = self
-                .nodes
-                .iter()
-                .filter(|&(&other, _)| other != keeper)
-                .map(|(&other, n)| (other, embedding.cosine(&n.embedding)))
-                .collect();
-            let nearest = best(all, self.k);
-            for &(other, _) in &nearest {
-                if self.nodes.get_mut(&other).is_some_and(|n| n.kept_by.insert(keeper)) {
-                    changed.insert(other);
-                }
-            }
-            if let Some(n) = self.nodes.get_mut(&keeper) {
-                n.nearest = nearest;
+        for keeper_id in node.kept_by {
+            let Some(keeper) = self.nodes.get_mut(&keeper_id) else { continue };
+            keeper.nearest.retain(|&(kept, _)| kept != id);
+            changed.insert(keeper_id);
+            lacking.insert(keeper_id);
+        }
+    }
+
+    /// A node looks for its nearest, besides those that it knows.
+    fn look_again(&mut self, id: Id, near: Near<'_, Id>, changed: &mut BTreeSet<Id>) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        let found = self.compared(id, &node.embedding, node.known().collect(), near);
+        let nearest = best(found, self.k);
+        self.look_to(id, nearest, changed);
+    }
+
+    /// Gives a node other nearest ones, and tells both those and the ones before.
+    fn look_to(&mut self, id: Id, nearest: Vec<(Id, f32)>, changed: &mut BTreeSet<Id>) {
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut node.nearest, nearest.clone());
+        for (other, _) in before {
+            changed.insert(other);
+            if !nearest.iter().any(|&(kept, _)| kept == other)
+                && let Some(node) = self.nodes.get_mut(&other)
+            {
+                node.drop_keeper(id);
             }
         }
-        changed
+        for (other, similarity) in nearest {
+            if self.nodes.get_mut(&other).is_some_and(|node| node.add_keeper(id)) {
+                changed.insert(other);
+                // So that a node's nearest are always the best of its edges, also where not all
+                // were compared: the edges are what is stored.
+                self.offer(other, (id, similarity), changed);
+            }
+        }
+    }
+
+    /// Similarities with the nodes that are known or that `near` gives, except `id` itself.
+    fn compared(
+        &self,
+        id: Id,
+        vector: &Embedding,
+        known: Vec<Id>,
+        near: Near<'_, Id>,
+    ) -> Vec<(Id, f32)> {
+        let Some(mut ids) = near(vector) else {
+            let others = self.nodes.iter().filter(|&(&other, _)| other != id);
+            return others.map(|(&other, node)| (other, vector.cosine(&node.embedding))).collect();
+        };
+        ids.extend(known);
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter()
+            .filter(|&other| other != id)
+            .filter_map(|other| Some((other, vector.cosine(&self.nodes.get(&other)?.embedding))))
+            .collect()
     }
 
     /// Its edges, best first: at least its k nearest, and whoever keeps it.

@@ -7,11 +7,13 @@ mod embedding;
 mod official;
 mod plain_text;
 mod splitting;
+mod theme_index;
 mod units;
 
 pub mod consolidation;
 pub mod direction;
 pub mod guidance;
+pub mod hierarchy;
 pub mod inclusion;
 pub mod knn_graph;
 pub mod lexical;
@@ -24,8 +26,10 @@ pub mod reorganize;
 pub mod representatives;
 
 pub use embedding::{Embedding, EmbeddingError};
-pub use partition::Partition;
+pub use hierarchy::Hierarchy;
+pub use partition::{EXACT_SEMANTICS, Partition};
 pub use plain_text::plain_text;
+pub use theme_index::EXACT_THEMES;
 pub use units::{
     Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, Theme,
     ThemeId,

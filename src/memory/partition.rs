@@ -3,9 +3,10 @@
 //! It keeps invariant 2: every semantic in exactly one theme, no theme empty. It knows nothing of
 //! when to move what; that is [`super::reorganize`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::embedding::{dot, dot_mixed};
+use super::embedding::dot_mixed;
+use super::theme_index::{EXACT_THEMES, ThemeIndex};
 use super::{Embedding, SemanticId, ThemeId};
 
 /// One theme as geometry: its members' vectors and their sum. Never empty.
@@ -16,15 +17,12 @@ pub struct Cluster {
     sum: Vec<f64>,
     /// |sum|.
     length: f64,
-    /// sum / |sum|, or zeros if the members cancel out.
-    direction: Vec<f32>,
 }
 
 impl Cluster {
     fn first(semantic: SemanticId, embedding: Embedding) -> Self {
         let sum = embedding.as_slice().iter().map(|&x| f64::from(x)).collect();
-        let mut cluster =
-            Self { members: vec![(semantic, embedding)], sum, length: 0.0, direction: Vec::new() };
+        let mut cluster = Self { members: vec![(semantic, embedding)], sum, length: 0.0 };
         cluster.refresh();
         cluster
     }
@@ -51,9 +49,12 @@ impl Cluster {
 
     fn refresh(&mut self) {
         self.length = self.sum.iter().map(|x| x * x).sum::<f64>().sqrt();
+    }
+
+    /// sum / |sum|, or zeros if the members cancel out.
+    fn direction(&self) -> impl ExactSizeIterator<Item = f32> {
         let scale = if self.length > 1e-12 { 1.0 / self.length } else { 0.0 };
-        self.direction.clear();
-        self.direction.extend(self.sum.iter().map(|x| (x * scale) as f32));
+        self.sum.iter().map(move |x| (x * scale) as f32)
     }
 
     #[must_use]
@@ -82,7 +83,7 @@ impl Cluster {
     /// The centroid's direction, as an embedding (`None` if the members cancel out).
     #[must_use]
     pub fn centroid(&self) -> Option<Embedding> {
-        Embedding::normalise(self.direction.clone()).ok()
+        Embedding::normalise(self.direction().collect()).ok()
     }
 
     /// cos(x, μ_k).
@@ -108,6 +109,15 @@ impl Cluster {
     }
 }
 
+/// Up to so many semantics their graph is exact.
+pub const EXACT_SEMANTICS: usize = 4_096;
+
+/// Beyond, it gives the members of so many nearest themes.
+const N_THEMES_SEARCHED: usize = 80;
+
+/// Themes whose centroids [`Partition::near_themes`] gives, beyond [`super::EXACT_THEMES`].
+const N_THEMES_NEAR: usize = 128;
+
 /// See the module.
 #[derive(Debug, Clone, Default)]
 pub struct Partition {
@@ -116,7 +126,30 @@ pub struct Partition {
     theme_of: HashMap<SemanticId, ThemeId>,
     next_theme: i64,
     /// Sum of all members' vectors, for the mean similarity of two semantics.
-    total: Vec<f64>,
+    total: Total,
+    index: ThemeIndex,
+    /// Themes that are not as their members in the order of their ids would make them.
+    unsettled: BTreeSet<ThemeId>,
+}
+
+/// A sum of unit vectors that does not depend on their order: in integers.
+#[derive(Debug, Clone, Default)]
+struct Total(Vec<i64>);
+
+impl Total {
+    /// 1.0 as an integer: far finer than an `f32`'s last bit, and room for eight million vectors.
+    const ONE: f64 = (1u64 << 40) as f64;
+
+    fn add(&mut self, embedding: &Embedding, sign: i64) {
+        self.0.resize(embedding.dimensions(), 0);
+        for (total, &x) in self.0.iter_mut().zip(embedding.as_slice()) {
+            *total += sign * (f64::from(x) * Self::ONE).round() as i64;
+        }
+    }
+
+    fn squared_length(&self) -> f64 {
+        self.0.iter().map(|&x| (x as f64 / Self::ONE).powi(2)).sum()
+    }
 }
 
 impl Partition {
@@ -137,6 +170,22 @@ impl Partition {
             }
         }
         partition
+    }
+
+    /// Makes it the partition that [`Partition::new`] would make of the same members by id. Sums
+    /// are of floating point, so their last bits, and the order of members, tell how they came
+    /// about; after this, what is organised next is a function of what there is. Only themes that
+    /// changed are looked at.
+    pub fn settle_order(&mut self) {
+        for theme in std::mem::take(&mut self.unsettled) {
+            let Some(cluster) = self.clusters.get_mut(&theme) else { continue };
+            let mut members = std::mem::take(&mut cluster.members);
+            members.sort_by_key(|(id, _)| *id);
+            if let Some(settled) = Cluster::of(members) {
+                *cluster = settled;
+            }
+            self.place(theme);
+        }
     }
 
     #[must_use]
@@ -177,11 +226,11 @@ impl Partition {
         if n < 2.0 {
             return None;
         }
-        let squared = self.total.iter().map(|x| x * x).sum::<f64>();
-        Some(((squared - n) / (n * (n - 1.0))).clamp(-1.0, 1.0))
+        Some(((self.total.squared_length() - n) / (n * (n - 1.0))).clamp(-1.0, 1.0))
     }
 
-    /// The `k` themes with the most similar centroids, best first (ties: the older theme).
+    /// The `k` themes with the most similar centroids, best first (ties: the older theme). Exact up
+    /// to [`super::EXACT_THEMES`] themes; beyond, one of them may be missed now and then.
     #[must_use]
     pub fn nearest_themes(
         &self,
@@ -191,19 +240,10 @@ impl Partition {
     ) -> Vec<(ThemeId, f64)> {
         // Single precision finds a few more than asked for; double precision ranks them.
         const SPARE: usize = 6;
-        let mut found: Vec<(f32, ThemeId)> = self
-            .clusters
-            .iter()
-            .filter(|&(&id, _)| Some(id) != except)
-            .map(|(&id, c)| (dot(query.as_slice(), &c.direction), id))
-            .collect();
-        let by_similarity =
-            |a: &(f32, ThemeId), b: &(f32, ThemeId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         let keep = k.saturating_add(SPARE);
-        if found.len() > keep {
-            found.select_nth_unstable_by(keep, by_similarity);
-            found.truncate(keep);
-        }
+        let mut found = self.index.near(query.as_slice(), keep.saturating_add(1));
+        found.retain(|&(_, id)| Some(id) != except);
+        nearest_first(&mut found, keep);
         let mut exact: Vec<(ThemeId, f64)> = found
             .into_iter()
             .filter_map(|(_, id)| Some((id, self.clusters.get(&id)?.similarity(query))))
@@ -213,37 +253,82 @@ impl Partition {
         exact
     }
 
+    /// Themes among which the nearest to a vector are, in no order: the candidates of the theme
+    /// graph's edges. `None`, for all of them, up to [`super::EXACT_THEMES`].
+    #[must_use]
+    pub fn near_themes(&self, query: &Embedding) -> Option<Vec<ThemeId>> {
+        if self.n_themes() <= EXACT_THEMES {
+            return None;
+        }
+        let mut found = self.index.near(query.as_slice(), N_THEMES_NEAR);
+        nearest_first(&mut found, N_THEMES_NEAR);
+        Some(found.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// Semantics among which the nearest to a vector are, in no order: the candidates of the
+    /// semantic graph's edges. `None`, for all of them, up to [`EXACT_SEMANTICS`]; beyond, the
+    /// members of the nearest themes.
+    #[must_use]
+    pub fn near_semantics(&self, query: &Embedding) -> Option<Vec<SemanticId>> {
+        if self.n_semantics() <= EXACT_SEMANTICS {
+            return None;
+        }
+        let mut found = self.index.near(query.as_slice(), N_THEMES_SEARCHED);
+        nearest_first(&mut found, N_THEMES_SEARCHED);
+        let themes = found.into_iter().filter_map(|(_, id)| self.clusters.get(&id));
+        Some(themes.flat_map(|cluster| cluster.members.iter().map(|(id, _)| *id)).collect())
+    }
+
     /// Takes a semantic out (it was forgotten); its theme goes if it was the last one.
     pub fn remove(&mut self, semantic: SemanticId) -> Option<(ThemeId, Embedding)> {
-        let theme = self.theme_of.remove(&semantic)?;
-        let cluster = self.clusters.get_mut(&theme)?;
-        let at = cluster.members.iter().position(|(id, _)| *id == semantic)?;
-        let (_, embedding) = cluster.members.remove(at);
-        if cluster.members.is_empty() {
-            self.clusters.remove(&theme);
-        } else {
-            cluster.add(&embedding, -1.0);
-            cluster.refresh();
-        }
-        for (total, &x) in self.total.iter_mut().zip(embedding.as_slice()) {
-            *total -= f64::from(x);
-        }
+        let (theme, embedding) = self.take(semantic)?;
+        self.total.add(&embedding, -1);
+        self.index.left(semantic);
         Some((theme, embedding))
     }
 
     /// Puts a semantic in a theme, wherever it was before. The theme is made if there is none.
     pub(super) fn put(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
         self.remove(semantic);
-        if self.total.is_empty() {
-            self.total = vec![0.0; embedding.dimensions()];
+        self.total.add(&embedding, 1);
+        self.index.came(semantic, &embedding);
+        self.lay(semantic, embedding, theme);
+    }
+
+    /// Moves a semantic that is there already.
+    pub(super) fn move_to(&mut self, semantic: SemanticId, theme: ThemeId) {
+        if let Some((_, embedding)) = self.take(semantic) {
+            self.lay(semantic, embedding, theme);
         }
-        for (total, &x) in self.total.iter_mut().zip(embedding.as_slice()) {
-            *total += f64::from(x);
+    }
+
+    /// Out of its theme.
+    fn take(&mut self, semantic: SemanticId) -> Option<(ThemeId, Embedding)> {
+        let theme = self.theme_of.remove(&semantic)?;
+        let cluster = self.clusters.get_mut(&theme)?;
+        let at = cluster.members.iter().position(|(id, _)| *id == semantic)?;
+        let (_, embedding) = cluster.members.remove(at);
+        if cluster.members.is_empty() {
+            self.clusters.remove(&theme);
+            self.index.remove(theme);
+        } else {
+            cluster.add(&embedding, -1.0);
+            cluster.refresh();
+            self.unsettled.insert(theme);
+            self.place(theme);
         }
+        Some((theme, embedding))
+    }
+
+    /// Into a theme, as its last member.
+    fn lay(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
         self.theme_of.insert(semantic, theme);
         self.next_theme = self.next_theme.max(theme.0 + 1);
         match self.clusters.get_mut(&theme) {
             Some(cluster) => {
+                if cluster.members.last().is_some_and(|(last, _)| *last > semantic) {
+                    self.unsettled.insert(theme);
+                }
                 cluster.add(&embedding, 1.0);
                 cluster.members.push((semantic, embedding));
                 cluster.refresh();
@@ -252,12 +337,13 @@ impl Partition {
                 self.clusters.insert(theme, Cluster::first(semantic, embedding));
             }
         }
+        self.place(theme);
     }
 
-    /// Moves a semantic that is there already.
-    pub(super) fn move_to(&mut self, semantic: SemanticId, theme: ThemeId) {
-        if let Some((_, embedding)) = self.remove(semantic) {
-            self.put(semantic, embedding, theme);
+    /// Tells the index where a theme lies.
+    fn place(&mut self, theme: ThemeId) {
+        if let Some(cluster) = self.clusters.get(&theme) {
+            self.index.set(theme, cluster.direction());
         }
     }
 
@@ -281,5 +367,13 @@ impl Partition {
             found.push(format!("{n_members} members for {} semantics", self.theme_of.len()));
         }
         found
+    }
+}
+
+/// The `n` nearest, in no order; of equals the older.
+fn nearest_first(found: &mut Vec<(f32, ThemeId)>, n: usize) {
+    if found.len() > n {
+        found.select_nth_unstable_by(n, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.truncate(n);
     }
 }

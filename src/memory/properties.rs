@@ -8,7 +8,7 @@ use super::guidance::{Guide, guidance_objective, held_out, semantic_score, spars
 use super::knn_graph::KnnGraph;
 use super::partition::Cluster;
 use super::reorganize::{Change, Policy, THEME_SIZE_MAX, Variant, attach, settle};
-use super::{Embedding, Partition, SemanticId, ThemeId};
+use super::{Embedding, Hierarchy, Partition, SemanticId, ThemeId};
 
 /// Large enough that rounding decides nothing.
 const EPSILON: f64 = 0.05;
@@ -232,6 +232,71 @@ proptest! {
     }
 
     #[test]
+    fn a_settled_partition_is_the_reopened_one_to_the_last_bit(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let mut kept = Partition::default();
+        for step in steps {
+            match step {
+                Step::Attach(id, vector) => {
+                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
+                    attach(&mut kept, SemanticId(i64::from(id)), unit(&vector), &Policy::Default);
+                }
+                Step::Remove(id) => {
+                    kept.remove(SemanticId(i64::from(id)));
+                }
+            }
+            kept.settle_order();
+            let by_id = kept.themes().map(|(id, c)| {
+                let mut members = c.members().to_vec();
+                members.sort_by_key(|(id, _)| *id);
+                (id, members)
+            });
+            let reopened = Partition::new(by_id.collect(), kept.next_theme_id());
+            prop_assert_eq!(kept.n_themes(), reopened.n_themes());
+            prop_assert_eq!(kept.mean_similarity(), reopened.mean_similarity());
+            for ((a, kept), (b, reopened)) in kept.themes().zip(reopened.themes()) {
+                prop_assert_eq!(a, b);
+                prop_assert_eq!(kept.members(), reopened.members());
+                prop_assert_eq!(kept.sum(), reopened.sum());
+            }
+        }
+    }
+
+    #[test]
+    fn both_graphs_follow_the_partition(steps in prop::collection::vec(step(), 1..60)) {
+        let mut hierarchy = Hierarchy::default();
+        let mut of_semantics: BTreeMap<SemanticId, Vec<(SemanticId, f32)>> = BTreeMap::new();
+        let mut of_themes: BTreeMap<ThemeId, Vec<(ThemeId, f32)>> = BTreeMap::new();
+        for step in steps {
+            let Step::Attach(id, vector) = step else { continue };
+            let vector = unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
+            let id = SemanticId(i64::from(id));
+            let mut themes: BTreeSet<ThemeId> =
+                hierarchy.partition.theme_of(id).into_iter().collect();
+            let inserted = hierarchy.insert(id, vector, &Policy::Default);
+            themes.extend(inserted.themes());
+            for id in inserted.semantics {
+                of_semantics.insert(id, hierarchy.semantic_graph.neighbours(id));
+            }
+            for id in hierarchy.link_themes(&themes) {
+                of_themes.insert(id, hierarchy.theme_graph.neighbours(id));
+            }
+            of_themes.retain(|&id, _| hierarchy.partition.theme(id).is_some());
+            let afresh = Hierarchy::of(hierarchy.partition.clone());
+            prop_assert_eq!(hierarchy.semantic_graph.edges(), afresh.semantic_graph.edges());
+            prop_assert_eq!(hierarchy.theme_graph.edges(), afresh.theme_graph.edges());
+            // Whoever copies the edges of what changed has them all.
+            for (&id, edges) in &of_semantics {
+                prop_assert_eq!(edges, &hierarchy.semantic_graph.neighbours(id));
+            }
+            for (&id, edges) in &of_themes {
+                prop_assert_eq!(edges, &hierarchy.theme_graph.neighbours(id));
+            }
+        }
+    }
+
+    #[test]
     fn guidance_kept_by_local_updates_equals_the_full_computation(
         steps in prop::collection::vec(step(), 1..60), policy in policy(),
     ) {
@@ -334,6 +399,44 @@ proptest! {
                 let edges = graph.neighbours(a);
                 prop_assert!(edges.len() >= k.min(nodes.len() - 1));
                 for (b, similarity) in edges {
+                    prop_assert!(graph.neighbours(b).contains(&(a, similarity)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn edges_that_miss_some_are_symmetric_current_and_all_there_is(
+        steps in prop::collection::vec(step(), 1..60), k in 1usize..5, missed in 0i64..4,
+    ) {
+        let mut graph = KnnGraph::new(k);
+        let mut nodes: BTreeMap<i64, Embedding> = BTreeMap::new();
+        for step in steps {
+            // A search that finds nodes that are not there, and misses some that are.
+            let near = |query: &Embedding| -> Option<Vec<i64>> {
+                let odd = i64::from(query.as_slice()[0] > query.as_slice()[1]);
+                Some((0..256).filter(|id| (id + odd) % 4 != missed).collect())
+            };
+            // Made of its own edges, as when the memory is opened again.
+            let mut reopened = KnnGraph::from_edges(k, nodes.clone(), graph.edges());
+            let changed = match step {
+                Step::Attach(id, vector) => {
+                    let vector = unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
+                    nodes.insert(i64::from(id), vector.clone());
+                    reopened.insert_near(i64::from(id), vector.clone(), &near);
+                    graph.insert_near(i64::from(id), vector, &near)
+                }
+                Step::Remove(id) => {
+                    nodes.remove(&i64::from(id));
+                    reopened.remove_near(i64::from(id), &near);
+                    graph.remove_near(i64::from(id), &near)
+                }
+            };
+            prop_assert!(changed.len() <= nodes.len() + 1);
+            prop_assert_eq!(graph.edges(), reopened.edges());
+            for (&a, vector) in &nodes {
+                for (b, similarity) in graph.neighbours(a) {
+                    prop_assert_eq!(similarity, vector.cosine(&nodes[&b]));
                     prop_assert!(graph.neighbours(b).contains(&(a, similarity)));
                 }
             }

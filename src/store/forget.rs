@@ -69,6 +69,9 @@ impl WriteTx<'_> {
         for episode in poorer {
             self.enqueue(&JobKind::Semantics { episode })?;
         }
+        if !plan.semantics.is_empty() {
+            self.relink()?;
+        }
         // An error message may quote what the step was working on.
         self.run("UPDATE job SET error = 'removed by forgetting' WHERE error IS NOT NULL", [])?;
         self.scrub_later()

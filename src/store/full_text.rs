@@ -10,35 +10,35 @@ use super::records::Level;
 /// slowly.
 const TERMS_MAX: usize = 128;
 
-/// An OR of quoted words: whatever the text holds, none of it is FTS5 syntax.
-pub(super) fn match_expression(query: &str) -> Option<String> {
+/// In a level of up to so many units every word of a query counts …
+const UNITS_MAX: i64 = 4_096;
+
+/// … and beyond, the rarest ones, as long as so many rows have one of them.
+const ROWS_MAX: usize = 1_024;
+
+/// The words of any text, each once, in quotes: whatever the text holds, none of it is FTS5 syntax.
+fn quoted_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
-    let mut expression = String::new();
-    for word in query.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
-        if seen.len() == TERMS_MAX {
-            break;
-        }
-        let word = word.to_lowercase();
-        if seen.contains(&word) {
-            continue;
-        }
-        if !expression.is_empty() {
-            expression.push_str(" OR ");
-        }
-        expression.push('"');
+    query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .filter(|word| seen.insert(word.clone()))
+        .take(TERMS_MAX)
         // `to_lowercase` can bring in combining marks; quotes never.
-        expression.push_str(&word);
-        expression.push('"');
-        seen.insert(word);
-    }
-    (!expression.is_empty()).then_some(expression)
+        .map(|word| format!("\"{word}\""))
+        .collect()
 }
 
 impl Reader<'_> {
     /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised
-    /// and quoted, never parsed as FTS5 syntax. Superseded facts are found too.
+    /// and quoted, never parsed as FTS5 syntax. Superseded facts are found too. In a large memory,
+    /// words that very many rows have are left out, as long as there are others.
     pub fn full_text(&self, level: Level, query: &str, k: usize) -> Result<Vec<(i64, f32)>> {
-        let Some(expression) = match_expression(query) else { return Ok(Vec::new()) };
+        let expression = self.telling(level, quoted_words(query))?.join(" OR ");
+        if expression.is_empty() {
+            return Ok(Vec::new());
+        }
         let name = level.name();
         let sql = format!(
             "SELECT rowid, -bm25({name}_text) AS score FROM {name}_text
@@ -49,6 +49,37 @@ impl Reader<'_> {
             // A word that every row has weighs next to nothing, and an f32 could lose it.
             Ok((row.get(0)?, (row.get::<_, f64>(1)? as f32).max(f32::MIN_POSITIVE)))
         })
+    }
+
+    /// The words that the fewest rows have, one at least: BM25 is worked out for every row that has
+    /// one of the words, and most of that time goes into the words that say least.
+    fn telling(&self, level: Level, words: Vec<String>) -> Result<Vec<String>> {
+        let name = level.name();
+        let last = self.optional(&format!("SELECT max(id) FROM {name}"), [], |row| row.get(0))?;
+        if last.flatten().is_none_or(|last: i64| last <= UNITS_MAX) {
+            return Ok(words);
+        }
+        // Without BM25 a row is only stepped over; no more are than it takes to know enough.
+        let sql = format!(
+            "SELECT count(*) FROM
+             (SELECT 1 FROM {name}_text WHERE {name}_text MATCH ?1 LIMIT {ROWS_MAX} + 1)"
+        );
+        let mut counted = Vec::with_capacity(words.len());
+        for word in words {
+            let n = self.optional(&sql, [&word], |row| row.get::<_, i64>(0))?.unwrap_or(0);
+            counted.push((usize::try_from(n).unwrap_or(0), word));
+        }
+        let mut order: Vec<usize> = (0..counted.len()).collect();
+        order.sort_by_key(|&i| counted[i].0);
+        let (mut n_rows, mut kept) = (0, vec![false; counted.len()]);
+        for i in order {
+            n_rows += counted[i].0;
+            if n_rows > ROWS_MAX && kept.contains(&true) {
+                break;
+            }
+            kept[i] = counted[i].0 > 0;
+        }
+        Ok(counted.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|((_, w), _)| w).collect())
     }
 
     /// The best `k` of every level, themes first, for `memory search`. Scores compare within a

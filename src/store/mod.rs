@@ -1,4 +1,4 @@
-//! The memory on disk: SQLite with FTS5 and sqlite-vec.
+//! The memory on disk: SQLite with FTS5, and vectors in tables of its own.
 //!
 //! One file (`memory.db`), one writing process (a lock file beside it), every write a
 //! `BEGIN IMMEDIATE` transaction. rusqlite types stop here; outward it speaks `memory` types.

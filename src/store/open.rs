@@ -6,7 +6,6 @@ use std::fmt::Write;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -129,29 +128,6 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sqlite-vec part of every connection from here on.
-fn register_vectors() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        #[expect(
-            unsafe_code,
-            clippy::missing_transmute_annotations,
-            reason = "sqlite-vec's entry point is declared without its arguments; SQLite calls it \
-                      with the three of every extension's"
-        )]
-        // SAFETY: the C function has the signature of an extension's entry point, opens no
-        // connection and changes no list of extensions.
-        let registered = unsafe {
-            rusqlite::auto_extension::register_auto_extension(std::mem::transmute(
-                sqlite_vec::sqlite3_vec_init as *const (),
-            ))
-        };
-        if let Err(error) = registered {
-            tracing::error!(%error, "sqlite-vec did not register");
-        }
-    });
-}
-
 /// What every connection has. `temp_store`: sorting and `VACUUM` must not leave text in `/tmp`.
 fn configure(conn: &Connection) -> Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
@@ -169,7 +145,6 @@ fn configure(conn: &Connection) -> Result<()> {
 
 /// The writer's connection to an existing (perhaps empty) file.
 pub(super) fn writer(path: &Path) -> Result<Connection> {
-    register_vectors();
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
@@ -196,7 +171,6 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 
 /// A reading connection beside a writer.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
-    register_vectors();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
@@ -207,7 +181,6 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 /// For a directory where SQLite can't make its `-shm`: only while no log waits to be read, because
 /// an immutable file's log is ignored.
 fn immutable_reader(path: &Path) -> Result<Connection> {
-    register_vectors();
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut uri = String::from("file:");
     for byte in absolute.as_os_str().as_encoded_bytes() {
@@ -275,7 +248,6 @@ pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
 }
 
 fn memory() -> Result<Connection> {
-    register_vectors();
     let conn = Connection::open_in_memory()?;
     configure(&conn)?;
     Ok(conn)

@@ -66,7 +66,7 @@ pub enum JobKind {
     NameTheme { theme: ThemeId },
     /// Judge a semantic against its update queue.
     Consolidate { semantic: SemanticId },
-    /// Embed again what has no vector of the present embedder.
+    /// Embed what has no vector of the present embedder, and bring edges and centroids in line.
     Reembed,
 }
 

@@ -6,7 +6,7 @@ use rusqlite::Row;
 
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
-use super::records::{Level, NewSemantic};
+use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
 use super::undo::Inverse;
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, Semantic, SemanticId, ThemeId};
@@ -315,7 +315,13 @@ impl WriteTx<'_> {
             },
         )?;
         self.set_semantic_content(id, content)?;
-        self.put_embedding(Level::Semantic, id.0, embedding)
+        self.put_embedding(Level::Semantic, id.0, embedding)?;
+        self.relink()
+    }
+
+    /// Queues what brings edges and centroids in line again, after facts changed or went.
+    pub(super) fn relink(&mut self) -> Result<()> {
+        if self.counts()?.semantics > 0 { self.enqueue(&JobKind::Reembed) } else { Ok(()) }
     }
 
     pub(super) fn set_semantic_content(&mut self, id: SemanticId, content: &str) -> Result<()> {

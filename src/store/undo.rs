@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::WriteTx;
 use super::error::Result;
-use super::records::{JobKind, Level, Undone};
+use super::records::{Level, Undone};
 use crate::memory::{Embedding, EpisodeId, Moment, Semantic, SemanticId, ThemeId};
 
 const KEPT: i64 = 100;
@@ -174,8 +174,8 @@ impl WriteTx<'_> {
                     self.put_embedding(Level::Semantic, semantic.0, &vector)?;
                 } else {
                     self.drop_embedding(Level::Semantic, semantic.0)?;
-                    self.enqueue(&JobKind::Reembed)?;
                 }
+                self.relink()?;
             }
             Inverse::EditEpisode { episode, title, content } => {
                 self.set_episode(episode, &title, &content)?;

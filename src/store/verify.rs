@@ -238,6 +238,11 @@ impl Reader<'_> {
                 found.push(format!("the vector of {shown} has {} components", vector.dimensions()));
             }
         }
+        found.extend(
+            self.wrong_sketches(level)?
+                .into_iter()
+                .map(|id| format!("the sketch of {} is not its vector's", level.display_id(id))),
+        );
         let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
         if level == Level::Semantic && !being_made {
             found.extend(

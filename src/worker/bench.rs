@@ -26,18 +26,6 @@ pub(super) fn found<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreEr
     }
 }
 
-/// The vector as it comes back from the store. Reading scales to unit length again, which may
-/// change last bits; a step has to see what its replay after a crash would see.
-pub(super) fn as_stored(mut vector: Embedding) -> Embedding {
-    for _ in 0..4 {
-        match Embedding::normalise(vector.as_slice().to_vec()) {
-            Ok(again) if again != vector => vector = again,
-            _ => break,
-        }
-    }
-    vector
-}
-
 /// Why a step did not complete.
 #[derive(Debug, Error)]
 pub(super) enum StepError {
@@ -120,7 +108,8 @@ impl Bench {
                 Some(cache) if cache.agrees(tx)? => cache,
                 _ => Cache::load(tx)?,
             };
-            cache.settle_order();
+            // As [`Cache::load`] would build it: what follows is then a function of what is stored.
+            cache.hierarchy.partition.settle_order();
             let out = f(tx, &mut cache)?;
             Ok((out, cache))
         })?;
@@ -163,7 +152,8 @@ impl Bench {
             if cancel.is_cancelled() {
                 return Err(StepError::Interrupted);
             }
-            vectors.extend(self.models.embedder.embed(batch)?.into_iter().map(as_stored));
+            vectors
+                .extend(self.models.embedder.embed(batch)?.into_iter().map(Embedding::as_stored));
         }
         Ok(vectors)
     }

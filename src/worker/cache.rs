@@ -1,11 +1,10 @@
-//! The hierarchy's geometry in memory: partition, both kNN graphs, and what consolidation needs of
-//! each fact. Built from the store when it is first needed, kept up to date by the steps, dropped
+//! The hierarchy's geometry, and what consolidation needs of each fact. Built from the store when it is first needed, kept up to date by the steps, dropped
 //! whenever the store may have gone its own way.
 
 use std::collections::BTreeMap;
 
 use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
-use crate::memory::{Embedding, Moment, Partition, SemanticId, ThemeId};
+use crate::memory::{Embedding, Hierarchy, Moment, Partition, SemanticId, ThemeId};
 use crate::store::{Level, Reader, StoreError};
 
 /// When a fact was stated, and about what.
@@ -18,9 +17,7 @@ pub(super) struct FactMeta {
 
 /// See the module.
 pub(super) struct Cache {
-    pub partition: Partition,
-    pub semantic_graph: KnnGraph<SemanticId>,
-    pub theme_graph: KnnGraph<ThemeId>,
+    pub hierarchy: Hierarchy,
     pub facts: BTreeMap<SemanticId, FactMeta>,
     pub next_semantic: SemanticId,
 }
@@ -60,7 +57,8 @@ impl Cache {
             edges.into_iter().map(|(a, b, s)| (ThemeId(a), ThemeId(b), s)),
         );
         let next_semantic = reader.next_semantic_id()?;
-        Ok(Self { partition, semantic_graph, theme_graph, facts, next_semantic })
+        let hierarchy = Hierarchy { partition, semantic_graph, theme_graph };
+        Ok(Self { hierarchy, facts, next_semantic })
     }
 
     /// Whether the store holds the units that the cache was made of: nobody forgot, remembered or
@@ -68,31 +66,9 @@ impl Cache {
     pub fn agrees(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
         let counts = reader.counts()?;
         Ok(counts.semantics == self.facts.len()
-            && counts.themes == self.partition.n_themes()
-            && reader.next_theme_id()? == self.partition.next_theme_id()
+            && counts.themes == self.hierarchy.partition.n_themes()
+            && reader.next_theme_id()? == self.hierarchy.partition.next_theme_id()
             && reader.next_semantic_id()? == self.next_semantic)
-    }
-
-    /// The partition as [`Cache::load`] would build it: members by id. What is organised next is
-    /// then a function of what is stored, not of the way it came about.
-    pub fn settle_order(&mut self) {
-        let next = self.partition.next_theme_id();
-        let themes = self
-            .partition
-            .themes()
-            .map(|(id, cluster)| {
-                let mut members = cluster.members().to_vec();
-                members.sort_by_key(|(id, _)| *id);
-                (id, members)
-            })
-            .collect();
-        self.partition = Partition::new(themes, next);
-    }
-
-    /// A fact's vector.
-    pub fn embedding(&self, id: SemanticId) -> Option<&Embedding> {
-        let cluster = self.partition.theme(self.partition.theme_of(id)?)?;
-        cluster.members().iter().find(|(member, _)| *member == id).map(|(_, e)| e)
     }
 }
 

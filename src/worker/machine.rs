@@ -303,7 +303,7 @@ pub fn what(kind: &JobKind) -> &'static str {
         JobKind::Semantics { .. } => "noting facts",
         JobKind::NameTheme { .. } => "naming a theme",
         JobKind::Consolidate { .. } => "comparing facts",
-        JobKind::Reembed => "embedding the memory again",
+        JobKind::Reembed => "linking the memory anew",
     }
 }
 
@@ -396,7 +396,7 @@ mod tests {
         check(running(vec![failed()]), &[Effect::Retry { job: job(1), error: error.clone() }]);
         let twice = [again.clone(), again, vec![failed()]].concat();
         let machine = check(running(twice.clone()), &[Effect::GiveUp { job: job(1), error }]);
-        assert_eq!(machine.failed.as_deref(), Some("embedding the memory again: no"));
+        assert_eq!(machine.failed.as_deref(), Some("linking the memory anew: no"));
         // Others go on, and the failure stays visible.
         let mut machine = check(running([twice, vec![Event::Settled]].concat()), &[Effect::Fetch]);
         machine.handle(Event::Fetched(None));

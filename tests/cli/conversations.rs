@@ -113,3 +113,37 @@ fn a_locomo_conversation_keeps_names_ids_and_times() {
     assert_eq!(home.json(&["memory", "stats", "--json"])["messages"], 2725);
     assert!(home.ok(&["memory", "verify"]).starts_with("Sound"));
 }
+
+#[test]
+fn a_fact_updated_ten_times_answers_for_now_and_for_a_month() {
+    let cities = [
+        "Lisbon", "Ghent", "Turin", "Oslo", "Graz", "Cork", "Lyon", "Bergen", "Trieste", "Utrecht",
+    ];
+    let home = Home::new();
+    let lines: Vec<String> = cities
+        .iter()
+        .zip(1..)
+        .flat_map(|(city, month)| {
+            let at = |minute: u8| format!("2024-{month:02}-05T10:{minute:02}:00Z");
+            let said = json!({"role": "user", "content": format!("I live in {city} now."),
+                              "created_at": at(0)});
+            let reply = json!({"role": "assistant", "content": "Noted.", "created_at": at(1)});
+            [said, reply].map(|line| line.to_string() + "\n")
+        })
+        .collect();
+    let path = home.file("moves.jsonl", lines.concat());
+    home.ok(&["import", path.to_str().unwrap()]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let stats = home.json(&["memory", "stats", "--json"]);
+    assert_eq!((&stats["semantics"], &stats["superseded"]), (&json!(10), &json!(9)), "{stats}");
+    for (question, city) in [
+        ("Where do I live now?", "Utrecht"),
+        ("Where did I live in March 2024?", "Turin"),
+        ("Where did I live in August 2024?", "Bergen"),
+    ] {
+        let answer = home.ok(&["ask", question]);
+        assert!(answer.contains(city), "{question}: {answer}");
+        let others = cities.iter().filter(|&&other| other != city && answer.contains(other));
+        assert_eq!(others.count(), 0, "{question}: {answer}");
+    }
+}

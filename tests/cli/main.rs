@@ -6,6 +6,7 @@
 
 mod ask;
 mod bad_input;
+mod bench;
 mod conversations;
 mod eval;
 mod forgetting;
@@ -132,6 +133,7 @@ fn help_names_every_command() {
         "memory",
         "model",
         "eval",
+        "bench",
         "doctor",
         "dirs",
         "completions",

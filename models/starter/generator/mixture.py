@@ -6,10 +6,11 @@ import random
 import re
 from functools import lru_cache
 
-from . import answer, lexicon, relations, render, tasks
+from . import answer, lexicon, relations, render, tasks, topics
 
 RECAST = os.environ.get("STARTER_RECAST")  # the file that recast.py writes; without it: generated tasks only
 relations.add_more(answer.RELATIONS)
+topics.add_more()
 # Until these shares of the training time: copying, reading one to five lines, mostly reading of up to
 # ten lines; then everything; then more of what learns last.
 COPYING, SHORT, READING, LAST = 0.02, 0.04, 0.45, 0.86

@@ -10,7 +10,7 @@ from .answer import PERSON_RELATIONS, RELATIONS, Context, Subject, ask, fillers,
 from .grammar import fill
 from .router_data import ACKNOWLEDGE, DISCARD, DISCARD_UNSEEN, STORE_EXTRA, STORE_EXTRA_UNSEEN, UNKNOWN
 from .small_talk import SMALL_TALK
-from .topics import TOPICS
+from .topics import TOPICS, pool
 
 # Small talk that can hold a fact: neither clearly to be stored nor to be discarded.
 EITHER = {"its_my_birthday", "feeling_ill", "sadness", "loneliness", "anxiety", "good_news", "bad_news", "going_out"}
@@ -73,6 +73,8 @@ def boundary(rng, phrasing="seen", held=False):
     pairs = list(topic["unseen_turns"] if unseen else topic["turns"])
     if unseen:  # few: those of training fill the history up
         pairs += rng.sample(topic["turns"], 3)
+    elif topic["more_turns"]:
+        pairs = rng.sample(pairs, 4) + rng.sample(topic["more_turns"], 4)
     filler = lambda template: fill(template, rng, fillers(rng, held))  # noqa: E731
     rng.shuffle(pairs)
     lines, n_pairs = [], rng.choice((1, 1, 2, 2, 3))
@@ -84,9 +86,9 @@ def boundary(rng, phrasing="seen", held=False):
     about = topic if not yes else other
     if yes:
         if rng.random() < 0.5:
-            new = filler(rng.choice(other["unseen_openers" if unseen else "openers"]))
+            new = filler(rng.choice(pool(rng, other, "openers", unseen)))
         elif rng.random() < 0.7:
-            new = filler(rng.choice(other["unseen_turns" if unseen else "turns"])[0])
+            new = filler(rng.choice(pool(rng, other, "turns", unseen))[0])
         else:
             new = said(rng, phrasing, held)[0] if rng.random() < 0.6 else idle(rng, phrasing, held)
             about = None

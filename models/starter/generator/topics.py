@@ -4,6 +4,11 @@ Each topic is {name, turns, openers, unseen_turns, unseen_openers}; turns are (u
 in the `(a|b)` language of grammar.py with the fillers {N} {P} {W}.
 """
 
+import json
+from pathlib import Path
+
+MORE = Path(__file__).parent / "topics_more.json"  # written later, without sight of those kept apart; for training only
+
 
 def _lines(text):
     return [line.strip() for line in text.strip().splitlines() if line.strip()]
@@ -21,7 +26,7 @@ def _turns(text):
 
 def _topic(name, turns, openers, unseen_turns, unseen_openers):
     return {"name": name, "turns": _turns(turns), "openers": _lines(openers),
-            "unseen_turns": _turns(unseen_turns), "unseen_openers": _lines(unseen_openers)}
+            "unseen_turns": _turns(unseen_turns), "unseen_openers": _lines(unseen_openers), "more_turns": [], "more_openers": []}
 
 
 TOPICS = [
@@ -872,3 +877,17 @@ TOPICS = [
 def names():
     """The topic names."""
     return [t["name"] for t in TOPICS]
+
+
+def add_more():
+    """Adds the turns and openers that were written later; what measures goes without them."""
+    more = json.loads(MORE.read_text())
+    for topic in TOPICS:
+        topic["more_turns"], topic["more_openers"] = more[topic["name"]]["turns"], more[topic["name"]]["openers"]
+
+
+def pool(rng, topic, kind, unseen=False):
+    """The `kind` ("turns" or "openers") of a topic to draw from: in training half the time those written later."""
+    if unseen:
+        return topic["unseen_" + kind]
+    return topic["more_" + kind] if topic["more_" + kind] and rng.random() < 0.5 else topic[kind]

@@ -34,6 +34,7 @@ use self::density::Hits;
 pub use self::fit::WeightRow;
 use self::memory::Filled;
 pub use self::themes::{SIZE_CLASSES, ThemesReport, ThemesRow, measure_themes};
+pub(super) use self::vectors::Known;
 use super::EvalError;
 use super::locomo::folders;
 use crate::interfaces::{Cancel, Embedder};

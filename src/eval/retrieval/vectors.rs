@@ -37,7 +37,7 @@ pub(super) fn embed(
 }
 
 /// Knows the vectors of some texts, and of no others.
-pub(super) struct Known {
+pub(in crate::eval) struct Known {
     pub dimensions: usize,
     pub by_text: HashMap<String, Embedding>,
 }

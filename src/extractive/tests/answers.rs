@@ -200,3 +200,33 @@ fn acknowledgements_say_back_what_is_kept() {
     );
     assert_eq!(noted("i have a cat called tom"), "Noted: you have a cat called Tom.");
 }
+
+#[test]
+fn a_fact_of_many_updates_answers_for_every_time() {
+    // On the 5th of January, March, …, the latest is not superseded.
+    let cities = ["Lisbon", "Ghent", "Turin", "Graz", "Cork"];
+    let candidates: Vec<Candidate> = cities
+        .iter()
+        .enumerate()
+        .map(|(i, city)| Candidate {
+            text: format!("The user lives in {city} now"),
+            relevance: 0.3,
+            at: jiff::civil::datetime(2026, 1 + 2 * i as i8, 5, 10, 0, 0, 0),
+            raw_speaker: None,
+            superseded: i + 1 < cities.len(),
+        })
+        .collect();
+    let now = jiff::civil::datetime(2026, 11, 21, 10, 0, 0, 0);
+    for (question, expected) in [
+        ("Where do I live?", "You live in Cork now. (said on 5 September 2026)"),
+        ("Where do I live now?", "You live in Cork now."),
+        ("Where did I live in March?", "You live in Ghent. (said on 5 March 2026; no longer so)"),
+        // Nothing was said in April: what was said before still held.
+        ("Where did I live in April?", "You live in Ghent."),
+        ("Where did I live in August 2026?", "You live in Graz."),
+        ("Where did I live last month?", "You live in Cork now."),
+    ] {
+        let found = answer(question, &candidates, now, None).map(|a| a.text).unwrap_or_default();
+        assert!(found.starts_with(expected), "{question}: {found}");
+    }
+}

@@ -268,6 +268,7 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
                 jobs,
                 [
                     JobKind::Close { session: small.session },
+                    JobKind::Reembed,
                     JobKind::NameTheme { theme: home },
                     JobKind::NameTheme { theme: pets },
                 ]
@@ -543,6 +544,7 @@ fn a_running_step_cannot_commit_what_it_read_before() {
                 [
                     JobKind::Boundary { session: small.session },
                     JobKind::Close { session: small.session },
+                    JobKind::Reembed,
                     JobKind::NameTheme { theme },
                 ]
             );

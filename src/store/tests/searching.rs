@@ -46,6 +46,68 @@ fn nearest_is_exact() {
 }
 
 #[test]
+fn beyond_the_exact_size_hardly_any_of_the_nearest_are_missed() {
+    const DIMENSIONS: usize = 384;
+    const N: u64 = 3_000;
+    // Three of ten are of the cone that all lie in, three of one of fifty topics.
+    let drawn = |number: u64| {
+        let direction = |seed: u64| {
+            let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
+            let values = (0..DIMENSIONS).map(move |_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (state >> 40) as f32 / 8_388_608.0 - 1.0
+            });
+            values.collect::<Vec<f32>>()
+        };
+        let (cone, topic, own) =
+            (direction(1), direction(1_000 + number % 50), direction(number << 20));
+        let parts = cone.iter().zip(&topic).zip(&own);
+        let sum = parts.map(|((a, b), c)| 0.55 * a + 0.55 * b + 0.63 * c).collect();
+        Embedding::normalise(sum).unwrap()
+    };
+    let store = Store::in_memory().unwrap();
+    store
+        .write(|tx| {
+            tx.use_embedder("made up", DIMENSIONS)?;
+            let session = tx.create_session("", at(0), false)?;
+            for number in 0..N {
+                let id = say(tx, session, Role::User, "x");
+                tx.put_embedding(Level::Message, id.0, &drawn(number))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let (mut n_found, mut n_true) = (0, 0);
+    for query in 0..40 {
+        let query = drawn(N + query);
+        let mut all: Vec<(f32, i64)> =
+            (0..N).map(|number| (drawn(number).cosine(&query), number as i64 + 1)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let found = store.read(|r| r.nearest(Level::Message, &query, 64)).unwrap();
+        assert_eq!(found.len(), 64);
+        assert!(found.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+        n_true += 64;
+        n_found += all[..64].iter().filter(|(_, id)| found.iter().any(|f| f.0 == *id)).count();
+    }
+    let share = n_found as f64 / f64::from(n_true);
+    assert!(share > 0.98, "{share} of the nearest");
+    assert_valid(&store);
+    // One that goes is not found again, one that changes is found where it is now.
+    let query = drawn(N);
+    let best = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
+    let plan =
+        store.read(|r| r.plan_forget(&[AnyId::Message(MessageId(best[0].0))], None)).unwrap();
+    store.write(|tx| tx.forget(&plan)).unwrap();
+    store.write(|tx| tx.put_embedding(Level::Message, 7, &query)).unwrap();
+    let after = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
+    assert_eq!(after[0].0, 7);
+    assert_eq!(after[1], best[1]);
+    assert_valid(&store);
+}
+
+#[test]
 fn vectors_come_back_as_they_went_in() {
     let store = with_messages(&["one", "two", "three"]);
     let all = store.read(|r| r.embeddings(Level::Message)).unwrap();
@@ -113,7 +175,7 @@ fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
 
 #[test]
 fn vectors_survive_deletion_and_vacuum() {
-    // Chunks of 256: the first is emptied, the second partly.
+    // Sketches are 64 to a row: four rows are emptied, one partly.
     let texts: Vec<String> = (0..600).map(|i| format!("number {i}")).collect();
     let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
     let store = with_messages(&refs);

@@ -20,6 +20,8 @@ fn check(sql: &str, expected: &str) {
             tx.record_answer(small.messages[1], &serde_json::json!({}))?;
             tx.enqueue(&JobKind::Boundary { session: small.session })?;
             tx.edit_semantic(small.facts[0], "edited", &embed("edited"))?;
+            let relinking = tx.pending_jobs()?.into_iter().find(|j| j.kind == JobKind::Reembed);
+            tx.finish_job(relinking.unwrap().id)?;
             let other = tx.create_session("Other", at(20), false)?;
             say(tx, other, crate::memory::Role::User, "m5");
             tx.set_setting("theme_cap", "1")
@@ -81,7 +83,7 @@ fn edges_jobs_and_records() {
     check("UPDATE job SET subject = 9", "job 1 (boundary) is about 9, which does not exist");
     check(
         "INSERT INTO job (kind, subject, state) VALUES ('close', 1, 'running'), ('close', 2, 'running')",
-        "job 2 (close) is stuck",
+        "job 3 (close) is stuck",
     );
     check("UPDATE answer SET message = 1", "m1 has a record and is no reply");
     check("UPDATE answer SET record = '{'", "m2 has a record");
@@ -103,8 +105,8 @@ fn indexes() {
         "INSERT INTO theme_text (theme_text, rowid, name) VALUES ('delete', 2, 'Pets')",
         "t2 is not in the full-text index",
     );
-    // A shadow table of the vectors.
-    check("DELETE FROM semantic_vector_vector_chunks00", "cannot check the vectors");
+    check("UPDATE semantic_vector SET embedding = zeroblob(8)", "cannot check the vectors");
+    check("DELETE FROM semantic_sketch", "the sketch of s1 is not its vector's");
 }
 
 /// A reading connection is kept. FTS5 remembers the shape of its index there, and its integrity

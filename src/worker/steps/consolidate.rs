@@ -70,7 +70,11 @@ impl Bench {
 
     fn similarity(&mut self, a: SemanticId, b: SemanticId) -> Result<f32, StepError> {
         let cache = self.cache()?;
-        Ok(cache.embedding(a).zip(cache.embedding(b)).map_or(0.0, |(a, b)| a.cosine(b)))
+        Ok(cache
+            .hierarchy
+            .embedding(a)
+            .zip(cache.hierarchy.embedding(b))
+            .map_or(0.0, |(a, b)| a.cosine(b)))
     }
 
     fn apply_judgement(
@@ -105,9 +109,10 @@ impl Bench {
 fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<SemanticId> {
     let before = cache.facts.range(..this.id);
     let mut ids = Vec::new();
-    if let Some(embedding) = cache.embedding(this.id) {
+    if let Some(embedding) = cache.hierarchy.embedding(this.id) {
         let of = Dated { id: this.id, at: this.created_at, embedding };
         let others: Vec<Dated<'_>> = cache
+            .hierarchy
             .partition
             .themes()
             .flat_map(|(_, cluster)| cluster.members())

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::memory::reorganize::{Change, Policy, attach, settle};
+use crate::memory::hierarchy::touched;
+use crate::memory::reorganize::{Change, Policy, settle};
 use crate::memory::{Embedding, SemanticId, ThemeId};
 use crate::store::{JobKind, Level, NewSemantic, StoreError, WriteTx};
-use crate::worker::bench::as_stored;
 use crate::worker::cache::{Cache, FactMeta};
 
 /// A name until the theme is named: its first fact, cut short.
@@ -56,7 +56,7 @@ fn insert(
     policy: Policy,
 ) -> Result<Inserted, StoreError> {
     let mut ids = Vec::with_capacity(facts.len());
-    let mut touched = BTreeSet::new();
+    let mut all_touched = BTreeSet::new();
     let mut themes = Renumbered::default();
     let mut semantics_changed = BTreeSet::new();
     for NewFact { semantic, embedding } in facts {
@@ -66,24 +66,24 @@ fn insert(
             subject: semantic.subject.clone(),
             attribute: semantic.attribute.clone(),
         };
-        let changes = attach(&mut cache.partition, id, embedding.clone(), &policy);
+        let inserted = cache.hierarchy.insert(id, embedding.clone(), &policy);
         let mut new = Some((semantic, &embedding));
-        apply(tx, &changes, &mut new, &mut themes, &mut touched)?;
+        apply(tx, &inserted.changes, &mut new, &mut themes, &mut all_touched)?;
         cache.facts.insert(id, meta);
-        semantics_changed.extend(cache.semantic_graph.insert(id, embedding));
+        semantics_changed.extend(inserted.semantics);
         ids.push(id);
     }
     cache.next_semantic = tx.next_semantic_id()?;
-    let changes = settle(&mut cache.partition, &policy);
-    apply(tx, &changes, &mut None, &mut themes, &mut touched)?;
+    let changes = settle(&mut cache.hierarchy.partition, &policy);
+    apply(tx, &changes, &mut None, &mut themes, &mut all_touched)?;
 
     for id in semantics_changed {
-        let edges: Vec<_> =
-            cache.semantic_graph.neighbours(id).into_iter().map(|(n, s)| (n.0, s)).collect();
+        let edges = cache.hierarchy.semantic_graph.neighbours(id);
+        let edges: Vec<_> = edges.into_iter().map(|(n, s)| (n.0, s)).collect();
         tx.replace_edges(Level::Semantic, id.0, &edges)?;
     }
-    let touched = place_themes(tx, cache, &themes, touched)?;
-    Ok(Inserted { ids, themes: touched, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
+    let alive = place_themes(tx, cache, &themes, &all_touched)?;
+    Ok(Inserted { ids, themes: alive, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
 }
 
 /// The partition numbers new themes itself; should the store number them otherwise, this maps.
@@ -101,7 +101,7 @@ fn apply(
     changes: &[Change],
     new: &mut Option<(NewSemantic, &Embedding)>,
     themes: &mut Renumbered,
-    touched: &mut BTreeSet<ThemeId>,
+    all_touched: &mut BTreeSet<ThemeId>,
 ) -> Result<(), StoreError> {
     let name: String = new
         .as_ref()
@@ -109,22 +109,20 @@ fn apply(
         .chars()
         .take(PROVISIONAL_NAME_CHARS)
         .collect();
+    all_touched.extend(touched(changes));
     for change in changes {
         match *change {
             Change::Created { theme } => {
                 let stored = tx.create_theme(&name)?;
                 themes.0.insert(theme, stored);
-                touched.insert(theme);
             }
             Change::Attached { theme, .. } => {
                 if let Some((semantic, embedding)) = new.take() {
                     tx.insert_semantic(semantic, themes.stored(theme), embedding)?;
                 }
-                touched.insert(theme);
             }
-            Change::Moved { semantic, from, to } => {
+            Change::Moved { semantic, to, .. } => {
                 tx.move_semantic(semantic, themes.stored(to))?;
-                touched.extend([from, to]);
             }
         }
     }
@@ -136,32 +134,28 @@ fn place_themes(
     tx: &mut WriteTx<'_>,
     cache: &mut Cache,
     themes: &Renumbered,
-    touched: BTreeSet<ThemeId>,
+    touched: &BTreeSet<ThemeId>,
 ) -> Result<BTreeSet<ThemeId>, StoreError> {
-    let mut changed = BTreeSet::new();
+    let hierarchy = &mut cache.hierarchy;
+    let changed = hierarchy.link_themes(touched);
     let mut alive = BTreeSet::new();
-    for theme in touched {
-        match cache.partition.theme(theme) {
-            Some(cluster) => {
-                alive.insert(themes.stored(theme));
-                if let Some(centroid) = cluster.centroid().map(as_stored) {
-                    tx.put_embedding(Level::Theme, themes.stored(theme).0, &centroid)?;
-                    changed.extend(cache.theme_graph.insert(theme, centroid));
-                }
-            }
-            None => changed.extend(cache.theme_graph.remove(theme)),
+    for &theme in touched {
+        if hierarchy.partition.theme(theme).is_none() {
+            continue;
+        }
+        alive.insert(themes.stored(theme));
+        if let Some(centroid) = hierarchy.theme_graph.embedding(theme) {
+            tx.put_embedding(Level::Theme, themes.stored(theme).0, centroid)?;
         }
     }
     for theme in changed {
-        if cache.partition.theme(theme).is_some() {
-            let edges: Vec<_> = cache
-                .theme_graph
-                .neighbours(theme)
-                .into_iter()
-                .map(|(n, s)| (themes.stored(n).0, s))
-                .collect();
-            tx.replace_edges(Level::Theme, themes.stored(theme).0, &edges)?;
-        }
+        let edges: Vec<_> = hierarchy
+            .theme_graph
+            .neighbours(theme)
+            .into_iter()
+            .map(|(n, s)| (themes.stored(n).0, s))
+            .collect();
+        tx.replace_edges(Level::Theme, themes.stored(theme).0, &edges)?;
     }
     Ok(alive)
 }

@@ -2,10 +2,9 @@
 //! messages that no step has embedded yet.
 
 use crate::interfaces::Cancel;
-use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
-use crate::memory::{Embedding, SemanticId};
+use crate::memory::{Hierarchy, SemanticId};
 use crate::store::{Job, Level};
-use crate::worker::bench::{Bench, StepError, as_stored};
+use crate::worker::bench::{Bench, StepError};
 use crate::worker::steps::names::cut;
 
 /// Units a commit. Each commit is a state from which the job goes on.
@@ -46,44 +45,35 @@ impl Bench {
     }
 
     fn rebuild_edges(&mut self, cancel: &Cancel) -> Result<(), StepError> {
-        let semantics: Vec<(SemanticId, Embedding)> = self
-            .store
-            .read(|r| r.embeddings(Level::Semantic))?
-            .into_iter()
-            .map(|(id, vector)| (SemanticId(id), vector))
-            .collect();
-        let ids: Vec<SemanticId> = semantics.iter().map(|(id, _)| *id).collect();
-        let graph = KnnGraph::of(N_NEIGHBOURS, semantics);
+        // The theme graph of the cache is of before; so may the semantic one be.
+        let hierarchy = Hierarchy::of(self.cache()?.hierarchy.partition.clone());
+        let ids: Vec<SemanticId> = hierarchy.semantic_graph.ids().collect();
         for batch in ids.chunks(BATCH) {
             if cancel.is_cancelled() {
                 return Err(StepError::Interrupted);
             }
             self.commit(|tx| {
                 for &id in batch {
-                    let edges: Vec<_> =
-                        graph.neighbours(id).into_iter().map(|(n, s)| (n.0, s)).collect();
+                    let edges = hierarchy.semantic_graph.neighbours(id);
+                    let edges: Vec<_> = edges.into_iter().map(|(n, s)| (n.0, s)).collect();
                     tx.replace_edges(Level::Semantic, id.0, &edges)?;
                 }
                 Ok(())
             })?;
         }
-        let themes: Vec<_> = self
-            .cache()?
-            .partition
-            .themes()
-            .filter_map(|(id, cluster)| Some((id, as_stored(cluster.centroid()?))))
-            .collect();
-        let graph = KnnGraph::of(N_NEIGHBOURS, themes.iter().cloned());
+        let themes = &hierarchy.theme_graph;
         self.commit(|tx| {
-            for (theme, centroid) in &themes {
-                tx.put_embedding(Level::Theme, theme.0, centroid)?;
+            for theme in themes.ids() {
+                if let Some(centroid) = themes.embedding(theme) {
+                    tx.put_embedding(Level::Theme, theme.0, centroid)?;
+                }
                 let edges: Vec<_> =
-                    graph.neighbours(*theme).into_iter().map(|(n, s)| (n.0, s)).collect();
+                    themes.neighbours(theme).into_iter().map(|(n, s)| (n.0, s)).collect();
                 tx.replace_edges(Level::Theme, theme.0, &edges)?;
             }
             Ok(())
         })?;
-        self.cache = None; // its theme graph is of before
+        self.cache = None;
         Ok(())
     }
 }

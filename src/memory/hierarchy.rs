@@ -1,0 +1,112 @@
+//! The two upper levels as geometry: the partition into themes, and the kNN graphs over semantics
+//! and over themes (xMemory §3.2), kept together as semantics come in.
+//!
+//! Worker and measurements insert through it. It knows no texts and no storage.
+
+use std::collections::BTreeSet;
+
+use super::knn_graph::{KnnGraph, N_NEIGHBOURS};
+use super::partition::{Cluster, Partition};
+use super::reorganize::{Change, Policy, attach};
+use super::{Embedding, SemanticId, ThemeId};
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Hierarchy {
+    pub partition: Partition,
+    pub semantic_graph: KnnGraph<SemanticId>,
+    pub theme_graph: KnnGraph<ThemeId>,
+}
+
+impl Default for Hierarchy {
+    fn default() -> Self {
+        Self {
+            partition: Partition::default(),
+            semantic_graph: KnnGraph::new(N_NEIGHBOURS),
+            theme_graph: KnnGraph::new(N_NEIGHBOURS),
+        }
+    }
+}
+
+/// What an insert changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inserted {
+    /// In the partition, in order.
+    pub changes: Vec<Change>,
+    /// Semantics whose edges are others.
+    pub semantics: BTreeSet<SemanticId>,
+}
+
+impl Inserted {
+    /// Themes whose members are others, or that are gone.
+    pub fn themes(&self) -> impl Iterator<Item = ThemeId> {
+        touched(&self.changes)
+    }
+}
+
+/// Themes that changes make, fill or empty.
+pub fn touched(changes: &[Change]) -> impl Iterator<Item = ThemeId> {
+    changes.iter().flat_map(|&change| match change {
+        Change::Created { theme } | Change::Attached { theme, .. } => [theme, theme],
+        Change::Moved { from, to, .. } => [from, to],
+    })
+}
+
+impl Hierarchy {
+    /// Both graphs made afresh.
+    #[must_use]
+    pub fn of(partition: Partition) -> Self {
+        let mut hierarchy = Self { partition, ..Self::default() };
+        let mut nodes: Vec<(SemanticId, Embedding)> = hierarchy
+            .partition
+            .themes()
+            .flat_map(|(_, cluster)| cluster.members().iter().cloned())
+            .collect();
+        nodes.sort_unstable_by_key(|(id, _)| *id);
+        for (id, embedding) in nodes {
+            hierarchy.link_semantic(id, embedding);
+        }
+        let themes: BTreeSet<ThemeId> = hierarchy.partition.themes().map(|(id, _)| id).collect();
+        hierarchy.link_themes(&themes);
+        hierarchy
+    }
+
+    /// Puts a semantic in its theme, mends what that overfills ([`attach`]), and gives it its edges.
+    /// The edges of the themes wait for [`Hierarchy::link_themes`]: a batch settles first.
+    pub fn insert(
+        &mut self,
+        semantic: SemanticId,
+        embedding: Embedding,
+        policy: &Policy,
+    ) -> Inserted {
+        let changes = attach(&mut self.partition, semantic, embedding.clone(), policy);
+        Inserted { changes, semantics: self.link_semantic(semantic, embedding) }
+    }
+
+    fn link_semantic(&mut self, id: SemanticId, embedding: Embedding) -> BTreeSet<SemanticId> {
+        let partition = &self.partition;
+        self.semantic_graph.insert_near(id, embedding, &|e| partition.near_semantics(e))
+    }
+
+    /// Brings the edges of these themes up to date; gives all themes whose edges are others now
+    /// and that still exist.
+    pub fn link_themes(&mut self, themes: &BTreeSet<ThemeId>) -> BTreeSet<ThemeId> {
+        let Self { partition, theme_graph, .. } = self;
+        let partition: &Partition = partition;
+        // A theme whose members cancel out keeps the edges that it had.
+        let updates = themes.iter().filter_map(|&theme| match partition.theme(theme) {
+            Some(cluster) => Some((theme, Some(cluster.centroid()?.as_stored()))),
+            None => Some((theme, None)),
+        });
+        let mut changed = theme_graph.update_near(updates, &|e| partition.near_themes(e));
+        changed.retain(|&theme| partition.theme(theme).is_some());
+        changed
+    }
+
+    /// A semantic's vector.
+    #[must_use]
+    pub fn embedding(&self, id: SemanticId) -> Option<&Embedding> {
+        let members = self.partition.theme(self.partition.theme_of(id)?).map(Cluster::members)?;
+        members.iter().find(|(member, _)| *member == id).map(|(_, embedding)| embedding)
+    }
+}

@@ -1,0 +1,390 @@
+//! Which themes lie nearest to a vector, without comparing all of them.
+//!
+//! Up to [`EXACT_THEMES`] all directions are compared. Beyond, an inverted file: one semantic in
+//! [`PIVOT_EVERY`] (by a hash of its id) is a pivot, every theme lies in the cell of the pivot that
+//! its direction is nearest to, and a query opens the nearest cells until they hold
+//! [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with the most similar sketches (one bit a
+//! component: above or below the mean of the first pivots) are compared in full.
+//!
+//! What is found depends on the partition's content alone, never on the way it came about: a
+//! memory that is opened again goes on as the one that was kept. It knows no members and no f.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::embedding::dot;
+use super::{Embedding, SemanticId, ThemeId};
+
+/// Up to so many themes (of some 4,000 semantics) a search is exact.
+pub const EXACT_THEMES: usize = 512;
+
+/// One semantic in so many is a pivot: a few for ten thousand, a couple of hundred for a hundred
+/// thousand.
+const PIVOT_EVERY: u64 = 512;
+
+/// Sketches that a query looks at, at least.
+const N_SKETCHED: usize = 4_096;
+
+/// Themes that a query is compared with in full, at least.
+const N_COMPARED: usize = 192;
+
+/// Pivots whose mean is the middle of the sketches.
+const N_CENTRE: usize = 32;
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ThemeIndex {
+    n_dimensions: usize,
+    /// Themes in no order; [`ThemeIndex::rows`] and [`ThemeIndex::sketches`] have the same.
+    themes: Vec<Entry>,
+    place_of: HashMap<ThemeId, usize>,
+    /// Directions, one after the other.
+    rows: Vec<f32>,
+    sketches: Vec<u64>,
+    pivots: BTreeMap<SemanticId, Pivot>,
+    /// Places of the themes while there is no pivot.
+    homeless: Vec<usize>,
+    /// Mean of the first [`N_CENTRE`] pivots; nothing without one.
+    centre: Vec<f32>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    theme: ThemeId,
+    /// The pivot in whose cell it lies, and its similarity.
+    home: Option<(f32, SemanticId)>,
+}
+
+#[derive(Debug, Clone)]
+struct Pivot {
+    vector: Embedding,
+    /// Places of its themes.
+    cell: Vec<usize>,
+}
+
+/// Whether a semantic is a pivot: by the finaliser of SplitMix64, so that neither order nor gaps
+/// of the ids matter.
+fn is_pivot(semantic: SemanticId) -> bool {
+    let mut x = semantic.0 as u64;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)).is_multiple_of(PIVOT_EVERY)
+}
+
+/// The nearer one first; of equals the older.
+fn is_nearer<Id: Ord>(a: (f32, Id), b: (f32, Id)) -> bool {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).is_lt()
+}
+
+impl ThemeIndex {
+    fn n_words(&self) -> usize {
+        self.n_dimensions.div_ceil(64)
+    }
+
+    fn row(&self, place: usize) -> &[f32] {
+        &self.rows[place * self.n_dimensions..][..self.n_dimensions]
+    }
+
+    /// The theme is new, or its direction is another.
+    pub(super) fn set(&mut self, theme: ThemeId, direction: impl ExactSizeIterator<Item = f32>) {
+        self.n_dimensions = direction.len();
+        let place = if let Some(&place) = self.place_of.get(&theme) {
+            for (x, new) in self.rows[place * self.n_dimensions..].iter_mut().zip(direction) {
+                *x = new;
+            }
+            place
+        } else {
+            let place = self.themes.len();
+            self.themes.push(Entry { theme, home: None });
+            self.place_of.insert(theme, place);
+            self.rows.extend(direction);
+            self.sketches.resize(self.sketches.len() + self.n_words(), 0);
+            self.homeless.push(place);
+            place
+        };
+        self.draw(place);
+        self.rehouse(place);
+    }
+
+    /// The theme is gone.
+    pub(super) fn remove(&mut self, theme: ThemeId) {
+        let Some(place) = self.place_of.remove(&theme) else { return };
+        self.leave(place);
+        self.themes.swap_remove(place);
+        let last = self.themes.len();
+        let (n, words) = (self.n_dimensions, self.n_words());
+        self.rows.copy_within(last * n.., place * n);
+        self.rows.truncate(last * n);
+        self.sketches.copy_within(last * words.., place * words);
+        self.sketches.truncate(last * words);
+        if place < last {
+            let Entry { theme, home } = self.themes[place];
+            self.place_of.insert(theme, place);
+            for cell_place in self.cell_of(home) {
+                if *cell_place == last {
+                    *cell_place = place;
+                }
+            }
+        }
+    }
+
+    /// A semantic came into the partition, wherever in it.
+    pub(super) fn came(&mut self, semantic: SemanticId, vector: &Embedding) {
+        if !is_pivot(semantic) {
+            return;
+        }
+        self.pivots.insert(semantic, Pivot { vector: vector.clone(), cell: Vec::new() });
+        self.centre_after(semantic);
+        for place in 0..self.themes.len() {
+            let here = (dot(self.row(place), vector.as_slice()), semantic);
+            if self.themes[place].home.is_none_or(|home| is_nearer(here, home)) {
+                self.leave(place);
+                self.enter(place, here);
+            }
+        }
+    }
+
+    /// A semantic left the partition.
+    pub(super) fn left(&mut self, semantic: SemanticId) {
+        let Some(pivot) = self.pivots.remove(&semantic) else { return };
+        self.centre_after(semantic);
+        for place in pivot.cell {
+            self.themes[place].home = None;
+            self.homeless.push(place);
+            self.rehouse(place);
+        }
+    }
+
+    /// Into the cell of the nearest pivot.
+    fn rehouse(&mut self, place: usize) {
+        let mut nearest: Option<(f32, SemanticId)> = None;
+        for (&id, pivot) in &self.pivots {
+            let here = (dot(self.row(place), pivot.vector.as_slice()), id);
+            if nearest.is_none_or(|home| is_nearer(here, home)) {
+                nearest = Some(here);
+            }
+        }
+        let Some(nearest) = nearest else { return };
+        if self.themes[place].home.map(|(_, id)| id) == Some(nearest.1) {
+            self.themes[place].home = Some(nearest);
+        } else {
+            self.leave(place);
+            self.enter(place, nearest);
+        }
+    }
+
+    fn cell_of(&mut self, home: Option<(f32, SemanticId)>) -> &mut Vec<usize> {
+        match home.and_then(|(_, id)| self.pivots.get_mut(&id)) {
+            Some(pivot) => &mut pivot.cell,
+            None => &mut self.homeless,
+        }
+    }
+
+    fn leave(&mut self, place: usize) {
+        let home = self.themes[place].home.take();
+        let cell = self.cell_of(home);
+        if let Some(at) = cell.iter().position(|&other| other == place) {
+            cell.swap_remove(at);
+        }
+    }
+
+    fn enter(&mut self, place: usize, home: (f32, SemanticId)) {
+        self.cell_of(Some(home)).push(place);
+        self.themes[place].home = Some(home);
+    }
+
+    /// A pivot came or went: if it is among the first, the middle moves, and all sketches with it.
+    fn centre_after(&mut self, changed: SemanticId) {
+        let is_later = |&last: &SemanticId| last < changed;
+        if self.pivots.keys().nth(N_CENTRE - 1).is_some_and(is_later) {
+            return;
+        }
+        let n = self.pivots.len().min(N_CENTRE) as f32;
+        self.centre.clear();
+        for pivot in self.pivots.values().take(N_CENTRE) {
+            self.centre.resize(pivot.vector.dimensions(), 0.0);
+            for (mean, x) in self.centre.iter_mut().zip(pivot.vector.as_slice()) {
+                *mean += x / n;
+            }
+        }
+        for place in 0..self.themes.len() {
+            self.draw(place);
+        }
+    }
+
+    /// The sketch of a row.
+    fn draw(&mut self, place: usize) {
+        let (n, words) = (self.n_dimensions, self.n_words());
+        let row = &self.rows[place * n..][..n];
+        sketch(row, &self.centre, &mut self.sketches[place * words..][..words]);
+    }
+
+    /// Themes with their similarity to the query, in no order: all of them, or beyond
+    /// [`EXACT_THEMES`] the nearest `n` or more, nearly.
+    pub(super) fn near(&self, query: &[f32], n: usize) -> Vec<(f32, ThemeId)> {
+        let with_similarity =
+            |place: usize| (dot(query, self.row(place)), self.themes[place].theme);
+        let n_compared = N_COMPARED.max(n.saturating_mul(2));
+        if self.themes.len() <= EXACT_THEMES.max(n_compared) || self.pivots.is_empty() {
+            return (0..self.themes.len()).map(with_similarity).collect();
+        }
+        let mut cells: Vec<(f32, SemanticId)> = self
+            .pivots
+            .iter()
+            .map(|(&id, pivot)| (dot(query, pivot.vector.as_slice()), id))
+            .collect();
+        cells.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let words = self.n_words();
+        let mut wanted = vec![0; words];
+        sketch(query, &self.centre, &mut wanted);
+        let n_sketched = N_SKETCHED.max(n_compared.saturating_mul(4));
+        // By the number of bits that differ, at most one a component.
+        let mut n_at = vec![0usize; self.n_dimensions + 1];
+        let mut sketched: Vec<(usize, usize)> = Vec::with_capacity(n_sketched * 2);
+        for (_, id) in cells {
+            if sketched.len() >= n_sketched {
+                break;
+            }
+            for &place in self.pivots.get(&id).into_iter().flat_map(|pivot| &pivot.cell) {
+                let differing = differing_bits(&wanted, &self.sketches[place * words..][..words]);
+                n_at[differing] += 1;
+                sketched.push((differing, place));
+            }
+        }
+        let (mut most, mut n_within) = (0, n_at[0]);
+        while n_within < n_compared && most < self.n_dimensions {
+            most += 1;
+            n_within += n_at[most];
+        }
+        sketched
+            .into_iter()
+            .filter(|&(differing, _)| differing <= most)
+            .map(|(_, place)| with_similarity(place))
+            .collect()
+    }
+}
+
+/// One bit a component: whether it lies above the centre's (above 0 where there is none).
+fn sketch(vector: &[f32], centre: &[f32], words: &mut [u64]) {
+    for (i, (word, chunk)) in words.iter_mut().zip(vector.chunks(64)).enumerate() {
+        let centre = centre.get(i * 64..).unwrap_or_default();
+        *word = 0;
+        for (bit, &x) in chunk.iter().enumerate() {
+            let above = x > centre.get(bit).copied().unwrap_or(0.0);
+            *word |= u64::from(above) << bit;
+        }
+    }
+}
+
+fn differing_bits(a: &[u64], b: &[u64]) -> usize {
+    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    const DIMENSIONS: usize = 64;
+    const N_THEMES: i64 = 4_000;
+
+    /// The same for the same number; `near` draws it towards the vector of that number.
+    fn vector(number: i64, near: Option<i64>) -> Embedding {
+        let mut state = number as u64 ^ 0x9e37_79b9_7f4a_7c15;
+        let mut own = (0..DIMENSIONS).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / 8_388_608.0 - 1.0
+        });
+        let other = near.map(|near| vector(near, None));
+        let values = (0..DIMENSIONS).map(|i| {
+            let x = own.next().unwrap_or_default();
+            other.as_ref().map_or(x, |other| 0.5 * x + 6.0 * other.as_slice()[i])
+        });
+        Embedding::normalise(values.collect()).unwrap()
+    }
+
+    /// A theme's direction: forty to a topic.
+    fn theme(number: i64) -> Embedding {
+        vector(number, Some(-1 - number % 100))
+    }
+
+    fn set(index: &mut ThemeIndex, number: i64) {
+        index.set(ThemeId(number), theme(number).as_slice().iter().copied());
+    }
+
+    /// Pivots are of the same topics.
+    fn pivots() -> Vec<SemanticId> {
+        (0..20_000).map(SemanticId).filter(|&id| is_pivot(id)).collect()
+    }
+
+    fn found(index: &ThemeIndex, query: i64) -> Vec<ThemeId> {
+        let mut found = index.near(theme(query).as_slice(), 10);
+        found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.into_iter().map(|(_, id)| id).collect()
+    }
+
+    #[test]
+    fn what_is_found_depends_on_the_content_alone() {
+        let mut grown = ThemeIndex::default();
+        for number in 0..N_THEMES + 500 {
+            set(&mut grown, number);
+        }
+        for id in pivots() {
+            grown.came(id, &theme(id.0));
+        }
+        // Pivots that go again, themes that go and themes that change and change back.
+        for id in (20_000..24_000).map(SemanticId) {
+            grown.came(id, &theme(id.0 / 3));
+        }
+        for id in (20_000..24_000).map(SemanticId).rev() {
+            grown.left(id);
+        }
+        for number in (N_THEMES..N_THEMES + 500).rev() {
+            grown.remove(ThemeId(number));
+        }
+        for number in 0..200 {
+            let away = theme(number + 7);
+            grown.set(ThemeId(number), away.as_slice().iter().copied());
+            set(&mut grown, number);
+        }
+        let mut afresh = ThemeIndex::default();
+        for id in pivots().into_iter().rev() {
+            afresh.came(id, &theme(id.0));
+        }
+        for number in (0..N_THEMES).rev() {
+            set(&mut afresh, number);
+        }
+        for query in 10_000..10_050 {
+            let of_grown = found(&grown, query);
+            assert!(of_grown.len() < N_THEMES as usize / 2, "{} compared", of_grown.len());
+            assert_eq!(of_grown, found(&afresh, query));
+        }
+    }
+
+    #[test]
+    fn few_are_missed_beyond_the_exact_size_and_none_below() {
+        for (n_themes, recall_min) in [(EXACT_THEMES as i64, 1.0), (N_THEMES, 0.95)] {
+            let mut index = ThemeIndex::default();
+            for id in pivots() {
+                index.came(id, &theme(id.0));
+            }
+            for number in 0..n_themes {
+                set(&mut index, number);
+            }
+            let (mut n_found, mut n_true) = (0, 0);
+            for query in 10_000..10_100 {
+                let asked = theme(query);
+                let mut all: Vec<(f32, ThemeId)> = (0..n_themes)
+                    .map(|number| (theme(number).cosine(&asked), ThemeId(number)))
+                    .collect();
+                all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                let found = found(&index, query);
+                n_true += 10;
+                n_found += all[..10].iter().filter(|(_, id)| found.contains(id)).count();
+            }
+            let recall = n_found as f64 / f64::from(n_true);
+            assert!(recall >= recall_min, "{recall} of the ten nearest of {n_themes}");
+        }
+    }
+}
