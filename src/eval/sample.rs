@@ -1,21 +1,20 @@
 //! The same "random" choices every time: numbers from a text, and no clock or random source.
 
+use crate::metrics::SplitMix;
+
 /// A stream of numbers that depends on its name only (FNV-1a, then SplitMix64).
-pub(super) struct Draws(u64);
+pub(super) struct Draws(SplitMix);
 
 impl Draws {
     pub(super) fn new(name: &str) -> Self {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        Self(hash)
+        Self(SplitMix(hash))
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// One of `choices`; nothing of nothing.
