@@ -246,6 +246,14 @@ pub(super) fn ids(texts: &[String]) -> BTreeSet<String> {
         .collect()
 }
 
+/// `D3:14`.
+pub(super) fn is_message_id(id: &str) -> bool {
+    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+    id.strip_prefix('D')
+        .and_then(|rest| rest.split_once(':'))
+        .is_some_and(|(session, turn)| is_number(session) && is_number(turn))
+}
+
 /// All but the questions without an answer.
 pub(super) fn is_scored(category: u64) -> bool {
     KINDS.iter().any(|&(number, _)| number == category)

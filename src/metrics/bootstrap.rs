@@ -98,6 +98,7 @@ mod tests {
 
     /// What NumPy's `mean` and `percentile` give over the same draws.
     #[test]
+    #[expect(clippy::unreadable_literal, reason = "as NumPy prints them")]
     fn equal_to_numpy_s_percentiles() {
         let values: Vec<f64> = (0..50).map(|i| f64::from(i * i % 17) / 17.0).collect();
         close(interval(&values, 7), 0.4788235294117647, 0.3870588235294117, 0.5705882352941177);

@@ -43,6 +43,15 @@ pub fn signal_for(info: &ModelInfo, grade: Option<&str>) -> Signal {
     if best.1 >= USEFUL_MIN { best.0 } else { Signal::Overlap }
 }
 
+/// What Stage I may choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Levels {
+    Facts,
+    /// Facts and whole raw messages, as an answer gets them.
+    #[default]
+    Mixed,
+}
+
 /// How Stage I selects facts from the pool of the most relevant ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum StageOne {
@@ -68,6 +77,7 @@ pub struct RecallConfig {
     /// `None`: [`signal_for`] the model.
     pub signal: Option<Signal>,
     pub stage_one: StageOne,
+    pub levels: Levels,
     pub relevance: Relevance,
     pub gate: GatePolicy,
     /// Most characters of facts and whole messages in the coarse context.
@@ -96,6 +106,7 @@ impl Default for RecallConfig {
         Self {
             signal: None,
             stage_one: StageOne::default(),
+            levels: Levels::default(),
             relevance: Relevance::default(),
             gate: GatePolicy::default(),
             coarse_characters: 2_700,

@@ -31,9 +31,9 @@ use crate::memory::{Message, MessageId, Moment};
 use crate::prompts::Answer;
 use crate::store::{Store, StoreError};
 
-pub use config::{RecallConfig, StageOne, signal_for};
+pub use config::{Levels, RecallConfig, StageOne, signal_for};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
-pub use survey::{Block, Clue, Levels, Survey};
+pub use survey::{Block, Clue, Survey};
 
 use gauge::{ByModel, ByOverlap, Gauge};
 use lines::Names;
@@ -130,7 +130,10 @@ impl Recall<'_> {
             n_in_window: request.history.len(),
         };
         let embedder = self.models.embedder.as_ref();
-        let (pool, names) = gather(self.store, embedder, &self.config, &asked)?;
+        let (mut pool, names) = gather(self.store, embedder, &self.config, &asked)?;
+        if self.config.levels == Levels::Facts {
+            pool.messages.clear();
+        }
         if request.cancel.is_cancelled() {
             return Err(RecallError::Cancelled);
         }

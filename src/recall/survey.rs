@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::config::RecallConfig;
+use super::config::{Levels, RecallConfig};
 use super::pool::Pool;
 use super::question::Nature;
 use super::stage_one::Coarse;
@@ -15,14 +15,6 @@ use crate::memory::mix::worth;
 use crate::memory::relevance::Cues;
 use crate::memory::{MessageId, Moment};
 use crate::store::Store;
-
-/// What Stage I may choose from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Levels {
-    Facts,
-    /// Facts and whole raw messages, as an answer gets them.
-    Mixed,
-}
 
 /// A fact, or a whole message as `Speaker: text`.
 #[derive(Debug, Clone, PartialEq)]

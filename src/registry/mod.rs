@@ -22,6 +22,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use catalogue::{Catalogue, CatalogueFile, CatalogueModel, Kind};
+pub use hash::{hex, sha256_file};
 pub use hub_cache::cache_dir;
 pub use import::CopyProgress;
 pub use manifest::{InstalledFile, InstalledModel, Manifest, Origin};

@@ -25,12 +25,12 @@ pub(super) fn by_score(
     select_mixed(&units, budget_characters, Repeats::Allowed)
 }
 
-pub(super) fn similarities(vectors: &[Embedding], question: &Embedding) -> Vec<f64> {
+pub(in crate::eval) fn similarities(vectors: &[Embedding], question: &Embedding) -> Vec<f64> {
     vectors.iter().map(|vector| f64::from(vector.cosine(question))).collect()
 }
 
 /// The places of the largest scores, best first.
-pub(super) fn largest(scores: &[f64], n: usize) -> Vec<usize> {
+pub(in crate::eval) fn largest(scores: &[f64], n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     order.truncate(n);

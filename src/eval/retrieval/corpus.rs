@@ -12,12 +12,14 @@ use serde::de::DeserializeOwned;
 
 use super::vectors::{Known, embed, read as read_vectors};
 use crate::eval::EvalError;
-use crate::eval::locomo::{Folder, RawQuestion, answer_text, bad, ids, is_scored, read, time};
+use crate::eval::locomo::{
+    Folder, RawQuestion, answer_text, bad, ids, is_message_id, is_scored, read, time,
+};
 use crate::interfaces::Embedder;
 use crate::memory::{Embedding, Moment};
 
 /// See the module. Messages, episodes and semantics are numbered in the order of the files.
-pub(super) struct Corpus {
+pub(in crate::eval) struct Corpus {
     pub episodes: Vec<Episode>,
     pub messages: Vec<Message>,
     pub semantics: Vec<Semantic>,
@@ -25,13 +27,15 @@ pub(super) struct Corpus {
     pub vectors: Vectors,
 }
 
-pub(super) struct Episode {
+pub(in crate::eval) struct Episode {
     pub title: String,
     pub content: String,
     pub at: Moment,
 }
 
-pub(super) struct Message {
+pub(in crate::eval) struct Message {
+    /// LoCoMo's own, `D3:14`.
+    pub id: String,
     pub speaker: String,
     pub content: String,
     pub episode: usize,
@@ -39,12 +43,12 @@ pub(super) struct Message {
 
 impl Message {
     /// As evidence is counted and embedded.
-    pub(super) fn line(&self) -> String {
+    pub(in crate::eval) fn line(&self) -> String {
         format!("{}: {}", self.speaker, self.content)
     }
 }
 
-pub(super) struct Semantic {
+pub(in crate::eval) struct Semantic {
     pub text: String,
     pub at: Moment,
     /// Those that it names and that exist.
@@ -53,7 +57,7 @@ pub(super) struct Semantic {
     pub episodes: Vec<usize>,
 }
 
-pub(super) struct Question {
+pub(in crate::eval) struct Question {
     pub text: String,
     pub answer: String,
     pub category: u64,
@@ -64,7 +68,7 @@ pub(super) struct Question {
 }
 
 /// Of one embedding model, but for the last two.
-pub(super) struct Vectors {
+pub(in crate::eval) struct Vectors {
     pub semantics: Vec<Embedding>,
     pub episodes: Vec<Embedding>,
     /// `None` where the given vectors leave messages out; memory then knows them by their words.
@@ -104,12 +108,15 @@ struct RawSemantic {
 }
 
 impl Corpus {
-    pub(super) fn load(folder: Folder, embedder: &dyn Embedder) -> Result<Self, EvalError> {
+    pub(in crate::eval) fn load(
+        folder: Folder,
+        embedder: &dyn Embedder,
+    ) -> Result<Self, EvalError> {
         Self::with_vectors(folder, embedder, true)
     }
 
     /// Without vectors of messages where none are given.
-    pub(super) fn load_memories(
+    pub(in crate::eval) fn load_memories(
         folder: Folder,
         embedder: &dyn Embedder,
     ) -> Result<Self, EvalError> {
@@ -127,8 +134,9 @@ impl Corpus {
         let (mut places, mut places_of_episodes) = (BTreeMap::new(), BTreeMap::new());
         for raw in lines::<RawEpisode>(&path)? {
             for message in raw.original_messages {
-                places.insert(message.dia_id, messages.len());
+                places.insert(message.dia_id.clone(), messages.len());
                 messages.push(Message {
+                    id: message.dia_id,
                     speaker: message.role,
                     content: message.content,
                     episode: episodes.len(),
@@ -256,14 +264,6 @@ fn question(raw: RawQuestion, places: &BTreeMap<String, usize>) -> Option<Questi
         text: raw.question,
         category: raw.category,
     })
-}
-
-/// `D3:14`.
-fn is_message_id(id: &str) -> bool {
-    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-    id.strip_prefix('D')
-        .and_then(|rest| rest.split_once(':'))
-        .is_some_and(|(session, turn)| is_number(session) && is_number(turn))
 }
 
 fn moment(text: &str, path: &Path) -> Result<Moment, EvalError> {

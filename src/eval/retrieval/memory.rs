@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::Corpus;
 use crate::interfaces::Embedder;
+use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use crate::memory::reorganize::{Policy, attach};
-use crate::memory::{MessageId, Moment, Partition, Role, SemanticId};
-use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
+use crate::memory::{Embedding, MessageId, Moment, Partition, Role, SemanticId};
+use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
 
 /// A corpus in a store.
-pub(super) struct Filled {
+pub(in crate::eval) struct Filled {
     pub store: Store,
     /// Where each message stands in the corpus.
     pub places: BTreeMap<MessageId, usize>,
@@ -18,7 +19,7 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    pub(super) fn new(corpus: &Corpus) -> Result<Self, StoreError> {
+    pub(in crate::eval) fn new(corpus: &Corpus) -> Result<Self, StoreError> {
         let store = Store::in_memory()?;
         let vectors = &corpus.vectors;
         let at = |episode: usize| corpus.episodes[episode].at;
@@ -35,7 +36,7 @@ impl Filled {
                     speaker: Some(message.speaker.clone()),
                     content: message.content.clone(),
                     created_at: at(message.episode),
-                    external_id: None,
+                    external_id: Some(message.id.clone()),
                     complete: true,
                 })?;
                 if let Some(vectors) = &vectors.messages {
@@ -56,7 +57,7 @@ impl Filled {
                 episodes.insert(i, id);
             }
             let partition = organised(corpus, Policy::Default);
-            let mut themes = BTreeMap::new();
+            let (mut themes, mut semantics) = (BTreeMap::new(), BTreeMap::new());
             for (i, semantic) in corpus.semantics.iter().enumerate() {
                 let Some(theme) = partition.theme_of(SemanticId(i as i64)) else { continue };
                 // What names no message that exists can't be kept: memory knows its sources.
@@ -77,9 +78,14 @@ impl Filled {
                     episodes: of.iter().filter_map(|e| episodes.get(e).copied()).collect(),
                     messages: semantic.messages.iter().map(|&m| ids[m]).collect(),
                 };
-                tx.insert_semantic(new, theme, &vectors.semantics[i])?;
+                let id = tx.insert_semantic(new, theme, &vectors.semantics[i])?;
+                semantics.insert(id, vectors.semantics[i].clone());
             }
-            Ok(())
+            let centroids = partition
+                .themes()
+                .filter_map(|(id, cluster)| Some((themes.get(&id)?.0, cluster.centroid()?)));
+            link(tx, Level::Theme, centroids.collect())?;
+            link(tx, Level::Semantic, semantics.into_iter().map(|(id, x)| (id.0, x)).collect())
         })?;
         let now = corpus.episodes.iter().map(|e| e.at).max().unwrap_or_else(epoch);
         let places = ids.into_iter().enumerate().map(|(place, id)| (id, place)).collect();
@@ -87,12 +93,26 @@ impl Filled {
     }
 }
 
+/// The kNN graph that Eq. 4 covers its nodes by.
+fn link(
+    tx: &mut WriteTx<'_>,
+    level: Level,
+    nodes: Vec<(i64, Embedding)>,
+) -> Result<(), StoreError> {
+    let ids: Vec<i64> = nodes.iter().map(|(id, _)| *id).collect();
+    let graph = KnnGraph::of(N_NEIGHBOURS, nodes);
+    for id in ids {
+        tx.replace_edges(level, id, &graph.neighbours(id))?;
+    }
+    Ok(())
+}
+
 fn epoch() -> Moment {
     Moment::new(jiff::Timestamp::UNIX_EPOCH, jiff::tz::Offset::UTC)
 }
 
 /// The semantics in themes, as they came; they keep their places as ids.
-pub(super) fn organised(corpus: &Corpus, policy: Policy) -> Partition {
+pub(in crate::eval) fn organised(corpus: &Corpus, policy: Policy) -> Partition {
     let mut partition = Partition::default();
     for (i, vector) in corpus.vectors.semantics.iter().enumerate() {
         attach(&mut partition, SemanticId(i as i64), vector.clone(), &policy);

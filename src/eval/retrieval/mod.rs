@@ -11,13 +11,13 @@
 //! Evidence recall of a question: the share of the messages its answer rests on that the chosen
 //! blocks come from (DESIGN §8).
 
-mod baselines;
-mod corpus;
+pub(super) mod baselines;
+pub(super) mod corpus;
 mod density;
 mod fit;
-mod memory;
+pub(super) mod memory;
 mod themes;
-mod vectors;
+pub(super) mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::interfaces::{Embedder, ModelError};
 use crate::memory::{Embedding, npy};
 
 /// The vectors of a file of NumPy's; `None` if there is no such file.
-pub(super) fn read(path: &Path) -> Result<Option<Vec<Embedding>>, EvalError> {
+pub(in crate::eval) fn read(path: &Path) -> Result<Option<Vec<Embedding>>, EvalError> {
     if !path.exists() {
         return Ok(None);
     }
@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<Embedding>>, EvalError> {
 
 /// In the order of the texts. Texts of similar length go together: short ones need not wait for
 /// long ones.
-pub(super) fn embed(
+pub(in crate::eval) fn embed(
     embedder: &dyn Embedder,
     texts: &[String],
 ) -> Result<Vec<Embedding>, ModelError> {

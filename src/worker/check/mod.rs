@@ -22,7 +22,7 @@ use crate::metrics::{harmonic_mean, wins};
 use crate::prompts::{Line, MemoryLine, Relation, Style};
 use crate::store::{Store, StoreError};
 
-pub use reader::{Reader, refuses};
+pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
 
 use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
 

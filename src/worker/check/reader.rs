@@ -5,8 +5,8 @@ use crate::interfaces::{
 };
 use crate::prompts::{Answer, MemoryLine, Style};
 
-/// Answers are a few words.
-const ANSWER_TOKENS_MAX: usize = 40;
+/// Answers to questions about notes are a few words.
+pub const ANSWER_TOKENS_MAX: usize = 40;
 
 /// A model that is asked about notes.
 pub struct Reader<'a> {
