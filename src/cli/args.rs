@@ -289,6 +289,68 @@ pub enum Eval {
     Retrieval(EvalRetrieval),
     /// What organising facts into themes is worth, part by part
     Themes(EvalThemes),
+    /// Questions about conversations in LoCoMo's form, answered by the model
+    Locomo(EvalLocomo),
+    /// Questions about chats in LongMemEval's form, answered by the model
+    #[command(name = "longmemeval")]
+    LongMem(EvalLongMem),
+    /// Score a file of answers: F1, BLEU-1, ROUGE-L
+    Score(EvalScore),
+}
+
+#[derive(Debug, Args)]
+pub struct EvalLocomo {
+    /// Conversations in LoCoMo's form (locomo10.json or a part of it)
+    pub file: PathBuf,
+    /// Ready-made memories, a folder a conversation; without it the program builds its own
+    #[arg(long, value_name = "DIR")]
+    pub memories: Option<PathBuf>,
+    /// Where the run is kept: every answer, the tables, what was run
+    #[arg(long, value_name = "DIR", default_value = "eval-locomo")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub run: EvalRun,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalLongMem {
+    /// Questions in LongMemEval's form (longmemeval_s_cleaned.json or a part of it)
+    pub file: PathBuf,
+    /// Where the run is kept: every answer, the tables, what was run
+    #[arg(long, value_name = "DIR", default_value = "eval-longmemeval")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub run: EvalRun,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalRun {
+    /// What chooses the evidence; may be given several times (all, without it)
+    #[arg(long, value_name = "METHOD", value_delimiter = ',',
+          value_parser = crate::eval::Method::NAMES)]
+    pub method: Vec<String>,
+    /// At most so many questions, drawn from all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// What recall takes for the reader's uncertainty
+    #[arg(long, value_name = "SIGNAL",
+          value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
+    pub uncertainty: Option<String>,
+    /// Go on with the run in --out
+    #[arg(long)]
+    pub resume: bool,
+    /// Machine-readable figures and answers
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalScore {
+    /// Rows with `pred` and `ref`: JSON lines, or a JSON array
+    pub file: PathBuf,
+    /// Each row's figures, for machines
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

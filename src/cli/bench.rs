@@ -6,7 +6,7 @@ use super::App;
 use super::args::{Bench as Args, BenchMemory};
 use super::output::{bytes, counted};
 use super::report::{Failure, Outcome, done};
-use crate::eval::{ScaleRow, Step, measure_scale};
+use crate::eval::{ScaleRow, ScaleStep, measure_scale};
 
 pub fn run(app: &App, args: &Args) -> Outcome {
     match args {
@@ -17,11 +17,11 @@ pub fn run(app: &App, args: &Args) -> Outcome {
 fn memory(app: &App, args: &BenchMemory) -> Outcome {
     let sizes: BTreeSet<usize> = args.semantics.iter().map(|&n| n as usize).collect();
     let progress = app.console.progress();
-    let on_progress = |n: usize, step: Step, done: usize, of: usize| {
+    let on_progress = |n: usize, step: ScaleStep, done: usize, of: usize| {
         let doing = match step {
-            Step::Inserting => "inserting",
-            Step::Storing => "storing",
-            Step::Selecting => "asking",
+            ScaleStep::Inserting => "inserting",
+            ScaleStep::Storing => "storing",
+            ScaleStep::Selecting => "asking",
         };
         progress.set(done as u64, of as u64, &format!("{}: {doing}", counted(n, "fact")));
     };

@@ -93,6 +93,7 @@ impl Failure {
             Self::Tui(TuiError::NotATerminal)
             | Self::Usage { .. }
             | Self::NeedsYes
+            | Self::Eval(EvalError::RunThere { .. } | EvalError::OtherRun { .. })
             | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Model(ModelError::NotInstalled { .. })
@@ -138,6 +139,23 @@ impl Failure {
             Self::Eval(EvalError::BadData { .. }) => {
                 "--memories takes a folder of folders with semantics.jsonl and qa.json"
             }
+            Self::Eval(
+                EvalError::NoDataSet { found_at, .. } | EvalError::NotDataSet { found_at, .. },
+            ) => found_at,
+            Self::Eval(EvalError::NoMemory) => {
+                "--memories takes a folder of folders, each named after its conversation or its \
+                 first speaker"
+            }
+            Self::Eval(EvalError::Unbuilt { .. }) => {
+                "`inglenook model check` tells what the model is good at; `writer = \"extractive\"` \
+                 in the configuration lets rules write"
+            }
+            Self::Eval(EvalError::RunThere { .. }) => {
+                "--resume goes on with it; --out keeps this one elsewhere"
+            }
+            Self::Eval(EvalError::OtherRun { .. }) => {
+                "resume it with the same arguments, model and program, or choose another --out"
+            }
             Self::Import(e) => return e.hint(),
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
@@ -150,7 +168,11 @@ impl Failure {
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
             Self::File { source, .. }
             | Self::Output(source)
-            | Self::Eval(EvalError::Unreadable { source, .. }) => return io_hint(source),
+            | Self::Eval(
+                EvalError::Unreadable { source, .. } | EvalError::Unwritable { source, .. },
+            ) => {
+                return io_hint(source);
+            }
             Self::Worker(WorkerError::Cancelled)
             | Self::Chat(ChatError::Cancelled)
             | Self::Eval(EvalError::Cancelled)

@@ -6,6 +6,7 @@
 //! do, and gives figures; which items it is given, and how the figures are shown, is not its
 //! business. The formulas are in [`crate::metrics`].
 
+mod answering;
 mod gate;
 mod items;
 mod locomo;
@@ -14,6 +15,7 @@ mod retrieval;
 mod rules;
 mod sample;
 mod scale;
+mod score;
 mod starter;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
@@ -30,14 +32,24 @@ use thiserror::Error;
 use crate::interfaces::ModelError;
 use crate::store::StoreError;
 
+pub use answering::{
+    AnswerRow, AnswersReport, DataSet, DifferenceRow, FigureRow, Line, Method, Outcome, Ran, Run,
+    SecondsRow, Skipped, Step, Timing, measure_answers,
+};
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
 pub use retrieval::{
     BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, SIZE_CLASSES, ThemesReport,
     ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
-pub use scale::{ScaleReport, ScaleRow, Step, measure_scale};
+pub use scale::{ScaleReport, ScaleRow, ScaleStep, measure_scale};
+pub use score::{BadRow, Scored, Scores, score};
 pub use starter::{Options, measure};
+
+pub use crate::metrics::{Interval, interval};
+
+/// Of everything drawn at random: the bootstrap's samples.
+pub const SEED: u64 = 0;
 
 /// Why nothing could be measured.
 #[derive(Debug, Error)]
@@ -58,6 +70,25 @@ pub enum EvalError {
     },
     #[error("{path} is not in the form of LoCoMo's memories: {reason}")]
     BadData { path: PathBuf, reason: String },
+    /// Data sets are not the program's own: `found_at` says where they are.
+    #[error("{path} of {set} is not there")]
+    NoDataSet { set: &'static str, path: PathBuf, found_at: &'static str },
+    #[error("{path} is not in the form of {set}: {reason}")]
+    NotDataSet { set: &'static str, path: PathBuf, reason: String, found_at: &'static str },
+    #[error("there are no memories of this conversation")]
+    NoMemory,
+    #[error("its memory could not be built: {what}")]
+    Unbuilt { what: String },
+    #[error("a run is in {path} already")]
+    RunThere { path: PathBuf },
+    #[error("the run in {path} is another one: its {what} differs")]
+    OtherRun { path: PathBuf, what: String },
+    #[error("cannot keep the run in {path}")]
+    Unwritable {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
 }
 
 impl From<ModelError> for EvalError {

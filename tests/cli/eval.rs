@@ -1,4 +1,5 @@
-//! `eval starter`: the built-in items and others, as a person and as a script reads them.
+//! `eval …`, as a person and as a script reads it: the built-in items and others, conversations in
+//! LoCoMo's form, files of answers.
 
 use super::{Home, shared};
 
@@ -159,7 +160,15 @@ fn conversation(home: &Home) -> (std::path::PathBuf, std::path::PathBuf) {
     home.file("memories/Ana_0/episodes.jsonl", lines(&episodes));
     home.file("memories/Ana_0/semantics.jsonl", lines(&semantics));
     home.file("memories/Ana_0/qa.json", qa.to_string());
-    let file = json!([{"conversation": {"speaker_a": "Ana"}, "qa": qa}]).to_string();
+    let turns = |episode: &serde_json::Value| -> Vec<serde_json::Value> {
+        let messages = episode["original_messages"].as_array().unwrap().iter();
+        let turn = |m: &serde_json::Value| json!({"speaker": m["role"], "dia_id": m["dia_id"], "text": m["content"]});
+        messages.map(turn).collect()
+    };
+    let talk = json!({"speaker_a": "Ana", "speaker_b": "Ben",
+        "session_1_date_time": first, "session_1": turns(&episodes[0]),
+        "session_2_date_time": second, "session_2": turns(&episodes[1])});
+    let file = json!([{"sample_id": "conv-1", "conversation": talk, "qa": qa}]).to_string();
     (home.file("locomo.json", file), home.dir.path().join("memories"))
 }
 
@@ -267,4 +276,206 @@ fn themes_are_measured_part_by_part() {
     }
     home.fails(&["eval", "themes", "--memories", "/nowhere"], 1);
     home.fails(&["eval", "themes"], 2);
+}
+
+#[test]
+fn answers_are_scored_and_a_bad_row_is_named() {
+    let home = Home::new();
+    let good = "{\"pred\": \"in Lund\", \"ref\": \"Lund\"}\n{\"pred\": \"2022.\", \"ref\": 2022}\n";
+    let file = home.file("answers.jsonl", good);
+    let file = file.to_str().unwrap();
+    let scores = home.json(&["eval", "score", file, "--json"]);
+    let third = 2.0 / 3.0;
+    let expected = serde_json::json!({"rows": [
+        {"f1": third, "bleu1": 0.5, "rouge_l": third},
+        {"f1": 1.0, "bleu1": 0.5, "rouge_l": 1.0},
+    ]});
+    assert_eq!(scores, expected);
+    let array = home.file("answers.json", format!("[{}]", good.trim().replace('\n', ",\n")));
+    assert_eq!(home.json(&["eval", "score", array.to_str().unwrap(), "--json"]), expected);
+    let table = home.ok(&["eval", "score", file]);
+    for text in ["2 rows", "rouge_l  0.8333  [0.6667, 1.0000]", "exact    0.5000"] {
+        assert!(table.contains(text), "{text} is not in\n{table}");
+    }
+
+    home.file("answers.jsonl", format!("{good}{{\"pred\": 1}}\n{good}"));
+    let output = home.run(&["eval", "score", file, "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let scores: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(scores["rows"].as_array().map(Vec::len), Some(4));
+    assert_eq!(scores["skipped"][0]["line"], 3);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("line 3 of") && stderr.contains("it has no `ref`"), "{stderr}");
+    home.fails(&["eval", "score", "/nowhere"], 1);
+    home.fails(&["eval", "score"], 2);
+    assert!(!home.data().exists(), "scoring makes no files");
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn questions_are_answered_under_every_method() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    let out = home.dir.path().join("run");
+    let [file, memories, out] =
+        [&file, &memories, &out].map(|path| path.to_str().unwrap().to_owned());
+    let run = ["eval", "locomo", &file, "--memories", &memories, "--out", &out];
+    let report = home.json(&[&run[..], &["--json"]].concat());
+    let answers = report["answers"].as_array().unwrap();
+    // Three questions (the fourth has no answer, as it should) and six methods.
+    assert_eq!(answers.len(), 18, "{report}");
+    for answer in answers {
+        let number = |key: &str| answer[key].as_u64().unwrap();
+        assert!(answer["f1"].as_f64().is_some_and(|f1| (0.0..=1.0).contains(&f1)), "{answer}");
+        assert!(number("tokens") > number("processed_tokens"), "{answer}");
+        assert!(number("tokens") >= number("prompt_tokens"), "{answer}");
+        // The starter's gate goes by words: the model is asked for the answer only.
+        assert_eq!(number("model_calls"), 1, "{answer}");
+        let named = number("evidence_named");
+        assert_eq!(answer["evidence_recall"].is_null(), named == 0, "{answer}");
+    }
+    let figure = |method: &str, metric: &str| {
+        let mut rows = report["figures"].as_array().unwrap().iter();
+        let row = rows.find(|row| {
+            row["method"] == method && row["metric"] == metric && row["category"] == "all"
+        });
+        row.unwrap_or_else(|| panic!("{method} {metric}")).clone()
+    };
+    for method in ["full-context", "naive-rag", "memory-only", "+repsel", "+uncsion", "full"] {
+        let recall = figure(method, "evidence_recall");
+        // Eq. 4 stops once what it has chosen covers the others.
+        let least = if method == "+repsel" { 0.5 } else { 1.0 };
+        assert_eq!(recall["questions"], 2, "{method}");
+        assert!(recall["mean"].as_f64().is_some_and(|mean| mean >= least), "{method} {recall}");
+        assert!(figure(method, "tokens")["low"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(report["differences"].as_array().map(Vec::len), Some(15 * 5));
+    assert_eq!(report["seconds"].as_array().map(Vec::len), Some(6));
+    let manifest = &report["manifest"];
+    assert_eq!(manifest["model"]["name"], "starter");
+    assert_eq!(manifest["data"]["questions"], 3);
+    for hash in ["/program/sha256", "/model/sha256", "/data/sha256", "/memories/sha256"] {
+        let hash = manifest.pointer(hash).and_then(|hash| hash.as_str());
+        assert_eq!(hash.map(str::len), Some(64), "{manifest}");
+    }
+    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
+
+    // It is not begun twice, nor mixed with another; complete, it is shown again.
+    let stderr = home.fails(&run, 2);
+    assert!(stderr.contains("--resume"), "{stderr}");
+    let stderr = home.fails(&[&run[..], &["--resume", "--limit", "2"]].concat(), 2);
+    assert!(stderr.contains("its limit differs"), "{stderr}");
+    let table = home.ok(&[&run[..], &["--resume"]].concat());
+    for text in ["| Method |", "Multi-hop (1) BLEU-1", "| +uncsion |", "| Seconds/query |"] {
+        assert!(table.contains(text), "{text} is not in\n{table}");
+    }
+    let kept = std::fs::read_to_string(home.dir.path().join("run/report.md")).unwrap();
+    assert!(table.starts_with(&kept), "{kept}");
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    // Ten times the questions: there is time to be killed in.
+    let mut document: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let qa = document[0]["qa"].as_array().unwrap().clone();
+    let many: Vec<_> = std::iter::repeat_n(qa, 10).flatten().collect();
+    document[0]["qa"] = many.into();
+    let file = home.file("many.json", document.to_string());
+    let at = |out: &str| home.dir.path().join(out);
+    let run = |out: &str, resume: bool| -> Vec<String> {
+        let [file, memories, out] = [&file, &memories, &at(out)].map(|p| p.display().to_string());
+        let mut args = vec!["eval".into(), "locomo".into(), file, "--memories".into(), memories];
+        args.extend(["--method", "naive-rag,full", "--out"].map(str::to_owned));
+        args.push(out);
+        args.extend(resume.then(|| "--resume".to_owned()));
+        args
+    };
+    let ok = |args: &[String]| home.ok(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let n_lines = |out: &str| {
+        std::fs::read(at(out).join("answers.jsonl"))
+            .map_or(0, |bytes| String::from_utf8_lossy(&bytes).matches('\n').count())
+    };
+    ok(&run("whole", false));
+    assert_eq!(n_lines("whole"), 60);
+    let mut n_killed = 0;
+    for (out, kill_at) in [("first", 1), ("second", 20), ("third", 40)] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_inglenook"))
+            .args(run(out, false))
+            .env("INGLENOOK_HOME", home.data())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while n_lines(out) < kill_at && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        n_killed += usize::from(n_lines(out) < 60);
+        ok(&run(out, true));
+        for name in ["manifest.json", "answers.jsonl", "report.json", "report.md"] {
+            let bytes = |out: &str| std::fs::read(at(out).join(name)).unwrap();
+            assert!(bytes(out) == bytes("whole"), "{name} after a kill at {kill_at}");
+        }
+    }
+    assert!(n_killed > 0, "every run was over before it was killed");
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn a_bad_item_is_left_out_and_the_exit_code_says_so() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    let mut document: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    document[0]["qa"][0]["answer"] = serde_json::Value::Null;
+    let file = home.file("damaged.json", document.to_string());
+    let out = home.dir.path().join("run");
+    let [file, memories, out] =
+        [&file, &memories, &out].map(|path| path.to_str().unwrap().to_owned());
+    let args = ["eval", "locomo", &file, "--memories", &memories, "--out", &out, "--json"];
+    let output = home.run(&[&args[..], &["--method", "memory-only"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("left out: conv-1, question 1: it has no `answer`"), "{stderr}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["answers"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["skipped"][0]["what"], "conv-1, question 1");
+
+    let stderr = home.fails(&["eval", "locomo", "/nowhere/locomo10.json", "--out", &out], 1);
+    assert!(stderr.contains("https://github.com/snap-research/locomo"), "{stderr}");
+    let text = home.file("text.json", "\"text\"");
+    let stderr = home.fails(&["eval", "locomo", text.to_str().unwrap(), "--out", &out], 1);
+    assert!(stderr.contains("not in the form of LoCoMo"), "{stderr}");
+    home.fails(&["eval", "locomo", &file, "--method", "lightmem"], 2);
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn chats_in_the_form_of_longmemeval_are_asked_about() {
+    let home = Home::new();
+    let item = serde_json::json!({
+        "question_id": "q1", "question_type": "single-session-user",
+        "question": "What is my dog called?", "answer": "Pixel",
+        "question_date": "2023/06/01 (Thu) 10:00",
+        "haystack_session_ids": ["s1"], "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        "haystack_sessions": [[
+            {"role": "user", "content": "My dog is called Pixel.", "has_answer": true},
+            {"role": "assistant", "content": "A lovely name."},
+        ]],
+        "answer_session_ids": ["s1"],
+    });
+    let file = home.file("longmemeval.json", serde_json::json!([item]).to_string());
+    let out = home.dir.path().join("run");
+    let [file, out] = [&file, &out].map(|path| path.to_str().unwrap().to_owned());
+    let report = home.json(&["eval", "longmemeval", &file, "--out", &out, "--json"]);
+    let answers = report["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), 6);
+    assert!(answers.iter().all(|answer| answer["evidence_recall"] == 1.0), "{report}");
+    let stderr = home.fails(&["eval", "longmemeval", "/nowhere.json", "--out", &out], 1);
+    assert!(stderr.contains("huggingface.co/datasets/xiaowu0162/longmemeval-cleaned"), "{stderr}");
 }

@@ -1,5 +1,8 @@
 //! `eval …`: what a model is good at, in figures.
 
+mod answering;
+mod score;
+
 use std::path::{Path, PathBuf};
 
 use super::App;
@@ -22,6 +25,9 @@ pub fn run(app: &App, args: &Args) -> Outcome {
         Args::Starter(args) => starter(app, args),
         Args::Retrieval(args) => retrieval(app, args),
         Args::Themes(args) => themes(app, args),
+        Args::Locomo(args) => answering::locomo(app, args),
+        Args::LongMem(args) => answering::long_mem_eval(app, args),
+        Args::Score(args) => score::run(app, args),
     }
 }
 

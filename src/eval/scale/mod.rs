@@ -61,7 +61,7 @@ pub struct ScaleReport {
 
 /// What is being done at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ScaleStep {
     Inserting,
     Storing,
     Selecting,
@@ -73,7 +73,7 @@ pub enum Step {
 /// If the store of a size can't be made, or it was cancelled.
 pub fn measure_scale(
     sizes: &BTreeSet<usize>,
-    on_progress: &dyn Fn(usize, Step, usize, usize),
+    on_progress: &dyn Fn(usize, ScaleStep, usize, usize),
     cancel: &Cancel,
 ) -> Result<ScaleReport, EvalError> {
     let measured =
@@ -83,7 +83,7 @@ pub fn measure_scale(
 
 fn measure(
     n: usize,
-    on_progress: &dyn Fn(Step, usize, usize),
+    on_progress: &dyn Fn(ScaleStep, usize, usize),
     cancel: &Cancel,
 ) -> Result<ScaleRow, EvalError> {
     let n_timed = N_INSERTS.max(n / 10).min(n);
@@ -93,7 +93,7 @@ fn measure(
     for i in 0..n {
         if i % 256 == 0 {
             check(cancel)?;
-            on_progress(Step::Inserting, i, n);
+            on_progress(ScaleStep::Inserting, i, n);
         }
         let fact = clusters.fact();
         let took = insert(&mut hierarchy, id(i), fact.vector);
@@ -113,7 +113,7 @@ fn measure(
     let mut selections = Vec::with_capacity(N_SELECTIONS);
     for i in 0..N_WARM + N_SELECTIONS {
         check(cancel)?;
-        on_progress(Step::Selecting, i, N_WARM + N_SELECTIONS);
+        on_progress(ScaleStep::Selecting, i, N_WARM + N_SELECTIONS);
         let took = select(&store, clusters.question())?;
         if i >= N_WARM {
             selections.push(took);
@@ -174,7 +174,7 @@ fn stored(
     folder: &Path,
     n: usize,
     hierarchy: &Hierarchy,
-    on_progress: &dyn Fn(Step, usize, usize),
+    on_progress: &dyn Fn(ScaleStep, usize, usize),
     cancel: &Cancel,
 ) -> Result<Store, EvalError> {
     /// Episodes a transaction.
@@ -191,7 +191,7 @@ fn stored(
     let mut n_stored = 0;
     while n_stored < n {
         check(cancel)?;
-        on_progress(Step::Storing, n_stored, n);
+        on_progress(ScaleStep::Storing, n_stored, n);
         store.write(|tx| {
             for _ in 0..BATCH {
                 let facts: Vec<Drawn> =

@@ -1,0 +1,147 @@
+//! A conversation's memory: ready-made, or built as the program builds it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use super::data::Told;
+use crate::eval::EvalError;
+use crate::eval::locomo::{Folder, RawQuestion};
+use crate::eval::retrieval::corpus::Corpus;
+use crate::eval::retrieval::memory::Filled;
+use crate::eval::retrieval::vectors::{Known, embed};
+use crate::interfaces::{Cancel, Clock, Embedder, Models};
+use crate::memory::{Moment, Role};
+use crate::store::{JobKind, NewMessage, Store};
+use crate::worker::{WorkerConfig, WorkerError, run_until_idle};
+
+/// See the module. Messages carry LoCoMo's ids as their external ones.
+pub(super) struct Remembered {
+    pub store: Store,
+    /// Knows the questions' vectors in the memory's own space.
+    pub embedder: Arc<dyn Embedder>,
+    /// When the conversation ended.
+    pub now: Moment,
+}
+
+/// As an import has it.
+const BETWEEN_MESSAGES: SignedDuration = SignedDuration::from_secs(30);
+
+/// The folder of a conversation among ready-made memories: named after it, or after its first
+/// speaker (`Caroline_0`).
+pub(super) fn folder(memories: &Path, told: &Told) -> Option<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(memories)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("semantics.jsonl").is_file())
+        .collect();
+    folders.sort();
+    let name_of = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned());
+    folders.into_iter().find(|path| {
+        name_of(path).is_some_and(|name| {
+            name == told.name || name.split('_').next() == told.speaker.as_deref()
+        })
+    })
+}
+
+/// The memory in a folder, with its own vectors if it has any. `grade` is the setting that
+/// [`crate::worker::check`] keeps for the model.
+pub(super) fn given(
+    path: PathBuf,
+    told: &Told,
+    embedder: &Arc<dyn Embedder>,
+    grade: Option<&(String, String)>,
+) -> Result<Remembered, EvalError> {
+    let questions = told
+        .questions
+        .iter()
+        .map(|asked| RawQuestion {
+            question: asked.text.clone(),
+            answer: asked.answer.clone().into(),
+            evidence: asked.evidence.iter().cloned().collect(),
+            category: asked.category,
+        })
+        .collect();
+    let mut corpus = Corpus::load(Folder { path, questions }, embedder.as_ref())?;
+    let filled = Filled::new(&corpus)?;
+    if let Some((key, value)) = grade {
+        filled.store.write(|tx| tx.set_setting(key, value))?;
+    }
+    let known = &mut corpus.vectors.questions;
+    if !corpus.vectors.given {
+        // Those without evidence are asked, too.
+        let texts: Vec<String> = told.questions.iter().map(|asked| asked.text.clone()).collect();
+        let vectors = embed(embedder.as_ref(), &texts)?;
+        known.by_text.extend(texts.into_iter().zip(vectors));
+    }
+    let known = Known { dimensions: known.dimensions, by_text: std::mem::take(&mut known.by_text) };
+    Ok(Remembered { store: filled.store, embedder: Arc::new(known), now: filled.now })
+}
+
+/// The clock of a conversation that is over.
+struct Stopped(Moment);
+
+impl Clock for Stopped {
+    fn now(&self) -> Moment {
+        self.0
+    }
+}
+
+/// Imports the conversation into a store without a file and lets the worker build its memory.
+pub(super) fn built(
+    told: &Told,
+    models: &Models,
+    writer: &WorkerConfig,
+    grade: Option<&(String, String)>,
+    on_progress: &dyn Fn(usize, usize),
+    cancel: &Cancel,
+) -> Result<Remembered, EvalError> {
+    let store = Store::in_memory()?;
+    let mut now = Moment::from_civil_utc(jiff::civil::DateTime::default());
+    store.write(|tx| {
+        if let Some((key, value)) = grade {
+            tx.set_setting(key, value)?;
+        }
+        for messages in told.messages.chunk_by(|a, b| a.session == b.session) {
+            let start = Moment::from_civil_utc(messages[0].at);
+            let session = tx.create_session(&told.name, start, true)?;
+            let mut at = start;
+            for said in messages {
+                tx.append_message(NewMessage {
+                    session,
+                    role: if said.by_second { Role::Assistant } else { Role::User },
+                    speaker: said.speaker.clone(),
+                    content: said.text.clone(),
+                    created_at: at,
+                    external_id: Some(said.id.clone()),
+                    complete: true,
+                })?;
+                now = at;
+                at = Moment { timestamp: at.timestamp + BETWEEN_MESSAGES, ..at };
+            }
+            tx.enqueue(&JobKind::Close { session })?;
+        }
+        Ok(())
+    })?;
+    let clock = Arc::new(Stopped(now));
+    let on_status = |status: &crate::worker::WorkerStatus| {
+        on_progress(status.jobs_done, status.jobs_done + status.jobs_left);
+    };
+    run_until_idle(&store, models, clock, writer.clone(), on_status, cancel)?;
+    if let Some((_, what)) = store.read(|r| r.failed_jobs())?.into_iter().next() {
+        return Err(EvalError::Unbuilt { what });
+    }
+    Ok(Remembered { store, embedder: Arc::clone(&models.embedder), now })
+}
+
+impl From<WorkerError> for EvalError {
+    fn from(error: WorkerError) -> Self {
+        match error {
+            WorkerError::Store(source) => source.into(),
+            WorkerError::Model(source) => source.into(),
+            WorkerError::Cancelled => Self::Cancelled,
+            WorkerError::NothingToRemember => Self::Unbuilt { what: error.to_string() },
+        }
+    }
+}
