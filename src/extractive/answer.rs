@@ -146,29 +146,29 @@ fn carried_into(evidence: &[Evidence], span: DateSpan) -> HashSet<usize> {
 
 /// Of several values of one single-valued attribute only the latest stays (all stay for the past).
 fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
+    let mut latest: HashMap<(String, String), &Evidence> = HashMap::new();
+    for &(_, e) in scored.iter() {
+        if let Some(key) = single(e) {
+            let entry = latest.entry(key).or_insert(e);
+            if (e.at, e.order) > (entry.at, entry.order) {
+                *entry = e;
+            }
+        }
+    }
+    let later = |e: &Evidence| single(e).and_then(|key| latest.get(&key).copied());
     if asked.past {
-        // The past is asked: what was replaced goes first, unless the question says when.
+        // The past is asked: what was replaced goes first, unless the question says when. What was
+        // said a minute ago may not have been compared yet.
         for (s, e) in scored.iter_mut() {
-            if e.superseded && asked.span.is_none() {
+            let replaced =
+                e.superseded || later(e).is_some_and(|l| l.statement.value != e.statement.value);
+            if replaced && asked.span.is_none() {
                 *s += 0.5;
             }
         }
         return;
     }
-    let mut latest: HashMap<(String, String), (DateTime, usize)> = HashMap::new();
-    for (_, e) in scored.iter() {
-        if let Some(key) = single(e) {
-            let entry = latest.entry(key).or_insert((e.at, e.order));
-            if (e.at, e.order) > *entry {
-                *entry = (e.at, e.order);
-            }
-        }
-    }
-    scored.retain(|(_, e)| {
-        single(e).is_none_or(|k| {
-            latest.get(&k).is_none_or(|&(at, order)| (e.at, e.order) == (at, order))
-        })
-    });
+    scored.retain(|(_, e)| later(e).is_none_or(|l| l.order == e.order));
 }
 
 /// Facts that others show already are left out.

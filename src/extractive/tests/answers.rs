@@ -230,3 +230,23 @@ fn a_fact_of_many_updates_answers_for_every_time() {
         assert!(found.starts_with(expected), "{question}: {found}");
     }
 }
+
+#[test]
+fn what_was_before_is_known_before_the_facts_are_compared() {
+    let said = |text: &str, minute: i8| Candidate {
+        text: text.into(),
+        relevance: 0.3,
+        at: jiff::civil::datetime(2026, 11, 21, 10, minute, 0, 0),
+        raw_speaker: Some("user".into()),
+        superseded: false,
+    };
+    let candidates = [said("I live in Lund.", 1), said("I live in Malmö now.", 5)];
+    let now = jiff::civil::datetime(2026, 11, 21, 10, 9, 0, 0);
+    for (question, expected) in [
+        ("Where did I live before?", "You live in Lund."),
+        ("Where do I live?", "You live in Malmö"),
+    ] {
+        let found = answer(question, &candidates, now, None).map(|a| a.text).unwrap_or_default();
+        assert!(found.starts_with(expected), "{question}: {found}");
+    }
+}
