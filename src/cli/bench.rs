@@ -27,12 +27,7 @@ fn memory(app: &App, args: &BenchMemory) -> Outcome {
     };
     let measured = measure_scale(&sizes, &on_progress, &app.cancel);
     progress.finish();
-    let report = measured?;
-    if args.json {
-        app.console.json(&report)?;
-    } else {
-        print(app, &report.rows)?;
-    }
+    app.console.report(&measured?, args.json, |report| print(app, &report.rows))?;
     done()
 }
 

@@ -60,6 +60,16 @@ impl Console {
         self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
     }
 
+    /// A whole report: as JSON, or as `print` shows it.
+    pub fn report<T: Serialize>(
+        self,
+        report: &T,
+        as_json: bool,
+        print: impl FnOnce(&T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if as_json { self.json(report) } else { print(report) }
+    }
+
     /// A remark on stderr, unless `--quiet`.
     pub fn note(self, text: &str) {
         if !self.quiet {

@@ -131,23 +131,10 @@ fn single(e: &Evidence) -> Option<(String, String)> {
     is_single_valued(&attribute).then_some((subject, attribute))
 }
 
-/// What was said before the span and still held when it began: of each single-valued attribute the
-/// value said last. By order.
-fn carried_into(evidence: &[Evidence], span: DateSpan) -> HashSet<usize> {
-    let mut last: HashMap<(String, String), (DateTime, usize)> = HashMap::new();
-    for e in evidence.iter().filter(|e| e.at.date() < span.first) {
-        if let Some(key) = single(e) {
-            let entry = last.entry(key).or_insert((e.at, e.order));
-            *entry = (*entry).max((e.at, e.order));
-        }
-    }
-    last.into_values().map(|(_, order)| order).collect()
-}
-
-/// Of several values of one single-valued attribute only the latest stays (all stay for the past).
-fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
+/// What was said last of each single-valued attribute.
+fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String), &'a Evidence> {
     let mut latest: HashMap<(String, String), &Evidence> = HashMap::new();
-    for &(_, e) in scored.iter() {
+    for e in of {
         if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert(e);
             if (e.at, e.order) > (entry.at, entry.order) {
@@ -155,6 +142,18 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
             }
         }
     }
+    latest
+}
+
+/// What was said before the span and still held when it began. By order.
+fn carried_into(evidence: &[Evidence], span: DateSpan) -> HashSet<usize> {
+    let before = evidence.iter().filter(|e| e.at.date() < span.first);
+    latest(before).into_values().map(|e| e.order).collect()
+}
+
+/// Of several values of one single-valued attribute only the latest stays (all stay for the past).
+fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
+    let latest = latest(scored.iter().map(|&(_, e)| e));
     let later = |e: &Evidence| single(e).and_then(|key| latest.get(&key).copied());
     if asked.past {
         // The past is asked: what was replaced goes first, unless the question says when. What was

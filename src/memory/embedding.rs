@@ -49,6 +49,12 @@ impl Embedding {
         dot(&self.0, &other.0).clamp(-1.0, 1.0)
     }
 
+    /// Dot product with as many components, of whatever length.
+    #[must_use]
+    pub fn dot(&self, other: &[f32]) -> f32 {
+        dot(&self.0, other)
+    }
+
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.len()

@@ -6,6 +6,7 @@
 //! ([`KnnGraph::insert`]) the edges are exact, with those that an index finds
 //! ([`KnnGraph::insert_near`]) nearly so, and symmetric and current either way.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Embedding;
@@ -329,7 +330,7 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
                 edges.push((keeper, similarity));
             }
         }
-        sort(&mut edges);
+        edges.sort_unstable_by(by_similarity);
         edges
     }
 
@@ -349,19 +350,19 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
 }
 
 /// Best first; of equals the smaller id.
-fn precedes<Id: Ord>(a: (Id, f32), b: (Id, f32)) -> bool {
-    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_lt()
+fn by_similarity<Id: Ord>(a: &(Id, f32), b: &(Id, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
-fn sort<Id: Ord>(edges: &mut [(Id, f32)]) {
-    edges.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+fn precedes<Id: Ord>(a: (Id, f32), b: (Id, f32)) -> bool {
+    by_similarity(&a, &b).is_lt()
 }
 
 fn best<Id: Ord>(mut all: Vec<(Id, f32)>, k: usize) -> Vec<(Id, f32)> {
     if all.len() > k {
-        all.select_nth_unstable_by(k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.select_nth_unstable_by(k, by_similarity);
         all.truncate(k);
     }
-    sort(&mut all);
+    all.sort_unstable_by(by_similarity);
     all
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::embedding::dot_mixed;
-use super::theme_index::{EXACT_THEMES, ThemeIndex};
+use super::theme_index::{EXACT_THEMES, ThemeIndex, by_nearness};
 use super::{Embedding, SemanticId, ThemeId};
 
 /// One theme as geometry: its members' vectors and their sum. Never empty.
@@ -373,7 +373,7 @@ impl Partition {
 /// The `n` nearest, in no order; of equals the older.
 fn nearest_first(found: &mut Vec<(f32, ThemeId)>, n: usize) {
     if found.len() > n {
-        found.select_nth_unstable_by(n, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.select_nth_unstable_by(n, by_nearness);
         found.truncate(n);
     }
 }

@@ -9,6 +9,7 @@
 //! What is found depends on the partition's content alone, never on the way it came about: a
 //! memory that is opened again goes on as the one that was kept. It knows no members and no f.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use super::embedding::dot;
@@ -71,8 +72,12 @@ fn is_pivot(semantic: SemanticId) -> bool {
 }
 
 /// The nearer one first; of equals the older.
+pub(super) fn by_nearness<Id: Ord>(a: &(f32, Id), b: &(f32, Id)) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
 fn is_nearer<Id: Ord>(a: (f32, Id), b: (f32, Id)) -> bool {
-    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).is_lt()
+    by_nearness(&a, &b).is_lt()
 }
 
 impl ThemeIndex {
@@ -232,7 +237,7 @@ impl ThemeIndex {
             .iter()
             .map(|(&id, pivot)| (dot(query, pivot.vector.as_slice()), id))
             .collect();
-        cells.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        cells.sort_unstable_by(by_nearness);
         let words = self.n_words();
         let mut wanted = vec![0; words];
         sketch(query, &self.centre, &mut wanted);

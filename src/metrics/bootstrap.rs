@@ -72,6 +72,13 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
+/// The least of the sorted values that so large a share of them stays within; `None` of none.
+#[must_use]
+pub fn nearest_rank<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {

@@ -8,7 +8,7 @@ mod rouge;
 use std::collections::HashMap;
 
 pub use bleu::{bleu_1, set_f1, word_tokens};
-pub use bootstrap::{Interval, N_RESAMPLES, SplitMix, interval, paired_difference};
+pub use bootstrap::{Interval, N_RESAMPLES, SplitMix, interval, nearest_rank, paired_difference};
 pub use rouge::rouge_l;
 
 /// The words of an answer for comparing it: lower case, without punctuation and articles (the usual

@@ -321,7 +321,10 @@ impl WriteTx<'_> {
 
     /// Queues what brings edges and centroids in line again, after facts changed or went.
     pub(super) fn relink(&mut self) -> Result<()> {
-        if self.counts()?.semantics > 0 { self.enqueue(&JobKind::Reembed) } else { Ok(()) }
+        match self.optional("SELECT 1 FROM semantic LIMIT 1", [], |_| Ok(()))? {
+            Some(()) => self.enqueue(&JobKind::Reembed),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn set_semantic_content(&mut self, id: SemanticId, content: &str) -> Result<()> {

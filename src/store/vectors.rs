@@ -4,7 +4,8 @@
 //! component: its sign), which are a thirtieth of the bytes, and compares in full what they put
 //! first. A sketch is weighed with the query's own components, not with a sketch of it.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::types::ValueRef;
 
@@ -17,7 +18,7 @@ const EMBEDDER: &str = "embedder";
 const DIMENSIONS: &str = "dimensions";
 
 /// Where a search stops being exact.
-pub(super) const EXACT_MAX: usize = 2_048;
+const EXACT_MAX: usize = 2_048;
 
 /// What is compared in full for the `k` nearest: so many each, and at least so many. On the dev
 /// conversations' semantics (MiniLM, 1,143) the 256 best sketches hold 0.9995 of the 64 nearest.
@@ -25,44 +26,37 @@ const N_COMPARED_EACH: usize = 4;
 const N_COMPARED_MIN: usize = 256;
 
 /// Units to a row of sketches: with 384 components they fill a page.
-pub(super) const BLOCK: i64 = 64;
+const BLOCK: i64 = 64;
 
 fn bytes(embedding: &Embedding) -> Vec<u8> {
     embedding.as_slice().iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
+fn floats(blob: &[u8]) -> impl Iterator<Item = f32> {
+    blob.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+}
+
 /// A stored vector has unit length already (scaling it again changes no bit in practice), but what
 /// a damaged file holds need not have.
 fn parse(blob: &[u8]) -> Result<Embedding> {
-    let floats =
-        blob.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-    Embedding::normalise(floats)
+    Embedding::normalise(floats(blob).collect())
         .map_err(|e| StoreError::Sqlite { action: "read", source: Box::new(e) })
 }
 
-/// With a stored vector, in sixteen lanes as `memory`'s; what a damaged file holds may be anything.
-fn cosine(query: &[f32], blob: &[u8]) -> f32 {
-    const LANES: usize = 16;
-    let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-    let mut lanes = [0.0f32; LANES];
-    let (queries, blobs) = (query.chunks_exact(LANES), blob.chunks_exact(4 * LANES));
-    let rest = queries.remainder().iter().zip(blobs.remainder().chunks_exact(4));
-    let rest: f32 = rest.map(|(q, b)| q * float(b)).sum();
-    for (q, b) in queries.zip(blobs) {
-        for lane in 0..LANES {
-            lanes[lane] += q[lane] * float(&b[4 * lane..4 * lane + 4]);
-        }
-    }
-    let dot = lanes.iter().sum::<f32>() + rest;
+/// With a stored vector; what a damaged file holds may be anything. `scratch` is room to read it in.
+fn cosine(query: &Embedding, blob: &[u8], scratch: &mut Vec<f32>) -> f32 {
+    scratch.clear();
+    scratch.extend(floats(blob));
+    let dot = query.dot(scratch);
     if dot.is_nan() { -1.0 } else { dot.clamp(-1.0, 1.0) }
 }
 
 /// Bytes of one sketch, with the one that says that there is a vector.
-pub(super) fn sketch_len(dimensions: usize) -> usize {
+fn sketch_len(dimensions: usize) -> usize {
     1 + dimensions.div_ceil(8)
 }
 
-pub(super) fn sketch(embedding: &Embedding) -> Vec<u8> {
+fn sketch(embedding: &Embedding) -> Vec<u8> {
     let signs = embedding.as_slice().chunks(8).map(|components| {
         let bits = components.iter().enumerate().map(|(bit, &x)| u8::from(x > 0.0) << bit);
         bits.fold(0, |byte, bit| byte | bit)
@@ -99,9 +93,9 @@ fn blob<'a>(row: &'a rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'a [
     }
 }
 
-/// Nearest first; of equals the older.
-fn sort(found: &mut [(i64, f32)]) {
-    found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+/// Best first; of equals the older.
+fn by_score(a: &(i64, f32), b: &(i64, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
 impl Reader<'_> {
@@ -172,20 +166,21 @@ impl Reader<'_> {
         let n = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX);
         let n_compared = k.saturating_mul(N_COMPARED_EACH).max(N_COMPARED_MIN);
         let name = level.name();
+        let mut scratch = Vec::with_capacity(dimensions);
         let mut found = if n < EXACT_MAX.max(n_compared) {
             let sql = format!("SELECT id, embedding FROM {name}_vector");
-            self.all(&sql, [], |row| Ok((row.get(0)?, cosine(query.as_slice(), blob(row, 1)?))))?
+            self.all(&sql, [], |row| Ok((row.get(0)?, cosine(query, blob(row, 1)?, &mut scratch))))?
         } else {
             let sql = format!("SELECT embedding FROM {name}_vector WHERE id = ?1");
             let ids = self.by_sketch(level, query, n_compared)?;
             let compared = ids.into_iter().map(|id| {
-                let found =
-                    self.optional(&sql, [id], |row| Ok(cosine(query.as_slice(), blob(row, 0)?)))?;
+                let found = self
+                    .optional(&sql, [id], |row| Ok(cosine(query, blob(row, 0)?, &mut scratch)))?;
                 Ok(found.map(|cosine| (id, cosine)))
             });
             compared.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
         };
-        sort(&mut found);
+        found.sort_unstable_by(by_score);
         found.truncate(k);
         Ok(found)
     }
@@ -207,18 +202,23 @@ impl Reader<'_> {
             Ok(())
         })?;
         if scored.len() > n {
-            scored.select_nth_unstable_by(n, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            scored.select_nth_unstable_by(n, by_score);
             scored.truncate(n);
         }
         Ok(scored.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Units of a level whose sketch is not that of their vector, or that have but one of them.
-    pub(super) fn wrong_sketches(&self, level: Level) -> Result<Vec<i64>> {
-        let Some(dimensions) = self.dimensions()? else { return Ok(Vec::new()) };
+    /// Units whose sketch is not that of their vector (these are the level's, of so many
+    /// components), or that have but one of them.
+    pub(super) fn wrong_sketches(
+        &self,
+        level: Level,
+        vectors: &[(i64, Embedding)],
+        dimensions: usize,
+    ) -> Result<Vec<i64>> {
         let length = sketch_len(dimensions);
-        let mut expected: std::collections::BTreeMap<i64, Vec<u8>> =
-            self.embeddings(level)?.iter().map(|(id, e)| (*id, sketch(e))).collect();
+        let mut expected: BTreeMap<i64, Vec<u8>> =
+            vectors.iter().map(|(id, e)| (*id, sketch(e))).collect();
         let mut wrong = BTreeSet::new();
         let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
         self.all(&sql, [], |row| {

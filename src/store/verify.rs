@@ -228,10 +228,11 @@ impl Reader<'_> {
             .collect();
         let mut found = Vec::new();
         let mut have = HashSet::new();
-        for (id, vector) in self.embeddings(level)? {
-            have.insert(id);
-            let shown = level.display_id(id);
-            if !units.contains(&id) {
+        let vectors = self.embeddings(level)?;
+        for (id, vector) in &vectors {
+            have.insert(*id);
+            let shown = level.display_id(*id);
+            if !units.contains(id) {
                 found.push(format!("there is a vector of {shown}, which does not exist"));
             }
             if vector.dimensions() != dimensions {
@@ -239,7 +240,7 @@ impl Reader<'_> {
             }
         }
         found.extend(
-            self.wrong_sketches(level)?
+            self.wrong_sketches(level, &vectors, dimensions)?
                 .into_iter()
                 .map(|id| format!("the sketch of {} is not its vector's", level.display_id(id))),
         );

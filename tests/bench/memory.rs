@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a benchmark")]
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -33,11 +32,7 @@ static CONVERSATIONS: LazyLock<Vec<Vec<Embedding>>> = LazyLock::new(|| {
 });
 
 fn insert(hierarchy: &mut Hierarchy, number: usize, vector: &Embedding) {
-    hierarchy.partition.settle_order();
-    let id = SemanticId(number as i64);
-    let inserted = hierarchy.insert(id, vector.clone(), &Policy::Default);
-    let themes: BTreeSet<_> = inserted.themes().collect();
-    hierarchy.link_themes(&themes);
+    hierarchy.assimilate(SemanticId(number as i64), vector.clone(), &Policy::Default);
 }
 
 fn assimilated(vectors: &[Embedding]) -> Hierarchy {

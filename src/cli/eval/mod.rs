@@ -71,12 +71,7 @@ fn starter(app: &App, args: &EvalStarter) -> Outcome {
     };
     let measured = eval::measure(&copies, items, &options, &mut on_progress, &app.cancel);
     progress.finish();
-    let report = measured?;
-    if args.json {
-        app.console.json(&report)?;
-    } else {
-        print(app, &report)?;
-    }
+    app.console.report(&measured?, args.json, |report| print(app, report))?;
     done()
 }
 
@@ -145,12 +140,7 @@ fn retrieval(app: &App, args: &EvalRetrieval) -> Outcome {
         &app.cancel,
     );
     progress.finish();
-    let report = measured?;
-    if args.json {
-        app.console.json(&report)?;
-    } else {
-        print_retrieval(app, &report)?;
-    }
+    app.console.report(&measured?, args.json, |report| print_retrieval(app, report))?;
     done()
 }
 
@@ -217,12 +207,7 @@ fn themes(app: &App, args: &EvalThemes) -> Outcome {
         &app.cancel,
     );
     progress.finish();
-    let report = measured?;
-    if args.json {
-        app.console.json(&report)?;
-    } else {
-        print_themes(app, &report)?;
-    }
+    app.console.report(&measured?, args.json, |report| print_themes(app, report))?;
     done()
 }
 

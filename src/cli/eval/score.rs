@@ -14,11 +14,7 @@ pub(super) fn run(app: &App, args: &EvalScore) -> Outcome {
         source,
     })?;
     let scores = eval::score(&text);
-    if args.json {
-        app.console.json(&scores)?;
-    } else {
-        print(app, &scores.rows)?;
-    }
+    app.console.report(&scores, args.json, |scores| print(app, &scores.rows))?;
     for bad in &scores.skipped {
         app.console.warn(&format!("line {} of {path} is not scored: {}", bad.line, bad.reason));
     }

@@ -9,7 +9,7 @@ use super::Skipped;
 use super::journal::{Line, Outcome, Timing};
 use super::methods::Method;
 use crate::eval::{Category, SEED, Scored};
-use crate::metrics::{Interval, interval, paired_difference};
+use crate::metrics::{Interval, interval, nearest_rank, paired_difference};
 
 /// What is measured of an answer.
 pub(super) const METRICS: [&str; 9] = [
@@ -258,15 +258,11 @@ pub(super) fn seconds(timings: &[Timing]) -> Vec<SecondsRow> {
             .map(|timing| timing.seconds)
             .collect();
         seconds.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let rank = (share * seconds.len() as f64).ceil() as usize;
-            seconds.get(rank.saturating_sub(1)).copied()
-        };
         Some(SecondsRow {
             method: method.as_str().to_owned(),
             answers: seconds.len(),
-            p50: at(0.5)?,
-            p95: at(0.95)?,
+            p50: nearest_rank(&seconds, 0.5)?,
+            p95: nearest_rank(&seconds, 0.95)?,
         })
     };
     Method::ALL.into_iter().filter_map(of).collect()

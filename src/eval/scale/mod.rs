@@ -20,6 +20,7 @@ use super::retrieval::Known;
 use crate::interfaces::{Cancel, Embedder as _};
 use crate::memory::reorganize::Policy;
 use crate::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, ThemeId};
+use crate::metrics::nearest_rank;
 use crate::recall::{Levels, RecallConfig, RecallError, Survey};
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
 
@@ -146,10 +147,7 @@ fn id(i: usize) -> SemanticId {
 /// What the worker does for one semantic, but for the writing.
 fn insert(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) -> Duration {
     let start = Instant::now();
-    hierarchy.partition.settle_order();
-    let inserted = hierarchy.insert(id, vector, &Policy::default());
-    let themes: BTreeSet<ThemeId> = inserted.themes().collect();
-    hierarchy.link_themes(&themes);
+    hierarchy.assimilate(id, vector, &Policy::default());
     start.elapsed()
 }
 
@@ -283,8 +281,7 @@ impl Times {
 
     /// Milliseconds that so large a share stays within.
     fn at(&self, share: f64) -> f64 {
-        let place = (share * self.0.len() as f64).ceil() as usize;
-        self.0.get(place.saturating_sub(1)).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+        nearest_rank(&self.0, share).map_or(0.0, |time| time.as_secs_f64() * 1e3)
     }
 }
 
