@@ -26,7 +26,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 import convert
-from generator import mixture, render
+from generator import lexicon, mixture, render
 from generator.answer import KIN
 
 SIZES = {  # name: (width, layers, heads, key/value heads, feed-forward)
@@ -44,6 +44,7 @@ NAMED_BEFORE = 5  # the layer before which a relation is to be known
 NAMED = 320  # how many names of relations a batch of 4,096 tokens has room for
 RELATIONS = 128
 WIDTHS = (256, 512, CONTEXT)  # of rows
+STEP_SECONDS_MAX = 20  # of a step; more was a pause, which does not count as time spent
 NOISE = 0.12  # share of words replaced by a neighbour
 
 
@@ -542,6 +543,7 @@ def main():
         torch.set_num_threads(args.threads)
     work = Path(args.work)
     tokenizer = Tokenizer.from_file(f"{work}/tokenizer.json")
+    lexicon.use_pieces([tokenizer.decode([i]) for i in range(tokenizer.get_vocab_size())])
     model = Llama(args.size, tokenizer.get_vocab_size())
     if args.start and not args.resume:
         model.start_from(convert.read_language(args.start, *SIZES[args.size][2:4]))
@@ -584,7 +586,7 @@ def main():
             losses.append((loss.item(), *(p.item() for p in parts)))
             step, seen, tokens_since = step + 1, seen + batch[0].numel(), tokens_since + batch[0].numel()
             now = time.time()
-            spent, last = spent + now - last, now
+            spent, last = spent + min(now - last, STEP_SECONDS_MAX), now
             if step % 25 == 0:
                 mean = np.mean(losses[-25:], axis=0)
                 print(f"step {step} min {spent / 60:.1f} tokens {seen / 1e6:.2f}M loss {mean[0]:.3f} answers {mean[1]:.3f} {' '.join(f'{name} {x:.3f}' for name, x in zip(HINT_WEIGHTS, mean[2:]))} {tokens_since / (spent - since + 1e-9):.0f}/s", flush=True)

@@ -18,7 +18,7 @@ KIN = {"sister": "f", "brother": "m", "mother": "f", "father": "m", "aunt": "f",
        "grandfather": "m", "daughter": "f", "son": "m", "wife": "f", "husband": "m", "best friend": "m", "neighbour": "m",
        "colleague": "f", "boss": "m", "flatmate": "f", "niece": "f", "nephew": "m", "girlfriend": "f", "boyfriend": "m"}
 PRONOUNS = {"f": ("she", "her", "her", "herself"), "m": ("he", "him", "his", "himself"), "u": ("they", "them", "their", "themself")}
-STRANGE = 0.35  # values in training that are none for their question: else a model guesses what it need not read
+STRANGE = 0.45  # values in training that are none for their question: else a model guesses what it need not read
 FRAMED = 0.12  # sentences in training with something around them that doesn't matter
 UNKNOWN = "I don't know."
 KIN_FACTS = ["{A's} {K} is {B}.", "{A's} {K} is (called|named) {B}.", "{B} is {A's} {K}.", "{A} has a {K} (called|named|by the name of) {B}.",

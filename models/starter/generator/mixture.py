@@ -95,6 +95,9 @@ def ends(text, numbers):
     return marks
 
 
+MORE_YES = 0.2  # share of the "no" that are drawn again: left alone, it leans to "no"
+
+
 def boundary_sample(rng):
     turns, marks = [], []
     for _ in range(5):
@@ -104,6 +107,8 @@ def boundary_sample(rng):
             marks.append([])
         else:
             text, label, numbers = tasks.boundary(rng)
+            if label == "no" and rng.random() < MORE_YES:
+                text, label, numbers = tasks.boundary(rng)
             turns.append((text, label))
             marks.append(ends(text, numbers))
     return render.branching("boundary", [], turns, marks=marks)
