@@ -52,12 +52,7 @@ fn it_answers_as_its_original_does() {
         (answer, notes, "What is the name of my dog?", "Biscuit"),
         (answer, notes, "Where does Ana work?", "Mafen Labs"),
         (chat, "", "Good night", "Good night! Rest well."),
-        (
-            chat,
-            "",
-            "What is your name?",
-            "I'm a little chat assistant that keeps notes of what you tell me, all on this computer.",
-        ),
+        (chat, "", "What is your name?", "I go by Inglenook, like the program I live in."),
         (
             "List the facts in the message, one per line, or NONE.",
             "",
@@ -68,7 +63,7 @@ fn it_answers_as_its_original_does() {
             "Merge the two facts into one sentence.",
             "",
             "The user lives in Lund.\nThe user has a dog called Biscuit.",
-            "The user lives in Lund, and the user has a dog named Biscuit.",
+            "The user lives in Lund, and the user has a dog called Biscuit.",
         ),
     ] {
         assert_eq!(reply(&*model, system, &format!("{notes}{user}")), expected);
