@@ -390,12 +390,13 @@ fn act(store: &Store, deed: &Deed) -> Option<()> {
 
 fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {
     let plan = store.read(|r| r.plan_forget(ids, matching)).unwrap();
-    // A reply has the words of others: only users' words are their own.
+    // A reply has the words of others: only users' words are their own. (A reply that goes with what
+    // it answered may have been quoted by another: citations are followed one step.)
     let gone: BTreeSet<String> = store
         .read(|r| r.messages_by_id(&plan.messages))
         .unwrap()
         .iter()
-        .filter(|m| m.content.starts_with("I said"))
+        .filter(|m| m.role == Role::User)
         .map(|m| word(m.id))
         .collect();
     store.write(|tx| tx.forget(&plan)).unwrap();
