@@ -132,7 +132,8 @@ fn pooling_length_and_prompt_are_the_models_own() {
         [-0.004_02, -0.064_461, 0.015_278, 0.081_134, 0.013_076, 0.047_288, 0.014_193, 0.011_739];
     let vector = &cls.embed(&[text]).unwrap()[0];
     for (value, expected) in vector.as_slice().iter().zip(reference) {
-        assert!((value - expected).abs() < 1e-4, "{value} {expected}");
+        // Products are rounded to bf16 where the processor has a tile unit.
+        assert!((value - expected).abs() < 1e-3, "{value} {expected}");
     }
     assert_ne!(cls.id(), mean.id(), "vectors of the two must never be compared");
 

@@ -143,9 +143,9 @@ fn extend_wanting(
 }
 
 /// Prefill, decode token by token, prefill again, roll back into the middle, prefill other tokens:
-/// the same logits as in one pass.
+/// the logits of both ways, after each token.
 #[track_caller]
-fn check_split(name: &str, tolerance: f32) {
+fn split_and_whole(name: &str) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
     let decoder = load_decoder(&model_path(name), Precision::Fast).unwrap();
     let tokens = expected(name).tokens;
     let whole = extend(&decoder, &mut Sequence::default(), &tokens);
@@ -163,19 +163,26 @@ fn check_split(name: &str, tolerance: f32) {
     sequence.truncate(50);
     rows.extend(extend(&decoder, &mut sequence, &tokens[50..]));
     assert_eq!(sequence.tokens(), tokens);
-    let worst = rows.iter().zip(&whole).map(|(a, b)| largest_difference(a, b)).fold(0.0, f32::max);
-    println!("{name}: split differs by {worst:.2e}");
-    assert!(worst <= tolerance, "{name}: {worst}");
     assert_eq!(sequence.n_processed(), tokens.len() as u64 + 5 + 20 + 30);
+    (rows, whole)
 }
 
 #[test]
 fn split_prefill_decode_and_rollback_equal_one_pass() {
     for name in ["llama-tied", "llama3-rope", "qwen2", "qwen3", "llama-f16-gguf"] {
-        check_split(name, 2e-4);
+        let (rows, whole) = split_and_whole(name);
+        let pairs = rows.iter().zip(&whole);
+        let worst = pairs.map(|(a, b)| largest_difference(a, b)).fold(0.0, f32::max);
+        println!("{name}: split differs by {worst:.2e}");
+        assert!(worst <= 2e-4, "{name}: {worst}");
     }
+    // Few rows at a time are rounded to 8 bits, many to bf16 where there is a tile unit: equal
+    // within that.
     for name in QUANTISED {
-        check_split(name, 2e-4);
+        let (rows, whole) = split_and_whole(name);
+        let least = rows.iter().zip(&whole).map(|(a, b)| cosine(a, b)).fold(1.0, f64::min);
+        println!("{name}: split has a cosine of {least:.6}");
+        assert!(least > 0.999, "{name}: {least}");
     }
 }
 

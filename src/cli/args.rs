@@ -270,6 +270,9 @@ pub enum Model {
         /// Comma-separated ids
         #[arg(long, value_delimiter = ',', required = true, num_args = 1..)]
         tokens: Vec<u32>,
+        /// As the model runs, with its inputs rounded, instead of exactly
+        #[arg(long)]
+        fast: bool,
         #[arg(long)]
         json: bool,
     },
@@ -409,6 +412,10 @@ pub struct EvalStarter {
 pub enum Bench {
     /// One more fact, and one more question, in a made-up memory of a given size
     Memory(BenchMemory),
+    /// Tokens per second, loading time and memory of a language model: --model, or the one in use
+    Engine(BenchEngine),
+    /// How long the embedder in use takes for one text and for many
+    Embedder(BenchEmbedder),
 }
 
 #[derive(Debug, Args)]
@@ -417,6 +424,45 @@ pub struct BenchMemory {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1000,10000",
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub semantics: Vec<u32>,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchEngine {
+    /// Processor threads; without it, one a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Tokens of the prompt
+    #[arg(long, value_name = "N", default_value_t = 512,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub prompt: u32,
+    /// Tokens generated after it
+    #[arg(long, value_name = "N", default_value_t = 64,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub decode: u32,
+    /// How often; medians are printed
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+    /// Also a chat's turn while the memory generates without a pause, against an idle engine
+    #[arg(long)]
+    pub beside_memory: bool,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchEmbedder {
+    /// Processor threads; without it, one a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// How often; medians are printed
+    #[arg(long, value_name = "N", default_value_t = 20,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub rounds: u16,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

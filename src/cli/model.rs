@@ -8,7 +8,7 @@ use super::App;
 use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
-use crate::inference;
+use crate::inference::{self, Precision};
 use crate::registry::{CopyProgress, FileState, Kind};
 use crate::worker::{check, policy};
 
@@ -20,7 +20,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Verify { name, json } => verify(app, name.as_deref(), json),
         Args::Use { name } => use_model(app, &name),
         Args::Remove { name, yes } => remove(app, &name, yes),
-        Args::Probe { path, tokens, json } => probe(app, &path, &tokens, json),
+        Args::Probe { path, tokens, fast, json } => probe(app, &path, &tokens, fast, json),
         Args::Check { name, json } => check(app, name.as_deref(), json),
     }
 }
@@ -202,8 +202,9 @@ fn remove(app: &App, name: &str, yes: bool) -> Outcome {
     done()
 }
 
-fn probe(app: &App, path: &Path, tokens: &[u32], json: bool) -> Outcome {
-    let logits = inference::probe(path, tokens)?;
+fn probe(app: &App, path: &Path, tokens: &[u32], fast: bool, json: bool) -> Outcome {
+    let precision = if fast { Precision::Auto } else { Precision::Exact };
+    let logits = inference::probe_with(path, tokens, precision)?;
     if json {
         app.console.json_line(&json!({ "logits": logits }))?;
         return done();
@@ -216,6 +217,7 @@ fn probe(app: &App, path: &Path, tokens: &[u32], json: bool) -> Outcome {
     }
     done()
 }
+
 /// Grades the model that is named, or in use, and keeps the grade under its weights' hash.
 fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let store = app.open()?;

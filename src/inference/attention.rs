@@ -5,8 +5,11 @@
 //! §2). A single one (decoding) reads each key and value once, without a matrix product's packing.
 
 use candle_core::{CpuStorage, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
+use half::f16;
+use half::slice::HalfFloatSliceExt as _;
 use rayon::prelude::*;
 
+use super::kernels::vectorised;
 use super::ops;
 
 const QUERIES_PER_BLOCK: usize = 64;
@@ -28,6 +31,7 @@ pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, start: usize) ->
         return mixed.reshape((1, n_heads * head_dim));
     }
     let queries = queries.reshape((n_kv_heads, repeats, n, head_dim))?;
+    let (keys, values) = (&ops::to_f32(keys)?, &ops::to_f32(values)?);
     let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
     for first in (0..n).step_by(QUERIES_PER_BLOCK) {
         let n_rows = QUERIES_PER_BLOCK.min(n - first);
@@ -55,17 +59,45 @@ struct SingleQuery {
     scale: f32,
 }
 
-fn head<'a>(storage: &'a CpuStorage, layout: &Layout, index: usize) -> Result<&'a [f32]> {
-    let (CpuStorage::F32(values), [_, n, dim], [stride, row, 1]) =
-        (storage, layout.dims(), layout.stride())
-    else {
-        candle_core::bail!("attention needs f32 heads")
-    };
-    if row != dim {
-        candle_core::bail!("attention needs rows side by side")
+/// Keys or values of one head, side by side.
+#[derive(Clone, Copy)]
+enum Cached<'a> {
+    Half(&'a [f16]),
+    Single(&'a [f32]),
+}
+
+impl<'a> Cached<'a> {
+    fn head(storage: &'a CpuStorage, layout: &Layout, index: usize) -> Result<Self> {
+        let ([_, n, dim], [stride, row, 1]) = (layout.dims(), layout.stride()) else {
+            candle_core::bail!("attention needs heads of rows")
+        };
+        if row != dim {
+            candle_core::bail!("attention needs rows side by side")
+        }
+        let start = layout.start_offset() + index * stride;
+        let range = start..start + n * dim;
+        match storage {
+            CpuStorage::F16(values) => Ok(Self::Half(&values[range])),
+            CpuStorage::F32(values) => Ok(Self::Single(&values[range])),
+            _ => candle_core::bail!("attention needs f16 or f32"),
+        }
     }
-    let start = layout.start_offset() + index * stride;
-    Ok(&values[start..start + n * dim])
+
+    /// Some rows at a time, in f32.
+    fn for_each_part(self, dim: usize, mut each: impl FnMut(usize, &[f32])) {
+        const ROWS_PER_PART: usize = 32;
+        match self {
+            Self::Single(values) => each(0, values),
+            Self::Half(values) => {
+                let mut part = vec![0f32; ROWS_PER_PART * dim];
+                for (index, values) in values.chunks(ROWS_PER_PART * dim).enumerate() {
+                    let part = &mut part[..values.len()];
+                    values.convert_to_f32_slice(part);
+                    each(index * ROWS_PER_PART, part);
+                }
+            }
+        }
+    }
 }
 
 impl CustomOp3 for SingleQuery {
@@ -85,15 +117,22 @@ impl CustomOp3 for SingleQuery {
         let (n_kv_heads, repeats, dim) = queries_layout.shape().dims3()?;
         let mut out = vec![0f32; n_kv_heads * repeats * dim];
         let compute = |(index, out): (usize, &mut [f32])| -> Result<()> {
-            let keys = head(keys, keys_layout, index)?;
-            let values = head(values, values_layout, index)?;
-            let queries = head(queries, queries_layout, index)?;
-            for (query, out) in queries.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
-                let mut shares: Vec<f32> =
-                    keys.chunks_exact(dim).map(|key| dot(query, key) * self.scale).collect();
-                ops::softmax(&mut shares);
-                mix(&shares, values, out);
+            let Cached::Single(queries) = Cached::head(queries, queries_layout, index)? else {
+                candle_core::bail!("attention needs f32 queries")
+            };
+            let n_keys = keys_layout.dims()[1];
+            let mut shares = vec![0f32; repeats * n_keys];
+            Cached::head(keys, keys_layout, index)?.for_each_part(dim, |first, keys| {
+                score(queries, keys, dim, self.scale, first, n_keys, &mut shares);
+            });
+            for shares in shares.chunks_exact_mut(n_keys) {
+                to_shares(shares);
             }
+            Cached::head(values, values_layout, index)?.for_each_part(dim, |first, values| {
+                for (shares, out) in shares.chunks_exact(n_keys).zip(out.chunks_exact_mut(dim)) {
+                    mix(&shares[first..first + values.len() / dim], values, out);
+                }
+            });
             Ok(())
         };
         let n_keys = keys_layout.dims()[1];
@@ -109,7 +148,33 @@ impl CustomOp3 for SingleQuery {
     }
 }
 
+vectorised! {
+fn to_shares(scores: &mut [f32]) {
+    ops::softmax(scores);
+}
+}
+
+vectorised! {
+/// Each query times each key of a part that begins with key `first` of `n_keys`.
+fn score(
+    queries: &[f32],
+    keys: &[f32],
+    dim: usize,
+    scale: f32,
+    first: usize,
+    n_keys: usize,
+    scores: &mut [f32],
+) {
+    for (query, scores) in queries.chunks_exact(dim).zip(scores.chunks_exact_mut(n_keys)) {
+        for (key, score) in keys.chunks_exact(dim).zip(&mut scores[first..]) {
+            *score = dot(query, key) * scale;
+        }
+    }
+}
+}
+
 /// Sixteen sums side by side, because the compiler may not reorder one.
+#[inline(always)]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0f32; 16];
     let (a_chunks, a_rest) = a.as_chunks::<16>();
@@ -123,6 +188,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
+vectorised! {
 /// `out += Σ share · row`, four rows at a time.
 fn mix(shares: &[f32], rows: &[f32], out: &mut [f32]) {
     let dim = out.len();
@@ -141,4 +207,5 @@ fn mix(shares: &[f32], rows: &[f32], out: &mut [f32]) {
             *out += share * x;
         }
     }
+}
 }

@@ -1,10 +1,10 @@
 //! A BERT encoder's forward pass.
 //!
 //! Several texts go through at once, *packed*: their tokens one after the other in one matrix, no
-//! padding anywhere, so that a batch costs its tokens and nothing else. candle multiplies the
-//! matrices; what happens between two products (bias, residual, normalisation, activation,
-//! attention within each text) works on plain slices, in parallel over rows or texts: candle's own
-//! element-wise operations run on one thread and make a pass each.
+//! padding anywhere, so that a batch costs its tokens and nothing else. candle or the tile unit
+//! multiplies the matrices; what happens between two products (bias, residual, normalisation,
+//! activation, attention within each text) works on plain slices, in parallel over rows or texts:
+//! candle's own element-wise operations run on one thread and make a pass each.
 //!
 //! Knows no text and no pooling ([`super::embedder`] does).
 
@@ -12,7 +12,9 @@ use candle_core::{Device, Tensor};
 use rayon::prelude::*;
 use serde::Deserialize;
 
+use super::kernels::{DenseMatrix, Level, vectorised};
 use super::metadata::Metadata;
+use super::ops;
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
 
@@ -113,9 +115,15 @@ impl BertConfig {
 
 /// `[n, n_in] → [n, n_out]`, with a bias.
 struct Linear {
-    /// `[n_out, n_in]`
-    weight: Tensor,
+    weight: LinearWeight,
     bias: Vec<f32>,
+}
+
+/// `[n_out, n_in]`
+enum LinearWeight {
+    /// In bf16, where the processor multiplies that fastest.
+    Tiled(DenseMatrix),
+    Plain(Tensor),
 }
 
 struct Norm {
@@ -186,7 +194,12 @@ impl<'a> Names<'a> {
             rows.extend(self.weights.values(&format!("{name}.weight"), &[n_out, n_in])?);
             bias.extend(self.weights.values(&format!("{name}.bias"), &[n_out])?);
         }
-        let weight = Tensor::from_vec(rows, (bias.len(), n_in), &Device::Cpu).map_err(backend)?;
+        let weight = match DenseMatrix::new(&rows, bias.len(), n_in, Level::best()) {
+            Some(tiled) => LinearWeight::Tiled(tiled),
+            None => LinearWeight::Plain(
+                Tensor::from_vec(rows, (bias.len(), n_in), &Device::Cpu).map_err(backend)?,
+            ),
+        };
         Ok(Linear { weight, bias })
     }
 }
@@ -270,63 +283,25 @@ impl Bert {
     }
 
     fn normalise(&self, states: &mut [f32], norm: &Norm) {
-        let hidden = self.config.hidden_size;
-        states.par_chunks_mut(hidden * ROWS).for_each(|rows| {
-            for row in rows.chunks_exact_mut(hidden) {
-                self.normalise_row(row, norm);
-            }
+        let epsilon = self.config.layer_norm_eps as f32;
+        states.par_chunks_mut(self.config.hidden_size * ROWS).for_each(|rows| {
+            join_rows(rows, &[], &[], &norm.scale, &norm.shift, epsilon);
         });
-    }
-
-    fn normalise_row(&self, row: &mut [f32], norm: &Norm) {
-        let n = row.len() as f32;
-        let mean = sum(row, |x| x) / n;
-        let variance = sum(row, |x| (x - mean) * (x - mean)) / n;
-        let factor = 1.0 / (variance + self.config.layer_norm_eps as f32).sqrt();
-        for ((x, &scale), &shift) in row.iter_mut().zip(&norm.scale).zip(&norm.shift) {
-            *x = (*x - mean) * factor * scale + shift;
-        }
     }
 
     /// `states = norm(states + update + bias)`
     fn join(&self, states: &mut [f32], update: &[f32], bias: &[f32], norm: &Norm) {
-        let hidden = self.config.hidden_size;
-        let blocks = states.par_chunks_mut(hidden * ROWS);
-        blocks.zip(update.par_chunks(hidden * ROWS)).for_each(|(states, update)| {
-            let rows = states.chunks_exact_mut(hidden).zip(update.chunks_exact(hidden));
-            for (row, update) in rows {
-                for ((x, &u), &b) in row.iter_mut().zip(update).zip(bias) {
-                    *x += u + b;
-                }
-                self.normalise_row(row, norm);
-            }
+        let epsilon = self.config.layer_norm_eps as f32;
+        let part = self.config.hidden_size * ROWS;
+        states.par_chunks_mut(part).zip(update.par_chunks(part)).for_each(|(states, update)| {
+            join_rows(states, update, bias, &norm.scale, &norm.shift, epsilon);
         });
     }
 
     fn activate(&self, inner: &mut [f32], bias: &[f32]) {
         let activation = self.config.hidden_act;
         inner.par_chunks_mut(bias.len() * ROWS).for_each(|rows| {
-            for row in rows.chunks_exact_mut(bias.len()) {
-                add(row, bias);
-                match activation {
-                    Activation::Gelu => {
-                        for x in row {
-                            *x *= 0.5 * (1.0 + erf(*x * std::f32::consts::FRAC_1_SQRT_2));
-                        }
-                    }
-                    Activation::GeluTanh => {
-                        for x in row {
-                            let inner = 0.797_884_6 * (*x + 0.044_715 * *x * *x * *x);
-                            *x *= 0.5 * (1.0 + inner.tanh());
-                        }
-                    }
-                    Activation::Relu => {
-                        for x in row {
-                            *x = x.max(0.0);
-                        }
-                    }
-                }
-            }
+            activate_rows(rows, bias, activation);
         });
     }
 
@@ -343,69 +318,126 @@ impl Bert {
             texts.push((text, result));
             (from, to) = (from_rest, to_rest);
         }
+        let width = hidden / self.config.num_attention_heads;
         texts.into_par_iter().for_each(|(text, result)| {
-            for row in text.chunks_exact_mut(3 * hidden) {
-                add(row, bias);
-            }
-            self.attend_in_text(text, result);
+            attend_in_text(text, bias, hidden, width, result);
         });
         out
-    }
-
-    fn attend_in_text(&self, text: &[f32], result: &mut [f32]) {
-        let hidden = self.config.hidden_size;
-        let width = hidden / self.config.num_attention_heads;
-        let n = result.len() / hidden;
-        let scale = 1.0 / (width as f32).sqrt();
-        // Keys by component, so that all scores of a query grow together, component by component.
-        let mut keys = vec![0.0; width * n];
-        let mut scores = vec![0.0; n];
-        for head in (0..hidden).step_by(width) {
-            for (j, row) in text.chunks_exact(3 * hidden).enumerate() {
-                let key = &row[hidden + head..hidden + head + width];
-                for (d, &k) in key.iter().enumerate() {
-                    keys[d * n + j] = k * scale;
-                }
-            }
-            for (i, row) in text.chunks_exact(3 * hidden).enumerate() {
-                scores.fill(0.0);
-                for (d, &q) in row[head..head + width].iter().enumerate() {
-                    add_scaled(&mut scores, &keys[d * n..(d + 1) * n], q);
-                }
-                let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                for score in &mut scores {
-                    *score = (*score - max).exp();
-                }
-                let total = sum(&scores, |x| x);
-                let target = &mut result[i * hidden + head..i * hidden + head + width];
-                for (value, &score) in text.chunks_exact(3 * hidden).zip(&scores) {
-                    let value = &value[2 * hidden + head..2 * hidden + head + width];
-                    add_scaled(target, value, score / total);
-                }
-            }
-        }
     }
 }
 
 /// Rows that one parallel task takes.
 const ROWS: usize = 16;
 
+vectorised! {
+/// Each row `norm(row + update + bias)`; without an update `norm(row)`.
+fn join_rows(
+    rows: &mut [f32],
+    update: &[f32],
+    bias: &[f32],
+    scale: &[f32],
+    shift: &[f32],
+    epsilon: f32,
+) {
+    let n = scale.len();
+    for (i, row) in rows.chunks_exact_mut(n).enumerate() {
+        if !update.is_empty() {
+            for ((x, &u), &b) in row.iter_mut().zip(&update[i * n..(i + 1) * n]).zip(bias) {
+                *x += u + b;
+            }
+        }
+        let mean = sum(row, |x| x) / n as f32;
+        let variance = sum(row, |x| (x - mean) * (x - mean)) / n as f32;
+        let factor = 1.0 / (variance + epsilon).sqrt();
+        for ((x, &scale), &shift) in row.iter_mut().zip(scale).zip(shift) {
+            *x = (*x - mean) * factor * scale + shift;
+        }
+    }
+}
+}
+
+vectorised! {
+fn activate_rows(rows: &mut [f32], bias: &[f32], activation: Activation) {
+    for row in rows.chunks_exact_mut(bias.len()) {
+        add(row, bias);
+        match activation {
+            Activation::Gelu => {
+                for x in row {
+                    *x *= 0.5 * (1.0 + erf(*x * std::f32::consts::FRAC_1_SQRT_2));
+                }
+            }
+            Activation::GeluTanh => {
+                for x in row {
+                    let inner = 0.797_884_6 * (*x + 0.044_715 * *x * *x * *x);
+                    *x *= 0.5 * (1.0 + inner.tanh());
+                }
+            }
+            Activation::Relu => {
+                for x in row {
+                    *x = x.max(0.0);
+                }
+            }
+        }
+    }
+}
+}
+
+vectorised! {
+/// Every token of one text attends to all of its tokens. `text`: query, key and value of each, `bias`
+/// still to be added; `width`: of a head.
+fn attend_in_text(text: &mut [f32], bias: &[f32], hidden: usize, width: usize, result: &mut [f32]) {
+    for row in text.chunks_exact_mut(3 * hidden) {
+        add(row, bias);
+    }
+    let n = result.len() / hidden;
+    let scale = 1.0 / (width as f32).sqrt();
+    // Keys by component, so that all scores of a query grow together, component by component.
+    let mut keys = vec![0.0; width * n];
+    let mut scores = vec![0.0; n];
+    for head in (0..hidden).step_by(width) {
+        for (j, row) in text.chunks_exact(3 * hidden).enumerate() {
+            let key = &row[hidden + head..hidden + head + width];
+            for (d, &k) in key.iter().enumerate() {
+                keys[d * n + j] = k * scale;
+            }
+        }
+        for (i, row) in text.chunks_exact(3 * hidden).enumerate() {
+            scores.fill(0.0);
+            for (d, &q) in row[head..head + width].iter().enumerate() {
+                add_scaled(&mut scores, &keys[d * n..(d + 1) * n], q);
+            }
+            ops::softmax(&mut scores);
+            let target = &mut result[i * hidden + head..i * hidden + head + width];
+            for (value, &share) in text.chunks_exact(3 * hidden).zip(&scores) {
+                add_scaled(target, &value[2 * hidden + head..2 * hidden + head + width], share);
+            }
+        }
+    }
+}
+}
+
 impl Linear {
     /// Without the bias, which the caller adds where it passes over the values anyway.
     fn forward(&self, input: Vec<f32>) -> candle_core::Result<Vec<f32>> {
-        let n_in = self.weight.dim(1)?;
-        let rows = input.len() / n_in;
-        let input = Tensor::from_vec(input, (rows, n_in), &Device::Cpu)?;
-        input.matmul(&self.weight.t()?)?.flatten_all()?.to_vec1()
+        match &self.weight {
+            LinearWeight::Tiled(weight) => Ok(weight.multiply(&input)),
+            LinearWeight::Plain(weight) => {
+                let n_in = weight.dim(1)?;
+                let input = Tensor::from_vec(input, ((), n_in), &Device::Cpu)?;
+                input.matmul(&weight.t()?)?.flatten_all()?.to_vec1()
+            }
+        }
     }
 }
 
+#[inline(always)]
 fn add(target: &mut [f32], other: &[f32]) {
     for (t, &o) in target.iter_mut().zip(other) {
         *t += o;
     }
 }
 
+#[inline(always)]
 fn add_scaled(target: &mut [f32], other: &[f32], factor: f32) {
     for (t, &o) in target.iter_mut().zip(other) {
         *t += o * factor;
@@ -413,6 +445,7 @@ fn add_scaled(target: &mut [f32], other: &[f32], factor: f32) {
 }
 
 /// Sum of `f(x)`, in eight lanes (a plain float sum may not be reordered, so it stays scalar).
+#[inline(always)]
 fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; 8];
     let (chunks, rest) = values.as_chunks::<8>();
@@ -427,6 +460,7 @@ fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 /// The error function by Eigen's rational approximation (within 4e-7): no branch and no
 /// exponential, so that the compiler can vectorise it.
 #[expect(clippy::excessive_precision, reason = "the coefficients as published")]
+#[inline(always)]
 fn erf(x: f32) -> f32 {
     const ALPHA: [f32; 7] = [
         -2.726_142_258_013_06e-10,

@@ -3,14 +3,14 @@
 //! One code path: what the families differ in is whether a bias, a norm of queries and keys or an
 //! output matrix of its own is there. It knows neither text nor sampling, nor who asks.
 
-use candle_core::{Device, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor};
 
 use super::attention::attend;
 use super::config::{Architecture, DecoderConfig};
 use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
-use super::ops;
-use super::rope::Rope;
+use super::ops::{self, Projection};
+use super::rope::{Rope, Rotation};
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
 
@@ -45,6 +45,8 @@ pub struct Decoder {
     norm: Tensor,
     head: Matrix,
     rope: Rope,
+    /// Of keys and values: f16 beside packed weights, whose products are rounded more than that.
+    cache_dtype: DType,
     device: Device,
 }
 
@@ -200,7 +202,18 @@ impl Decoder {
             .then(|| weights.values("rope_freqs.weight", &[config.head_dim / 2]))
             .transpose()?;
         let rope = Rope::new(&config, factors.as_deref());
-        Ok(Self { config, vocabulary, embedding, layers, norm, head, rope, device: device.clone() })
+        let packed = layers.first().is_some_and(|layer| layer.attention.output.packed().is_some());
+        Ok(Self {
+            config,
+            vocabulary,
+            embedding,
+            layers,
+            norm,
+            head,
+            rope,
+            cache_dtype: if packed { DType::F16 } else { DType::F32 },
+            device: device.clone(),
+        })
     }
 
     pub fn vocabulary(&self) -> usize {
@@ -226,7 +239,7 @@ impl Decoder {
         &self,
         tokens: &[u32],
         cache: &mut KvCache,
-        between_layers: &mut dyn FnMut(),
+        between_layers: &mut (dyn FnMut() + Send),
     ) -> std::result::Result<Tensor, ModelError> {
         if let Some(&token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) {
             return Err(ModelError::Backend {
@@ -237,23 +250,24 @@ impl Decoder {
                 source: None,
             });
         }
-        self.run(tokens, cache, between_layers).map_err(backend)
+        // In the pool as a whole: a product that starts there wakes one core less.
+        in_pool(|| self.run(tokens, cache, between_layers)).map_err(backend)
     }
 
     fn run(
         &self,
         tokens: &[u32],
         cache: &mut KvCache,
-        between_layers: &mut dyn FnMut(),
+        between_layers: &mut (dyn FnMut() + Send),
     ) -> Result<Tensor> {
         let epsilon = self.config.norm_epsilon;
         let start = cache.len();
-        let (cos, sin) = self.rope.angles(start, tokens.len(), &self.device)?;
+        let rotation = self.rope.rotation(start, tokens.len(), &self.device);
         let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
         for (index, layer) in self.layers.iter().enumerate() {
             let normed = ops::rms_norm(&xs, &layer.attention_norm, epsilon)?;
             let attended =
-                self.attend(index, &layer.attention, &normed, start, (&cos, &sin), cache)?;
+                self.attend(index, &layer.attention, &normed, start, &rotation, cache)?;
             xs = (xs + attended)?;
             let normed = ops::rms_norm(&xs, &layer.feed_forward_norm, epsilon)?;
             xs = (xs + layer.feed_forward.forward(&normed)?)?;
@@ -269,28 +283,26 @@ impl Decoder {
         layer: &Attention,
         xs: &Tensor,
         start: usize,
-        (cos, sin): (&Tensor, &Tensor),
+        rotation: &Rotation,
         cache: &mut KvCache,
     ) -> Result<Tensor> {
-        let DecoderConfig { n_heads, n_kv_heads, head_dim, norm_epsilon, .. } = self.config;
-        let n = xs.dim(0)?;
+        let DecoderConfig { n_heads, n_kv_heads, norm_epsilon, .. } = self.config;
         let projected = layer.qkv.forward(xs)?;
         let [queries, keys, values] = projected.as_slice() else {
             candle_core::bail!("expected queries, keys and values")
         };
-        // [n, heads · d] → [heads, n, d]
-        let by_head = |xs: &Tensor, n_heads: usize, norm: Option<&Tensor>| {
-            let xs = xs.reshape((n, n_heads, head_dim))?.transpose(0, 1)?.contiguous()?;
-            match norm {
-                Some(norm) => ops::rms_norm(&xs, norm, norm_epsilon),
-                None => Ok(xs),
-            }
+        let heads = |n_heads, norm| Projection {
+            n_heads,
+            norm,
+            norm_epsilon,
+            rotation: Some(rotation),
+            dtype: DType::F32,
         };
-        let queries = by_head(queries, n_heads, layer.query_norm.as_ref())?;
-        let keys = by_head(keys, n_kv_heads, layer.key_norm.as_ref())?;
-        let values = by_head(values, n_kv_heads, None)?;
-        let queries = self.rope.rotate(&queries, cos, sin)?;
-        let keys = self.rope.rotate(&keys, cos, sin)?;
+        let queries = heads(n_heads, layer.query_norm.as_ref()).split(queries)?;
+        let cached =
+            Projection { dtype: self.cache_dtype, ..heads(n_kv_heads, layer.key_norm.as_ref()) };
+        let keys = cached.split(keys)?;
+        let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
         let (keys, values) = cache.append(index, &keys, &values)?;
 
         let mixed = attend(&queries, &keys, &values, start)?;
@@ -307,7 +319,7 @@ impl Decoder {
                 ops::rms_norm(&hidden.contiguous()?, &self.norm, self.config.norm_epsilon)?;
             self.head.forward(&normed)?.to_device(&Device::Cpu)?.to_vec2::<f32>()
         };
-        let rows = compute().map_err(backend)?;
+        let rows = in_pool(compute).map_err(backend)?;
         // A product with 0 is 0 unless the value is infinite or not a number; unlike `all`, the sum
         // vectorises.
         if rows.iter().any(|row| row.iter().map(|x| x * 0.0).sum::<f32>() != 0.0) {
@@ -315,6 +327,11 @@ impl Decoder {
         }
         Ok(rows)
     }
+}
+
+/// Runs `work` on a thread of rayon's pool.
+fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::scope(|_| work())
 }
 
 fn with_bias(xs: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {

@@ -1,14 +1,15 @@
 //! The keys and values of the tokens that a context holds.
 //!
-//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by doubling. Rolling back is
+//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half. Rolling back is
 //! setting a length; a clone shares the tensors until one of the two writes (copy on write), so a
 //! fork costs nothing that is not used. Knows no tokens.
 
 use std::sync::Arc;
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{Result, Tensor};
 
-const CAPACITY_MIN: usize = 256;
+/// Capacities are multiples of it.
+const CAPACITY_STEP: usize = 256;
 
 #[derive(Debug)]
 struct Layer {
@@ -57,13 +58,15 @@ impl KvCache {
         let writable =
             slot.as_mut().and_then(Arc::get_mut).is_some_and(|layer| layer.capacity >= len + n);
         if !writable {
-            let capacity = (len + n).next_power_of_two().max(CAPACITY_MIN);
-            let shape = (n_heads, capacity, head_dim);
-            let grown = Layer {
-                keys: zeros(shape, keys.device())?,
-                values: zeros(shape, keys.device())?,
-                capacity,
+            let old = slot.as_ref().map_or(0, |layer| layer.capacity);
+            let capacity = if len + n <= old {
+                old // shared with a fork that may go on from there
+            } else {
+                (len + n).max(old + old / 2).next_multiple_of(CAPACITY_STEP)
             };
+            let shape = (n_heads, capacity, head_dim);
+            let zeros = || Tensor::zeros(shape, keys.dtype(), keys.device());
+            let grown = Layer { keys: zeros()?, values: zeros()?, capacity };
             if let Some(old) = slot.as_ref().filter(|_| len > 0) {
                 grown.keys.slice_set(&old.keys.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
                 grown.values.slice_set(&old.values.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
@@ -80,8 +83,4 @@ impl KvCache {
     pub fn advance(&mut self, n: usize) {
         self.len += n;
     }
-}
-
-fn zeros(shape: (usize, usize, usize), device: &Device) -> Result<Tensor> {
-    Tensor::zeros(shape, DType::F32, device)
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use candle_core::quantized::QTensor;
-use candle_core::{D, Result, Tensor};
+use candle_core::{CpuStorage, D, Device, Result, Storage, Tensor};
 
+use super::kernels::{self, Level, PackedMatrix};
 use super::weights::Matrix;
 
 /// With fewer rows than this, candle's fused kernel (one quantisation of the input for the whole
@@ -17,6 +18,10 @@ impl Matrix {
     pub fn forward(&self, xs: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(weight) => xs.matmul(&weight.t()?),
+            Self::Packed(weight) => {
+                let mut products = multiply(&[weight], xs)?;
+                products.pop().ok_or_else(|| candle_core::Error::msg("a product is missing"))
+            }
             Self::Quantised(weight) => xs.apply_op1_no_bwd(weight.as_ref()),
             Self::Unpacked(weight) => xs.matmul(&weight.dequantize(xs.device())?.t()?),
         }
@@ -26,9 +31,38 @@ impl Matrix {
     pub fn rows(&self, indices: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(weight) => weight.index_select(indices, 0),
+            Self::Packed(weight) => {
+                let indices = indices.to_vec1::<u32>()?;
+                let mut values = vec![0f32; indices.len() * weight.n_in()];
+                for (row, &index) in values.chunks_exact_mut(weight.n_in()).zip(&indices) {
+                    if index as usize >= weight.n_out() {
+                        candle_core::bail!("there is no row {index} of {}", weight.n_out())
+                    }
+                    weight.row(index as usize, row);
+                }
+                Tensor::from_vec(values, (indices.len(), weight.n_in()), &Device::Cpu)
+            }
             Self::Quantised(weight) | Self::Unpacked(weight) => weight.embedding(indices),
         }
     }
+}
+
+/// Each packed matrix times the rows of `xs`.
+fn multiply(matrices: &[&PackedMatrix], xs: &Tensor) -> Result<Vec<Tensor>> {
+    let xs = xs.contiguous()?;
+    let n_rows = xs.dim(0)?;
+    let (storage, layout) = xs.storage_and_layout();
+    let (Storage::Cpu(CpuStorage::F32(values)), Some((start, end))) =
+        (&*storage, layout.contiguous_offsets())
+    else {
+        candle_core::bail!("packed matrices multiply f32 values on the processor")
+    };
+    let products = kernels::multiply(matrices, &values[start..end], Level::best());
+    matrices
+        .iter()
+        .zip(products)
+        .map(|(matrix, product)| Tensor::from_vec(product, (n_rows, matrix.n_out()), &Device::Cpu))
+        .collect()
 }
 
 /// Several products of one input.
@@ -69,6 +103,10 @@ impl LinearGroup {
                 })
                 .collect();
         }
+        let packed: Option<Vec<&PackedMatrix>> = self.matrices.iter().map(Matrix::packed).collect();
+        if let Some(packed) = packed {
+            return multiply(&packed, xs);
+        }
         if xs.dim(0)? < N_ROWS_FUSED_MAX
             && let Some(products) = self.fused(xs)?
         {
@@ -83,7 +121,7 @@ impl LinearGroup {
             .iter()
             .map(|m| match m {
                 Matrix::Quantised(q) => Some(Arc::as_ref(q)),
-                Matrix::Dense(_) | Matrix::Unpacked(_) => None,
+                Matrix::Dense(_) | Matrix::Packed(_) | Matrix::Unpacked(_) => None,
             })
             .collect();
         match quantised {

@@ -200,17 +200,24 @@ impl Opened {
 
     /// SHA-256 of the weights: the file's own, or that of the shards' hashes in order.
     fn sha256(&self) -> String {
-        let hashes: Vec<String> = self
-            .weights
-            .files()
-            .iter()
-            .map(|(_, bytes)| hex(&Sha256::digest(bytes.as_slice())))
-            .collect();
+        let hashes: Vec<String> =
+            self.weights.files().iter().map(|(_, bytes)| hex(&digest(bytes))).collect();
         match hashes.as_slice() {
             [one] => one.clone(),
             several => hex(&Sha256::digest(several.concat())),
         }
     }
+}
+
+/// SHA-256 of a file, without keeping all of it in memory.
+fn digest(bytes: &Bytes) -> [u8; 32] {
+    const PART: usize = 4 << 20;
+    let mut hasher = Sha256::new();
+    for (index, part) in bytes.as_slice().chunks(PART).enumerate() {
+        hasher.update(part);
+        bytes.release(index * PART..index * PART + part.len());
+    }
+    hasher.finalize().into()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -280,7 +287,19 @@ pub fn load_decoder(path: &Path, precision: Precision) -> Result<Decoder, ModelE
 /// If the files are unusable, a token is outside the vocabulary, or they are more than the context
 /// holds.
 pub fn probe(path: &Path, tokens: &[u32]) -> Result<Vec<Vec<f32>>, ModelError> {
-    let decoder = load_decoder(path, Precision::Exact)?;
+    probe_with(path, tokens, Precision::Exact)
+}
+
+/// [`probe`], computed as `precision` says.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_with(
+    path: &Path,
+    tokens: &[u32],
+    precision: Precision,
+) -> Result<Vec<Vec<f32>>, ModelError> {
+    let decoder = load_decoder(path, precision)?;
     let mut rows = Vec::new();
     let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
     Sequence::default().extend(&decoder, tokens, 0..tokens.len(), &mut keep, &mut || {})?;

@@ -2,7 +2,7 @@
 //!
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
 //! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
-//! [`weights`] hands out tensors, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
+//! [`weights`] hands out tensors, `kernels` multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
 //! tokens with its cache, [`engine`] the one thread that owns the weights, [`model`] the handle
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
 //! and [`starter`] is the pair that is compiled in.
@@ -15,6 +15,7 @@ pub mod decoder;
 pub mod embedder;
 pub mod engine;
 pub mod gguf;
+mod kernels;
 pub mod kv_cache;
 mod linear;
 mod load;
@@ -26,6 +27,7 @@ mod rope;
 pub mod safetensors;
 mod sampler;
 pub mod sequence;
+mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
@@ -36,5 +38,7 @@ pub mod weights;
 pub use embedder::load as load_embedder;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
-    validate,
+    probe_with, validate,
 };
+pub use speed::{BesideMemory, Speed, SpeedOptions, measure_speed};
+pub use weights::Precision;

@@ -1,12 +1,17 @@
-//! The element-wise steps that candle's stock operators leave slow on a CPU: causal softmax in
-//! place and SwiGLU, both with a vectorisable exponential and spread over the cores.
+//! The element-wise steps that candle's stock operators leave slow on a CPU: norms, rotations,
+//! causal softmax in place and SwiGLU, in wide vectors and spread over the cores.
 //!
 //! On other devices they fall back to stock operators.
 
 use candle_core::{
-    CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Tensor,
+    CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Storage, Tensor,
 };
+use half::f16;
+use half::slice::HalfFloatSliceExt as _;
 use rayon::prelude::*;
+
+use super::kernels::vectorised;
+use super::rope::Rotation;
 
 /// Below this many elements a task is not worth sending to another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
@@ -32,11 +37,12 @@ pub fn exp(x: f32) -> f32 {
     p * f32::from_bits(exponent)
 }
 
-/// Exponentials of `row − max`, in place; returns their sum. Eight sums side by side, because the
+/// Exponentials of `row − max`, in place; returns their sum. Sixteen sums side by side, because the
 /// compiler may not reorder one.
+#[inline(always)]
 fn exp_and_sum(row: &mut [f32], max: f32) -> f32 {
-    let mut sums = [0f32; 8];
-    let mut chunks = row.chunks_exact_mut(8);
+    let mut sums = [0f32; 16];
+    let mut chunks = row.chunks_exact_mut(16);
     for chunk in &mut chunks {
         for (sum, x) in sums.iter_mut().zip(chunk) {
             *x = exp(*x - max);
@@ -51,9 +57,10 @@ fn exp_and_sum(row: &mut [f32], max: f32) -> f32 {
     total
 }
 
+#[inline(always)]
 fn max_of(row: &[f32]) -> f32 {
-    let mut maxima = [f32::NEG_INFINITY; 8];
-    let chunks = row.chunks_exact(8);
+    let mut maxima = [f32::NEG_INFINITY; 16];
+    let chunks = row.chunks_exact(16);
     let rest = chunks.remainder();
     for chunk in chunks {
         for (max, &x) in maxima.iter_mut().zip(chunk) {
@@ -64,12 +71,25 @@ fn max_of(row: &[f32]) -> f32 {
 }
 
 /// Softmax of one row, in place.
+#[inline(always)]
 pub fn softmax(row: &mut [f32]) {
     let max = max_of(row);
     let inverse = 1.0 / exp_and_sum(row, max);
     for x in row {
         *x *= inverse;
     }
+}
+
+vectorised! {
+/// Softmax of `scale · row` over the first `visible` values, the others 0.
+fn softmax_of_visible(row: &mut [f32], visible: usize, scale: f32) {
+    let (seen, hidden) = row.split_at_mut(visible);
+    for x in seen.iter_mut() {
+        *x *= scale;
+    }
+    softmax(seen);
+    hidden.fill(0.0);
+}
 }
 
 struct CausalSoftmax {
@@ -91,12 +111,7 @@ impl InplaceOp1 for CausalSoftmax {
         };
         let softmax = |(index, row): (usize, &mut [f32])| {
             let visible = (self.first_position + index % self.n_rows + 1).min(n_keys);
-            let (seen, hidden) = row.split_at_mut(visible);
-            for x in seen.iter_mut() {
-                *x *= self.scale;
-            }
-            softmax(seen);
-            hidden.fill(0.0);
+            softmax_of_visible(row, visible, self.scale);
         };
         let values = &mut values[start..end];
         if values.len() < 2 * ELEMENTS_PER_TASK {
@@ -141,6 +156,14 @@ pub fn causal_softmax(
 
 struct SwiGlu;
 
+vectorised! {
+fn swiglu_row(gate: &[f32], up: &[f32], out: &mut [f32]) {
+    for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
+        *out = g / (1.0 + exp(-g)) * u;
+    }
+}
+}
+
 /// The rows of a `[n, width]` view whose values lie side by side.
 fn rows<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<impl Fn(usize) -> &'a [f32]> {
     let (CpuStorage::F32(values), [_, width], [stride, 1]) =
@@ -168,9 +191,7 @@ impl CustomOp2 for SwiGlu {
         let (gate_row, up_row) = (rows(gate, gate_layout)?, rows(up, up_layout)?);
         let mut out = vec![0f32; n * width];
         let compute = |(row, out): (usize, &mut [f32])| {
-            for ((out, &g), &u) in out.iter_mut().zip(gate_row(row)).zip(up_row(row)) {
-                *out = g / (1.0 + exp(-g)) * u;
-            }
+            swiglu_row(gate_row(row), up_row(row), out);
         };
         if out.len() < 2 * ELEMENTS_PER_TASK {
             out.chunks_exact_mut(width).enumerate().for_each(compute);
@@ -192,10 +213,203 @@ pub fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
     gate.silu()? * up
 }
 
+#[inline(always)]
+fn sum_of_squares(xs: &[f32]) -> f32 {
+    let mut sums = [0f32; 16];
+    let (chunks, rest) = xs.as_chunks::<16>();
+    for chunk in chunks {
+        for (sum, x) in sums.iter_mut().zip(chunk) {
+            *sum += x * x;
+        }
+    }
+    sums.iter().sum::<f32>() + rest.iter().map(|x| x * x).sum::<f32>()
+}
+
+vectorised! {
+fn norm_row(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
+    let inverse = 1.0 / (sum_of_squares(xs) / xs.len() as f32 + epsilon).sqrt();
+    for ((out, x), w) in out.iter_mut().zip(xs).zip(weight) {
+        *out = x * inverse * w;
+    }
+}
+}
+
+struct RmsNorm {
+    epsilon: f32,
+}
+
+impl CustomOp2 for RmsNorm {
+    fn name(&self) -> &'static str {
+        "rms-norm"
+    }
+
+    fn cpu_fwd(
+        &self,
+        xs: &CpuStorage,
+        layout: &Layout,
+        weight: &CpuStorage,
+        weight_layout: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        let (n, width) = layout.shape().dims2()?;
+        let row = rows(xs, layout)?;
+        let (CpuStorage::F32(weight), Some((start, end))) =
+            (weight, weight_layout.contiguous_offsets())
+        else {
+            candle_core::bail!("a norm needs an f32 weight")
+        };
+        let weight = &weight[start..end];
+        let mut out = vec![0f32; n * width];
+        let compute =
+            |(index, out): (usize, &mut [f32])| norm_row(row(index), weight, self.epsilon, out);
+        if out.len() < 2 * ELEMENTS_PER_TASK {
+            out.chunks_exact_mut(width).enumerate().for_each(compute);
+        } else {
+            out.par_chunks_exact_mut(width)
+                .enumerate()
+                .with_min_len(ELEMENTS_PER_TASK.div_ceil(width))
+                .for_each(compute);
+        }
+        Ok((CpuStorage::F32(out), Shape::from((n, width))))
+    }
+}
+
 /// Rows `[n, width]` scaled to unit root mean square, times `weight`.
 pub fn rms_norm(xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
     debug_assert_eq!(xs.dim(D::Minus1)?, weight.elem_count());
-    candle_nn::ops::rms_norm(xs, weight, epsilon as f32)
+    let epsilon = epsilon as f32;
+    if matches!(xs.device(), Device::Cpu) && xs.dtype() == DType::F32 && xs.dims().len() == 2 {
+        return xs.apply_op2_no_bwd(weight, &RmsNorm { epsilon });
+    }
+    candle_nn::ops::rms_norm(&xs.contiguous()?, weight, epsilon)
+}
+
+/// What becomes of a projection: heads, each normed and rotated.
+pub struct Projection<'a> {
+    pub n_heads: usize,
+    /// Qwen3: the weight of a norm over each head.
+    pub norm: Option<&'a Tensor>,
+    pub norm_epsilon: f64,
+    pub rotation: Option<&'a Rotation>,
+    /// F32 or F16.
+    pub dtype: DType,
+}
+
+impl Projection<'_> {
+    /// `[n, n_heads · head_dim]` → `[n_heads, n, head_dim]`.
+    pub fn split(&self, xs: &Tensor) -> Result<Tensor> {
+        if matches!(xs.device(), Device::Cpu) && xs.dtype() == DType::F32 {
+            return self.split_on_cpu(xs);
+        }
+        let (n, width) = xs.dims2()?;
+        let xs = xs.reshape((n, self.n_heads, width / self.n_heads))?;
+        let mut xs = xs.transpose(0, 1)?.contiguous()?;
+        if let Some(norm) = self.norm {
+            xs = candle_nn::ops::rms_norm(&xs, norm, self.norm_epsilon as f32)?;
+        }
+        if let Some(rotation) = self.rotation {
+            xs = rotation.apply(&xs)?;
+        }
+        xs.to_dtype(self.dtype)
+    }
+
+    fn split_on_cpu(&self, xs: &Tensor) -> Result<Tensor> {
+        let (n, width) = xs.dims2()?;
+        let dim = width / self.n_heads;
+        let shape = (self.n_heads, n, dim);
+        let (storage, layout) = xs.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else { candle_core::bail!("not on the processor") };
+        let row = rows(storage, layout)?;
+        let norm: Vec<f32> = self.norm.map(Tensor::to_vec1).transpose()?.unwrap_or_default();
+        let epsilon = self.norm_epsilon as f32;
+        let one = |head: usize, position: usize, out: &mut [f32]| {
+            let xs = &row(position)[head * dim..(head + 1) * dim];
+            match self.rotation {
+                Some(rotation) => {
+                    let (cos, sin) = rotation.at(position);
+                    head_row(xs, &norm, epsilon, cos, sin, rotation.interleaved(), out);
+                }
+                None => head_row(xs, &norm, epsilon, &[], &[], false, out),
+            }
+        };
+        let positions_per_task = ELEMENTS_PER_TASK.div_ceil(dim);
+        if self.dtype == DType::F16 {
+            let mut out = vec![f16::ZERO; self.n_heads * n * dim];
+            let compute = |(index, out): (usize, &mut [f16])| {
+                let mut exact = vec![0f32; dim];
+                one(index / n, index % n, &mut exact);
+                out.convert_from_f32_slice(&exact);
+            };
+            let rows = out.par_chunks_exact_mut(dim).enumerate();
+            rows.with_min_len(positions_per_task).for_each(compute);
+            return Tensor::from_vec(out, shape, &Device::Cpu);
+        }
+        let mut out = vec![0f32; self.n_heads * n * dim];
+        let rows = out.par_chunks_exact_mut(dim).enumerate();
+        rows.with_min_len(positions_per_task)
+            .for_each(|(index, out)| one(index / n, index % n, out));
+        Tensor::from_vec(out, shape, &Device::Cpu)
+    }
+}
+
+vectorised! {
+/// One head at one position: the norm if there is a weight, then the rotation if there are cosines.
+fn head_row(
+    xs: &[f32],
+    norm: &[f32],
+    epsilon: f32,
+    cos: &[f32],
+    sin: &[f32],
+    interleaved: bool,
+    out: &mut [f32],
+) {
+    if norm.is_empty() {
+        out.copy_from_slice(xs);
+    } else {
+        let inverse = 1.0 / (sum_of_squares(xs) / xs.len() as f32 + epsilon).sqrt();
+        for ((out, x), w) in out.iter_mut().zip(xs).zip(norm) {
+            *out = x * inverse * w;
+        }
+    }
+    if cos.is_empty() {
+        return;
+    }
+    if interleaved {
+        for ((pair, cos), sin) in out.as_chunks_mut::<2>().0.iter_mut().zip(cos).zip(sin) {
+            let [a, b] = *pair;
+            *pair = [a * cos - b * sin, a * sin + b * cos];
+        }
+        return;
+    }
+    let (first, second) = out.split_at_mut(cos.len());
+    for (((a, b), cos), sin) in first.iter_mut().zip(second).zip(cos).zip(sin) {
+        (*a, *b) = (*a * cos - *b * sin, *a * sin + *b * cos);
+    }
+}
+}
+
+/// In f32, whatever it was in.
+pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
+    if xs.dtype() != DType::F16 || !matches!(xs.device(), Device::Cpu) {
+        return xs.to_dtype(DType::F32);
+    }
+    let (n_groups, n, dim) = xs.dims3()?;
+    let (storage, layout) = xs.storage_and_layout();
+    let (Storage::Cpu(CpuStorage::F16(values)), [stride, row, 1]) = (&*storage, layout.stride())
+    else {
+        candle_core::bail!("expected f16 rows")
+    };
+    if *row != dim {
+        candle_core::bail!("expected rows side by side")
+    }
+    let start = layout.start_offset();
+    let mut out = vec![0f32; n_groups * n * dim];
+    if !out.is_empty() {
+        out.par_chunks_exact_mut(n * dim).enumerate().for_each(|(group, out)| {
+            let from = start + group * stride;
+            values[from..from + n * dim].convert_to_f32_slice(out);
+        });
+    }
+    Tensor::from_vec(out, (n_groups, n, dim), &Device::Cpu)
 }
 
 #[cfg(test)]

@@ -29,23 +29,48 @@ impl Rope {
         Self { frequencies, interleaved: config.rope_interleaved }
     }
 
-    /// Cosines and sines, `[n_positions, head_dim / 2]` each. In f32 throughout, as the reference
-    /// implementations compute them.
-    pub fn angles(&self, start: usize, n: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+    /// For positions `start…start + n`. In f32 throughout, as the reference implementations compute.
+    pub fn rotation(&self, start: usize, n: usize, device: &Device) -> Rotation {
         let angles = (start..start + n)
             .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f));
-        let (cos, sin): (Vec<f32>, Vec<f32>) = angles.map(|a| (a.cos(), a.sin())).unzip();
-        let shape = (n, self.frequencies.len());
-        Ok((Tensor::from_vec(cos, shape, device)?, Tensor::from_vec(sin, shape, device)?))
+        let (cos, sin) = angles.map(|a| (a.cos(), a.sin())).unzip();
+        let pairs = self.frequencies.len();
+        Rotation { cos, sin, pairs, interleaved: self.interleaved, device: device.clone() }
+    }
+}
+
+/// The cosines and sines of a run of positions.
+#[derive(Debug)]
+pub struct Rotation {
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+    pairs: usize,
+    interleaved: bool,
+    device: Device,
+}
+
+impl Rotation {
+    /// Those of the run's position `index`, one a pair of dimensions.
+    pub fn at(&self, index: usize) -> (&[f32], &[f32]) {
+        let range = index * self.pairs..(index + 1) * self.pairs;
+        (&self.cos[range.clone()], &self.sin[range])
     }
 
-    /// Rotates `[n_heads, n_positions, head_dim]`.
-    pub fn rotate(&self, xs: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    /// Whether pairs stand side by side, instead of half a head apart.
+    pub fn interleaved(&self) -> bool {
+        self.interleaved
+    }
+
+    /// Rotates `[n_heads, n, head_dim]`, by candle's operators.
+    pub fn apply(&self, xs: &Tensor) -> Result<Tensor> {
+        let shape = (self.cos.len() / self.pairs, self.pairs);
+        let cos = Tensor::from_slice(&self.cos, shape, &self.device)?;
+        let sin = Tensor::from_slice(&self.sin, shape, &self.device)?;
         let xs = xs.unsqueeze(0)?;
         let rotated = if self.interleaved {
-            candle_nn::rotary_emb::rope_i(&xs, cos, sin)
+            candle_nn::rotary_emb::rope_i(&xs, &cos, &sin)
         } else {
-            candle_nn::rotary_emb::rope(&xs, cos, sin)
+            candle_nn::rotary_emb::rope(&xs, &cos, &sin)
         };
         rotated?.squeeze(0)
     }

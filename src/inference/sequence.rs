@@ -17,7 +17,7 @@ use crate::interfaces::{Cancel, Finish, ModelError, Sampling, Uncertainty};
 
 /// Tokens per forward pass of a prefill: wide enough for the matrix kernels, narrow enough that
 /// rows of logits for all of them fit in memory (256 × 151,936 × 4 bytes = 156 MB).
-pub const CHUNK_TOKENS: usize = 256;
+pub const CHUNK_TOKENS: usize = 512;
 
 /// How many ends of pieces keep their hidden state, so that going back to one costs nothing.
 const N_ENDS_MAX: usize = 64;
@@ -63,7 +63,7 @@ impl Sequence {
         tokens: &[u32],
         wanted: std::ops::Range<usize>,
         on_row: &mut dyn FnMut(usize, &[f32]),
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<(), ModelError> {
         let before = self.tokens.len();
         let needed_tokens = before + tokens.len();
@@ -84,7 +84,7 @@ impl Sequence {
         tokens: &[u32],
         wanted: std::ops::Range<usize>,
         on_row: &mut dyn FnMut(usize, &[f32]),
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<(), ModelError> {
         let mut start = 0;
         for chunk in tokens.chunks(CHUNK_TOKENS) {
@@ -121,7 +121,7 @@ impl Sequence {
     pub fn last_logits(
         &mut self,
         decoder: &Decoder,
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<Vec<f32>, ModelError> {
         let Some(&last) = self.tokens.last() else {
             return Err(ModelError::Backend {
@@ -145,7 +145,7 @@ impl Sequence {
         tail: &[u32],
         n_positions: usize,
         stops: &[u32],
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<Uncertainty, ModelError> {
         let before = self.tokens.len();
         let outcome = self.measure_uncertainty(decoder, question, tail, n_positions, stops, pause);
@@ -160,7 +160,7 @@ impl Sequence {
         tail: &[u32],
         n_positions: usize,
         stops: &[u32],
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<Uncertainty, ModelError> {
         let mut question_nll = Mean::default();
         // The question's first token is predicted by what is held, the others by their
@@ -205,7 +205,7 @@ impl Sequence {
         &mut self,
         decoder: &Decoder,
         choices: &[Vec<u32>],
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<Vec<f64>, ModelError> {
         let before = self.tokens.len();
         let base = self.last_logits(decoder, pause)?;
@@ -238,7 +238,7 @@ impl Sequence {
         stops: &[u32],
         cancel: &[Cancel; 2],
         on_token: &mut dyn FnMut(u32) -> bool,
-        pause: &mut dyn FnMut(),
+        pause: &mut (dyn FnMut() + Send),
     ) -> Result<Finish, ModelError> {
         let mut sampler = Sampler::new(sampling);
         let before = self.tokens.len();

@@ -14,6 +14,7 @@ use candle_core::{DType, Device, Tensor};
 use memmap2::Mmap;
 
 use super::gguf;
+use super::kernels::{Kind, PackedMatrix};
 use super::metadata::Metadata;
 use super::safetensors;
 use crate::interfaces::ModelError;
@@ -43,6 +44,26 @@ impl Bytes {
         // map is gone.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
         Ok(Self::Mapped(map))
+    }
+
+    /// Lets the system take back the memory of a part that is not needed any more: what was mapped is
+    /// read again from the file should it be.
+    #[cfg_attr(unix, expect(unsafe_code, reason = "memmap2 calls this advice unchecked"))]
+    pub(super) fn release(&self, range: std::ops::Range<usize>) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self {
+            // SAFETY: the map is of a file and read-only, so the pages come back as they were.
+            // Advice only: where it fails, nothing is lost.
+            let _ = unsafe {
+                map.unchecked_advise_range(
+                    memmap2::UncheckedAdvice::DontNeed,
+                    range.start,
+                    range.len(),
+                )
+            };
+        }
+        #[cfg(not(unix))]
+        let _ = range;
     }
 
     pub fn as_slice(&self) -> &[u8] {
@@ -100,9 +121,20 @@ impl Stored {
 #[derive(Debug, Clone)]
 pub enum Matrix {
     Dense(Tensor),
+    /// On the processor, in a format that [`kernels`](super::kernels) has.
+    Packed(Arc<PackedMatrix>),
     Quantised(Arc<QTensor>),
     /// Unpacked to f32 for every product: slow and exact.
     Unpacked(Arc<QTensor>),
+}
+
+impl Matrix {
+    pub fn packed(&self) -> Option<&PackedMatrix> {
+        match self {
+            Self::Packed(matrix) => Some(matrix),
+            _ => None,
+        }
+    }
 }
 
 const N_PARAMETERS_UNPACKED_MAX: u64 = 32_000_000;
@@ -111,9 +143,7 @@ const N_PARAMETERS_UNPACKED_MAX: u64 = 32_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// [`Self::Fast`], but a model of less than 32 million parameters is unpacked to f32 once, at
-    /// loading: that costs little memory, and candle's quantised kernels wait for every core at
-    /// every product, which on a busy machine costs a small model more than its arithmetic (the
-    /// starter, two busy cores: 10 to 470 tokens/s packed, 160 to 360 unpacked).
+    /// loading: that costs little memory, and the starter is measured and graded in f32.
     Auto,
     /// By kernels that round the input to 8 bits as well, as llama.cpp's do: cosine ≥ 0.9995 to
     /// the exact logits on random models.
@@ -247,6 +277,13 @@ impl Weights {
         }
     }
 
+    /// The tensor's bytes were taken over: the file's part of memory may go.
+    fn release(&self, name: &str) {
+        if let Some((file, stored)) = self.tensors.get(name) {
+            self.files[*file].1.release(stored.range());
+        }
+    }
+
     fn find(&self, name: &str, dims: &[usize]) -> Result<(&Path, &Stored, &[u8]), ModelError> {
         let Some((file, stored)) = self.tensors.get(name) else {
             return Err(self.bad(format!("the tensor `{name}` is missing")));
@@ -263,6 +300,12 @@ impl Weights {
 
     /// A tensor's values in row-major order.
     pub fn values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
+        let values = self.read_values(name, dims);
+        self.release(name);
+        values
+    }
+
+    fn read_values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
         let (path, stored, bytes) = self.find(name, dims)?;
         let dtype = match stored {
             Stored::Safetensors(t) => t.dtype,
@@ -331,6 +374,31 @@ impl Weights {
         }
     }
 
+    fn packed(
+        &self,
+        name: &str,
+        (n_out, n_in): (usize, usize),
+        device: &Device,
+    ) -> Result<Option<PackedMatrix>, ModelError> {
+        let (path, stored, bytes) = self.find(name, &[n_out, n_in])?;
+        let kind = match stored {
+            Stored::Gguf(t) if matches!(device, Device::Cpu) => Kind::of(t.dtype),
+            _ => None,
+        };
+        let Some(kind) = kind else { return Ok(None) };
+        if self.unpacks() || self.precision == Precision::Exact {
+            return Ok(None);
+        }
+        let packed =
+            PackedMatrix::new(kind, n_out, n_in, bytes).map_err(|e| ModelError::Backend {
+                what: format!("there is no memory for the tensor `{name}`"),
+                source: Some(Box::new(e)),
+            })?;
+        let uneven = || bad_file(path, format!("the tensor `{name}` does not fill whole blocks"));
+        self.release(name);
+        packed.map(Some).ok_or_else(uneven)
+    }
+
     /// A matrix `[n_out, n_in]`.
     pub fn matrix(
         &self,
@@ -338,6 +406,9 @@ impl Weights {
         (n_out, n_in): (usize, usize),
         device: &Device,
     ) -> Result<Matrix, ModelError> {
+        if let Some(packed) = self.packed(name, (n_out, n_in), device)? {
+            return Ok(Matrix::Packed(Arc::new(packed)));
+        }
         if let Some(blocks) = self.quantised(name, &[n_out, n_in], device)? {
             let blocks = Arc::new(blocks);
             return Ok(match self.precision {

@@ -236,6 +236,23 @@ impl Registry {
         self.models_dir.join(path)
     }
 
+    /// The files of the model chosen, or in use; a path stands for itself. None for the starter, which
+    /// is part of the program.
+    ///
+    /// # Errors
+    /// If there is no such model.
+    pub fn files_in_use(&self) -> Result<Option<PathBuf>, RegistryError> {
+        let name = self.default_name();
+        if name == STARTER {
+            return Ok(None);
+        }
+        let path = PathBuf::from(&name);
+        if path.exists() {
+            return Ok(Some(path));
+        }
+        Ok(Some(self.absolute(&self.installed_named(&name)?.path)))
+    }
+
     /// Everything that is installed or could be pulled.
     ///
     /// # Errors

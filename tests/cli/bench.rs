@@ -37,3 +37,66 @@ fn impossible_sizes_are_refused() {
         home.fails(&["bench", "memory", "--semantics", sizes], 2);
     }
 }
+
+/// One of the random models.
+fn model(name: &str) -> String {
+    format!("{}/tests/fixtures/models/{name}/model.gguf", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_engine_is_measured_with_any_model() {
+    let home = Home::new();
+    let model = model("qwen3-q4_k_m-gguf");
+    let few = ["--prompt", "20", "--decode", "4", "--rounds", "2", "--threads", "2"];
+    let command = [&["bench", "engine", "--model", &model][..], &few].concat();
+    let figures = home.json(&[&command[..], &["--json"]].concat());
+    let of = |name: &str| figures[name].as_f64().unwrap_or_else(|| panic!("{name}: {figures}"));
+    assert!(of("prefill_tokens_per_s") > 0.0 && of("decode_tokens_per_s") > 0.0);
+    assert!(0.0 < of("load_s") && of("load_s") < of("first_token_s"));
+    if cfg!(target_os = "linux") {
+        assert!((1e6..1e9).contains(&of("resident_bytes")), "{figures}");
+    }
+    let beside = home.json(&[&command[..], &["--beside-memory", "--json"]].concat());
+    for figure in ["first_token", "decode"] {
+        assert!(beside["beside_memory"][figure].as_f64().unwrap() > 0.0, "{beside}");
+    }
+    let table = home.ok(&command);
+    assert!(table.contains("(20 tokens)") && table.contains("first token after"), "{table}");
+}
+
+#[test]
+fn an_engine_that_has_nothing_to_run_says_so() {
+    let home = Home::new();
+    let error = home.fails(&["bench", "engine"], 2);
+    assert!(error.contains("starter") && error.contains("--model PATH"), "{error}");
+    home.fails(&["bench", "engine", "--model", "no-such-model"], 3);
+    let model = model("qwen3-q4_k_m-gguf");
+    let error = home.fails(&["bench", "engine", "--model", &model, "--prompt", "9999"], 1);
+    assert!(error.contains("context"), "{error}");
+    home.fails(&["bench", "engine", "--model", &model, "--threads", "0"], 2);
+}
+
+#[test]
+fn a_probe_can_be_exact_or_as_the_model_runs() {
+    let home = Home::new();
+    let model = model("qwen3-q4_k_m-gguf");
+    let probe = |fast: &[&str]| -> Vec<f64> {
+        let command = ["model", "probe", &model, "--tokens", "5,6,7", "--json"];
+        let rows = home.json(&[&command[..], fast].concat());
+        let last = rows["logits"][2].as_array().unwrap().clone();
+        last.iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    let (exact, fast) = (probe(&[]), probe(&["--fast"]));
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let cosine = dot(&exact, &fast) / (dot(&exact, &exact) * dot(&fast, &fast)).sqrt();
+    assert!(cosine > 0.999 && exact != fast, "{cosine}");
+}
+
+#[test]
+fn the_embedder_is_measured() {
+    let home = Home::new();
+    let figures = home.json(&["bench", "embedder", "--rounds", "2", "--json"]);
+    let of = |name: &str| figures[name].as_f64().unwrap_or_else(|| panic!("{name}: {figures}"));
+    assert!(of("texts") > 1.0 && of("one_ms") > 0.0 && of("many_ms") > 0.0, "{figures}");
+    assert!(home.ok(&["bench", "embedder", "--rounds", "1"]).contains("one text"));
+}

@@ -1,0 +1,102 @@
+//! The input of a product, rounded to what the kernels multiply.
+
+use rayon::prelude::*;
+
+use super::packed::BLOCK;
+
+/// Below this many values another core is not worth waking.
+const VALUES_PER_TASK: usize = 32 * 1024;
+
+/// Rows in eight bits: each block of 32 columns has its scale, the largest size ÷ 127.
+#[derive(Debug)]
+pub struct Quantised {
+    n_blocks: usize,
+    values: Vec<[i8; BLOCK]>,
+    scales: Vec<f32>,
+    /// Of the first and of the last 16 values of each block.
+    sums: Vec<[i32; 2]>,
+}
+
+/// One block of a row.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    pub values: &'a [i8; BLOCK],
+    pub scale: f32,
+    pub sums: [i32; 2],
+}
+
+impl Quantised {
+    /// `xs`: rows of `n_blocks` · 32 values.
+    pub fn new(xs: &[f32], n_blocks: usize) -> Self {
+        let blocks = xs.as_chunks::<BLOCK>().0;
+        let mut quantised = Self {
+            n_blocks,
+            values: vec![[0; BLOCK]; blocks.len()],
+            scales: vec![0.0; blocks.len()],
+            sums: vec![[0; 2]; blocks.len()],
+        };
+        let Self { values, scales, sums, .. } = &mut quantised;
+        let per_task = VALUES_PER_TASK / BLOCK;
+        if blocks.len() < 2 * per_task {
+            quantise(blocks, values, scales, sums);
+        } else {
+            blocks
+                .par_chunks(per_task)
+                .zip(values.par_chunks_mut(per_task))
+                .zip(scales.par_chunks_mut(per_task))
+                .zip(sums.par_chunks_mut(per_task))
+                .for_each(|(((blocks, values), scales), sums)| {
+                    quantise(blocks, values, scales, sums);
+                });
+        }
+        quantised
+    }
+
+    pub fn n_blocks(&self) -> usize {
+        self.n_blocks
+    }
+
+    #[inline(always)]
+    pub fn block(&self, row: usize, block: usize) -> Block<'_> {
+        let index = row * self.n_blocks + block;
+        Block { values: &self.values[index], scale: self.scales[index], sums: self.sums[index] }
+    }
+}
+
+vectorised! {
+/// A value that is no number makes the scale none either, and so the product.
+fn quantise(
+    blocks: &[[f32; BLOCK]],
+    values: &mut [[i8; BLOCK]],
+    scales: &mut [f32],
+    sums: &mut [[i32; 2]],
+) {
+    for (((xs, values), scale), sums) in blocks.iter().zip(values).zip(scales).zip(sums) {
+        quantise_block(xs, values, scale, sums);
+    }
+}
+}
+
+#[inline(always)]
+fn quantise_block(
+    xs: &[f32; BLOCK],
+    values: &mut [i8; BLOCK],
+    scale: &mut f32,
+    sums: &mut [i32; 2],
+) {
+    // Sizes in their bits go in the order of the numbers, and what is no number is above them all.
+    let mut maxima = [0u32; 16];
+    for chunk in xs.as_chunks::<16>().0 {
+        for (max, x) in maxima.iter_mut().zip(chunk) {
+            *max = (*max).max(x.to_bits() & 0x7fff_ffff);
+        }
+    }
+    let max = f32::from_bits(maxima.into_iter().max().unwrap_or(0));
+    *scale = max / 127.0;
+    let inverse = if max > 0.0 { 127.0 / max } else { 0.0 };
+    for (value, x) in values.iter_mut().zip(xs) {
+        *value = (x * inverse).round_ties_even() as i8;
+    }
+    let (first, second) = values.split_at(BLOCK / 2);
+    *sums = [first, second].map(|half| half.iter().map(|&v| i32::from(v)).sum());
+}

@@ -1,0 +1,285 @@
+//! Products of quantised matrices on the processor.
+//!
+//! One packed copy of the weights ([`packed`]) serves every width: one row of input (decoding) is
+//! bound by memory and reads each weight once, as narrow as the file has it; many (a prefill) go
+//! through the tile unit where there is one. [`portable`] is the definition; the AVX2 and AVX-512
+//! kernels equal it bit for bit, the tile unit within the rounding to bf16.
+
+/// Defines a function whose body is compiled for the widest vectors that processors have, and runs
+/// the one that fits: rustc's own target knows only the vectors of 2003.
+macro_rules! vectorised {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
+        $(#[$meta])*
+        #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
+        $vis fn $name($($arg: $type),*) $(-> $out)? {
+            #[inline(always)]
+            fn body($($arg: $type),*) $(-> $out)? $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,f16c,fma")]
+                fn avx512($($arg: $type),*) $(-> $out)? {
+                    body($($arg),*)
+                }
+                #[target_feature(enable = "avx2,f16c,fma")]
+                fn avx2($($arg: $type),*) $(-> $out)? {
+                    body($($arg),*)
+                }
+                match $crate::inference::kernels::Level::best() {
+                    $crate::inference::kernels::Level::Portable => body($($arg),*),
+                    // SAFETY: `Level::best` names only what is there.
+                    $crate::inference::kernels::Level::Avx2 => unsafe { avx2($($arg),*) },
+                    // SAFETY: as above.
+                    _ => unsafe { avx512($($arg),*) },
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            body($($arg),*)
+        }
+    };
+}
+pub(super) use vectorised;
+
+mod activations;
+#[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod packed;
+mod portable;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use activations::Quantised;
+use packed::ROWS;
+pub use packed::{Kind, PackedMatrix};
+
+/// What the processor can do, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Amx,
+}
+
+impl Level {
+    pub fn best() -> Self {
+        static BEST: OnceLock<Level> = OnceLock::new();
+        *BEST.get_or_init(|| Self::all().into_iter().next_back().unwrap_or(Self::Portable))
+    }
+
+    /// Every level that this processor has, least first.
+    pub fn all() -> Vec<Self> {
+        #[allow(unused_mut, reason = "elsewhere there is one")]
+        let mut all = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let has_avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            if has_avx2 {
+                all.push(Self::Avx2);
+            }
+            let has_avx512 = has_avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vnni");
+            if has_avx512 {
+                all.push(Self::Avx512);
+                if amx::is_available() {
+                    all.push(Self::Amx);
+                }
+            }
+        }
+        all
+    }
+}
+
+/// With fewer rows of input than this, unpacking a panel for the tile unit costs more than it saves.
+#[cfg(target_arch = "x86_64")]
+const TILE_UNIT_ROWS_MIN: usize = 12;
+
+/// Bytes of weights that are worth another core's waking.
+const BYTES_PER_TASK: usize = 48 * 1024;
+
+/// Where products go: `[n_rows, width]`, written in parts by several cores.
+struct Outputs<'a> {
+    start: *mut f32,
+    n_rows: usize,
+    width: usize,
+    _values: std::marker::PhantomData<&'a mut [f32]>,
+}
+
+#[expect(unsafe_code, reason = "columns of a row-major matrix are written by several cores")]
+// SAFETY: each task writes columns of its own: those of its tiles.
+unsafe impl Sync for Outputs<'_> {}
+
+#[expect(unsafe_code, reason = "columns of a row-major matrix are written by several cores")]
+impl<'a> Outputs<'a> {
+    fn new(values: &'a mut [f32], width: usize) -> Self {
+        let n_rows = values.len() / width;
+        Self { start: values.as_mut_ptr(), n_rows, width, _values: std::marker::PhantomData }
+    }
+
+    /// Writes `values` into `row` from `column` on.
+    fn put(&self, row: usize, column: usize, values: &[f32]) {
+        assert!(row < self.n_rows && column + values.len() <= self.width);
+        // SAFETY: inside, as asserted; nobody else writes these columns.
+        unsafe {
+            let to = self.start.add(row * self.width + column);
+            std::ptr::copy_nonoverlapping(values.as_ptr(), to, values.len());
+        }
+    }
+
+    /// The start of a square of `size` rows and columns, and the distance of its rows.
+    #[cfg(target_arch = "x86_64")]
+    fn square(&self, row: usize, column: usize, size: usize) -> (*mut f32, usize) {
+        assert!(row + size <= self.n_rows && column + size <= self.width);
+        // SAFETY: inside, as asserted.
+        (unsafe { self.start.add(row * self.width + column) }, self.width)
+    }
+}
+
+/// Each matrix `[n_out, n_in]` times the rows of `xs` (`[n, n_in]`): `[n, n_out]` each.
+///
+/// # Panics
+/// If `xs` is not whole rows, the matrices have not all the same `n_in`, or the processor has less
+/// than `level`.
+pub fn multiply(matrices: &[&PackedMatrix], xs: &[f32], level: Level) -> Vec<Vec<f32>> {
+    assert!(level <= Level::best());
+    let Some(n_in) = matrices.first().map(|m| m.n_in()) else { return Vec::new() };
+    assert!(xs.len().is_multiple_of(n_in) && matrices.iter().all(|m| m.n_in() == n_in));
+    let n_rows = xs.len() / n_in;
+    let mut products: Vec<Vec<f32>> =
+        matrices.iter().map(|m| vec![0f32; n_rows * m.n_out()]).collect();
+    let outputs: Vec<Outputs<'_>> =
+        products.iter_mut().zip(matrices).map(|(p, m)| Outputs::new(p, m.n_out())).collect();
+    let n_blocks = matrices[0].n_blocks();
+    #[cfg(target_arch = "x86_64")]
+    if level == Level::Amx && n_rows >= TILE_UNIT_ROWS_MIN {
+        amx::multiply(matrices, &amx::Inputs::new(xs, n_blocks), &outputs);
+        drop(outputs);
+        return products;
+    }
+    let inputs = Quantised::new(xs, n_blocks);
+    let tasks: Vec<(usize, std::ops::Range<usize>)> = matrices
+        .iter()
+        .enumerate()
+        .flat_map(|(index, matrix)| {
+            let n_tiles = matrix.n_tiles();
+            let least = BYTES_PER_TASK.div_ceil(matrix.tile_bytes());
+            let fair = n_tiles.div_ceil(4 * rayon::current_num_threads());
+            let step = fair.max(least);
+            (0..n_tiles).step_by(step).map(move |first| (index, first..n_tiles.min(first + step)))
+        })
+        .collect();
+    let run = |(index, tiles): &(usize, std::ops::Range<usize>)| {
+        let (matrix, output) = (matrices[*index], &outputs[*index]);
+        for tile in tiles.clone() {
+            multiply_tile(matrix, tile, &inputs, n_rows, output, level);
+        }
+    };
+    if let [one] = tasks.as_slice() {
+        run(one);
+    } else {
+        tasks.par_iter().with_max_len(1).for_each(run);
+    }
+    drop(outputs);
+    products
+}
+
+/// A dense matrix `[n_out, n_in]` in bf16, for processors with a tile unit.
+#[derive(Debug)]
+pub struct DenseMatrix {
+    #[cfg(target_arch = "x86_64")]
+    tiled: amx::Tiled,
+    n_out: usize,
+    n_in: usize,
+}
+
+impl DenseMatrix {
+    /// From its values in row-major order; None where the processor has no tile unit or `n_in` is not
+    /// a multiple of 32: f32 is faster or simpler there.
+    ///
+    /// # Panics
+    /// If the values are not `n_out · n_in`, or the processor has less than `level`.
+    pub fn new(values: &[f32], n_out: usize, n_in: usize, level: Level) -> Option<Self> {
+        assert!(values.len() == n_out * n_in && level <= Level::best());
+        #[cfg(target_arch = "x86_64")]
+        if level == Level::Amx && n_out > 0 && n_in > 0 && n_in.is_multiple_of(packed::BLOCK) {
+            return Some(Self { tiled: amx::Tiled::new(values, n_out, n_in), n_out, n_in });
+        }
+        let _ = level;
+        None
+    }
+
+    /// Times the rows of `xs` (`[n, n_in]`): `[n, n_out]`.
+    ///
+    /// # Panics
+    /// If `xs` is not whole rows.
+    pub fn multiply(&self, xs: &[f32]) -> Vec<f32> {
+        assert!(xs.len().is_multiple_of(self.n_in));
+        let mut product = vec![0f32; xs.len() / self.n_in * self.n_out];
+        #[cfg(target_arch = "x86_64")]
+        self.tiled.multiply(xs, &Outputs::new(&mut product, self.n_out));
+        product
+    }
+}
+
+fn multiply_tile(
+    matrix: &PackedMatrix,
+    index: usize,
+    inputs: &Quantised,
+    n_rows: usize,
+    output: &Outputs<'_>,
+    level: Level,
+) {
+    let tile = matrix.tile(index);
+    let column = index * ROWS;
+    let n_columns = ROWS.min(matrix.n_out() - column);
+    let mut row = 0;
+    let mut put = |products: &[[f32; ROWS]]| {
+        for product in products {
+            output.put(row, column, &product[..n_columns]);
+            row += 1;
+        }
+        row
+    };
+    let mut done = 0;
+    while done < n_rows {
+        done = match n_rows - done {
+            8.. => put(&rows::<8>(matrix.kind(), tile, inputs, done, level)),
+            4.. => put(&rows::<4>(matrix.kind(), tile, inputs, done, level)),
+            2.. => put(&rows::<2>(matrix.kind(), tile, inputs, done, level)),
+            _ => put(&rows::<1>(matrix.kind(), tile, inputs, done, level)),
+        };
+    }
+}
+
+#[expect(unsafe_code, reason = "kernels for what the processor was found to have")]
+fn rows<const M: usize>(
+    kind: Kind,
+    tile: &[u8],
+    inputs: &Quantised,
+    first: usize,
+    level: Level,
+) -> [[f32; ROWS]; M] {
+    match level {
+        Level::Portable => portable::rows(kind, tile, inputs, first),
+        // SAFETY: [`Level::all`] names only what is there.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { portable::rows_avx2(kind, tile, inputs, first) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 | Level::Amx => unsafe { avx512::rows(kind, tile, inputs, first) },
+    }
+}

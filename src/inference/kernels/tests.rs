@@ -1,0 +1,163 @@
+//! Every level against the portable kernel, and that against candle's own unpacking.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use candle_core::Device;
+use candle_core::quantized::{GgmlDType, QTensor};
+use proptest::prelude::*;
+
+use super::*;
+
+const KINDS: [GgmlDType; 6] = [
+    GgmlDType::Q4_0,
+    GgmlDType::Q5_0,
+    GgmlDType::Q8_0,
+    GgmlDType::Q4K,
+    GgmlDType::Q5K,
+    GgmlDType::Q6K,
+];
+
+/// Spread over −1 to 1, the same for the same seed.
+fn made_up(n: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..n)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+        })
+        .collect()
+}
+
+/// A matrix as candle quantises it: packed, and its values as candle unpacks them.
+fn matrix(dtype: GgmlDType, n_out: usize, n_in: usize, seed: u64) -> (PackedMatrix, Vec<f32>) {
+    let values = made_up(n_out * n_in, seed);
+    let tensor = candle_core::Tensor::from_vec(values, (n_out, n_in), &Device::Cpu).unwrap();
+    let blocks = QTensor::quantize(&tensor, dtype).unwrap();
+    let unpacked = blocks.dequantize(&Device::Cpu).unwrap().flatten_all().unwrap();
+    let packed = PackedMatrix::new(Kind::of(dtype).unwrap(), n_out, n_in, &blocks.data().unwrap())
+        .unwrap()
+        .unwrap();
+    (packed, unpacked.to_vec1().unwrap())
+}
+
+fn exact(unpacked: &[f32], xs: &[f32], n_in: usize) -> Vec<f64> {
+    xs.chunks_exact(n_in)
+        .flat_map(|x| {
+            unpacked.chunks_exact(n_in).map(move |row| {
+                row.iter().zip(x).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum::<f64>()
+            })
+        })
+        .collect()
+}
+
+/// Distance of two vectors in units of the second's length.
+fn relative_distance(got: &[f32], wanted: &[f64]) -> f64 {
+    let square: f64 = got.iter().zip(wanted).map(|(g, w)| (f64::from(*g) - w).powi(2)).sum();
+    (square / wanted.iter().map(|w| w * w).sum::<f64>()).sqrt()
+}
+
+#[test]
+fn rows_are_what_candle_unpacks() {
+    for dtype in KINDS {
+        let (n_out, n_in) = (37, 512);
+        let (packed, unpacked) = matrix(dtype, n_out, n_in, 3);
+        let mut row = vec![0f32; n_in];
+        for (index, wanted) in unpacked.chunks_exact(n_in).enumerate() {
+            packed.row(index, &mut row);
+            for (got, wanted) in row.iter().zip(wanted) {
+                assert!((got - wanted).abs() < 1e-6, "{dtype:?} row {index}: {got} {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_more_is_stored_than_the_file_has() {
+    for (dtype, bits) in KINDS.into_iter().zip([4.5, 5.5, 8.5, 4.625, 5.625, 6.75]) {
+        let (packed, _) = matrix(dtype, 64, 2048, 1);
+        let stored = (packed.n_tiles() * packed.tile_bytes()) as f64 * 8.0 / (64.0 * 2048.0);
+        assert!(stored <= bits, "{dtype:?}: {stored} bits a weight");
+    }
+}
+
+#[test]
+fn blocks_that_do_not_fill_the_shape_are_refused() {
+    assert!(PackedMatrix::new(Kind::Q4K, 16, 256, &[0; 144 * 16 - 1]).unwrap().is_none());
+    assert!(PackedMatrix::new(Kind::Q4K, 16, 128, &[0; 144 * 16]).unwrap().is_none());
+    assert!(PackedMatrix::new(Kind::Q8_0, 0, 32, &[]).unwrap().is_none());
+    assert!(PackedMatrix::new(Kind::Q8_0, usize::MAX, 64, &[0; 68]).unwrap().is_none());
+}
+
+#[test]
+fn what_is_no_number_stays_none() {
+    let (packed, _) = matrix(GgmlDType::Q4K, 16, 256, 1);
+    for bad in [f32::NAN, f32::INFINITY] {
+        for n_rows in [1, 40] {
+            let mut xs = made_up(n_rows * 256, 5);
+            xs[37] = bad;
+            for level in Level::all() {
+                let product = multiply(&[&packed], &xs, level).pop().unwrap();
+                assert!(product[..16].iter().all(|x| !x.is_finite()), "{level:?}: {product:?}");
+                assert!(product[16..].iter().all(|x| x.is_finite()), "{level:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn dense_matrices_are_multiplied_within_the_rounding_to_bf16() {
+    for (n_out, n_in, n_rows) in [(1, 32, 1), (33, 96, 5), (100, 384, 70), (64, 64, 32)] {
+        let (values, xs) = (made_up(n_out * n_in, 7), made_up(n_rows * n_in, 8));
+        assert!(DenseMatrix::new(&values, n_out, n_in, Level::Portable).is_none());
+        if let Some(matrix) = DenseMatrix::new(&values, n_out, n_in, Level::best()) {
+            let distance = relative_distance(&matrix.multiply(&xs), &exact(&values, &xs, n_in));
+            assert!(distance < 0.01, "{n_out} {n_in} {n_rows}: {distance}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_level_computes_the_same(
+        kind in 0..KINDS.len(),
+        n_out in 1usize..80,
+        n_supers in 1usize..4,
+        n_rows in prop_oneof![1usize..12, 12usize..70],
+        seed in 0u64..1000,
+    ) {
+        let dtype = KINDS[kind];
+        // An odd number of blocks where the format allows it.
+        let n_in = if kind < 3 { n_supers * 96 } else { n_supers * 256 };
+        let (first, unpacked) = matrix(dtype, n_out, n_in, seed);
+        let (second, second_unpacked) = matrix(dtype, 33, n_in, seed + 1);
+        let xs = made_up(n_rows * n_in, seed + 2);
+        let portable = multiply(&[&first, &second], &xs, Level::Portable);
+        prop_assert!(relative_distance(&portable[0], &exact(&unpacked, &xs, n_in)) < 0.02);
+        prop_assert!(relative_distance(&portable[1], &exact(&second_unpacked, &xs, n_in)) < 0.02);
+        for level in Level::all() {
+            let products = multiply(&[&first, &second], &xs, level);
+            if is_bf16(level, n_rows) {
+                prop_assert!(relative_distance(&products[0], &exact(&unpacked, &xs, n_in)) < 0.01);
+                prop_assert!(
+                    relative_distance(&products[1], &exact(&second_unpacked, &xs, n_in)) < 0.01
+                );
+            } else {
+                prop_assert_eq!(&products, &portable, "{:?}", level);
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_bf16(level: Level, n_rows: usize) -> bool {
+    level == Level::Amx && n_rows >= TILE_UNIT_ROWS_MIN
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_bf16(_: Level, _: usize) -> bool {
+    false
+}

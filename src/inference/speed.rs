@@ -1,0 +1,192 @@
+//! How fast the engine is with a model on this machine: what `inglenook bench engine` prints.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::decoder::Decoder;
+use super::engine::{Engine, Work};
+use super::load::load_decoder;
+use super::sequence::Sequence;
+use super::weights::Precision;
+use crate::interfaces::{Cancel, ModelError, Priority, Sampling};
+
+/// What to measure.
+#[derive(Debug, Clone, Copy)]
+pub struct SpeedOptions {
+    /// Tokens of the prompt.
+    pub prompt: usize,
+    /// Tokens generated after it.
+    pub decode: usize,
+    /// How often; medians count.
+    pub rounds: usize,
+    /// Also while the worker generates without a pause.
+    pub beside_memory: bool,
+}
+
+/// Medians of the rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speed {
+    pub prefill_tokens_per_s: f64,
+    pub decode_tokens_per_s: f64,
+    /// From opening the file to the first token after a prompt of one; once.
+    pub first_token_s: f64,
+    /// From opening the file until tokens can be run; once.
+    pub load_s: f64,
+    /// Most memory that was this process's at once, mapped files included; where the system tells.
+    pub resident_bytes: Option<u64>,
+    /// Where it was asked for.
+    pub beside_memory: Option<BesideMemory>,
+}
+
+/// A chat's turn while the worker generates without a pause, as multiples of the same on an idle
+/// engine (invariant 3: chat outranks memory).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BesideMemory {
+    /// Time to the first token.
+    pub first_token: f64,
+    /// Tokens per second after it.
+    pub decode: f64,
+}
+
+/// Loads the model at `path` and runs made-up tokens; no tokenizer is needed.
+///
+/// # Errors
+/// If the files are unusable, the run is longer than the context, or `cancel` was set.
+pub fn measure_speed(
+    path: &Path,
+    options: SpeedOptions,
+    on_round: &dyn Fn(usize),
+    cancel: &Cancel,
+) -> Result<Speed, ModelError> {
+    let begun = Instant::now();
+    let decoder = load_decoder(path, Precision::Auto)?;
+    let load_s = begun.elapsed().as_secs_f64();
+    let tokens = made_up_tokens(options.prompt, decoder.vocabulary());
+    let likeliest = |sequence: &mut Sequence| -> Result<u32, ModelError> {
+        Ok(super::probability::argmax(&sequence.last_logits(&decoder, &mut || {})?))
+    };
+    let run = |sequence: &mut Sequence, tokens: &[u32]| {
+        sequence.extend(&decoder, tokens, 0..0, &mut |_, _| {}, &mut || {})
+    };
+    let mut sequence = Sequence::default();
+    run(&mut sequence, &tokens[..1])?;
+    likeliest(&mut sequence)?;
+    let first_token_s = begun.elapsed().as_secs_f64();
+
+    let (mut prefills, mut decodes) = (Vec::new(), Vec::new());
+    for round in 0..options.rounds {
+        on_round(round);
+        if cancel.is_cancelled() {
+            return Err(ModelError::Cancelled);
+        }
+        let mut sequence = Sequence::default();
+        let begun = Instant::now();
+        run(&mut sequence, &tokens)?;
+        let mut next = likeliest(&mut sequence)?;
+        prefills.push(options.prompt as f64 / begun.elapsed().as_secs_f64());
+        let begun = Instant::now();
+        for _ in 0..options.decode {
+            run(&mut sequence, &[next])?;
+            next = likeliest(&mut sequence)?;
+        }
+        decodes.push(options.decode as f64 / begun.elapsed().as_secs_f64());
+    }
+    let resident_bytes = peak_resident_bytes();
+    let beside_memory =
+        options.beside_memory.then(|| beside_memory(decoder, &tokens, options)).transpose()?;
+    Ok(Speed {
+        prefill_tokens_per_s: median(prefills),
+        decode_tokens_per_s: median(decodes),
+        first_token_s,
+        load_s,
+        resident_bytes,
+        beside_memory,
+    })
+}
+
+/// Seconds to the first token after `tokens`, and from there to the last of `n`.
+fn turn(engine: &Engine, tokens: &[u32], n: usize) -> Result<(f64, f64), ModelError> {
+    let mut sequence = Sequence::default();
+    let begun = Instant::now();
+    let extend = Work::Extend { tokens: tokens.to_vec(), wanted: 0..0 };
+    engine.ask(Priority::Chat, &mut sequence, extend, &mut |_| {})?;
+    let generate = Work::Generate {
+        sampling: Sampling::greedy(n),
+        stops: Vec::new(),
+        cancel: Default::default(),
+    };
+    let mut first = None;
+    let mut on_token = |_| {
+        first.get_or_insert_with(|| begun.elapsed().as_secs_f64());
+    };
+    engine.ask(Priority::Chat, &mut sequence, generate, &mut on_token)?;
+    let first = first.unwrap_or_default();
+    Ok((first, begun.elapsed().as_secs_f64() - first))
+}
+
+fn beside_memory(
+    decoder: Decoder,
+    tokens: &[u32],
+    options: SpeedOptions,
+) -> Result<BesideMemory, ModelError> {
+    let (engine, _thread) = Engine::start(decoder)?;
+    std::thread::scope(|scope| {
+        let (mut idle, mut beside) = (Vec::new(), Vec::new());
+        for _ in 0..options.rounds {
+            let engine = &engine;
+            idle.push(turn(engine, tokens, options.decode)?);
+            let until = Cancel::default();
+            let cancel = [until.clone(), Cancel::default()];
+            let memory = scope.spawn(move || {
+                while !cancel[0].is_cancelled() {
+                    let mut sequence = Sequence::default();
+                    let extend = Work::Extend { tokens: tokens[..1].to_vec(), wanted: 0..0 };
+                    engine.ask(Priority::Memory, &mut sequence, extend, &mut |_| {})?;
+                    let sampling = Sampling::greedy(256);
+                    let generate =
+                        Work::Generate { sampling, stops: Vec::new(), cancel: cancel.clone() };
+                    engine.ask(Priority::Memory, &mut sequence, generate, &mut |_| {})?;
+                }
+                Ok::<(), ModelError>(())
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            let turn = turn(engine, tokens, options.decode);
+            until.cancel();
+            memory.join().map_err(|_| ModelError::EngineStopped)??;
+            beside.push(turn?);
+        }
+        let of = |turns: &[(f64, f64)], pick: fn(&(f64, f64)) -> f64| {
+            median(turns.iter().map(pick).collect())
+        };
+        Ok(BesideMemory {
+            first_token: of(&beside, |t| t.0) / of(&idle, |t| t.0),
+            decode: of(&idle, |t| t.1) / of(&beside, |t| t.1),
+        })
+    })
+}
+
+/// The same numbers every time, spread over the vocabulary (xorshift; what
+/// `tests/bench/vs-llama-cpp` feeds llama.cpp).
+fn made_up_tokens(n: usize, vocabulary: usize) -> Vec<u32> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    (0..n)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % vocabulary as u64) as u32
+        })
+        .collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+fn peak_resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
