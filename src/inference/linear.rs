@@ -1,17 +1,10 @@
 //! Matrix products of the decoder: dense or quantised, with or without a bias, and groups of them
 //! that share an input.
 
-use std::sync::Arc;
-
-use candle_core::quantized::QTensor;
 use candle_core::{CpuStorage, D, Device, Result, Storage, Tensor};
 
 use super::kernels::{self, Level, PackedMatrix};
 use super::weights::Matrix;
-
-/// With fewer rows than this, candle's fused kernel (one quantisation of the input for the whole
-/// group) is worth it; with more, its wide kernels are.
-const N_ROWS_FUSED_MAX: usize = 8;
 
 impl Matrix {
     /// `[n, n_in]` → `[n, n_out]`.
@@ -107,26 +100,6 @@ impl LinearGroup {
         if let Some(packed) = packed {
             return multiply(&packed, xs);
         }
-        if xs.dim(0)? < N_ROWS_FUSED_MAX
-            && let Some(products) = self.fused(xs)?
-        {
-            return Ok(products);
-        }
         self.matrices.iter().map(|m| m.forward(xs)).collect()
-    }
-
-    fn fused(&self, xs: &Tensor) -> Result<Option<Vec<Tensor>>> {
-        let quantised: Option<Vec<&QTensor>> = self
-            .matrices
-            .iter()
-            .map(|m| match m {
-                Matrix::Quantised(q) => Some(Arc::as_ref(q)),
-                Matrix::Dense(_) | Matrix::Packed(_) | Matrix::Unpacked(_) => None,
-            })
-            .collect();
-        match quantised {
-            Some(group) => QTensor::gemv_fused_shared_lhs(&group, xs),
-            None => Ok(None),
-        }
     }
 }

@@ -92,6 +92,19 @@ fn softmax_of_visible(row: &mut [f32], visible: usize, scale: f32) {
 }
 }
 
+/// `compute(index, row)` for each row of `width` values, on several cores if that is worth it.
+fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]) + Sync) {
+    if values.len() < 2 * ELEMENTS_PER_TASK {
+        values.chunks_exact_mut(width).enumerate().for_each(|(index, row)| compute(index, row));
+    } else {
+        values
+            .par_chunks_exact_mut(width)
+            .enumerate()
+            .with_min_len(ELEMENTS_PER_TASK.div_ceil(width))
+            .for_each(|(index, row)| compute(index, row));
+    }
+}
+
 struct CausalSoftmax {
     first_position: usize,
     n_rows: usize,
@@ -109,20 +122,10 @@ impl InplaceOp1 for CausalSoftmax {
         else {
             candle_core::bail!("causal softmax needs contiguous f32 scores")
         };
-        let softmax = |(index, row): (usize, &mut [f32])| {
+        each_row(&mut values[start..end], n_keys, |index, row| {
             let visible = (self.first_position + index % self.n_rows + 1).min(n_keys);
             softmax_of_visible(row, visible, self.scale);
-        };
-        let values = &mut values[start..end];
-        if values.len() < 2 * ELEMENTS_PER_TASK {
-            values.chunks_exact_mut(n_keys).enumerate().for_each(softmax);
-        } else {
-            values
-                .par_chunks_exact_mut(n_keys)
-                .enumerate()
-                .with_min_len(ELEMENTS_PER_TASK.div_ceil(n_keys))
-                .for_each(softmax);
-        }
+        });
         Ok(())
     }
 }
@@ -190,17 +193,7 @@ impl CustomOp2 for SwiGlu {
         let (n, width) = gate_layout.shape().dims2()?;
         let (gate_row, up_row) = (rows(gate, gate_layout)?, rows(up, up_layout)?);
         let mut out = vec![0f32; n * width];
-        let compute = |(row, out): (usize, &mut [f32])| {
-            swiglu_row(gate_row(row), up_row(row), out);
-        };
-        if out.len() < 2 * ELEMENTS_PER_TASK {
-            out.chunks_exact_mut(width).enumerate().for_each(compute);
-        } else {
-            out.par_chunks_exact_mut(width)
-                .enumerate()
-                .with_min_len(ELEMENTS_PER_TASK.div_ceil(width))
-                .for_each(compute);
-        }
+        each_row(&mut out, width, |row, out| swiglu_row(gate_row(row), up_row(row), out));
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
     }
 }
@@ -225,12 +218,17 @@ fn sum_of_squares(xs: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().map(|x| x * x).sum::<f32>()
 }
 
-vectorised! {
-fn norm_row(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
+#[inline(always)]
+fn norm(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
     let inverse = 1.0 / (sum_of_squares(xs) / xs.len() as f32 + epsilon).sqrt();
     for ((out, x), w) in out.iter_mut().zip(xs).zip(weight) {
         *out = x * inverse * w;
     }
+}
+
+vectorised! {
+fn norm_row(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
+    norm(xs, weight, epsilon, out);
 }
 }
 
@@ -259,16 +257,7 @@ impl CustomOp2 for RmsNorm {
         };
         let weight = &weight[start..end];
         let mut out = vec![0f32; n * width];
-        let compute =
-            |(index, out): (usize, &mut [f32])| norm_row(row(index), weight, self.epsilon, out);
-        if out.len() < 2 * ELEMENTS_PER_TASK {
-            out.chunks_exact_mut(width).enumerate().for_each(compute);
-        } else {
-            out.par_chunks_exact_mut(width)
-                .enumerate()
-                .with_min_len(ELEMENTS_PER_TASK.div_ceil(width))
-                .for_each(compute);
-        }
+        each_row(&mut out, width, |index, out| norm_row(row(index), weight, self.epsilon, out));
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
     }
 }
@@ -334,13 +323,14 @@ impl Projection<'_> {
         let positions_per_task = ELEMENTS_PER_TASK.div_ceil(dim);
         if self.dtype == DType::F16 {
             let mut out = vec![f16::ZERO; self.n_heads * n * dim];
-            let compute = |(index, out): (usize, &mut [f16])| {
-                let mut exact = vec![0f32; dim];
-                one(index / n, index % n, &mut exact);
-                out.convert_from_f32_slice(&exact);
-            };
-            let rows = out.par_chunks_exact_mut(dim).enumerate();
-            rows.with_min_len(positions_per_task).for_each(compute);
+            let rows = out.par_chunks_exact_mut(dim).enumerate().with_min_len(positions_per_task);
+            rows.for_each_init(
+                || vec![0f32; dim],
+                |exact, (index, out)| {
+                    one(index / n, index % n, exact);
+                    out.convert_from_f32_slice(exact);
+                },
+            );
             return Tensor::from_vec(out, shape, &Device::Cpu);
         }
         let mut out = vec![0f32; self.n_heads * n * dim];
@@ -355,20 +345,17 @@ vectorised! {
 /// One head at one position: the norm if there is a weight, then the rotation if there are cosines.
 fn head_row(
     xs: &[f32],
-    norm: &[f32],
+    weight: &[f32],
     epsilon: f32,
     cos: &[f32],
     sin: &[f32],
     interleaved: bool,
     out: &mut [f32],
 ) {
-    if norm.is_empty() {
+    if weight.is_empty() {
         out.copy_from_slice(xs);
     } else {
-        let inverse = 1.0 / (sum_of_squares(xs) / xs.len() as f32 + epsilon).sqrt();
-        for ((out, x), w) in out.iter_mut().zip(xs).zip(norm) {
-            *out = x * inverse * w;
-        }
+        norm(xs, weight, epsilon, out);
     }
     if cos.is_empty() {
         return;

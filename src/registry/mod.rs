@@ -240,17 +240,14 @@ impl Registry {
     /// is part of the program.
     ///
     /// # Errors
-    /// If there is no such model.
-    pub fn files_in_use(&self) -> Result<Option<PathBuf>, RegistryError> {
+    /// If there is no such model, or it is an embedder.
+    pub fn files_in_use(&self) -> Result<Option<PathBuf>, ModelError> {
         let name = self.default_name();
-        if name == STARTER {
+        if name.eq_ignore_ascii_case(STARTER) {
             return Ok(None);
         }
-        let path = PathBuf::from(&name);
-        if path.exists() {
-            return Ok(Some(path));
-        }
-        Ok(Some(self.absolute(&self.installed_named(&name)?.path)))
+        let path = Path::new(&name);
+        if path.exists() { Ok(Some(path.to_owned())) } else { self.language_files(&name).map(Some) }
     }
 
     /// Everything that is installed or could be pulled.
@@ -497,8 +494,13 @@ impl Registry {
         {
             return (starter.language)(progress);
         }
+        (self.engine.load_language)(&self.language_files(name)?, progress)
+    }
+
+    /// Where an installed language model lies, or a path that was given instead of a name.
+    fn language_files(&self, name: &str) -> Result<PathBuf, ModelError> {
         if is_path(name) {
-            return (self.engine.load_language)(Path::new(name), progress);
+            return Ok(name.into());
         }
         let model = self.installed_named(name).map_err(as_model_error)?;
         if model.kind != Kind::Language {
@@ -507,7 +509,7 @@ impl Registry {
                 reason: "it is an embedding model; it can't chat".into(),
             });
         }
-        (self.engine.load_language)(&self.absolute(&model.path), progress)
+        Ok(self.absolute(&model.path))
     }
 }
 

@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::activations::Quantised;
-use super::packed::{BLOCK, Kind, ROWS, TileBlock, block_of};
+use super::packed::{BLOCK, Kind, ROWS, TileBlock, block_of, for_kind};
 
 const Q4_0: u8 = Kind::Q4_0 as u8;
 const Q5_0: u8 = Kind::Q5_0 as u8;
@@ -33,14 +33,7 @@ pub fn rows<const M: usize>(
     inputs: &Quantised,
     first: usize,
 ) -> [[f32; ROWS]; M] {
-    match kind {
-        Kind::Q4_0 => rows_of::<Q4_0, M>(tile, inputs, first),
-        Kind::Q5_0 => rows_of::<Q5_0, M>(tile, inputs, first),
-        Kind::Q8_0 => rows_of::<Q8_0, M>(tile, inputs, first),
-        Kind::Q4K => rows_of::<Q4K, M>(tile, inputs, first),
-        Kind::Q5K => rows_of::<Q5K, M>(tile, inputs, first),
-        Kind::Q6K => rows_of::<Q6K, M>(tile, inputs, first),
-    }
+    for_kind!(kind, KIND => rows_of::<{ KIND as u8 }, M>(tile, inputs, first))
 }
 
 #[inline]
@@ -215,14 +208,7 @@ fn to_array(vector: __m512) -> [f32; ROWS] {
 /// matrix the two values side by side, rounded to bf16.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 pub fn block_to_bf16(kind: Kind, block: TileBlock<'_>, out: &mut [[u32; ROWS]; 16]) {
-    match kind {
-        Kind::Q4_0 => block_to_bf16_of::<Q4_0>(block, out),
-        Kind::Q5_0 => block_to_bf16_of::<Q5_0>(block, out),
-        Kind::Q8_0 => block_to_bf16_of::<Q8_0>(block, out),
-        Kind::Q4K => block_to_bf16_of::<Q4K>(block, out),
-        Kind::Q5K => block_to_bf16_of::<Q5K>(block, out),
-        Kind::Q6K => block_to_bf16_of::<Q6K>(block, out),
-    }
+    for_kind!(kind, KIND => block_to_bf16_of::<{ KIND as u8 }>(block, out));
 }
 
 #[inline]

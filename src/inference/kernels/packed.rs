@@ -25,6 +25,39 @@ pub const ROWS: usize = 16;
 /// Columns of a block.
 pub const BLOCK: usize = 32;
 
+/// `$body` with the format as a constant `$constant`: one copy of it for each.
+macro_rules! for_kind {
+    ($kind:expr, $constant:ident => $body:expr) => {
+        match $kind {
+            Kind::Q4_0 => {
+                const $constant: Kind = Kind::Q4_0;
+                $body
+            }
+            Kind::Q5_0 => {
+                const $constant: Kind = Kind::Q5_0;
+                $body
+            }
+            Kind::Q8_0 => {
+                const $constant: Kind = Kind::Q8_0;
+                $body
+            }
+            Kind::Q4K => {
+                const $constant: Kind = Kind::Q4K;
+                $body
+            }
+            Kind::Q5K => {
+                const $constant: Kind = Kind::Q5K;
+                $body
+            }
+            Kind::Q6K => {
+                const $constant: Kind = Kind::Q6K;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_kind;
+
 /// The quantised formats of GGUF that have kernels here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -290,15 +323,7 @@ pub fn quad_values(kind: Kind, values: &[u8], quad: usize) -> [u8; 64] {
 vectorised! {
 /// Up to sixteen rows of the file become a tile.
 fn pack_tile(kind: Kind, rows: &[u8], row_bytes: usize, out: &mut [u8]) {
-    // One copy of the loop for each format.
-    match kind {
-        Kind::Q4_0 => pack_tile_of(Kind::Q4_0, rows, row_bytes, out),
-        Kind::Q5_0 => pack_tile_of(Kind::Q5_0, rows, row_bytes, out),
-        Kind::Q8_0 => pack_tile_of(Kind::Q8_0, rows, row_bytes, out),
-        Kind::Q4K => pack_tile_of(Kind::Q4K, rows, row_bytes, out),
-        Kind::Q5K => pack_tile_of(Kind::Q5K, rows, row_bytes, out),
-        Kind::Q6K => pack_tile_of(Kind::Q6K, rows, row_bytes, out),
-    }
+    for_kind!(kind, KIND => pack_tile_of(KIND, rows, row_bytes, out));
 }
 }
 

@@ -2,7 +2,7 @@
 //! for bit, and what runs where they can't.
 
 use super::activations::Quantised;
-use super::packed::{BLOCK, BlockScales, Kind, ROWS, block_of, quad_values};
+use super::packed::{BLOCK, BlockScales, Kind, ROWS, block_of, for_kind, quad_values};
 
 /// One tile times `M` rows of the input from `first` on.
 ///
@@ -63,13 +63,5 @@ pub fn rows_avx2<const M: usize>(
     inputs: &Quantised,
     first: usize,
 ) -> [[f32; ROWS]; M] {
-    // One copy of the loop for each format.
-    match kind {
-        Kind::Q4_0 => rows::<M>(Kind::Q4_0, tile, inputs, first),
-        Kind::Q5_0 => rows::<M>(Kind::Q5_0, tile, inputs, first),
-        Kind::Q8_0 => rows::<M>(Kind::Q8_0, tile, inputs, first),
-        Kind::Q4K => rows::<M>(Kind::Q4K, tile, inputs, first),
-        Kind::Q5K => rows::<M>(Kind::Q5K, tile, inputs, first),
-        Kind::Q6K => rows::<M>(Kind::Q6K, tile, inputs, first),
-    }
+    for_kind!(kind, KIND => rows::<M>(KIND, tile, inputs, first))
 }
