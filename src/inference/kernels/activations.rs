@@ -63,6 +63,48 @@ impl Quantised {
     }
 }
 
+/// Rows of a [`PanelBlock`].
+#[cfg(target_arch = "x86_64")]
+pub const PANEL: usize = 8;
+
+/// One block of [`PANEL`] rows, one behind the other, with what a kernel of many rows adds to their
+/// products: a broadcast from here costs it nothing.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct PanelBlock {
+    pub values: [[i8; BLOCK]; PANEL],
+    pub scales: [f32; PANEL],
+    /// The scale times the sum of the block.
+    pub totals: [f32; PANEL],
+    /// What the weights' offset adds to the products of the first and of the last 16 values.
+    pub corrections: [[i32; PANEL]; 2],
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Quantised {
+    /// The whole panels of the rows, `n_blocks` blocks each, for weights that count `offset` less.
+    pub fn panels(&self, offset: i32) -> Vec<PanelBlock> {
+        let n_blocks = self.n_blocks;
+        let n_panels = self.values.len() / n_blocks / PANEL;
+        let block = |index: usize| {
+            let (panel, b) = (index / n_blocks, index % n_blocks);
+            let row = |r: usize| self.block(panel * PANEL + r, b);
+            PanelBlock {
+                values: std::array::from_fn(|r| *row(r).values),
+                scales: std::array::from_fn(|r| row(r).scale),
+                totals: std::array::from_fn(|r| {
+                    let Block { scale, sums, .. } = row(r);
+                    scale * (sums[0] + sums[1]) as f32
+                }),
+                corrections: [0, 1].map(|h| std::array::from_fn(|r| -offset * row(r).sums[h])),
+            }
+        };
+        let per_task = VALUES_PER_TASK / BLOCK / PANEL;
+        (0..n_panels * n_blocks).into_par_iter().with_min_len(per_task).map(block).collect()
+    }
+}
+
 vectorised! {
 /// A value that is no number makes the scale none either, and so the product.
 fn quantise(
@@ -94,9 +136,17 @@ fn quantise_block(
     let max = f32::from_bits(maxima.into_iter().max().unwrap_or(0));
     *scale = max / 127.0;
     let inverse = if max > 0.0 { 127.0 / max } else { 0.0 };
-    for (value, x) in values.iter_mut().zip(xs) {
-        *value = (x * inverse).round_ties_even() as i8;
+    // At this size a float's last bit is worth one: adding it rounds, ties to even, and the integer
+    // stands in the lowest bits. A cast would look for what is no number or too large, one by one.
+    const SHIFT: f32 = (3 << 22) as f32;
+    let mut rounded = [0i32; BLOCK];
+    for (rounded, x) in rounded.iter_mut().zip(xs) {
+        let bits = x.mul_add(inverse, SHIFT).to_bits();
+        *rounded = bits.wrapping_sub(SHIFT.to_bits()).cast_signed();
     }
-    let (first, second) = values.split_at(BLOCK / 2);
-    *sums = [first, second].map(|half| half.iter().map(|&v| i32::from(v)).sum());
+    for (value, rounded) in values.iter_mut().zip(rounded) {
+        *value = rounded as i8;
+    }
+    let (first, second) = rounded.split_at(BLOCK / 2);
+    *sums = [first, second].map(|half| half.iter().sum());
 }

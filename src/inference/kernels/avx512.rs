@@ -4,26 +4,14 @@
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
 
-use super::activations::Quantised;
+use super::activations::{PANEL, PanelBlock, Quantised};
 use super::packed::{BLOCK, Kind, ROWS, TileBlock, block_of, for_kind};
 
-const Q4_0: u8 = Kind::Q4_0 as u8;
 const Q5_0: u8 = Kind::Q5_0 as u8;
 const Q8_0: u8 = Kind::Q8_0 as u8;
 const Q4K: u8 = Kind::Q4K as u8;
 const Q5K: u8 = Kind::Q5K as u8;
 const Q6K: u8 = Kind::Q6K as u8;
-
-const fn kind_of(kind: u8) -> Kind {
-    match kind {
-        Q4_0 => Kind::Q4_0,
-        Q5_0 => Kind::Q5_0,
-        Q8_0 => Kind::Q8_0,
-        Q4K => Kind::Q4K,
-        Q5K => Kind::Q5K,
-        _ => Kind::Q6K,
-    }
-}
 
 /// What [`super::portable::rows`] computes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
@@ -116,7 +104,7 @@ fn unpack<const KIND: u8>(values: &[u8]) -> [__m512i; 8] {
 #[target_feature(enable = "avx512f,avx512vl")]
 fn scales_of<const KIND: u8>(block: TileBlock<'_>) -> (__m512, __m512, __m512) {
     let none = _mm512_setzero_ps();
-    if !kind_of(KIND).is_super() {
+    if !Kind::numbered(KIND).is_super() {
         let scale = load_halves(&block.scales[block.place * 2 * ROWS..]);
         return (scale, scale, none);
     }
@@ -143,7 +131,7 @@ fn rows_of<const KIND: u8, const M: usize>(
     inputs: &Quantised,
     first: usize,
 ) -> [[f32; ROWS]; M] {
-    let kind = kind_of(KIND);
+    let kind = Kind::numbered(KIND);
     let mut sums = [_mm512_setzero_ps(); M];
     for b in 0..inputs.n_blocks() {
         let block = block_of(kind, tile, b);
@@ -184,6 +172,79 @@ fn rows_of<const KIND: u8, const M: usize>(
     sums.map(|sum| to_array(sum))
 }
 
+/// What [`rows`] computes, for the rows of a panel.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+pub fn panel(kind: Kind, tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS]; PANEL] {
+    for_kind!(kind, KIND => panel_of::<{ KIND as u8 }>(tile, panel))
+}
+
+/// `$body` once for each row of a panel, so that what it keeps stays in registers: the compiler
+/// leaves a loop of this size a loop, and its sums in memory.
+macro_rules! for_each_row {
+    ($row:ident => $body:block) => {
+        for_each_row!($row => $body, 0 1 2 3 4 5 6 7);
+    };
+    ($row:ident => $body:block, $($number:literal)*) => {
+        const { assert!([$($number),*].len() == PANEL) };
+        $({
+            const $row: usize = $number;
+            $body
+        })*
+    };
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+fn panel_of<const KIND: u8>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS]; PANEL] {
+    let kind = Kind::numbered(KIND);
+    let mut sums = [_mm512_setzero_ps(); PANEL];
+    for (b, input) in panel.iter().enumerate() {
+        let block = block_of(kind, tile, b);
+        let quads = unpack::<KIND>(block.values);
+        let (scale, second_scale, minimum) = scales_of::<KIND>(block);
+        for_each_row!(ROW => {
+            let fours = input.values[ROW].as_chunks::<4>().0;
+            let four = |q: usize| {
+                _mm512_set1_epi32(i32::from_le_bytes(fours[q].map(i8::cast_unsigned)))
+            };
+            let start = |half: usize| {
+                if kind.offset() == 0 {
+                    _mm512_setzero_si512()
+                } else {
+                    _mm512_set1_epi32(input.corrections[half][ROW])
+                }
+            };
+            let dot = |mut part: __m512i, range: std::ops::Range<usize>| {
+                for q in range {
+                    part = _mm512_dpbusd_epi32(part, quads[q], four(q));
+                }
+                part
+            };
+            let input_scale = _mm512_set1_ps(input.scales[ROW]);
+            let sum = &mut sums[ROW];
+            if KIND == Q6K {
+                for (half, scale) in [scale, second_scale].into_iter().enumerate() {
+                    let part = dot(start(half), 4 * half..4 * half + 4);
+                    let scale = _mm512_mul_ps(scale, input_scale);
+                    *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
+                }
+            } else {
+                let start = if kind.offset() == 0 {
+                    start(0)
+                } else {
+                    _mm512_add_epi32(start(0), start(1))
+                };
+                let part = _mm512_cvtepi32_ps(dot(start, 0..8));
+                *sum = _mm512_fmadd_ps(part, _mm512_mul_ps(scale, input_scale), *sum);
+            }
+            if KIND == Q4K || KIND == Q5K {
+                *sum = _mm512_fnmadd_ps(minimum, _mm512_set1_ps(input.totals[ROW]), *sum);
+            }
+        });
+    }
+    sums.map(|sum| to_array(sum))
+}
+
 /// Asks for what comes a page later: tiles are read once, front to back, one after the other.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -215,7 +276,7 @@ pub fn block_to_bf16(kind: Kind, block: TileBlock<'_>, out: &mut [[u32; ROWS]; 1
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[expect(unsafe_code, reason = "stores of 64 bytes")]
 fn block_to_bf16_of<const KIND: u8>(block: TileBlock<'_>, out: &mut [[u32; ROWS]; 16]) {
-    let kind = kind_of(KIND);
+    let kind = Kind::numbered(KIND);
     let quads = unpack::<KIND>(block.values);
     let (scale, second_scale, minimum) = scales_of::<KIND>(block);
     let offset = _mm512_set1_ps(kind.offset() as f32);

@@ -43,6 +43,8 @@ mod activations;
 #[cfg(target_arch = "x86_64")]
 mod amx;
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod packed;
 mod portable;
@@ -54,6 +56,8 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use activations::Quantised;
+#[cfg(target_arch = "x86_64")]
+use activations::{PANEL, PanelBlock};
 use packed::ROWS;
 pub use packed::{Kind, PackedMatrix};
 
@@ -182,10 +186,16 @@ pub fn multiply(matrices: &[&PackedMatrix], xs: &[f32], level: Level) -> Vec<Vec
             (0..n_tiles).step_by(step).map(move |first| (index, first..n_tiles.min(first + step)))
         })
         .collect();
+    #[cfg(target_arch = "x86_64")]
+    let panels = Panels::new(matrices, &inputs, n_rows, level);
     let run = |(index, tiles): &(usize, std::ops::Range<usize>)| {
         let (matrix, output) = (matrices[*index], &outputs[*index]);
         for tile in tiles.clone() {
-            multiply_tile(matrix, tile, &inputs, n_rows, output, level);
+            #[cfg(target_arch = "x86_64")]
+            let done = panels.multiply_tile(matrix, tile, output);
+            #[cfg(not(target_arch = "x86_64"))]
+            let done = 0;
+            multiply_tile(matrix, tile, &inputs, done..n_rows, output, level);
         }
     };
     if let [one] = tasks.as_slice() {
@@ -235,18 +245,59 @@ impl DenseMatrix {
     }
 }
 
+/// The input of many rows as AVX-512 wants it: a copy for each offset of the weights.
+#[cfg(target_arch = "x86_64")]
+struct Panels {
+    by_offset: Vec<(i32, Vec<PanelBlock>)>,
+    n_blocks: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Panels {
+    /// Empty below AVX-512, and for less than one panel of rows.
+    fn new(matrices: &[&PackedMatrix], inputs: &Quantised, n_rows: usize, level: Level) -> Self {
+        let mut by_offset: Vec<(i32, Vec<PanelBlock>)> = Vec::new();
+        if level >= Level::Avx512 && n_rows >= PANEL {
+            for offset in matrices.iter().map(|matrix| matrix.kind().offset()) {
+                if by_offset.iter().all(|(other, _)| *other != offset) {
+                    by_offset.push((offset, inputs.panels(offset)));
+                }
+            }
+        }
+        Self { by_offset, n_blocks: inputs.n_blocks() }
+    }
+
+    /// The rows that stand in panels; how many they are.
+    #[expect(unsafe_code, reason = "a kernel for what the processor was found to have")]
+    fn multiply_tile(&self, matrix: &PackedMatrix, index: usize, output: &Outputs<'_>) -> usize {
+        let kind = matrix.kind();
+        let of_kind = self.by_offset.iter().find(|(offset, _)| *offset == kind.offset());
+        let Some((_, panels)) = of_kind else { return 0 };
+        let (tile, column) = (matrix.tile(index), index * ROWS);
+        let n_columns = ROWS.min(matrix.n_out() - column);
+        for (p, panel) in panels.chunks_exact(self.n_blocks).enumerate() {
+            // SAFETY: there are panels only where there is AVX-512.
+            let products = unsafe { avx512::panel(kind, tile, panel) };
+            for (r, product) in products.iter().enumerate() {
+                output.put(p * PANEL + r, column, &product[..n_columns]);
+            }
+        }
+        panels.len() / self.n_blocks * PANEL
+    }
+}
+
 fn multiply_tile(
     matrix: &PackedMatrix,
     index: usize,
     inputs: &Quantised,
-    n_rows: usize,
+    wanted: std::ops::Range<usize>,
     output: &Outputs<'_>,
     level: Level,
 ) {
     let tile = matrix.tile(index);
     let column = index * ROWS;
     let n_columns = ROWS.min(matrix.n_out() - column);
-    let mut row = 0;
+    let mut row = wanted.start;
     let mut put = |products: &[[f32; ROWS]]| {
         for product in products {
             output.put(row, column, &product[..n_columns]);
@@ -254,10 +305,9 @@ fn multiply_tile(
         }
         row
     };
-    let mut done = 0;
-    while done < n_rows {
-        done = match n_rows - done {
-            8.. => put(&rows::<8>(matrix.kind(), tile, inputs, done, level)),
+    let mut done = wanted.start;
+    while done < wanted.end {
+        done = match wanted.end - done {
             4.. => put(&rows::<4>(matrix.kind(), tile, inputs, done, level)),
             2.. => put(&rows::<2>(matrix.kind(), tile, inputs, done, level)),
             _ => put(&rows::<1>(matrix.kind(), tile, inputs, done, level)),
@@ -277,7 +327,7 @@ fn rows<const M: usize>(
         Level::Portable => portable::rows(kind, tile, inputs, first),
         // SAFETY: [`Level::all`] names only what is there.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { portable::rows_avx2(kind, tile, inputs, first) },
+        Level::Avx2 => unsafe { avx2::rows(kind, tile, inputs, first) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 | Level::Amx => unsafe { avx512::rows(kind, tile, inputs, first) },

@@ -82,6 +82,24 @@ impl Kind {
         }
     }
 
+    /// Back from its number: a constant of this type can't be a parameter of a function.
+    #[cfg(target_arch = "x86_64")]
+    pub const fn numbered(number: u8) -> Self {
+        const Q4_0: u8 = Kind::Q4_0 as u8;
+        const Q5_0: u8 = Kind::Q5_0 as u8;
+        const Q8_0: u8 = Kind::Q8_0 as u8;
+        const Q4K: u8 = Kind::Q4K as u8;
+        const Q5K: u8 = Kind::Q5K as u8;
+        match number {
+            Q4_0 => Self::Q4_0,
+            Q5_0 => Self::Q5_0,
+            Q8_0 => Self::Q8_0,
+            Q4K => Self::Q4K,
+            Q5K => Self::Q5K,
+            _ => Self::Q6K,
+        }
+    }
+
     /// Bytes and columns of one block of the file.
     const fn stored(self) -> (usize, usize) {
         match self {

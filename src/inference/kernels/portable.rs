@@ -2,7 +2,7 @@
 //! for bit, and what runs where they can't.
 
 use super::activations::Quantised;
-use super::packed::{BLOCK, BlockScales, Kind, ROWS, block_of, for_kind, quad_values};
+use super::packed::{BLOCK, BlockScales, Kind, ROWS, block_of, quad_values};
 
 /// One tile times `M` rows of the input from `first` on.
 ///
@@ -52,16 +52,4 @@ pub fn rows<const M: usize>(
         }
     }
     sums
-}
-
-/// [`rows`], compiled for AVX2 and FMA.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-pub fn rows_avx2<const M: usize>(
-    kind: Kind,
-    tile: &[u8],
-    inputs: &Quantised,
-    first: usize,
-) -> [[f32; ROWS]; M] {
-    for_kind!(kind, KIND => rows::<M>(KIND, tile, inputs, first))
 }
