@@ -84,18 +84,19 @@ impl Hits {
         self.dense.keys().chain(self.lexical.keys()).copied()
     }
 
-    /// Also of units that are not among the nearest themselves.
-    fn dense(&mut self, reader: &Reader<'_>, id: i64) -> Result<Option<f64>> {
-        let Some(direction) = &self.direction else { return Ok(None) };
-        if let Some(&found) = self.dense.get(&id) {
-            return Ok(Some(found));
+    /// Nearness also of units that are not among the nearest themselves.
+    fn complete(&mut self, reader: &Reader<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
+        let Some(direction) = &self.direction else { return Ok(()) };
+        let missing: Vec<i64> = ids.into_iter().filter(|id| !self.dense.contains_key(id)).collect();
+        for (id, cosine) in reader.cosines(self.level, &direction.vector, missing)? {
+            self.dense.insert(id, direction.nearness(cosine));
         }
-        let vector = reader.embedding(self.level, id)?;
-        let found = vector.map(|e| direction.nearness(e.cosine(&direction.vector)));
-        if let Some(found) = found {
-            self.dense.insert(id, found);
-        }
-        Ok(found)
+        Ok(())
+    }
+
+    /// `None` of a unit without a vector.
+    fn dense(&self, id: i64) -> Option<f64> {
+        self.dense.get(&id).copied()
     }
 
     fn lexical(&self, id: i64) -> f64 {
@@ -111,15 +112,13 @@ impl Pool {
 
         let mut message_ids: BTreeSet<MessageId> = of_messages.ids().map(MessageId).collect();
         // An answer stands under its question, and need not repeat a word of it.
-        for id in of_messages.lexical.keys().copied().map(MessageId) {
-            message_ids.extend(reader.messages_beside(id)?);
-        }
+        let matching = of_messages.lexical.keys().copied().map(MessageId);
+        message_ids.extend(reader.messages_beside(matching)?);
         let mut semantic_ids: BTreeSet<SemanticId> = of_semantics.ids().map(SemanticId).collect();
         let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
-        for &message in &message_ids {
-            let facts = reader.semantics_of_message(message)?;
-            semantic_ids.extend(&facts);
-            facts_of.insert(message, facts);
+        for (message, fact) in reader.semantics_of_messages(message_ids.iter().copied())? {
+            semantic_ids.insert(fact);
+            facts_of.entry(message).or_default().push(fact);
         }
         let mut semantics = load_with_successors(reader, semantic_ids)?;
         for (&id, semantic) in &semantics {
@@ -139,14 +138,9 @@ impl Pool {
         let episode_ids: Vec<EpisodeId> = episode_ids.into_iter().collect();
 
         let speakers = Speakers::of(messages.values(), search);
-        let mut dense_of_message = BTreeMap::new();
-        for &id in messages.keys() {
-            dense_of_message.insert(id, of_messages.dense(reader, id.0)?);
-        }
-        let mut dense_of_semantic = BTreeMap::new();
-        for &id in semantics.keys() {
-            dense_of_semantic.insert(id, of_semantics.dense(reader, id.0)?);
-        }
+        of_messages.complete(reader, messages.keys().map(|id| id.0))?;
+        of_semantics.complete(reader, semantics.keys().map(|id| id.0))?;
+        of_episodes.complete(reader, episode_ids.iter().map(|id| id.0))?;
         let best = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let nearest =
             |values: &mut dyn Iterator<Item = Option<f64>>| values.flatten().reduce(f64::max);
@@ -161,13 +155,10 @@ impl Pool {
         for (id, semantic) in &semantics {
             let own = || semantic.messages.iter().filter_map(|m| messages.get(m));
             let cues = Cues {
-                dense: dense_of_semantic[id],
+                dense: of_semantics.dense(id.0),
                 lexical: of_semantics.lexical(id.0),
                 support_dense: nearest(
-                    &mut semantic
-                        .messages
-                        .iter()
-                        .map(|m| dense_of_message.get(m).copied().flatten()),
+                    &mut semantic.messages.iter().map(|m| of_messages.dense(m.0)),
                 ),
                 support_lexical: best(
                     &mut semantic.messages.iter().map(|m| of_messages.lexical(m.0)),
@@ -190,11 +181,9 @@ impl Pool {
             }
             let facts = || facts_of.get(&id).into_iter().flatten();
             let cues = Cues {
-                dense: dense_of_message[&id],
+                dense: of_messages.dense(id.0),
                 lexical: of_messages.lexical(id.0),
-                support_dense: nearest(
-                    &mut facts().map(|s| dense_of_semantic.get(s).copied().flatten()),
-                ),
+                support_dense: nearest(&mut facts().map(|s| of_semantics.dense(s.0))),
                 support_lexical: best(&mut facts().map(|s| of_semantics.lexical(s.0))),
                 episode_lexical: message.episode.map_or(0.0, |e| of_episodes.lexical(e.0)),
                 speaker: speakers.cue(message),
@@ -210,7 +199,7 @@ impl Pool {
             rank_below_successors(&mut pool.semantics);
         }
         for episode in reader.episodes_by_id(&episode_ids)? {
-            let dense = of_episodes.dense(reader, episode.id.0)?.unwrap_or(0.0);
+            let dense = of_episodes.dense(episode.id.0).unwrap_or(0.0);
             let own = dense + 0.25 * of_episodes.lexical(episode.id.0);
             pool.episodes.insert(episode.id, (episode, own));
         }

@@ -320,6 +320,17 @@ impl Reader<'_> {
         Ok(statement.query_row(params, row).optional()?)
     }
 
+    /// The rows of many ids in one query: `sql` names them as `(SELECT value FROM json_each(?1))`.
+    pub(super) fn of_ids<T>(
+        &self,
+        sql: &str,
+        ids: impl IntoIterator<Item = i64>,
+        row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let ids: Vec<i64> = ids.into_iter().collect();
+        self.all(sql, [serde_json::Value::from(ids).to_string()], row)
+    }
+
     pub(super) fn count(&self, sql: &str) -> Result<usize> {
         let n = self.optional(sql, [], |row| row.get::<_, i64>(0))?.unwrap_or(0);
         Ok(usize::try_from(n).unwrap_or(0))

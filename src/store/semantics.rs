@@ -1,6 +1,6 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Row;
 
@@ -60,24 +60,24 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
-        let sql = format!("{SEMANTIC} WHERE id = ?1");
+        let raw = || ids.iter().map(|id| id.0);
+        let sql = format!("{SEMANTIC} WHERE id IN (SELECT value FROM json_each(?1))");
+        let rows = self.of_ids(&sql, raw(), semantic)?;
+        let mut found: BTreeMap<SemanticId, Semantic> =
+            rows.into_iter().map(|unit| (unit.id, unit)).collect();
+        let pair = |row: &Row<'_>| Ok((SemanticId(row.get(0)?), row.get::<_, i64>(1)?));
+        let episodes = "SELECT semantic, episode FROM semantic_episode \
+                        WHERE semantic IN (SELECT value FROM json_each(?1)) ORDER BY semantic, episode";
+        for (id, episode) in self.of_ids(episodes, raw(), pair)? {
+            found.entry(id).and_modify(|unit| unit.episodes.push(EpisodeId(episode)));
+        }
+        let messages = "SELECT semantic, message FROM semantic_message \
+                        WHERE semantic IN (SELECT value FROM json_each(?1)) ORDER BY semantic, message";
+        for (id, message) in self.of_ids(messages, raw(), pair)? {
+            found.entry(id).and_modify(|unit| unit.messages.push(MessageId(message)));
+        }
         ids.iter()
-            .map(|id| {
-                let mut found = self
-                    .optional(&sql, [id.0], semantic)?
-                    .ok_or_else(|| StoreError::not_found("fact", id))?;
-                found.episodes = self.all(
-                    "SELECT episode FROM semantic_episode WHERE semantic = ?1 ORDER BY episode",
-                    [id.0],
-                    |row| row.get(0).map(EpisodeId),
-                )?;
-                found.messages = self.all(
-                    "SELECT message FROM semantic_message WHERE semantic = ?1 ORDER BY message",
-                    [id.0],
-                    |row| row.get(0).map(MessageId),
-                )?;
-                Ok(found)
-            })
+            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("fact", id)))
             .collect()
     }
 
@@ -90,12 +90,16 @@ impl Reader<'_> {
         )
     }
 
-    /// The semantics that name a message as their source.
-    pub fn semantics_of_message(&self, id: MessageId) -> Result<Vec<SemanticId>> {
-        self.all(
-            "SELECT semantic FROM semantic_message WHERE message = ?1 ORDER BY semantic",
-            [id.0],
-            |row| row.get(0).map(SemanticId),
+    /// The semantics that name these messages as their source: `(message, semantic)`, in order.
+    pub fn semantics_of_messages(
+        &self,
+        ids: impl IntoIterator<Item = MessageId>,
+    ) -> Result<Vec<(MessageId, SemanticId)>> {
+        self.of_ids(
+            "SELECT message, semantic FROM semantic_message \
+             WHERE message IN (SELECT value FROM json_each(?1)) ORDER BY message, semantic",
+            ids.into_iter().map(|id| id.0),
+            |row| Ok((MessageId(row.get(0)?), SemanticId(row.get(1)?))),
         )
     }
 

@@ -1,6 +1,8 @@
 //! Sessions and their messages (level 1).
 
 use jiff::{Timestamp, tz::Offset};
+use std::collections::BTreeMap;
+
 use rusqlite::Row;
 
 use super::access::{Reader, WriteTx};
@@ -82,23 +84,28 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn messages_by_id(&self, ids: &[MessageId]) -> Result<Vec<Message>> {
-        let sql = format!("{MESSAGE} WHERE id = ?1");
+        let sql = format!("{MESSAGE} WHERE id IN (SELECT value FROM json_each(?1))");
+        let rows = self.of_ids(&sql, ids.iter().map(|id| id.0), message)?;
+        let found: BTreeMap<MessageId, Message> =
+            rows.into_iter().map(|unit| (unit.id, unit)).collect();
         ids.iter()
-            .map(|id| {
-                self.optional(&sql, [id.0], message)?
-                    .ok_or_else(|| StoreError::not_found("message", id))
-            })
+            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("message", id)))
             .collect()
     }
 
-    /// The messages right before and after one, in its episode; of one without an episode, none.
-    pub fn messages_beside(&self, id: MessageId) -> Result<Vec<MessageId>> {
-        self.all(
-            "SELECT other.id FROM message AS one
+    /// The messages right before and after each of these, in its episode, each once and in order;
+    /// beside one without an episode, none.
+    pub fn messages_beside(
+        &self,
+        ids: impl IntoIterator<Item = MessageId>,
+    ) -> Result<Vec<MessageId>> {
+        self.of_ids(
+            "SELECT DISTINCT other.id FROM message AS one
              JOIN message AS other ON other.id IN (one.id - 1, one.id + 1)
-             WHERE one.id = ?1 AND other.session = one.session AND other.episode = one.episode
+             WHERE one.id IN (SELECT value FROM json_each(?1))
+               AND other.session = one.session AND other.episode = one.episode
              ORDER BY other.id",
-            [id.0],
+            ids.into_iter().map(|id| id.0),
             |row| row.get(0).map(MessageId),
         )
     }

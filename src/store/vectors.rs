@@ -141,16 +141,42 @@ impl Reader<'_> {
     /// every call.
     pub fn sample(&self, level: Level, n: usize) -> Result<Vec<Embedding>> {
         let Some((first, last)) = self.ends(level)? else { return Ok(Vec::new()) };
-        let next =
-            format!("SELECT id FROM {}_vector WHERE id >= ?1 ORDER BY id LIMIT 1", level.name());
+        let next = format!(
+            "SELECT id, embedding FROM {}_vector WHERE id >= ?1 ORDER BY id LIMIT 1",
+            level.name()
+        );
         let steps = n.saturating_sub(1).max(1) as i128;
-        let mut ids = BTreeSet::new();
+        let mut vectors = BTreeMap::new();
         for step in 0..n as i128 {
             let from = i128::from(first) + (i128::from(last) - i128::from(first)) * step / steps;
-            ids.extend(self.optional(&next, [from as i64], |row| row.get::<_, i64>(0))?);
+            let found = self.optional(&next, [from as i64], |row| {
+                Ok((row.get::<_, i64>(0)?, parse(blob(row, 1)?)))
+            })?;
+            if let Some((id, vector)) = found {
+                vectors.insert(id, vector?);
+            }
         }
-        let vectors = ids.into_iter().map(|id| self.embedding(level, id));
-        Ok(vectors.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        Ok(vectors.into_values().collect())
+    }
+
+    /// The cosines of the query with those of these units (raw ids) that have a vector, by id.
+    ///
+    /// # Errors
+    /// If the query is not of the stored vectors' length.
+    pub fn cosines(
+        &self,
+        level: Level,
+        query: &Embedding,
+        ids: impl IntoIterator<Item = i64>,
+    ) -> Result<Vec<(i64, f32)>> {
+        let Some(dimensions) = self.dimensions()? else { return Ok(Vec::new()) };
+        check(query, dimensions)?;
+        let mut scratch = Vec::with_capacity(dimensions);
+        let sql = format!(
+            "SELECT id, embedding FROM {}_vector WHERE id IN (SELECT value FROM json_each(?1))",
+            level.name()
+        );
+        self.of_ids(&sql, ids, |row| Ok((row.get(0)?, cosine(query, blob(row, 1)?, &mut scratch))))
     }
 
     /// The nearest by cosine, best first: `(raw id, cosine)`; equal ones by id. Exact up to 2,048
@@ -171,14 +197,7 @@ impl Reader<'_> {
             let sql = format!("SELECT id, embedding FROM {name}_vector");
             self.all(&sql, [], |row| Ok((row.get(0)?, cosine(query, blob(row, 1)?, &mut scratch))))?
         } else {
-            let sql = format!("SELECT embedding FROM {name}_vector WHERE id = ?1");
-            let ids = self.by_sketch(level, query, n_compared)?;
-            let compared = ids.into_iter().map(|id| {
-                let found = self
-                    .optional(&sql, [id], |row| Ok(cosine(query, blob(row, 0)?, &mut scratch)))?;
-                Ok(found.map(|cosine| (id, cosine)))
-            });
-            compared.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
+            self.cosines(level, query, self.by_sketch(level, query, n_compared)?)?
         };
         found.sort_unstable_by(by_score);
         found.truncate(k);

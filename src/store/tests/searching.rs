@@ -219,13 +219,13 @@ fn neighbours_are_of_the_same_episode() {
             Ok(ids)
         })
         .unwrap();
-    let beside = |i: usize| store.read(|r| r.messages_beside(ids[i])).unwrap();
+    let beside = |i: usize| store.read(|r| r.messages_beside([ids[i]])).unwrap();
     assert_eq!(beside(0), [ids[1]]);
     assert_eq!(beside(1), [ids[0], ids[2]]);
     assert_eq!(beside(2), [ids[1]], "the next one is in another episode");
     assert_eq!(beside(3), []);
     assert_eq!(beside(4), [], "in no episode yet");
-    assert_eq!(store.read(|r| r.messages_beside(MessageId(99))).unwrap(), []);
+    assert_eq!(store.read(|r| r.messages_beside([MessageId(99)])).unwrap(), []);
 }
 
 #[test]
