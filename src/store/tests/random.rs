@@ -21,7 +21,9 @@ enum Deed {
     Learn { episode: Index, message: Index, theme: Option<Index>, second: Option<Index> },
     Move { fact: Index, theme: Index, by_hand: bool },
     Split { fact: Index },
+    Join { theme: Index, into: Index },
     Supersede { earlier: Index, later: Index },
+    Merge { first: Index, second: Index },
     Edit { fact: Index },
     EditEpisode { episode: Index },
     Rename { theme: Index, fact: Index },
@@ -47,7 +49,9 @@ fn deed() -> impl Strategy<Value = Deed> {
         2 => (i(), i(), any::<bool>())
             .prop_map(|(fact, theme, by_hand)| Deed::Move { fact, theme, by_hand }),
         1 => i().prop_map(|fact| Deed::Split { fact }),
+        1 => (i(), i()).prop_map(|(theme, into)| Deed::Join { theme, into }),
         2 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
+        2 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
         1 => i().prop_map(|fact| Deed::Edit { fact }),
         1 => i().prop_map(|episode| Deed::EditEpisode { episode }),
         2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
@@ -259,6 +263,46 @@ fn act(store: &Store, deed: &Deed) -> Option<()> {
                 })
                 .unwrap();
         }
+        Deed::Join { theme, into } => {
+            let (theme, into) = (pick(&u.themes, *theme)?, pick(&u.themes, *into)?);
+            store
+                .write(|tx| {
+                    let members = tx.themes_by_id(&[theme])?.remove(0).members;
+                    members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
+                })
+                .unwrap();
+        }
+        Deed::Merge { first, second } => {
+            let parts = [pick(&u.facts, *first)?, pick(&u.facts, *second)?];
+            if parts[0] == parts[1] {
+                return None;
+            }
+            store
+                .write(|tx| {
+                    let of = tx.semantics_by_id(&parts)?;
+                    let content = format!("{}; {}", of[0].content, of[1].content);
+                    let vector = vector(tx, &content);
+                    let both = |ids: [Vec<i64>; 2]| -> BTreeSet<i64> {
+                        ids.concat().into_iter().collect()
+                    };
+                    let episodes =
+                        both([0, 1].map(|i| of[i].episodes.iter().map(|e| e.0).collect()));
+                    let messages =
+                        both([0, 1].map(|i| of[i].messages.iter().map(|m| m.0).collect()));
+                    let new = NewSemantic {
+                        content,
+                        subject: None,
+                        attribute: None,
+                        created_at: at(2),
+                        episodes: episodes.into_iter().map(EpisodeId).collect(),
+                        messages: messages.into_iter().map(MessageId).collect(),
+                    };
+                    let theme = tx.theme_of(parts[1])?;
+                    let joint = tx.insert_semantic(new, theme, &vector)?;
+                    tx.merge(parts, joint, at(7))
+                })
+                .unwrap();
+        }
         Deed::Supersede { earlier, later } => {
             let (earlier, later) = (pick(&u.facts, *earlier)?, pick(&u.facts, *later)?);
             // A circle is refused.
@@ -455,5 +499,65 @@ proptest! {
             }
         }
         store.read(|r| r.dump()).unwrap();
+    }
+}
+
+fn making() -> impl Strategy<Value = Deed> {
+    let i = any::<Index>;
+    prop_oneof![
+        3 => i().prop_map(|session| Deed::Append { session, reply: false }),
+        2 => (i(), i(), i(), i())
+            .prop_map(|(session, run, from, to)| Deed::Close { session, run, from, to }),
+        2 => (i(), i()).prop_map(|(episode, message)| Deed::Learn { episode, message, theme: None, second: None }),
+    ]
+}
+
+/// Only what undo takes back.
+fn operation() -> impl Strategy<Value = Deed> {
+    let i = any::<Index>;
+    prop_oneof![
+        3 => (i(), i()).prop_map(|(fact, theme)| Deed::Move { fact, theme, by_hand: true }),
+        3 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
+        1 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
+        3 => i().prop_map(|fact| Deed::Edit { fact }),
+        2 => i().prop_map(|episode| Deed::EditEpisode { episode }),
+        2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
+    ]
+}
+
+/// [`Reader::dump`] without the queue: an undo may leave work behind.
+fn hierarchy(store: &Store) -> Vec<String> {
+    let dump = store.read(|r| r.dump()).unwrap();
+    dump.lines().filter(|line| !line.starts_with("job ")).map(str::to_owned).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #[test]
+    fn the_last_hundred_operations_are_undone_one_by_one(
+        base in prop::collection::vec(making(), 50..80),
+        deeds in prop::collection::vec(operation(), 120..160),
+    ) {
+        let store = Store::in_memory().unwrap();
+        store.write(use_hash_embedder).unwrap();
+        store.write(|tx| tx.set_setting("theme_cap", "999")).unwrap();
+        for deed in &base {
+            act(&store, deed);
+        }
+        let n_operations = || store.read(|r| r.last_id("operation")).unwrap();
+        let mut before = Vec::new();
+        for deed in &deeds {
+            let (n, was) = (n_operations(), hierarchy(&store));
+            act(&store, deed);
+            if n_operations() > n {
+                before.push(was);
+            }
+        }
+        prop_assume!(before.len() >= 100);
+        for was in before.iter().rev().take(100) {
+            prop_assert!(store.write(|tx| tx.undo()).unwrap().is_some());
+            prop_assert_eq!(&hierarchy(&store), was);
+        }
+        prop_assert!(store.write(|tx| tx.undo()).unwrap().is_none());
     }
 }
