@@ -365,9 +365,10 @@ fn choices_are_scored_by_their_tokens() {
     let path = model_path("llama-f16-gguf");
     let mut context = context(&model);
     context.extend(&[10, 20, 30]).unwrap();
-    let choices = [vec![5], vec![6, 7, 8], vec![]];
+    let choices = [vec![5], vec![6, 7, 8], vec![], vec![6, 9], vec![1, 2, 3, 4, 5, 6]];
     let got = context.choose(&choices).unwrap();
     assert_eq!(context.tokens(), [10, 20, 30]);
+    assert_eq!(context.n_processed(), 3 + 2 + 1 + 5);
     for (choice, got) in choices.iter().zip(got) {
         let all = [&[10, 20, 30], choice.as_slice()].concat();
         let rows = probe(&path, &all).unwrap();

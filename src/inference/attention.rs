@@ -11,15 +11,16 @@ use rayon::prelude::*;
 
 use super::kernels::vectorised;
 use super::ops;
+use super::run::Run;
 
 const QUERIES_PER_BLOCK: usize = 64;
 
 /// Below this many values of keys a head is not worth sending to another core.
 const VALUES_PER_TASK: usize = 32 * 1024;
 
-/// Attends with queries `[n_heads, n, head_dim]` at positions `start…` to keys and values
+/// Attends with queries `[n_heads, n, head_dim]` of a run to keys and values
 /// `[n_kv_heads, start + n, head_dim]`; `[n, n_heads · head_dim]`.
-pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, start: usize) -> Result<Tensor> {
+pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, run: Run<'_>) -> Result<Tensor> {
     let (n_heads, n, head_dim) = queries.dims3()?;
     let n_kv_heads = keys.dim(0)?;
     let repeats = n_heads / n_kv_heads;
@@ -35,14 +36,14 @@ pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, start: usize) ->
     let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
     for first in (0..n).step_by(QUERIES_PER_BLOCK) {
         let n_rows = QUERIES_PER_BLOCK.min(n - first);
-        let visible = start + first + n_rows;
+        let visible = run.visible(first + n_rows - 1);
         let block = queries.narrow(2, first, n_rows)?.contiguous()?.reshape((
             n_kv_heads,
             repeats * n_rows,
             head_dim,
         ))?;
         let scores = block.matmul(&keys.narrow(1, 0, visible)?.transpose(1, 2)?)?;
-        let shares = ops::causal_softmax(scores, start + first, n_rows, scale)?;
+        let shares = ops::causal_softmax(scores, run, first, n_rows, scale)?;
         let mixed = shares.matmul(&values.narrow(1, 0, visible)?)?;
         // [kv, repeats · rows, d] → [rows, heads · d]
         let mixed = mixed

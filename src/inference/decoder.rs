@@ -11,6 +11,7 @@ use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
 use super::ops::{self, Projection};
 use super::rope::{Rope, Rotation};
+use super::run::Run;
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
 
@@ -230,7 +231,7 @@ impl Decoder {
     }
 
     /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after
-    /// each, `[n, hidden]`. `between_layers` is called now and then: whatever it does, it must not
+    /// each, `[n, hidden]`. `branches` are those of [`Run`]. `between_layers` is called now and then: whatever it does, it must not
     /// touch this cache.
     ///
     /// # Errors
@@ -238,6 +239,7 @@ impl Decoder {
     pub fn forward(
         &self,
         tokens: &[u32],
+        branches: &[usize],
         cache: &mut KvCache,
         between_layers: &mut (dyn FnMut() + Send),
     ) -> std::result::Result<Tensor, ModelError> {
@@ -251,23 +253,24 @@ impl Decoder {
             });
         }
         // In the pool as a whole: a product that starts there wakes one core less.
-        in_pool(|| self.run(tokens, cache, between_layers)).map_err(backend)
+        in_pool(|| self.run(tokens, branches, cache, between_layers)).map_err(backend)
     }
 
     fn run(
         &self,
         tokens: &[u32],
+        branches: &[usize],
         cache: &mut KvCache,
         between_layers: &mut (dyn FnMut() + Send),
     ) -> Result<Tensor> {
         let epsilon = self.config.norm_epsilon;
-        let start = cache.len();
-        let rotation = self.rope.rotation(start, tokens.len(), &self.device);
+        let run = Run { start: cache.len(), branches };
+        let positions = (0..tokens.len()).map(|index| run.position(index));
+        let rotation = self.rope.rotation(positions, &self.device);
         let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
         for (index, layer) in self.layers.iter().enumerate() {
             let normed = ops::rms_norm(&xs, &layer.attention_norm, epsilon)?;
-            let attended =
-                self.attend(index, &layer.attention, &normed, start, &rotation, cache)?;
+            let attended = self.attend(index, &layer.attention, &normed, run, &rotation, cache)?;
             xs = (xs + attended)?;
             let normed = ops::rms_norm(&xs, &layer.feed_forward_norm, epsilon)?;
             xs = (xs + layer.feed_forward.forward(&normed)?)?;
@@ -282,7 +285,7 @@ impl Decoder {
         index: usize,
         layer: &Attention,
         xs: &Tensor,
-        start: usize,
+        run: Run<'_>,
         rotation: &Rotation,
         cache: &mut KvCache,
     ) -> Result<Tensor> {
@@ -305,7 +308,7 @@ impl Decoder {
         let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
         let (keys, values) = cache.append(index, &keys, &values)?;
 
-        let mixed = attend(&queries, &keys, &values, start)?;
+        let mixed = attend(&queries, &keys, &values, run)?;
         with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
     }
 

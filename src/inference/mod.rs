@@ -24,6 +24,7 @@ pub mod model;
 mod ops;
 mod probability;
 mod rope;
+mod run;
 pub mod safetensors;
 mod sampler;
 pub mod sequence;

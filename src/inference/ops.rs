@@ -3,6 +3,8 @@
 //!
 //! On other devices they fall back to stock operators.
 
+use std::ops::Range;
+
 use candle_core::{
     CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Storage, Tensor,
 };
@@ -12,6 +14,7 @@ use rayon::prelude::*;
 
 use super::kernels::vectorised;
 use super::rope::Rotation;
+use super::run::Run;
 
 /// Below this many elements a task is not worth sending to another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
@@ -81,14 +84,20 @@ pub fn softmax(row: &mut [f32]) {
 }
 
 vectorised! {
-/// Softmax of `scale · row` over the first `visible` values, the others 0.
-fn softmax_of_visible(row: &mut [f32], visible: usize, scale: f32) {
-    let (seen, hidden) = row.split_at_mut(visible);
+/// Softmax of `scale · row` over the first `visible` values but those `hidden`, the others 0.
+fn softmax_of_visible(row: &mut [f32], visible: usize, hidden: Range<usize>, scale: f32) {
+    let (seen, later) = row.split_at_mut(visible);
     for x in seen.iter_mut() {
         *x *= scale;
     }
-    softmax(seen);
-    hidden.fill(0.0);
+    if hidden.is_empty() {
+        softmax(seen);
+    } else {
+        seen[hidden.clone()].fill(f32::NEG_INFINITY);
+        softmax(seen);
+        seen[hidden].fill(0.0);
+    }
+    later.fill(0.0);
 }
 }
 
@@ -105,13 +114,14 @@ fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]
     }
 }
 
-struct CausalSoftmax {
-    first_position: usize,
+struct CausalSoftmax<'a> {
+    run: Run<'a>,
+    first: usize,
     n_rows: usize,
     scale: f32,
 }
 
-impl InplaceOp1 for CausalSoftmax {
+impl InplaceOp1 for CausalSoftmax<'_> {
     fn name(&self) -> &'static str {
         "causal-softmax"
     }
@@ -123,8 +133,9 @@ impl InplaceOp1 for CausalSoftmax {
             candle_core::bail!("causal softmax needs contiguous f32 scores")
         };
         each_row(&mut values[start..end], n_keys, |index, row| {
-            let visible = (self.first_position + index % self.n_rows + 1).min(n_keys);
-            softmax_of_visible(row, visible, self.scale);
+            let query = self.first + index % self.n_rows;
+            let visible = self.run.visible(query).min(n_keys);
+            softmax_of_visible(row, visible, self.run.hidden(query), self.scale);
         });
         Ok(())
     }
@@ -132,23 +143,28 @@ impl InplaceOp1 for CausalSoftmax {
 
 /// `softmax(scale · scores)` over the keys that each query may see, the others 0.
 ///
-/// `scores`: `[n_groups, repeats · n_rows, n_keys]`; row r is the query at position
-/// `first_position + r % n_rows` and sees the keys up to its own position.
+/// `scores`: `[n_groups, repeats · n_rows, n_keys]`; row r is the query of the run's token
+/// `first + r % n_rows` and sees the keys up to its own, but those of other branches.
 pub fn causal_softmax(
     scores: Tensor,
-    first_position: usize,
+    run: Run<'_>,
+    first: usize,
     n_rows: usize,
     scale: f32,
 ) -> Result<Tensor> {
     if matches!(scores.device(), Device::Cpu) {
-        scores.inplace_op1(&CausalSoftmax { first_position, n_rows, scale })?;
+        scores.inplace_op1(&CausalSoftmax { run, first, n_rows, scale })?;
         return Ok(scores);
     }
     let (n_groups, rows, n_keys) = scores.dims3()?;
     let mask: Vec<f32> = (0..rows)
         .flat_map(|row| {
-            let visible = first_position + row % n_rows + 1;
-            (0..n_keys).map(move |key| if key < visible { 0.0 } else { f32::NEG_INFINITY })
+            let query = first + row % n_rows;
+            let (visible, hidden) = (run.visible(query), run.hidden(query));
+            (0..n_keys).map(move |key| {
+                let is_seen = key < visible && !hidden.contains(&key);
+                if is_seen { 0.0 } else { f32::NEG_INFINITY }
+            })
         })
         .collect();
     let mask = Tensor::from_vec(mask, (1, rows, n_keys), scores.device())?;
@@ -418,28 +434,31 @@ mod tests {
 
     #[test]
     fn causal_softmax_equals_the_definition() {
-        let (groups, repeats, n_rows, first) = (2, 3, 5, 4);
-        let n_keys = first + n_rows;
+        let (groups, repeats, n_rows, start) = (2, 3, 5, 4);
+        let n_keys = start + n_rows;
         let raw: Vec<f32> = (0..groups * repeats * n_rows * n_keys)
             .map(|i| ((i * 37) % 101) as f32 / 9.0)
             .collect();
-        let scores =
-            Tensor::from_vec(raw.clone(), (groups, repeats * n_rows, n_keys), &Device::Cpu)
-                .unwrap();
-        let got: Vec<f32> = causal_softmax(scores, first, n_rows, 0.5)
-            .unwrap()
-            .flatten_all()
-            .unwrap()
-            .to_vec1()
-            .unwrap();
-        for (index, (row, raw)) in got.chunks(n_keys).zip(raw.chunks(n_keys)).enumerate() {
-            let visible = first + index % n_rows + 1;
-            let weights: Vec<f64> =
-                raw[..visible].iter().map(|&x| (0.5 * f64::from(x)).exp()).collect();
-            let total: f64 = weights.iter().sum();
-            for (key, &p) in row.iter().enumerate() {
-                let expected = weights.get(key).map_or(0.0, |w| w / total);
-                assert!((f64::from(p) - expected).abs() < 1e-6, "row {index}, key {key}");
+        for branches in [&[][..], &[0, 0, 2, 2, 4][..]] {
+            let scores =
+                Tensor::from_vec(raw.clone(), (groups, repeats * n_rows, n_keys), &Device::Cpu)
+                    .unwrap();
+            let run = Run { start, branches };
+            let got = causal_softmax(scores, run, 0, n_rows, 0.5).unwrap();
+            let got: Vec<f32> = got.flatten_all().unwrap().to_vec1().unwrap();
+            for (index, (row, raw)) in got.chunks(n_keys).zip(raw.chunks(n_keys)).enumerate() {
+                let query = index % n_rows;
+                let branch = branches.get(query).copied().unwrap_or(0);
+                let is_seen =
+                    |key: usize| key < start || (start + branch..=start + query).contains(&key);
+                let weight = |key: usize| {
+                    if is_seen(key) { (0.5 * f64::from(raw[key])).exp() } else { 0.0 }
+                };
+                let total: f64 = (0..n_keys).map(weight).sum();
+                for (key, &p) in row.iter().enumerate() {
+                    let expected = weight(key) / total;
+                    assert!((f64::from(p) - expected).abs() < 1e-6, "row {index}, key {key}");
+                }
             }
         }
     }

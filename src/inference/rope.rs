@@ -29,9 +29,9 @@ impl Rope {
         Self { frequencies, interleaved: config.rope_interleaved }
     }
 
-    /// For positions `start…start + n`. In f32 throughout, as the reference implementations compute.
-    pub fn rotation(&self, start: usize, n: usize, device: &Device) -> Rotation {
-        let angles = (start..start + n)
+    /// For tokens at these positions. In f32 throughout, as the reference implementations compute.
+    pub fn rotation(&self, positions: impl Iterator<Item = usize>, device: &Device) -> Rotation {
+        let angles = positions
             .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f));
         let (cos, sin) = angles.map(|a| (a.cos(), a.sin())).unzip();
         let pairs = self.frequencies.len();
@@ -39,7 +39,7 @@ impl Rope {
     }
 }
 
-/// The cosines and sines of a run of positions.
+/// The cosines and sines of the positions of a run of tokens.
 #[derive(Debug)]
 pub struct Rotation {
     cos: Vec<f32>,
@@ -50,7 +50,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Those of the run's position `index`, one a pair of dimensions.
+    /// Those of the run's token `index`, one a pair of dimensions.
     pub fn at(&self, index: usize) -> (&[f32], &[f32]) {
         let range = index * self.pairs..(index + 1) * self.pairs;
         (&self.cos[range.clone()], &self.sin[range])

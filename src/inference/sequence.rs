@@ -89,7 +89,7 @@ impl Sequence {
         let mut start = 0;
         for chunk in tokens.chunks(CHUNK_TOKENS) {
             pause();
-            let hidden = decoder.forward(chunk, &mut self.cache, pause)?;
+            let hidden = decoder.forward(chunk, &[], &mut self.cache, pause)?;
             self.tokens.extend_from_slice(chunk);
             self.n_processed += chunk.len() as u64;
             let end = start + chunk.len();
@@ -207,26 +207,66 @@ impl Sequence {
         choices: &[Vec<u32>],
         pause: &mut (dyn FnMut() + Send),
     ) -> Result<Vec<f64>, ModelError> {
-        let before = self.tokens.len();
         let base = self.last_logits(decoder, pause)?;
         let first = Distribution::new(&base);
-        let mut sums = Vec::with_capacity(choices.len());
-        for choice in choices {
-            let mut sum = choice.first().map_or(0.0, |&token| first.log_probability(token));
-            if let Some((_, run)) = choice.split_last().filter(|(_, run)| !run.is_empty()) {
-                let outcome = self.extend(
+        let mut sums: Vec<f64> = choices
+            .iter()
+            .map(|choice| choice.first().map_or(0.0, |&token| first.log_probability(token)))
+            .collect();
+        // What predicts the tokens after the first: all choices at once, as far as there is room.
+        let room = CHUNK_TOKENS.min(decoder.context_tokens().saturating_sub(self.tokens.len()));
+        let mut batch = Vec::new();
+        let mut n_tokens = 0;
+        for (index, choice) in choices.iter().enumerate().filter(|(_, c)| c.len() > 1) {
+            let n = choice.len() - 1;
+            if n_tokens + n > room {
+                self.add_continuations(
                     decoder,
-                    run,
-                    0..run.len(),
-                    &mut |i, row| sum += Distribution::new(row).log_probability(choice[i + 1]),
+                    choices,
+                    &std::mem::take(&mut batch),
+                    &mut sums,
                     pause,
-                );
-                self.truncate(before);
-                outcome?;
+                )?;
+                n_tokens = 0;
             }
-            sums.push(sum);
+            batch.push(index);
+            n_tokens += n;
         }
+        self.add_continuations(decoder, choices, &batch, &mut sums, pause)?;
         Ok(sums)
+    }
+
+    /// Adds to the sums of these choices what their tokens after the first are worth: one pass, in
+    /// which each choice sees what is held and itself. Nothing of it is kept.
+    fn add_continuations(
+        &mut self,
+        decoder: &Decoder,
+        choices: &[Vec<u32>],
+        batch: &[usize],
+        sums: &mut [f64],
+        pause: &mut (dyn FnMut() + Send),
+    ) -> Result<(), ModelError> {
+        let (mut tokens, mut branches, mut predicted) = (Vec::new(), Vec::new(), Vec::new());
+        for &index in batch {
+            let begin = tokens.len();
+            for pair in choices[index].windows(2) {
+                tokens.push(pair[0]);
+                branches.push(begin);
+                predicted.push((index, pair[1]));
+            }
+        }
+        if tokens.is_empty() {
+            return Ok(());
+        }
+        let held = self.tokens.len();
+        pause();
+        let outcome = decoder.forward(&tokens, &branches, &mut self.cache, pause);
+        self.cache.truncate(held);
+        self.n_processed += tokens.len() as u64;
+        for ((index, token), row) in predicted.into_iter().zip(decoder.logits(&outcome?)?) {
+            sums[index] += Distribution::new(&row).log_probability(token);
+        }
+        Ok(())
     }
 
     /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false when nobody
