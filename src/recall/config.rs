@@ -114,7 +114,7 @@ impl Default for RecallConfig {
             window_tokens: 8_192,
             n_positions: 8,
             overhead_share: 0.5,
-            overhead_tokens_min: 256,
+            overhead_tokens_min: 128,
             pool: 64,
             relevance_min: 0.0002,
         }
