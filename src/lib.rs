@@ -4,6 +4,8 @@ pub mod metrics;
 
 pub mod memory;
 
+pub mod grammar;
+
 pub mod interfaces;
 
 pub mod prompts;

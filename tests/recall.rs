@@ -93,7 +93,7 @@ fn the_cache_handed_on_is_the_prompt() {
     // The question, the end of the block before it, and the turns around.
     let n_question = model.encode(&Answer.close(QUESTION)).len()
         + model.close_turn(TurnRole::User).len()
-        + model.open_turn(TurnRole::Assistant).len();
+        + model.open_reply().len();
     for signal in [Signal::Entropy, Signal::Nll, Signal::QuestionNll] {
         // One gate that admits whatever helps at all, one that asks for next to certainty.
         let open = GatePolicy {

@@ -11,11 +11,9 @@ use inglenook::interfaces::{Cancel, Finish, LanguageModel, Priority, Sampling, T
 fn prompt(model: &dyn LanguageModel, system: &str, user: &str) -> Vec<u32> {
     let mut tokens = model.begin();
     for (role, text) in [(TurnRole::System, system), (TurnRole::User, user)] {
-        tokens.extend(model.open_turn(role));
-        tokens.extend(model.encode(text));
-        tokens.extend(model.close_turn(role));
+        tokens.extend(model.turn(role, text));
     }
-    tokens.extend(model.open_turn(TurnRole::Assistant));
+    tokens.extend(model.open_reply());
     tokens
 }
 

@@ -57,6 +57,12 @@ impl LanguageModel for Slow {
     fn close_turn(&self, _: TurnRole) -> Vec<u32> {
         Vec::new()
     }
+    fn open_reply(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    fn turn(&self, _: TurnRole, text: &str) -> Vec<u32> {
+        self.encode(text)
+    }
     fn begin(&self) -> Vec<u32> {
         Vec::new()
     }

@@ -38,6 +38,7 @@ impl Default for ChatConfig {
                 repetition_penalty: 1.1,
                 seed: 0,
                 tokens_max: 1_024,
+                constraint: None,
             },
         }
     }

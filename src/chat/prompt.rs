@@ -7,15 +7,6 @@ use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
 use crate::memory::Role;
 
-/// A whole turn.
-#[must_use]
-pub fn turn(model: &dyn LanguageModel, role: TurnRole, text: &str) -> Vec<u32> {
-    let mut tokens = model.open_turn(role);
-    tokens.extend(model.encode(text));
-    tokens.extend(model.close_turn(role));
-    tokens
-}
-
 fn role_of(role: Role) -> TurnRole {
     match role {
         Role::User => TurnRole::User,
@@ -30,7 +21,7 @@ pub fn fit(model: &dyn LanguageModel, history: &[Line], budget: usize) -> window
     let mut counts = Vec::new();
     let mut sum = 0_usize;
     for line in history.iter().rev() {
-        let n = turn(model, role_of(line.role), &line.text).len();
+        let n = model.turn(role_of(line.role), &line.text).len();
         counts.push(n);
         sum = sum.saturating_add(n);
         if sum > budget {
@@ -62,11 +53,11 @@ pub fn build(
     budget: usize,
 ) -> Prompt {
     let mut head = model.begin();
-    head.extend(turn(model, TurnRole::System, system));
-    let mut words = model.encode(question);
+    head.extend(model.turn(TurnRole::System, system));
+    let mut words = model.encode(question.trim());
     let opened = model.open_turn(TurnRole::User);
     let mut closed = model.close_turn(TurnRole::User);
-    closed.extend(model.open_turn(TurnRole::Assistant));
+    closed.extend(model.open_reply());
     let fixed = head.len() + opened.len() + closed.len();
     let room = budget.saturating_sub(fixed);
     let mut cut = None;
@@ -77,7 +68,7 @@ pub fn build(
     let fit = fit(model, history, room - words.len());
     let mut tokens = head;
     for line in &history[fit.first..] {
-        tokens.extend(turn(model, role_of(line.role), &line.text));
+        tokens.extend(model.turn(role_of(line.role), &line.text));
     }
     tokens.extend(opened);
     tokens.extend(words);

@@ -236,6 +236,7 @@ fn model_hint(error: &ModelError) -> Option<String> {
         ModelError::ContextOverflow { .. } => {
             "ask something shorter, or use a model with a longer context"
         }
+        ModelError::ConstraintTooLong { .. } => "allow a longer reply",
         ModelError::NotANumber => {
             "the weights are probably damaged: `inglenook model verify` checks them"
         }

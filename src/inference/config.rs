@@ -343,3 +343,100 @@ fn rope_of_json(json: &Json) -> Result<(f64, RopeScaling), String> {
     };
     Ok((theta, scaling))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::inference::metadata::Value as Meta;
+
+    fn config(changes: &Value) -> Result<DecoderConfig, String> {
+        let mut config = json!({
+            "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 64,
+            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+            "max_position_embeddings": 512,
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            config[key] = value.clone();
+        }
+        DecoderConfig::from_json(&config.to_string())
+    }
+
+    #[test]
+    fn old_and_new_spelling_of_the_rotation_are_one() {
+        let theta = 500_000.0;
+        let llama3 = json!({
+            "rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8192,
+        });
+        let with_theta = |mut parameters: Value| {
+            parameters["rope_theta"] = theta.into();
+            json!({ "rope_parameters": parameters })
+        };
+        let linear = json!({"rope_type": "linear", "factor": 2.0});
+        for (scaling, expected) in [
+            (
+                llama3,
+                RopeScaling::Llama3 {
+                    factor: 32.0,
+                    low_freq_factor: 1.0,
+                    high_freq_factor: 4.0,
+                    original_context: 8192.0,
+                },
+            ),
+            (linear, RopeScaling::Linear(2.0)),
+            (json!({"rope_type": "default"}), RopeScaling::None),
+        ] {
+            let old = config(&json!({"rope_theta": theta, "rope_scaling": scaling})).unwrap();
+            assert_eq!((old.rope_theta, &old.rope_scaling), (theta, &expected));
+            // Before `rope_type` it was `type`.
+            let mut oldest = scaling.clone();
+            oldest["type"] = oldest.as_object_mut().unwrap().remove("rope_type").unwrap();
+            let oldest = config(&json!({"rope_theta": theta, "rope_scaling": oldest})).unwrap();
+            assert_eq!(old, oldest);
+            assert_eq!(old, config(&with_theta(scaling)).unwrap());
+        }
+        let old = config(&json!({"rope_theta": theta, "rope_scaling": null})).unwrap();
+        let new = config(&json!({"rope_parameters": {"rope_theta": theta}})).unwrap();
+        assert_eq!((old.rope_theta, &old.rope_scaling), (theta, &RopeScaling::None));
+        assert_eq!(old, new);
+        assert!(config(&json!({"rope_scaling": {"type": "yarn"}})).unwrap_err().contains("`yarn`"));
+    }
+
+    #[test]
+    fn a_sliding_window_is_refused_where_there_is_one() {
+        let slides = |changes: Value| config(&changes).err();
+        let refused = Some(NO_SLIDING_WINDOW.to_owned());
+        assert_eq!(slides(json!({"use_sliding_window": true, "sliding_window": 128})), refused);
+        assert_eq!(
+            slides(json!({"layer_types": ["full_attention", "sliding_attention"]})),
+            refused
+        );
+        // Qwen names a window that is off, or as long as the context.
+        assert_eq!(slides(json!({"use_sliding_window": false, "sliding_window": 128})), None);
+        assert_eq!(slides(json!({"use_sliding_window": true, "sliding_window": 512})), None);
+        assert_eq!(slides(json!({"use_sliding_window": false, "sliding_window": null})), None);
+        assert_eq!(slides(json!({"layer_types": ["full_attention", "full_attention"]})), None);
+
+        let gguf = |window: i128| {
+            let mut metadata = Metadata::default();
+            metadata.insert("general.architecture".into(), Meta::String("qwen2".into()));
+            for (key, value) in [
+                ("block_count", 2),
+                ("embedding_length", 64),
+                ("feed_forward_length", 64),
+                ("attention.head_count", 4),
+                ("context_length", 512),
+                ("attention.sliding_window", window),
+            ] {
+                metadata.insert(format!("qwen2.{key}"), Meta::Integer(value));
+            }
+            DecoderConfig::from_gguf(&metadata).err()
+        };
+        assert_eq!(gguf(128), refused);
+        assert_eq!(gguf(0), None);
+        assert_eq!(gguf(512), None);
+    }
+}

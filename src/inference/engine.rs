@@ -17,6 +17,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use super::decoder::Decoder;
+use super::mask::Mask;
 use super::sequence::Sequence;
 use crate::interfaces::{Cancel, Finish, ModelError, Priority, Sampling, Uncertainty};
 
@@ -35,10 +36,11 @@ pub enum Work {
     Choose {
         choices: Vec<Vec<u32>>,
     },
-    /// Stops when either flag is raised.
+    /// Stops when either flag is raised. The mask is the sampling's constraint, begun.
     Generate {
         sampling: Sampling,
         stops: Vec<u32>,
+        mask: Option<Box<Mask>>,
         cancel: [Cancel; 2],
     },
     #[cfg(test)]
@@ -184,10 +186,10 @@ impl Runner {
             Work::Choose { choices } => {
                 sequence.choose(decoder, &choices, &mut pause).map(Output::Chosen)
             }
-            Work::Generate { sampling, stops, cancel } => {
+            Work::Generate { sampling, stops, mask, cancel } => {
                 let mut tell = |token| events.send(Event::Token(token)).is_ok();
                 sequence
-                    .generate(decoder, &sampling, &stops, &cancel, &mut tell, &mut pause)
+                    .generate(decoder, &sampling, &stops, mask, &cancel, &mut tell, &mut pause)
                     .map(Output::Generated)
             }
             #[cfg(test)]
@@ -223,6 +225,7 @@ mod tests {
         Work::Generate {
             sampling: Sampling::greedy(tokens_max),
             stops: Vec::new(),
+            mask: None,
             cancel: [cancel.clone(), Cancel::default()],
         }
     }

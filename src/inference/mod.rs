@@ -3,7 +3,7 @@
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
 //! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
 //! [`weights`] hands out tensors, `kernels` multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
-//! tokens with its cache, [`engine`] the one thread that owns the weights, [`model`] the handle
+//! tokens with its cache, `mask` lets a constrained reply's tokens through and no others, [`engine`] the one thread that owns the weights, [`model`] the handle
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
 //! and [`starter`] is the pair that is compiled in.
 
@@ -19,6 +19,7 @@ mod kernels;
 pub mod kv_cache;
 mod linear;
 mod load;
+mod mask;
 pub mod metadata;
 pub mod model;
 mod ops;
@@ -32,6 +33,7 @@ mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
+mod token_trie;
 pub mod tokenizer;
 mod tokenizer_gguf;
 pub mod weights;

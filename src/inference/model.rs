@@ -3,12 +3,14 @@
 //! They turn text into tokens and tokens into text around the [`super::engine`], which does the
 //! computing on its own thread.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::chat_template::ChatTemplate;
 use super::engine::{Engine, Output, Work};
+use super::mask::Mask;
 use super::sequence::Sequence;
 use super::stop_text::StopText;
+use super::token_trie::TokenTrie;
 use super::tokenizer::{DecodeStream, Tokenizer};
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
@@ -22,6 +24,14 @@ struct Shared {
     /// Tokens that end a turn when the model says them.
     stops: Vec<u32>,
     engine: Engine,
+    /// Made at the first constrained reply: a large vocabulary takes a tenth of a second.
+    trie: OnceLock<Arc<TokenTrie>>,
+}
+
+impl Shared {
+    fn trie(&self) -> Arc<TokenTrie> {
+        Arc::clone(self.trie.get_or_init(|| Arc::new(TokenTrie::of(&self.tokenizer))))
+    }
 }
 
 /// A loaded model: [`LanguageModel`] on an [`Engine`].
@@ -43,7 +53,7 @@ impl EngineModel {
         }
         stops.sort_unstable();
         stops.dedup();
-        Self(Arc::new(Shared { info, tokenizer, template, stops, engine }))
+        Self(Arc::new(Shared { info, tokenizer, template, stops, engine, trie: OnceLock::new() }))
     }
 }
 
@@ -66,6 +76,17 @@ impl LanguageModel for EngineModel {
 
     fn close_turn(&self, role: TurnRole) -> Vec<u32> {
         self.0.template.close_turn(role).to_vec()
+    }
+
+    fn open_reply(&self) -> Vec<u32> {
+        self.0.template.open_reply().to_vec()
+    }
+
+    fn turn(&self, role: TurnRole, text: &str) -> Vec<u32> {
+        let mut tokens = self.open_turn(role);
+        tokens.extend(self.encode(self.0.template.content(role, text)));
+        tokens.extend(self.close_turn(role));
+        tokens
     }
 
     fn begin(&self) -> Vec<u32> {
@@ -184,7 +205,14 @@ impl Context for EngineContext {
         let shared = Arc::clone(&self.model.0);
         let before = self.sequence.tokens().len();
         let mut stream = DecodeStream::default();
-        let mut stop_text = StopText::new(shared.template.stop_text());
+        let room = shared.info.context_tokens.saturating_sub(before);
+        let mask = match &sampling.constraint {
+            Some(form) => Some(Mask::new(form, shared.trie(), sampling.tokens_max.min(room))?),
+            None => None,
+        };
+        // A constrained reply ends as its form says.
+        let stop_text = shared.template.stop_text().filter(|_| mask.is_none());
+        let mut stop_text = StopText::new(stop_text);
         let mut generated = Generated { text: String::new(), n_tokens: 0, finish: Finish::Length };
         let mut give = |generated: &mut Generated, piece: &str| {
             if !piece.is_empty() {
@@ -196,6 +224,7 @@ impl Context for EngineContext {
         let work = Work::Generate {
             sampling: sampling.clone(),
             stops: shared.stops.clone(),
+            mask: mask.map(Box::new),
             cancel: [cancel.clone(), enough.clone()],
         };
         let outcome = shared.engine.ask(self.priority, &mut self.sequence, work, &mut |token| {

@@ -10,6 +10,7 @@ use candle_core::Tensor;
 
 use super::decoder::Decoder;
 use super::kv_cache::KvCache;
+use super::mask::Mask;
 use super::probability::{Distribution, argmax};
 use super::sampler::Sampler;
 use super::weights::backend;
@@ -271,11 +272,13 @@ impl Sequence {
 
     /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false when nobody
     /// listens any more.
+    #[expect(clippy::too_many_arguments, reason = "one request's parts, each used once")]
     pub fn generate(
         &mut self,
         decoder: &Decoder,
         sampling: &Sampling,
         stops: &[u32],
+        mut mask: Option<Box<Mask>>,
         cancel: &[Cancel; 2],
         on_token: &mut dyn FnMut(u32) -> bool,
         pause: &mut (dyn FnMut() + Send),
@@ -287,13 +290,22 @@ impl Sequence {
             if cancel.iter().any(Cancel::is_cancelled) {
                 return Ok(Finish::Cancelled);
             }
+            if let Some(finish) = mask.as_ref().and_then(|mask| mask.finish()) {
+                return Ok(finish);
+            }
             if self.tokens.len() >= decoder.context_tokens() {
                 return Ok(Finish::Length);
             }
-            let logits = self.last_logits(decoder, pause)?;
+            let mut logits = self.last_logits(decoder, pause)?;
+            if let Some(mask) = &mut mask {
+                mask.apply(&mut logits, stops);
+            }
             let token = sampler.draw(logits, &self.tokens)?;
             if stops.contains(&token) {
-                return Ok(Finish::EndOfTurn);
+                return mask.map_or(Ok(Finish::EndOfTurn), |mask| mask.end());
+            }
+            if let Some(mask) = &mut mask {
+                mask.advance(token)?;
             }
             // Of a generation only the newest end is worth keeping.
             let previous = self.tokens.len();
@@ -305,7 +317,7 @@ impl Sequence {
                 return Ok(Finish::Cancelled);
             }
         }
-        Ok(Finish::Length)
+        Ok(mask.and_then(|mask| mask.finish()).unwrap_or(Finish::Length))
     }
 }
 

@@ -111,6 +111,7 @@ fn turn(engine: &Engine, tokens: &[u32], n: usize) -> Result<(f64, f64), ModelEr
     let extend = Work::Extend { tokens: tokens.to_vec(), wanted: 0..0 };
     engine.ask(Priority::Chat, &mut sequence, extend, &mut |_| {})?;
     let generate = Work::Generate {
+        mask: None,
         sampling: Sampling::greedy(n),
         stops: Vec::new(),
         cancel: Default::default(),
@@ -143,8 +144,12 @@ fn beside_memory(
                     let extend = Work::Extend { tokens: tokens[..1].to_vec(), wanted: 0..0 };
                     engine.ask(Priority::Memory, &mut sequence, extend, &mut |_| {})?;
                     let sampling = Sampling::greedy(256);
-                    let generate =
-                        Work::Generate { sampling, stops: Vec::new(), cancel: cancel.clone() };
+                    let generate = Work::Generate {
+                        sampling,
+                        stops: Vec::new(),
+                        mask: None,
+                        cancel: cancel.clone(),
+                    };
                     engine.ask(Priority::Memory, &mut sequence, generate, &mut |_| {})?;
                 }
                 Ok::<(), ModelError>(())

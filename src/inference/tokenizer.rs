@@ -264,6 +264,11 @@ impl Tokenizer {
         self.pieces.get(id as usize).map_or(&[], AsRef::as_ref)
     }
 
+    /// As [`Tokenizer::token_bytes`], none either for tokens that text never becomes.
+    pub fn text_bytes(&self, id: u32) -> &[u8] {
+        if self.control.contains(&id) { &[] } else { self.token_bytes(id) }
+    }
+
     /// Text of tokens; special tokens are left out; invalid UTF-8 becomes U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> String {
         let bytes: Vec<u8> = ids.iter().flat_map(|&id| self.token_bytes(id)).copied().collect();

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 use super::Uncertainty;
+use crate::grammar::Constraint;
 
 /// Whose request goes first: chat > recall > memory (DESIGN §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +53,8 @@ pub struct Sampling {
     pub repetition_penalty: f32,
     pub seed: u64,
     pub tokens_max: usize,
+    /// What the reply has to be. Whatever the model thinks, and however few tokens are left, it becomes that.
+    pub constraint: Option<Constraint>,
 }
 
 impl Sampling {
@@ -65,7 +68,14 @@ impl Sampling {
             repetition_penalty: 1.0,
             seed: 0,
             tokens_max,
+            constraint: None,
         }
+    }
+
+    /// The same, for a reply that has to be of a form.
+    #[must_use]
+    pub fn constrained(self, constraint: Constraint) -> Self {
+        Self { constraint: Some(constraint), ..self }
     }
 }
 
@@ -88,6 +98,8 @@ impl Cancel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     EndOfTurn,
+    /// So many tokens were allowed. A constrained reply is complete all the same, but the want of tokens had a
+    /// hand in how it ends.
     Length,
     Cancelled,
 }
@@ -113,6 +125,12 @@ pub enum ModelError {
     ContextOverflow { needed_tokens: usize, context_tokens: usize },
     #[error("the model computed a value that is not a number (damaged weights?)")]
     NotANumber,
+    #[error("a reply of the form asked for {}", too_long(*needed_tokens, *tokens_max))]
+    ConstraintTooLong {
+        /// `None`: this model's vocabulary can't spell one.
+        needed_tokens: Option<usize>,
+        tokens_max: usize,
+    },
     #[error("cancelled")]
     Cancelled,
     #[error("the model engine has stopped")]
@@ -123,6 +141,13 @@ pub enum ModelError {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+}
+
+fn too_long(needed_tokens: Option<usize>, tokens_max: usize) -> String {
+    match needed_tokens {
+        Some(needed) => format!("takes {needed} tokens, and only {tokens_max} are allowed"),
+        None => "can't be spelled in this model's vocabulary".into(),
+    }
 }
 
 /// A model with its tokenizer and chat format. Cheap to share; requests queue by priority.
@@ -136,12 +161,18 @@ pub trait LanguageModel: Send + Sync {
     /// Text of tokens; special tokens are left out; invalid UTF-8 becomes U+FFFD.
     fn decode(&self, tokens: &[u32]) -> String;
 
-    /// The special tokens (and text) that open a turn. A prompt ends with
-    /// `open_turn(TurnRole::Assistant)`.
+    /// The special tokens (and text) that open a turn.
     fn open_turn(&self, role: TurnRole) -> Vec<u32>;
 
     /// The special tokens (and text) that close a turn.
     fn close_turn(&self, role: TurnRole) -> Vec<u32>;
+
+    /// What a prompt ends with: opens the turn that is to be generated. (Qwen3 begins it with an empty thought,
+    /// which earlier turns do not have.)
+    fn open_reply(&self) -> Vec<u32>;
+
+    /// A whole turn. The text is cut where the model's own format cuts it (Llama 3: the blanks around it).
+    fn turn(&self, role: TurnRole, text: &str) -> Vec<u32>;
 
     /// Tokens at the very start of a prompt (Llama 3: `<|begin_of_text|>`), often none.
     fn begin(&self) -> Vec<u32>;
@@ -216,10 +247,13 @@ pub trait Context: Send {
     fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError>;
 
     /// Decodes until end of turn, `tokens_max` or `cancel`; calls `on_text` with each new piece of
-    /// valid UTF-8. The generated tokens stay in the context.
+    /// valid UTF-8. The generated tokens stay in the context. A constrained reply is complete unless it was
+    /// cancelled.
     ///
     /// # Errors
-    /// As [`Context::extend`]; [`ModelError::NotANumber`] if no token can be drawn.
+    /// As [`Context::extend`]; [`ModelError::NotANumber`] if no token can be drawn;
+    /// [`ModelError::ConstraintTooLong`] if the tokens allowed, or those left in the context, can't complete what
+    /// was asked for.
     fn generate(
         &mut self,
         sampling: &Sampling,

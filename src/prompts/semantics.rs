@@ -5,11 +5,6 @@ use minijinja::context;
 
 use super::{Line, Problem, Prompt, Style, asset, data, date, reply};
 
-/// More than this from one episode is a loop, not facts.
-const FACTS_MAX: usize = 40;
-/// A longer line is a story, not a fact.
-const FACT_CHARS_MAX: usize = 300;
-
 /// Asks for the facts that an episode's messages tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Semantics<'a> {
@@ -20,6 +15,11 @@ pub struct Semantics<'a> {
 }
 
 impl Semantics<'_> {
+    /// More than this from one episode is a loop, not facts.
+    pub const FACTS_MAX: usize = 40;
+    /// A longer line is a story, not a fact.
+    pub const FACT_CHARS_MAX: usize = 300;
+
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
@@ -48,11 +48,11 @@ impl Semantics<'_> {
                 "a question"
             } else if fact.split_whitespace().count() < 3 {
                 "too short to be a fact"
-            } else if fact.chars().count() > FACT_CHARS_MAX {
+            } else if fact.chars().count() > Self::FACT_CHARS_MAX {
                 "too long to be one fact"
             } else if facts.iter().any(|f| f.trim_end_matches('.').to_lowercase() == bare) {
                 "said already"
-            } else if facts.len() == FACTS_MAX {
+            } else if facts.len() == Self::FACTS_MAX {
                 "too many facts"
             } else {
                 facts.push(fact.to_owned());

@@ -4,8 +4,6 @@ use minijinja::context;
 
 use super::{Problem, Prompt, Style, asset, data, reply};
 
-const NAME_CHARS_MAX: usize = 60;
-
 /// Asks what facts have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeName<'a> {
@@ -13,6 +11,9 @@ pub struct ThemeName<'a> {
 }
 
 impl ThemeName<'_> {
+    /// A longer line is no name.
+    pub const CHARS_MAX: usize = 60;
+
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let facts: Vec<_> = self.facts.iter().map(|fact| data(fact)).collect();
@@ -26,7 +27,7 @@ impl ThemeName<'_> {
         let Some(line) = line else { return (None, problems) };
         let name = line.strip_prefix("Name:").unwrap_or(&line);
         let name = name.trim().trim_end_matches('.').trim_matches('"').to_owned();
-        if name.is_empty() || name.chars().count() > NAME_CHARS_MAX {
+        if name.is_empty() || name.chars().count() > Self::CHARS_MAX {
             let why = "not a name of a few words";
             problems.push(Problem::Dropped { line: reply::shorten(&line), why });
             return (None, problems);

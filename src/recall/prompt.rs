@@ -35,13 +35,6 @@ pub(super) struct Limits {
     pub evidence_tokens_max: usize,
 }
 
-fn turn(model: &dyn LanguageModel, role: TurnRole, text: &str) -> Vec<u32> {
-    let mut tokens = model.open_turn(role);
-    tokens.extend(model.encode(text));
-    tokens.extend(model.close_turn(role));
-    tokens
-}
-
 impl Frame {
     /// The question comes first, then half of what is left for evidence (at most
     /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether any is
@@ -58,11 +51,11 @@ impl Frame {
         let room = window - REPLY_TOKENS_MAX.min(window / REPLY_SHARE);
         let mut head = model.begin();
         if !system.is_empty() {
-            head.extend(turn(model, TurnRole::System, system));
+            head.extend(model.turn(TurnRole::System, system));
         }
         let open = model.open_turn(TurnRole::User);
         let mut tail = model.close_turn(TurnRole::User);
-        tail.extend(model.open_turn(TurnRole::Assistant));
+        tail.extend(model.open_reply());
         let mut bare_question = model.encode(question.trim());
         let mut asked = model.encode(&Answer.close(question));
         if head.len() + open.len() + tail.len() >= room {
@@ -83,7 +76,7 @@ impl Frame {
         let mut for_history = left.saturating_sub(n_question + evidence_tokens);
         let mut turns: Vec<Vec<u32>> = Vec::new();
         for (role, text) in history.iter().rev() {
-            let tokens = turn(model, *role, text);
+            let tokens = model.turn(*role, text);
             if tokens.len() > for_history {
                 break;
             }

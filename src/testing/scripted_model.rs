@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::grammar::{Constraint, Needs};
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole, Uncertainty,
@@ -118,6 +119,42 @@ fn text_of(tokens: &[u32]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// What a model would say that wants to say `reply` and may not: what has to be said is put in, characters that
+/// do not fit are left out, then the shortest end is added. Whether the want of tokens had a hand in it comes too.
+fn constrained(
+    reply: &str,
+    constraint: &Constraint,
+    chars_max: usize,
+) -> Result<(String, bool), ModelError> {
+    let automaton = constraint.automaton();
+    let needs = Needs::in_bytes(automaton);
+    let needed = |position| needs.tokens(automaton, position).map(|n| n as usize);
+    let mut position = automaton.start();
+    if needed(position).is_none_or(|n| n > chars_max) {
+        let needed_tokens = needed(position);
+        return Err(ModelError::ConstraintTooLong { needed_tokens, tokens_max: chars_max });
+    }
+    let (mut said, mut left, mut cut) = (String::new(), chars_max, false);
+    for c in reply.chars() {
+        loop {
+            let after = automaton.walk(position, c.encode_utf8(&mut [0; 4]).as_bytes());
+            let affordable = after.filter(|&after| needed(after).is_some_and(|n| n < left));
+            cut |= after.is_some() && affordable.is_none();
+            if let Some(after) = affordable {
+                (position, left) = (after, left - 1);
+                said.push(c);
+                break;
+            }
+            let forced = automaton.forced(position).filter(|_| after.is_none() && left > 0);
+            let Some((byte, after)) = forced else { break };
+            (position, left) = (after, left - 1);
+            said.push(char::from(byte));
+        }
+    }
+    let end = needs.completion(automaton, position);
+    Ok((said + &String::from_utf8_lossy(&end), cut))
+}
+
 impl LanguageModel for ScriptedModel {
     fn info(&self) -> &ModelInfo {
         &self.0.info
@@ -141,6 +178,14 @@ impl LanguageModel for ScriptedModel {
 
     fn close_turn(&self, _: TurnRole) -> Vec<u32> {
         vec![CLOSE]
+    }
+
+    fn open_reply(&self) -> Vec<u32> {
+        self.open_turn(TurnRole::Assistant)
+    }
+
+    fn turn(&self, role: TurnRole, text: &str) -> Vec<u32> {
+        [self.open_turn(role), self.encode(text), self.close_turn(role)].concat()
     }
 
     fn begin(&self) -> Vec<u32> {
@@ -228,9 +273,14 @@ impl Context for ScriptedContext {
         cancel: &Cancel,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<Generated, ModelError> {
-        let reply = self.model.reply(&text_of(&self.tokens));
-        let mut text = String::new();
+        let mut reply = self.model.reply(&text_of(&self.tokens));
         let mut finish = Finish::EndOfTurn;
+        if let Some(constraint) = &sampling.constraint {
+            let (fitting, cut) = constrained(&reply, constraint, sampling.tokens_max)?;
+            reply = fitting;
+            finish = if cut { Finish::Length } else { finish };
+        }
+        let mut text = String::new();
         for (n, c) in reply.chars().enumerate() {
             if cancel.is_cancelled() {
                 finish = Finish::Cancelled;

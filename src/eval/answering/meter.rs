@@ -64,6 +64,14 @@ impl LanguageModel for Metered {
         self.model.close_turn(role)
     }
 
+    fn open_reply(&self) -> Vec<u32> {
+        self.model.open_reply()
+    }
+
+    fn turn(&self, role: TurnRole, text: &str) -> Vec<u32> {
+        self.model.turn(role, text)
+    }
+
     fn begin(&self) -> Vec<u32> {
         self.model.begin()
     }

@@ -154,9 +154,7 @@ pub(super) fn system(model: &dyn LanguageModel) -> String {
 /// See [`Asking::head`].
 pub(super) fn head(model: &dyn LanguageModel, system: &str) -> Result<Box<dyn Context>, EvalError> {
     let mut tokens = model.begin();
-    tokens.extend(model.open_turn(TurnRole::System));
-    tokens.extend(model.encode(system));
-    tokens.extend(model.close_turn(TurnRole::System));
+    tokens.extend(model.turn(TurnRole::System, system));
     tokens.extend(model.open_turn(TurnRole::User));
     let mut head = model.context(Priority::Memory)?;
     head.extend(&tokens)?;
@@ -210,7 +208,7 @@ impl Asking<'_> {
         let open = model.encode(&Answer.open());
         let mut closing = model.encode(&Answer.close(question));
         closing.extend(model.close_turn(TurnRole::User));
-        closing.extend(model.open_turn(TurnRole::Assistant));
+        closing.extend(model.open_reply());
         let fixed = self.head.len() + open.len() + closing.len() + ANSWER_TOKENS_MAX;
         let mut room = model.info().context_tokens.saturating_sub(fixed);
         let mut chosen = BTreeSet::new();

@@ -21,15 +21,13 @@ impl<'a> Reader<'a> {
     /// If the model fails.
     pub fn new(model: &'a dyn LanguageModel, style: Style) -> Result<Self, ModelError> {
         let mut tokens = model.begin();
-        tokens.extend(model.open_turn(TurnRole::System));
-        tokens.extend(model.encode(&Answer.system(style)));
-        tokens.extend(model.close_turn(TurnRole::System));
+        tokens.extend(model.turn(TurnRole::System, &Answer.system(style)));
         tokens.extend(model.open_turn(TurnRole::User));
         tokens.extend(model.encode(&Answer.open()));
         let mut head = model.context(Priority::Memory)?;
         head.extend(&tokens)?;
         let mut tail = model.close_turn(TurnRole::User);
-        tail.extend(model.open_turn(TurnRole::Assistant));
+        tail.extend(model.open_reply());
         Ok(Self { model, head, tail })
     }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
+use super::forms::Forms;
 use super::{EpisodeText, Extractive, Writer};
 use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
+use crate::grammar::Constraint;
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
 use crate::prompts::{
@@ -40,6 +42,14 @@ pub struct NotedFacts {
 pub struct Generative {
     model: Arc<dyn LanguageModel>,
     style: Style,
+    forms: Forms,
+}
+
+/// What a model said.
+struct Reply {
+    text: String,
+    /// It would have gone on.
+    cut: bool,
 }
 
 impl Generative {
@@ -53,18 +63,16 @@ impl Generative {
     /// or the other way round.
     #[must_use]
     pub fn with_style(model: Arc<dyn LanguageModel>, style: Style) -> Self {
-        Self { model, style }
+        Self { model, style, forms: Forms::new(style) }
     }
 
     fn tokens(&self, prompt: &Prompt) -> Vec<u32> {
         let model = &*self.model;
         let mut tokens = model.begin();
         for (role, text) in [(TurnRole::System, &prompt.system), (TurnRole::User, &prompt.user)] {
-            tokens.extend(model.open_turn(role));
-            tokens.extend(model.encode(text));
-            tokens.extend(model.close_turn(role));
+            tokens.extend(model.turn(role, text));
         }
-        tokens.extend(model.open_turn(TurnRole::Assistant));
+        tokens.extend(model.open_reply());
         tokens
     }
 
@@ -73,8 +81,9 @@ impl Generative {
         &self,
         prompt: &Prompt,
         tokens_max: usize,
+        form: Option<&Constraint>,
         cancel: &Cancel,
-    ) -> Result<Option<String>, ModelError> {
+    ) -> Result<Option<Reply>, ModelError> {
         stop_if(cancel)?;
         let tokens = self.tokens(prompt);
         if tokens.len() + tokens_max > self.model.info().context_tokens {
@@ -82,10 +91,11 @@ impl Generative {
         }
         let mut context = self.model.context(Priority::Memory)?;
         context.extend(&tokens)?;
-        let reply = context.generate(&Sampling::greedy(tokens_max), cancel, &mut |_| {})?;
+        let sampling = Sampling { constraint: form.cloned(), ..Sampling::greedy(tokens_max) };
+        let reply = context.generate(&sampling, cancel, &mut |_| {})?;
         match reply.finish {
             Finish::Cancelled => Err(ModelError::Cancelled),
-            Finish::EndOfTurn | Finish::Length => Ok(Some(reply.text)),
+            finish => Ok(Some(Reply { text: reply.text, cut: finish == Finish::Length })),
         }
     }
 
@@ -163,8 +173,8 @@ impl Generative {
         cancel: &Cancel,
     ) -> Result<Option<EpisodeDraft>, ModelError> {
         let prompt = Episode { lines, started_at }.fill(self.style);
-        let reply = self.ask(&prompt, EPISODE_TOKENS_MAX, cancel)?;
-        Ok(reply.map(|reply| Episode::parse(&reply).0))
+        let reply = self.ask(&prompt, EPISODE_TOKENS_MAX, None, cancel)?;
+        Ok(reply.map(|reply| Episode::parse(&reply.text).0))
     }
 
     /// The facts as the model notes them, nothing checked, and what was wrong with its list; `None`
@@ -180,9 +190,12 @@ impl Generative {
         cancel: &Cancel,
     ) -> Result<Option<NotedFacts>, ModelError> {
         let prompt = Semantics { lines, started_at, about }.fill(self.style);
-        let reply = self.ask(&prompt, FACTS_TOKENS_MAX, cancel)?;
+        let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
         Ok(reply.map(|reply| {
-            let (facts, problems) = Semantics::parse(&reply);
+            // Half a fact can be the contrary of the whole one.
+            let whole =
+                if reply.cut { reply.text.rfind('\n').unwrap_or(0) } else { reply.text.len() };
+            let (facts, problems) = Semantics::parse(&reply.text[..whole]);
             NotedFacts { facts, problems }
         }))
     }
@@ -196,8 +209,9 @@ impl Generative {
         facts: &[&str],
         cancel: &Cancel,
     ) -> Result<Option<String>, ModelError> {
-        let reply = self.ask(&ThemeName { facts }.fill(self.style), LINE_TOKENS_MAX, cancel)?;
-        Ok(reply.and_then(|reply| ThemeName::parse(&reply).0))
+        let prompt = ThemeName { facts }.fill(self.style);
+        let reply = self.ask(&prompt, LINE_TOKENS_MAX, self.forms.theme.as_ref(), cancel)?;
+        Ok(reply.and_then(|reply| ThemeName::parse(&reply.text).0))
     }
 
     /// One fact out of two as the model writes it, nothing checked; `None` if it gives none.
@@ -211,8 +225,8 @@ impl Generative {
         cancel: &Cancel,
     ) -> Result<Option<String>, ModelError> {
         let prompt = MergedFact { earlier, later }.fill(self.style);
-        let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, cancel)?;
-        Ok(reply.and_then(|reply| MergedFact::parse(&reply).0))
+        let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, self.forms.merged.as_ref(), cancel)?;
+        Ok(reply.and_then(|reply| MergedFact::parse(&reply.text).0))
     }
 }
 

@@ -4,6 +4,7 @@
 //! model and checks what it says against the messages. A writer knows no store and no vectors.
 
 mod extractive;
+mod forms;
 mod generative;
 
 pub use extractive::Extractive;

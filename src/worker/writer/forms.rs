@@ -1,0 +1,75 @@
+//! The forms that a writer's replies have to have.
+//!
+//! A model that was taught to list, as the starter was, gets the form that it was taught. Any other begins each
+//! line with a mark: so it can't begin with talk about the task, a block of code or a thought.
+
+use crate::grammar::{Constraint, Lines};
+use crate::prompts::{Semantics, Style, ThemeName};
+
+/// See the module. `None` leaves the model free.
+pub(super) struct Forms {
+    /// One fact a line. A line may be a little longer than a fact: what is cut there is recognised by its
+    /// length, and dropped.
+    pub facts: Option<Constraint>,
+    pub theme: Option<Constraint>,
+    pub merged: Option<Constraint>,
+}
+
+impl Forms {
+    pub fn new(style: Style) -> Self {
+        let lines = |mark: &str, max: usize, chars_max: usize| {
+            let prefix = if style == Style::Trained { "" } else { mark };
+            let (max, chars_max) = (u16::try_from(max).ok()?, u16::try_from(chars_max).ok()?);
+            Constraint::lines(&Lines { prefix: prefix.into(), min: 1, max, chars_max }).ok()
+        };
+        Self {
+            facts: lines("- ", Semantics::FACTS_MAX, Semantics::FACT_CHARS_MAX + 8),
+            theme: lines("Name: ", 1, ThemeName::CHARS_MAX + 8),
+            merged: lines("- ", 1, 2 * Semantics::FACT_CHARS_MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::interfaces::Cancel;
+    use crate::testing::ScriptedModel;
+    use crate::worker::writer::Generative;
+
+    fn noted(reply: &str) -> Vec<String> {
+        let model = Arc::new(ScriptedModel::new(&[]).with_default_reply(reply));
+        let writer = Generative::with_style(model, Style::Instructed);
+        let at = date(2026, 11, 22).at(9, 0, 0, 0);
+        writer.draft_facts(&[], at, "Ana", &Cancel::default()).unwrap().unwrap().facts
+    }
+
+    #[test]
+    fn facts_are_a_list_and_whole() {
+        let two = ["Ana lives in Lund.", "Ana has a dog."];
+        assert_eq!(noted("- Ana lives in Lund.\n- Ana has a dog."), two);
+        assert_eq!(noted("Ana lives in Lund.\n\n  Ana has a dog.\n"), two);
+        assert_eq!(noted("NONE"), [""; 0]);
+        // More than is allowed: what the budget cut is no fact.
+        let many: Vec<String> = (100..140).map(|n| format!("Ana has seen film {n}.")).collect();
+        let facts = noted(&many.join("\n"));
+        assert!((10..30).contains(&facts.len()), "{}", facts.len());
+        assert_eq!(facts, many[..facts.len()]);
+        // A fact that is too long is none either, wherever it was cut.
+        let long = format!("{}\nAna has a dog.", "Ana went on. ".repeat(40));
+        assert_eq!(noted(&long), ["Ana has a dog."]);
+    }
+
+    #[test]
+    fn every_step_has_its_form() {
+        for style in [Style::Trained, Style::Instructed] {
+            let forms = Forms::new(style);
+            assert!(forms.facts.is_some() && forms.theme.is_some() && forms.merged.is_some());
+        }
+    }
+}
