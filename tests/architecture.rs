@@ -86,6 +86,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio::net", &[], "nothing leaves the machine"),
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
+    ("plotters", &["eval/plot.rs"], "plots are text to everybody else"),
     ("unsafe", &["inference/"], "reasoned exceptions only"),
 ];
 

@@ -297,6 +297,13 @@ pub enum Eval {
     /// Questions about chats in LongMemEval's form, answered by the model
     #[command(name = "longmemeval")]
     LongMem(EvalLongMem),
+    /// Questions about made-up people in PerLTQA's form, answered by the model
+    #[command(name = "perltqa")]
+    PerLtqa(EvalPerLtqa),
+    /// Questions about multi-session chats in MSC's form, answered by the model
+    Msc(EvalMsc),
+    /// Whether the reader's uncertainty tells which episodes hold evidence, and what its threshold buys
+    Gate(EvalGate),
     /// Score a file of answers: F1, BLEU-1, ROUGE-L
     Score(EvalScore),
 }
@@ -327,6 +334,28 @@ pub struct EvalLongMem {
 }
 
 #[derive(Debug, Args)]
+pub struct EvalPerLtqa {
+    /// Questions in PerLTQA's form (perltqa_en_v2.json); perltmem_en_v2.json lies beside it
+    pub file: PathBuf,
+    /// Where the run is kept: every answer, the tables, what was run
+    #[arg(long, value_name = "DIR", default_value = "eval-perltqa")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub run: EvalRun,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalMsc {
+    /// Chats with questions in the form of MSC-Self-Instruct (msc_self_instruct.jsonl)
+    pub file: PathBuf,
+    /// Where the run is kept: every answer, the tables, what was run
+    #[arg(long, value_name = "DIR", default_value = "eval-msc")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub run: EvalRun,
+}
+
+#[derive(Debug, Args)]
 pub struct EvalRun {
     /// What chooses the evidence; may be given several times (all, without it)
     #[arg(long, value_name = "METHOD", value_delimiter = ',',
@@ -343,6 +372,28 @@ pub struct EvalRun {
     #[arg(long)]
     pub resume: bool,
     /// Machine-readable figures and answers
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalGate {
+    /// Conversations in LoCoMo's form (locomo10.json or a part of it)
+    pub file: PathBuf,
+    /// Ready-made memories, a folder a conversation, with vectors if there are any
+    #[arg(long, value_name = "DIR")]
+    pub memories: PathBuf,
+    /// At most so many questions, drawn from all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// The signal whose threshold is tried; all are calibrated
+    #[arg(long, value_name = "SIGNAL",
+          value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
+    pub uncertainty: Option<String>,
+    /// Keep the tables and plots in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Machine-readable figures
     #[arg(long)]
     pub json: bool,
 }
@@ -366,6 +417,9 @@ pub struct EvalRetrieval {
     /// Fit the relevance's weights anew; each conversation is measured with those of the others
     #[arg(long)]
     pub fit: bool,
+    /// Keep the tables and plots in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,
@@ -378,6 +432,9 @@ pub struct EvalThemes {
     /// Ready-made memories, a folder a conversation, with vectors if there are any
     #[arg(long, value_name = "DIR")]
     pub memories: PathBuf,
+    /// Keep the tables and plots in this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

@@ -10,6 +10,7 @@ mod answering;
 mod gate;
 mod items;
 mod locomo;
+mod plot;
 mod reading;
 mod retrieval;
 mod rules;
@@ -33,11 +34,13 @@ use crate::interfaces::ModelError;
 use crate::store::StoreError;
 
 pub use answering::{
-    AnswerRow, AnswersReport, DataSet, DifferenceRow, FigureRow, Line, Method, Outcome, Ran, Run,
-    SecondsRow, Skipped, Step, Timing, measure_answers,
+    AnswerRow, AnswersReport, BreakEven, Built, CostRow, DataSet, DifferenceRow, FigureRow,
+    GateReport, GateRun, Line, MemoryRow, Method, Outcome, PayOff, Ran, Run, SecondsRow, SignalRow,
+    Skipped, Step, SweepRow, Timing, measure_answers, measure_gate,
 };
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
+pub use plot::Plot;
 pub use retrieval::{
     BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, SIZE_CLASSES, ThemesReport,
     ThemesRow, WeightRow, measure_retrieval, measure_themes,

@@ -196,6 +196,8 @@ fn retrieval_is_measured_at_equal_characters() {
         assert!(rows.iter().any(|row| row["method"] == method && row["category"] == 1), "{report}");
     }
     let density = report["density"].as_array().unwrap();
+    assert!(density.iter().any(|row| row["category"] == 4), "{report}");
+    let density: Vec<_> = density.iter().filter(|row| row["category"] == "all").collect();
     let methods: Vec<_> = density.iter().map(|row| row["method"].as_str().unwrap()).collect();
     assert_eq!(methods, ["naive-rag", "full"]);
     for row in density {
@@ -276,6 +278,82 @@ fn themes_are_measured_part_by_part() {
     }
     home.fails(&["eval", "themes", "--memories", "/nowhere"], 1);
     home.fails(&["eval", "themes"], 2);
+}
+
+#[cfg(feature = "starter")]
+#[test]
+fn tables_and_plots_are_kept_and_the_same_each_time() {
+    let home = Home::new();
+    let (file, memories) = conversation(&home);
+    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
+    let kept = |args: &[&str], out: &str, plot: &str| {
+        let out = home.dir.path().join(out);
+        let all = [args, &[file, "--memories", memories, "--out", out.to_str().unwrap()]].concat();
+        home.ok(&all);
+        ["report.md", plot].map(|name| std::fs::read_to_string(out.join(name)).unwrap())
+    };
+    for (args, plot, parts) in [
+        (&["eval", "retrieval"][..], "recall.svg", ["## Coverage", "| full | 1350 |", "2-hit"]),
+        (&["eval", "themes"], "themes.svg", ["w/o merge&split", "| 12 |", "flips over time"]),
+        (
+            &["eval", "gate", "--uncertainty", "entropy"],
+            "gate.svg",
+            ["| question-nll |", "| 0.45 | 3 |", "Questions: 3 of 3"],
+        ),
+    ] {
+        let name = args[1];
+        let [report, svg] = kept(args, name, plot);
+        for part in parts {
+            assert!(report.contains(part), "{part} is not in\n{report}");
+        }
+        assert!(svg.starts_with("<svg"), "{svg}");
+        assert_eq!(kept(args, &format!("{name}-again"), plot), [report, svg], "{name}");
+    }
+}
+
+/// The files of our own in tests/fixtures/datasets.
+#[cfg(feature = "starter")]
+#[test]
+fn other_data_sets_are_answered_from_their_published_form() {
+    let home = Home::new();
+    let fixture =
+        |name: &str| format!("{}/tests/fixtures/datasets/{name}", env!("CARGO_MANIFEST_DIR"));
+    for (command, name, kind, n_answers, n_left_out) in [
+        ("perltqa", "perltqa_en_v2.json", "Relationships (1) BLEU-1", 4, 3),
+        ("msc", "msc_self_instruct.jsonl", "Deep memory retrieval (2) BLEU-1", 2, 2),
+    ] {
+        let out = home.dir.path().join(command);
+        let (file, out_text) = (fixture(name), out.to_str().unwrap());
+        let args = ["eval", command, &file, "--method", "naive-rag,memory-only", "--out", out_text];
+        // Some of it can't be read: that is said, and the exit code too.
+        let warnings = home.fails(&args, 1);
+        assert_eq!(warnings.matches("left out").count(), n_left_out, "{warnings}");
+        let report = std::fs::read_to_string(out.join("report.md")).unwrap();
+        assert!(report.contains(kind) && report.contains("pay for itself?"), "{report}");
+        let answers = std::fs::read_to_string(out.join("answers.jsonl")).unwrap();
+        assert_eq!(answers.lines().count(), 2 * n_answers, "{answers}");
+        let timings = std::fs::read_to_string(out.join("timings.md")).unwrap();
+        assert!(timings.contains("| (building a memory) |"), "{timings}");
+        assert!(out.join("tokens-f1.svg").is_file());
+    }
+}
+
+/// Where a data set that is not there can be had.
+#[test]
+fn data_sets_that_are_not_there_are_told_of() {
+    let home = Home::new();
+    for (command, place) in [
+        ("locomo", "github.com/snap-research/locomo"),
+        ("longmemeval", "huggingface.co/datasets/xiaowu0162/longmemeval-cleaned"),
+        ("perltqa", "github.com/Elvin-Yiming-Du/PerLTQA"),
+        ("msc", "huggingface.co/datasets/MemGPT/MSC-Self-Instruct"),
+    ] {
+        let out = home.dir.path().join("out");
+        let args = ["eval", command, "/nowhere/file.json", "--out", out.to_str().unwrap()];
+        let stderr = home.fails(&args, 1);
+        assert!(stderr.contains("is not there") && stderr.contains(place), "{stderr}");
+        assert!(!out.exists(), "nothing is begun");
+    }
 }
 
 #[test]
@@ -366,7 +444,7 @@ fn questions_are_answered_under_every_method() {
     let stderr = home.fails(&[&run[..], &["--resume", "--limit", "2"]].concat(), 2);
     assert!(stderr.contains("its limit differs"), "{stderr}");
     let table = home.ok(&[&run[..], &["--resume"]].concat());
-    for text in ["| Method |", "Multi-hop (1) BLEU-1", "| +uncsion |", "| Seconds/query |"] {
+    for text in ["| Method |", "Multi-hop (1) BLEU-1", "| +uncsion |", "| Seconds |"] {
         assert!(table.contains(text), "{text} is not in\n{table}");
     }
     let kept = std::fs::read_to_string(home.dir.path().join("run/report.md")).unwrap();

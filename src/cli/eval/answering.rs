@@ -1,4 +1,4 @@
-//! `eval locomo`, `eval longmemeval`: the run's arguments, what it ran on, its tables.
+//! `eval locomo`, `longmemeval`, `perltqa`, `msc`: the run's arguments, what it ran on, its tables.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::App;
-use crate::cli::args::{EvalLocomo, EvalLongMem, EvalRun};
+use crate::cli::args::{EvalLocomo, EvalLongMem, EvalMsc, EvalPerLtqa, EvalRun};
 use crate::cli::output::{counted, one_line};
 use crate::cli::report::{Failure, Outcome, done, found_problems};
 use crate::eval::{self, DataSet, Method, Run, Step};
+use crate::interfaces::Models;
 use crate::registry::{hex, sha256_file};
 
 pub(super) fn locomo(app: &App, args: &EvalLocomo) -> Outcome {
@@ -20,6 +21,14 @@ pub(super) fn locomo(app: &App, args: &EvalLocomo) -> Outcome {
 
 pub(super) fn long_mem_eval(app: &App, args: &EvalLongMem) -> Outcome {
     run(app, DataSet::LongMemEval, &args.file, None, &args.out, &args.run)
+}
+
+pub(super) fn perltqa(app: &App, args: &EvalPerLtqa) -> Outcome {
+    run(app, DataSet::PerLtqa, &args.file, None, &args.out, &args.run)
+}
+
+pub(super) fn msc(app: &App, args: &EvalMsc) -> Outcome {
+    run(app, DataSet::Msc, &args.file, None, &args.out, &args.run)
 }
 
 fn run(
@@ -36,12 +45,9 @@ fn run(
         let parsed: Result<_, String> = args.method.iter().map(|name| name.parse()).collect();
         parsed.map_err(|what| Failure::Usage { what, hint: String::new() })?
     };
-    let manifest = manifest(app, file, memories)?;
+    let manifest = manifest(app, set, file, memories)?;
     let recall = app.recall_config(args.uncertainty.as_deref())?;
     let models = app.models()?;
-    let key = format!("grade:{}", models.language.info().weights_sha256);
-    // Without a memory, or with one that can't be read, the model was not checked.
-    let grade = app.open_read_only().and_then(|store| Ok(store.read(|r| r.setting(&key))?));
     let run = Run {
         set,
         file,
@@ -52,7 +58,7 @@ fn run(
         resume: args.resume,
         recall,
         writer: app.worker_config(),
-        grade: grade.ok().flatten().map(|grade| (key, grade)),
+        grade: grade(app, &models),
         manifest,
     };
     let progress = app.console.progress();
@@ -82,12 +88,20 @@ fn run(
         app.console.warn(&format!("left out: {what}: {reason}"));
     }
     let n = counted(ran.report.answers.len(), "answer");
-    app.console.note(&format!("{n} and the tables are in {}.", out.display()));
+    app.console.note(&format!("{n}, the tables and plots are in {}.", out.display()));
     if ran.report.skipped.is_empty() { done() } else { found_problems() }
 }
 
+/// The setting that `model check` keeps for the model. Without a memory, or with one that can't be
+/// read, the model was not checked.
+pub(super) fn grade(app: &App, models: &Models) -> Option<(String, String)> {
+    let key = format!("grade:{}", models.language.info().weights_sha256);
+    let grade = app.open_read_only().and_then(|store| Ok(store.read(|r| r.setting(&key))?));
+    grade.ok().flatten().map(|grade| (key, grade))
+}
+
 /// Of so many answers that took so long; nothing before the first.
-fn time_left(seconds: f64, n_done: usize, n_left: usize) -> String {
+pub(super) fn time_left(seconds: f64, n_done: usize, n_left: usize) -> String {
     if n_done == 0 {
         return String::new();
     }
@@ -100,7 +114,13 @@ fn time_left(seconds: f64, n_done: usize, n_left: usize) -> String {
 }
 
 /// What is run on what, as far as `eval` can't know it.
-fn manifest(app: &App, file: &Path, memories: Option<&Path>) -> Result<Value, Failure> {
+fn manifest(
+    app: &App,
+    set: DataSet,
+    file: &Path,
+    memories: Option<&Path>,
+) -> Result<Value, Failure> {
+    let sha256 = |path: &Path| sha256_file(path).ok().map(|(sha256, _)| sha256);
     let own = std::env::current_exe().ok().and_then(|path| sha256_file(&path).ok());
     let memories = match memories {
         Some(dir) => json!({
@@ -126,7 +146,8 @@ fn manifest(app: &App, file: &Path, memories: Option<&Path>) -> Result<Value, Fa
         // A file that is not there is told of where it is read.
         "data": {
             "name": name_of(file),
-            "sha256": sha256_file(file).ok().map(|(sha256, _)| sha256),
+            "sha256": sha256(file),
+            "beside_sha256": set.beside(file).as_deref().and_then(sha256),
         },
         "memories": memories,
         "machine": {

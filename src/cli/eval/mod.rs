@@ -1,10 +1,16 @@
 //! `eval …`: what a model is good at, in figures.
 
 mod answering;
+mod folder;
+mod gate;
 mod score;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Instant;
 
+use self::answering::time_left;
+use self::folder::keep;
 use super::App;
 use super::args::{Eval as Args, EvalRetrieval, EvalStarter, EvalThemes};
 use super::output::{counted, one_line};
@@ -27,6 +33,9 @@ pub fn run(app: &App, args: &Args) -> Outcome {
         Args::Themes(args) => themes(app, args),
         Args::Locomo(args) => answering::locomo(app, args),
         Args::LongMem(args) => answering::long_mem_eval(app, args),
+        Args::PerLtqa(args) => answering::perltqa(app, args),
+        Args::Msc(args) => answering::msc(app, args),
+        Args::Gate(args) => gate::run(app, args),
         Args::Score(args) => score::run(app, args),
     }
 }
@@ -129,30 +138,38 @@ fn print(app: &App, report: &Report) -> Result<(), Failure> {
 
 fn retrieval(app: &App, args: &EvalRetrieval) -> Outcome {
     let embedder = app.embedder()?;
-    let progress = app.console.progress();
+    let (progress, began) = (app.console.progress(), OnceLock::new());
     let measured = eval::measure_retrieval(
         args.file.as_deref(),
         &args.memories,
         embedder.as_ref(),
         &RecallConfig::default(),
         args.fit,
-        &|done, of| progress.set(done as u64, of as u64, &format!("question {done} of {of}")),
+        &|done, of| {
+            // The clock begins with the first: before, everything is loaded.
+            let began = *began.get_or_init(Instant::now);
+            let left = time_left(began.elapsed().as_secs_f64(), done - 1, of - done);
+            progress.set(done as u64, of as u64, &format!("question {done} of {of}{left}"));
+        },
         &app.cancel,
     );
     progress.finish();
-    app.console.report(&measured?, args.json, |report| print_retrieval(app, report))?;
+    let report = measured?;
+    app.console.report(&report, args.json, |report| print_retrieval(app, report))?;
+    keep(app, args.out.as_deref(), &report.markdown(), &report.plots())?;
     done()
 }
 
 fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
     app.console.line(&format!(
-        "{}, {}; vectors: {}, for naive-rag: {}; {:.1} s after {:.1} s of loading",
+        "{}, {}; vectors: {}, for naive-rag: {}; loaded in {:.1} s; {:.1} s, {:.1} of it building",
         counted(report.conversations, "conversation"),
         counted(report.questions, "question"),
         one_line(&report.vectors, 40),
         one_line(&report.message_vectors, 40),
-        report.seconds,
         report.seconds_to_load,
+        report.seconds,
+        report.seconds_to_build,
     ))?;
     app.console.line("evidence recall within so many characters")?;
     for row in report.rows.iter().filter(|row| row.category == Category::All) {
@@ -175,7 +192,7 @@ fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
         ))?;
     }
     app.console.line("blocks with one, two and more words of the answer; to have them all")?;
-    for row in &report.density {
+    for row in report.density.iter().filter(|row| row.category == Category::All) {
         app.console.line(&format!(
             "  {:<10} {:.3} {:.3} {:.3}  {:.1} blocks, {:.0} tokens  ({})",
             row.method,
@@ -198,16 +215,21 @@ fn print_retrieval(app: &App, report: &RetrievalReport) -> Result<(), Failure> {
 
 fn themes(app: &App, args: &EvalThemes) -> Outcome {
     let embedder = app.embedder()?;
-    let progress = app.console.progress();
+    let (progress, start) = (app.console.progress(), Instant::now());
     let measured = eval::measure_themes(
         args.file.as_deref(),
         &args.memories,
         embedder.as_ref(),
-        &|done, of| progress.set(done as u64, of as u64, &format!("variant {done} of {of}")),
+        &|done, of| {
+            let left = time_left(start.elapsed().as_secs_f64(), done, of - done);
+            progress.set(done as u64, of as u64, &format!("variant {done} of {of}{left}"));
+        },
         &app.cancel,
     );
     progress.finish();
-    app.console.report(&measured?, args.json, |report| print_themes(app, report))?;
+    let report = measured?;
+    app.console.report(&report, args.json, |report| print_themes(app, report))?;
+    keep(app, args.out.as_deref(), &report.markdown(), &report.plots())?;
     done()
 }
 

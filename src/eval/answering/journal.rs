@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `manifest.json` | what was run, on what, by what; written first |
 //! | `answers.jsonl` | one line an answer ([`Line`]), synced to the disk before the next is asked for |
-//! | `timings.jsonl` | seconds of each answer ([`Timing`]): they differ from run to run, so they stay apart |
-//! | `report.json`, `report.md` | functions of `manifest.json` and `answers.jsonl` alone |
+//! | `memories.jsonl` | one line a memory that was needed: what it holds, what building it took ([`MemoryRow`]) |
+//! | `timings.jsonl` | seconds of each answer and of each memory ([`Timing`]): they differ from run to run, so they stay apart |
+//! | `report.json`, `report.md`, `*.svg` | functions of the first three alone |
+//! | `timings.md` | of `timings.jsonl` |
 //!
 //! Lines hold texts and whole numbers only: what is read back is what was written. A line that was
 //! cut off is taken away, and its question asked again.
@@ -19,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::eval::EvalError;
+use crate::eval::retrieval::growth::AGES;
 
 /// What became of one question under one method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +48,9 @@ pub enum Outcome {
         prompt_tokens: u64,
         tokens: u64,
         processed_tokens: u64,
+        /// Of those, what was generated: the answer, and whatever the method wrote on the way.
+        #[serde(default)]
+        written_tokens: u64,
         model_calls: u64,
     },
     Failed {
@@ -52,7 +58,37 @@ pub enum Outcome {
     },
 }
 
-/// Seconds of an answer, from the search to its last word.
+/// A conversation's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryRow {
+    pub conversation: String,
+    pub messages: u64,
+    pub episodes: u64,
+    pub facts: u64,
+    pub themes: u64,
+    /// Facts that changed their theme while the memory grew (xMemory §5.3), from the facts as they
+    /// came …
+    pub reassigned: u64,
+    /// … and how many times themes changed, and facts came, in each tenth of its life.
+    pub flips: [u64; AGES],
+    pub inserts: [u64; AGES],
+    /// What the model was asked for; `None` of a ready-made memory, where nobody knows.
+    pub built: Option<Built>,
+}
+
+/// What building a memory took of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Built {
+    /// Run through it, read and written.
+    pub tokens: u64,
+    pub written_tokens: u64,
+    pub model_calls: u64,
+}
+
+/// The method under which the seconds of building a memory are kept.
+pub(super) const BUILDING: &str = "(building a memory)";
+
+/// Seconds of an answer, from the search to its last word, or of building a memory ([`BUILDING`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     pub conversation: String,
@@ -80,12 +116,25 @@ impl Timing {
 pub(super) struct Journal {
     dir: PathBuf,
     answers: File,
+    memories: File,
     timings: File,
     pub done: BTreeSet<Key>,
+    /// Conversations whose memory is known.
+    pub remembered: BTreeSet<String>,
+}
+
+/// All of a run.
+pub(super) struct Record {
+    /// As it was first written.
+    pub manifest: Value,
+    pub lines: Vec<Line>,
+    pub memories: Vec<MemoryRow>,
+    pub timings: Vec<Timing>,
 }
 
 const MANIFEST: &str = "manifest.json";
 const ANSWERS: &str = "answers.jsonl";
+const MEMORIES: &str = "memories.jsonl";
 const TIMINGS: &str = "timings.jsonl";
 
 impl Journal {
@@ -112,9 +161,26 @@ impl Journal {
             Err(_) => write_whole(&path, &pretty(manifest)).map_err(failed)?,
         }
         let (answers, lines) = whole_lines::<Line>(&dir.join(ANSWERS)).map_err(failed)?;
+        let (memories, rows) = whole_lines::<MemoryRow>(&dir.join(MEMORIES)).map_err(failed)?;
         let (timings, _) = whole_lines::<Timing>(&dir.join(TIMINGS)).map_err(failed)?;
         let done = lines.iter().map(Line::key).collect();
-        Ok(Self { dir: dir.to_owned(), answers, timings, done })
+        let remembered = rows.into_iter().map(|row| row.conversation).collect();
+        Ok(Self { dir: dir.to_owned(), answers, memories, timings, done, remembered })
+    }
+
+    /// What is known of a memory, once.
+    pub(super) fn remember(&mut self, row: &MemoryRow, seconds: f64) -> Result<(), EvalError> {
+        let failed = |source| EvalError::Unwritable { path: self.dir.clone(), source };
+        if !self.remembered.insert(row.conversation.clone()) {
+            return Ok(());
+        }
+        if row.built.is_some() {
+            let (conversation, method) = (row.conversation.clone(), BUILDING.to_owned());
+            let timing = Timing { conversation, question: 0, method, seconds };
+            append(&mut self.timings, &timing).map_err(failed)?;
+        }
+        append(&mut self.memories, row).map_err(failed)?;
+        self.memories.sync_data().map_err(failed)
     }
 
     /// The timing goes first: no answer is without one.
@@ -129,22 +195,23 @@ impl Journal {
         Ok(())
     }
 
-    /// The manifest as it was first written, every line, and the seconds of each.
-    pub(super) fn read(&self) -> Result<(Value, Vec<Line>, Vec<Timing>), EvalError> {
+    pub(super) fn read(&self) -> Result<Record, EvalError> {
         let failed = |source| EvalError::Unwritable { path: self.dir.clone(), source };
         let manifest = std::fs::read_to_string(self.dir.join(MANIFEST)).map_err(failed)?;
+        let manifest = serde_json::from_str(&manifest).unwrap_or_default();
         let (_, lines) = whole_lines::<Line>(&self.dir.join(ANSWERS)).map_err(failed)?;
-        let (_, timings) = whole_lines::<Timing>(&self.dir.join(TIMINGS)).map_err(failed)?;
+        let (_, memories) = whole_lines::<MemoryRow>(&self.dir.join(MEMORIES)).map_err(failed)?;
+        let (_, all) = whole_lines::<Timing>(&self.dir.join(TIMINGS)).map_err(failed)?;
         // An answer that was lost was asked for again.
-        let mut last: Vec<Timing> = Vec::new();
+        let mut timings: Vec<Timing> = Vec::new();
         let mut seen = BTreeSet::new();
-        for timing in timings.into_iter().rev() {
+        for timing in all.into_iter().rev() {
             if seen.insert(timing.key()) {
-                last.push(timing);
+                timings.push(timing);
             }
         }
-        last.reverse();
-        Ok((serde_json::from_str(&manifest).unwrap_or_default(), lines, last))
+        timings.reverse();
+        Ok(Record { manifest, lines, memories, timings })
     }
 
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), EvalError> {
@@ -236,10 +303,36 @@ mod tests {
                 }
             }
             assert!(bytes(other.path(), ANSWERS) == answers, "after {n} bytes");
-            let (manifest, lines, timings) = journal.read().unwrap();
+            let Record { manifest, lines, timings, .. } = journal.read().unwrap();
             assert_eq!((manifest["seed"].as_u64(), lines.len()), (Some(1), 3));
             assert!(timings.len() <= 3, "{timings:?}");
         }
+    }
+
+    #[test]
+    fn a_memory_is_noted_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let row = |built| MemoryRow {
+            conversation: "conv-1".into(),
+            messages: 9,
+            episodes: 2,
+            facts: 5,
+            themes: 3,
+            reassigned: 1,
+            flips: [0; AGES],
+            inserts: [0; AGES],
+            built,
+        };
+        let built = Some(Built { tokens: 70, written_tokens: 20, model_calls: 4 });
+        open(dir.path(), false).unwrap().remember(&row(built), 1.5).unwrap();
+        // Built again by a run that goes on: the same memory, other seconds.
+        let mut journal = open(dir.path(), true).unwrap();
+        journal.remember(&row(built), 2.5).unwrap();
+        journal.remember(&MemoryRow { conversation: "conv-2".into(), ..row(None) }, 0.1).unwrap();
+        let Record { memories, timings, .. } = journal.read().unwrap();
+        assert_eq!((memories.len(), memories[0].built), (2, built));
+        let timed: Vec<_> = timings.iter().map(|t| (t.conversation.as_str(), t.seconds)).collect();
+        assert_eq!(timed, [("conv-1", 1.5)], "nobody knows how long a ready-made one took");
     }
 
     #[test]

@@ -6,14 +6,18 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::data::Told;
+use super::journal::{Built, MemoryRow};
+use super::meter::Metered;
 use crate::eval::EvalError;
 use crate::eval::locomo::{Folder, RawQuestion};
 use crate::eval::retrieval::corpus::Corpus;
+use crate::eval::retrieval::growth::grown;
 use crate::eval::retrieval::memory::Filled;
 use crate::eval::retrieval::vectors::{Known, embed};
 use crate::interfaces::{Cancel, Clock, Embedder, Models};
-use crate::memory::{Moment, Role};
-use crate::store::{JobKind, NewMessage, Store};
+use crate::memory::reorganize::Policy;
+use crate::memory::{Embedding, Moment, Role};
+use crate::store::{JobKind, Level, NewMessage, Store, StoreError};
 use crate::worker::{WorkerConfig, WorkerError, run_until_idle};
 
 /// See the module. Messages carry LoCoMo's ids as their external ones.
@@ -23,6 +27,30 @@ pub(super) struct Remembered {
     pub embedder: Arc<dyn Embedder>,
     /// When the conversation ended.
     pub now: Moment,
+    /// What it took of the model; `None` if it was given.
+    pub built: Option<Built>,
+}
+
+impl Remembered {
+    /// How much there is, and how its themes came about: the facts as they came, organised once
+    /// more.
+    pub(super) fn row(&self, conversation: &str) -> Result<MemoryRow, StoreError> {
+        let (counts, vectors) =
+            self.store.read(|r| Ok((r.counts()?, r.embeddings(Level::Semantic)?)))?;
+        let vectors: Vec<Embedding> = vectors.into_iter().map(|(_, vector)| vector).collect();
+        let (_, growth) = grown(&vectors, &Policy::Default);
+        Ok(MemoryRow {
+            conversation: conversation.to_owned(),
+            messages: counts.messages as u64,
+            episodes: counts.episodes as u64,
+            facts: counts.semantics as u64,
+            themes: counts.themes as u64,
+            reassigned: growth.reassigned as u64,
+            flips: growth.flips.map(|n| n as u64),
+            inserts: growth.inserts.map(|n| n as u64),
+            built: self.built,
+        })
+    }
 }
 
 /// As an import has it.
@@ -63,7 +91,7 @@ pub(super) fn given(
             category: asked.category,
         })
         .collect();
-    let mut corpus = Corpus::load(Folder { path, questions }, embedder.as_ref())?;
+    let mut corpus = Corpus::load(&Folder { path, questions }, embedder.as_ref())?;
     let filled = Filled::new(&corpus)?;
     if let Some((key, value)) = grade {
         filled.store.write(|tx| tx.set_setting(key, value))?;
@@ -76,7 +104,7 @@ pub(super) fn given(
         known.by_text.extend(texts.into_iter().zip(vectors));
     }
     let known = Known { dimensions: known.dimensions, by_text: std::mem::take(&mut known.by_text) };
-    Ok(Remembered { store: filled.store, embedder: Arc::new(known), now: filled.now })
+    Ok(Remembered { store: filled.store, embedder: Arc::new(known), now: filled.now, built: None })
 }
 
 /// The clock of a conversation that is over.
@@ -124,15 +152,21 @@ pub(super) fn built(
         }
         Ok(())
     })?;
+    let metered = Metered::new(Arc::clone(&models.language));
+    let models =
+        Models { language: Arc::new(metered.clone()), embedder: Arc::clone(&models.embedder) };
     let clock = Arc::new(Stopped(now));
     let on_status = |status: &crate::worker::WorkerStatus| {
         on_progress(status.jobs_done, status.jobs_done + status.jobs_left);
     };
-    run_until_idle(&store, models, clock, writer.clone(), on_status, cancel)?;
+    run_until_idle(&store, &models, clock, writer.clone(), on_status, cancel)?;
     if let Some((_, what)) = store.read(|r| r.failed_jobs())?.into_iter().next() {
         return Err(EvalError::Unbuilt { what });
     }
-    Ok(Remembered { store, embedder: Arc::clone(&models.embedder), now })
+    let used = metered.take();
+    let written_tokens = metered.take_written();
+    let built = Built { tokens: used.tokens, written_tokens, model_calls: used.calls };
+    Ok(Remembered { store, embedder: models.embedder, now, built: Some(built) })
 }
 
 impl From<WorkerError> for EvalError {

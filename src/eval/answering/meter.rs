@@ -21,6 +21,7 @@ pub(super) struct Used {
 struct Counts {
     calls: AtomicU64,
     tokens: AtomicU64,
+    written: AtomicU64,
 }
 
 /// See the module. Clones count together.
@@ -40,6 +41,11 @@ impl Metered {
             calls: self.counts.calls.swap(0, Ordering::Relaxed),
             tokens: self.counts.tokens.swap(0, Ordering::Relaxed),
         }
+    }
+
+    /// Tokens of all generations since this was last asked; [`Used::tokens`] has them too.
+    pub(super) fn take_written(&self) -> u64 {
+        self.counts.written.swap(0, Ordering::Relaxed)
     }
 }
 
@@ -151,6 +157,8 @@ impl Context for Counted {
         cancel: &Cancel,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<Generated, ModelError> {
-        self.count(1, |context| context.generate(sampling, cancel, on_text))
+        let generated = self.count(1, |context| context.generate(sampling, cancel, on_text))?;
+        self.counts.written.fetch_add(generated.n_tokens as u64, Ordering::Relaxed);
+        Ok(generated)
     }
 }

@@ -1,15 +1,18 @@
-//! `eval locomo`, `eval longmemeval`: questions about conversations, answered by a reader that is
+//! `eval locomo`, `longmemeval`, `perltqa`, `msc`: questions about conversations, answered by a reader that is
 //! shown what each method chooses.
 //!
 //! Every method sees the same questions, one question at a time, so that methods can be compared in
 //! pairs. A run is a folder ([`journal`]) and goes on where it was killed.
 
+mod calibration;
+mod costs;
 mod data;
 mod journal;
 mod markdown;
 mod memory;
 mod meter;
 mod methods;
+mod plots;
 mod report;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
@@ -23,10 +26,12 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::calibration::{GateReport, GateRun, SignalRow, SweepRow, measure_gate};
+pub use self::costs::{BreakEven, CostRow, PayOff};
 pub use self::data::DataSet;
 use self::data::{Asked, Told};
-use self::journal::Journal;
-pub use self::journal::{Line, Outcome, Timing};
+pub use self::journal::{Built, Line, MemoryRow, Outcome, Timing};
+use self::journal::{Journal, Record};
 use self::memory::Remembered;
 use self::meter::Metered;
 pub use self::methods::Method;
@@ -126,6 +131,9 @@ pub fn measure_answers(
             continue;
         }
         let prepared = Prepared::new(run, told, &left, models, on_step, cancel)?;
+        if let Ok(Some(memory)) = &prepared.memory {
+            journal.remember(&memory.row(&told.name)?, prepared.seconds_to_build)?;
+        }
         let asking = Asking {
             messages: &told.messages,
             vectors: &prepared.vectors,
@@ -146,9 +154,12 @@ pub fn measure_answers(
                     return Err(EvalError::Cancelled);
                 }
                 let start = Instant::now();
-                let outcome = match (&prepared.memory, method.needs_memory()) {
-                    (Err(reason), true) => Outcome::Failed { error: reason.clone() },
-                    _ => outcome(asking.answer(method, asked), asked)?,
+                let unprepared = prepared.memory.as_ref().err();
+                let outcome = if let Some(reason) = unprepared.filter(|_| method.needs_memory()) {
+                    Outcome::Failed { error: reason.clone() }
+                } else {
+                    model.take_written();
+                    outcome(asking.answer(method, asked), asked, &model)?
                 };
                 let line = Line {
                     conversation: told.name.clone(),
@@ -173,13 +184,17 @@ fn key(told: &Told, asked: &Asked, method: Method) -> journal::Key {
 }
 
 fn finish(journal: &Journal, skipped: Vec<Skipped>) -> Result<Ran, EvalError> {
-    let (manifest, lines, timings) = journal.read()?;
-    let report = AnswersReport::of(manifest, lines, skipped);
+    let Record { manifest, lines, memories, timings } = journal.read()?;
+    let report = AnswersReport::of(manifest, lines, memories, skipped);
     let seconds = report::seconds(&timings);
     let markdown = markdown::of(&report);
     let markdown_of_seconds = markdown::of_seconds(&seconds);
     journal.write("report.json", &journal::pretty(&report))?;
     journal.write("report.md", &markdown)?;
+    journal.write("timings.md", &markdown_of_seconds)?;
+    for plot in plots::of(&report) {
+        journal.write(plot.file, &plot.svg)?;
+    }
     Ok(Ran { report, seconds, markdown, markdown_of_seconds })
 }
 
@@ -247,7 +262,11 @@ fn different(there: &Value, here: &Value) -> Option<String> {
 }
 
 /// A failure of one question is its outcome; one of the machinery ends the run.
-fn outcome(answered: Result<Answered, EvalError>, asked: &Asked) -> Result<Outcome, EvalError> {
+fn outcome(
+    answered: Result<Answered, EvalError>,
+    asked: &Asked,
+    model: &Metered,
+) -> Result<Outcome, EvalError> {
     match answered {
         Ok(answered) => {
             let found = asked.evidence.intersection(&answered.covered).count();
@@ -258,15 +277,23 @@ fn outcome(answered: Result<Answered, EvalError>, asked: &Asked) -> Result<Outco
                 prompt_tokens: answered.prompt_tokens,
                 tokens: answered.tokens,
                 processed_tokens: answered.processed_tokens,
+                written_tokens: model.take_written(),
                 model_calls: answered.model_calls,
             })
         }
-        Err(EvalError::Model(
+        Err(error) => Ok(Outcome::Failed { error: of_question(error)? }),
+    }
+}
+
+/// What failed, if it was one question; any other error ends the run.
+fn of_question(error: EvalError) -> Result<String, EvalError> {
+    match error {
+        EvalError::Model(
             error @ (ModelError::ContextOverflow { .. }
             | ModelError::NotANumber
             | ModelError::Backend { .. }),
-        )) => Ok(Outcome::Failed { error: error.to_string() }),
-        Err(error) => Err(error),
+        ) => Ok(error.to_string()),
+        error => Err(error),
     }
 }
 
@@ -275,6 +302,7 @@ struct Prepared {
     vectors: Vec<crate::memory::Embedding>,
     /// Or why there is none.
     memory: Result<Option<Remembered>, String>,
+    seconds_to_build: f64,
 }
 
 impl Prepared {
@@ -293,6 +321,7 @@ impl Prepared {
         } else {
             Vec::new()
         };
+        let start = Instant::now();
         let memory = if left.iter().any(|method| method.needs_memory()) {
             match Self::remembered(run, told, models, on_step, cancel) {
                 Ok(memory) => Ok(Some(memory)),
@@ -304,7 +333,7 @@ impl Prepared {
         } else {
             Ok(None)
         };
-        Ok(Self { vectors, memory })
+        Ok(Self { vectors, memory, seconds_to_build: start.elapsed().as_secs_f64() })
     }
 
     fn remembered(

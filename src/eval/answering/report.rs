@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Skipped;
-use super::journal::{Line, Outcome, Timing};
+use super::costs::{self, BreakEven, CostRow};
+use super::journal::{BUILDING, Line, MemoryRow, Outcome, Timing};
 use super::methods::Method;
 use crate::eval::{Category, SEED, Scored};
 use crate::metrics::{Interval, interval, nearest_rank, paired_difference};
@@ -69,23 +70,32 @@ pub struct AnswersReport {
     pub manifest: Value,
     pub figures: Vec<FigureRow>,
     pub differences: Vec<DifferenceRow>,
+    pub costs: Vec<CostRow>,
+    pub break_even: Vec<BreakEven>,
+    pub memories: Vec<MemoryRow>,
     /// What could not be read or answered.
     pub skipped: Vec<Skipped>,
     pub answers: Vec<AnswerRow>,
 }
 
-/// Seconds an answer takes.
+/// Seconds that an answer takes, or building a memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecondsRow {
     pub method: String,
-    pub answers: usize,
+    pub times: usize,
     pub p50: f64,
     pub p95: f64,
+    pub sum: f64,
 }
 
 impl AnswersReport {
     #[must_use]
-    pub(super) fn of(manifest: Value, lines: Vec<Line>, mut skipped: Vec<Skipped>) -> Self {
+    pub(super) fn of(
+        manifest: Value,
+        lines: Vec<Line>,
+        memories: Vec<MemoryRow>,
+        mut skipped: Vec<Skipped>,
+    ) -> Self {
         let answers: Vec<AnswerRow> = lines.into_iter().map(AnswerRow::of).collect();
         skipped.extend(failures(&answers));
         let methods: Vec<&str> = Method::ALL
@@ -110,7 +120,9 @@ impl AnswersReport {
             }
         }
         let differences = differences(&answers, &methods);
-        Self { manifest, figures, differences, skipped, answers }
+        let costs = costs::rows(&answers, &methods, &memories);
+        let break_even = costs::break_even(&answers, &methods, &memories);
+        Self { manifest, figures, differences, costs, break_even, memories, skipped, answers }
     }
 
     pub(super) fn figure(
@@ -178,16 +190,14 @@ impl AnswerRow {
 }
 
 /// By conversation and question.
-fn values<'a>(
+pub(super) fn values<'a>(
     answers: &'a [AnswerRow],
     method: &str,
     category: Category,
     metric: &str,
 ) -> BTreeMap<(&'a str, usize), f64> {
-    let wanted = |row: &&AnswerRow| {
-        row.line.method == method
-            && (category == Category::All || category == Category::One(row.line.category))
-    };
+    let wanted =
+        |row: &&AnswerRow| row.line.method == method && category.includes(row.line.category);
     let key = |row: &'a AnswerRow| (row.line.conversation.as_str(), row.line.question);
     answers.iter().filter(wanted).filter_map(|row| Some((key(row), row.value(metric)?))).collect()
 }
@@ -251,26 +261,30 @@ fn failures(answers: &[AnswerRow]) -> Vec<Skipped> {
 /// Nearest-rank percentiles.
 #[must_use]
 pub(super) fn seconds(timings: &[Timing]) -> Vec<SecondsRow> {
-    let of = |method: Method| {
+    let of = |method: &str| {
         let mut seconds: Vec<f64> = timings
             .iter()
-            .filter(|timing| timing.method == method.as_str())
+            .filter(|timing| timing.method == method)
             .map(|timing| timing.seconds)
             .collect();
         seconds.sort_by(f64::total_cmp);
         Some(SecondsRow {
-            method: method.as_str().to_owned(),
-            answers: seconds.len(),
+            method: method.to_owned(),
+            times: seconds.len(),
             p50: nearest_rank(&seconds, 0.5)?,
             p95: nearest_rank(&seconds, 0.95)?,
+            sum: seconds.iter().sum(),
         })
     };
-    Method::ALL.into_iter().filter_map(of).collect()
+    let methods = Method::ALL.iter().map(|method| method.as_str());
+    methods.chain([BUILDING]).filter_map(of).collect()
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use super::super::costs::PayOff;
+    use super::super::journal::Built;
     use super::*;
 
     /// `of(method, question)` is the answer; "Lund" is right.
@@ -291,13 +305,26 @@ mod tests {
                         evidence_found: u64::from(i == 1 && question % 3 > 0),
                         prompt_tokens: 10,
                         tokens: 20 + question as u64,
-                        processed_tokens: 15,
+                        processed_tokens: if i == 0 { 95 } else { 15 },
+                        written_tokens: 5,
                         model_calls: 1,
                     },
                 });
             }
         }
-        AnswersReport::of(Value::Null, lines, Vec::new())
+        let memory = |conversation: &str, tokens| MemoryRow {
+            conversation: conversation.into(),
+            messages: 50,
+            episodes: 4,
+            facts: 20,
+            themes: 5,
+            reassigned: 7,
+            flips: [0, 0, 1, 0, 2, 0, 3, 0, 1, 1],
+            inserts: [2; 10],
+            built: Some(Built { tokens, written_tokens: 100, model_calls: 9 }),
+        };
+        let memories = vec![memory("c", 1200), memory("d", 2000)];
+        AnswersReport::of(Value::Null, lines, memories, Vec::new())
     }
 
     #[test]
@@ -330,6 +357,29 @@ mod tests {
         assert_eq!(figure(Category::All, "tokens").interval.mean, 39.5);
     }
 
+    /// 1,600 tokens a conversation, of which 80 are saved by each question.
+    #[test]
+    fn costs_are_means_and_pay_off() {
+        let report = report(["naive-rag", "full"], |_, _| "Lund");
+        let [naive, full] = &report.costs[..] else { panic!("{:?}", report.costs) };
+        assert_eq!((naive.building, full.questions), (None, 40));
+        let building = full.building.unwrap();
+        assert_eq!((building.tokens_in, building.tokens_out), (1500.0, 100.0));
+        assert_eq!((full.answering.tokens_in, full.answering.tokens_out), (34.5, 5.0));
+        let [pay] = &report.break_even[..] else { panic!("{:?}", report.break_even) };
+        assert_eq!((pay.method.as_str(), pay.against.as_str()), ("full", "naive-rag"));
+        assert_eq!(pay.pay_off, PayOff::After { questions: 20.0, low: 20.0, high: 20.0 });
+        let text = super::super::markdown::of(&report);
+        for line in [
+            "| full | 100.00 | 100.00 | 1.50 | 0.10 | 1.60 | 9 | 0.03 | 0.01 | 0.04 | 1 |",
+            "| full | 1600 | 20 (20 to 20) |",
+            "| c | 50 | 4 | 20 | 5 | 4.0 | 35 % |",
+            "| 0.00 | 0.00 | 0.50 | 0.00 | 1.00 |",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
     #[test]
     fn percentiles_are_measured_seconds() {
         let timing = |seconds| Timing {
@@ -341,6 +391,7 @@ mod tests {
         let timings: Vec<Timing> = (1..=20).rev().map(|n| timing(f64::from(n))).collect();
         let rows = seconds(&timings);
         assert_eq!(rows.len(), 1);
-        assert_eq!((rows[0].p50, rows[0].p95, rows[0].answers), (10.0, 19.0, 20));
+        assert_eq!((rows[0].p50, rows[0].p95, rows[0].times), (10.0, 19.0, 20));
+        assert_eq!(rows[0].sum, 210.0);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::eval::Category;
-use crate::interfaces::LanguageModel;
+use crate::interfaces::{LanguageModel, Signal};
 use crate::testing::{HashEmbedder, ScriptedModel};
 
 /// Two conversations; only the first has ready-made memories.
@@ -118,9 +118,16 @@ impl Bed {
     }
 
     fn bytes(&self, out: &str) -> Vec<Vec<u8>> {
-        ["manifest.json", "answers.jsonl", "report.json", "report.md"]
-            .map(|name| std::fs::read(self.dir.path().join(out).join(name)).unwrap_or_default())
-            .to_vec()
+        [
+            "manifest.json",
+            "answers.jsonl",
+            "memories.jsonl",
+            "report.json",
+            "report.md",
+            "tokens-f1.svg",
+        ]
+        .map(|name| std::fs::read(self.dir.path().join(out).join(name)).unwrap_or_default())
+        .to_vec()
     }
 }
 
@@ -177,9 +184,21 @@ fn every_method_answers_every_question() {
     let pair = |row: &&DifferenceRow| row.method == "full" && row.against == "naive-rag";
     let pair = report.differences.iter().filter(pair).find(|row| row.metric == "f1").unwrap();
     assert_eq!((pair.questions, pair.interval.mean, pair.sure), (3, 0.0, false));
-    assert_eq!(ran.seconds.iter().map(|row| row.answers).sum::<usize>(), 24);
-    for text in ["| +uncsion |", "Multi-hop (1) BLEU-1", "full − naive-rag", "conv-2, 4 answers"]
-    {
+    assert_eq!(ran.seconds.iter().map(|row| row.times).sum::<usize>(), 24);
+    let [memory] = &report.memories[..] else { panic!("{:?}", report.memories) };
+    let counts = [memory.messages, memory.episodes, memory.facts, memory.inserts.iter().sum()];
+    assert_eq!(
+        (memory.conversation.as_str(), counts, memory.built),
+        ("conv-1", [4, 2, 3, 3], None)
+    );
+    for text in [
+        "| +uncsion |",
+        "what building them took is not known",
+        "| conv-1 | 4 | 2 | 3 |",
+        "Multi-hop (1) BLEU-1",
+        "full − naive-rag",
+        "conv-2, 4 answers",
+    ] {
         assert!(ran.markdown.contains(text), "{text} is not in\n{}", ran.markdown);
     }
 }
@@ -262,6 +281,75 @@ fn a_memory_is_built_where_none_is_given() {
     assert!(report.skipped.is_empty(), "{:?}", report.skipped);
     let recall = report.figure("full", Category::All, "evidence_recall").unwrap();
     assert!(recall.interval.mean > 0.3, "{recall:?}");
+    // Rules wrote it: the model had nothing to do.
+    let nothing = Some(Built { tokens: 0, written_tokens: 0, model_calls: 0 });
+    assert!(report.memories.len() == 2 && report.memories.iter().all(|m| m.built == nothing));
+}
+
+/// A model that writes the memory is counted, and a run that was stopped counts the same.
+#[test]
+fn building_a_memory_is_measured() {
+    let bed = Bed::new();
+    let models = reader(LONG);
+    let own = |run: &mut Run<'_>| {
+        run.memories = None;
+        run.methods = [Method::NaiveRag, Method::MemoryOnly].into();
+        run.writer.writer = Some(crate::worker::policy::Mode::Generative);
+    };
+    let whole = bed.run("whole", &models, own, None).unwrap();
+    let built = whole.report.memories[0].built.unwrap();
+    assert!(built.tokens > built.written_tokens && built.model_calls > 0, "{built:?}");
+    assert!(whole.seconds.iter().any(|row| row.method == journal::BUILDING && row.times == 2));
+    let pay = &whole.report.break_even[0];
+    assert_eq!((pay.method.as_str(), pay.against.as_str()), ("memory-only", "naive-rag"));
+    assert!(pay.building_tokens.unwrap() > 0.0, "{pay:?}");
+    assert!(whole.markdown.contains("pay for itself?"), "{}", whole.markdown);
+    for n in [1, 3] {
+        let out = format!("stopped-{n}");
+        let stopped = bed.run(&out, &models, own, Some(n));
+        assert!(matches!(stopped, Err(EvalError::Cancelled)), "{n}");
+        let resumed = |run: &mut Run<'_>| {
+            own(run);
+            run.resume = true;
+        };
+        bed.run(&out, &models, resumed, None).unwrap();
+        assert!(bed.bytes(&out) == bed.bytes("whole"), "after {n}");
+    }
+}
+
+#[test]
+fn the_gate_is_calibrated_and_swept() {
+    let bed = Bed::new();
+    let path = |name: &str| bed.dir.path().join(name);
+    let (file, memories) = (path("locomo.json"), path("memories"));
+    let run = GateRun {
+        file: &file,
+        memories: &memories,
+        questions_max: None,
+        recall: RecallConfig { signal: Some(Signal::Overlap), ..RecallConfig::default() },
+        grade: None,
+    };
+    let done = std::cell::RefCell::new(Vec::new());
+    let on_progress = |n, of| done.borrow_mut().push((n, of));
+    let measured = || measure_gate(&run, &reader(LONG), &on_progress, &Cancel::default()).unwrap();
+    let report = measured();
+    assert_eq!((report.questions, report.conversations, report.swept), (3, 1, "overlap"));
+    assert_eq!(done.borrow().last(), Some(&(3, 4)), "the second conversation has no memories");
+    assert_eq!(report.skipped.len(), 1, "{:?}", report.skipped);
+    let names: Vec<&str> = report.signals.iter().map(|row| row.signal).collect();
+    assert_eq!(names, ["entropy", "nll", "question-nll", "overlap", "order"]);
+    for row in &report.signals {
+        assert!(row.probes > 0 && row.with_evidence > 0, "{row:?}");
+        assert!(row.auc.is_none_or(|auc| (0.0..=1.0).contains(&auc)), "{row:?}");
+    }
+    let [all, .., nothing] = &report.sweep[..] else { panic!("{:?}", report.sweep) };
+    assert_eq!((all.threshold, nothing.threshold), (Some(0.0), None));
+    assert!(all.tokens.mean >= nothing.tokens.mean, "{:?}", report.sweep);
+    let text = report.markdown();
+    for part in ["| order |", "| nothing | 3 |", "| 0.45 | 3 |", "Questions: 3 of 4"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    assert_eq!((measured(), report.plot().unwrap().file), (report.clone(), "gate.svg"));
 }
 
 /// A chat of its own for every question, and a memory built from it.

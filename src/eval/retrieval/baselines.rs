@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::corpus::Corpus;
-use super::memory::organised;
+use super::growth::grown;
 use crate::memory::mix::{Kind, Repeats, Unit, select_mixed};
 use crate::memory::official_recall::{OfficialMemory, SourcedSemantic};
-use crate::memory::reorganize::{Policy, settle};
+use crate::memory::reorganize::Policy;
 use crate::memory::{Embedding, MessageId, SemanticId, ThemeId};
 
 /// Units by falling score, as many as fit; each with its length and the messages it covers.
@@ -39,8 +39,7 @@ pub(in crate::eval) fn largest(scores: &[f64], n: usize) -> Vec<usize> {
 
 /// The hierarchy and the recall of HU-xiaobai/xMemory (DESIGN §5, §6).
 pub(super) fn official(corpus: &Corpus) -> OfficialMemory {
-    let mut partition = organised(corpus, Policy::Official);
-    settle(&mut partition, &Policy::Official);
+    let (partition, _) = grown(&corpus.vectors.semantics, &Policy::Official);
     let places = partition.themes().enumerate().map(|(place, (id, _))| (id, place));
     let place_of: BTreeMap<ThemeId, usize> = places.collect();
     let mut batch = 0;

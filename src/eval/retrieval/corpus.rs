@@ -109,7 +109,7 @@ struct RawSemantic {
 
 impl Corpus {
     pub(in crate::eval) fn load(
-        folder: Folder,
+        folder: &Folder,
         embedder: &dyn Embedder,
     ) -> Result<Self, EvalError> {
         Self::with_vectors(folder, embedder, true)
@@ -117,14 +117,14 @@ impl Corpus {
 
     /// Without vectors of messages where none are given.
     pub(in crate::eval) fn load_memories(
-        folder: Folder,
+        folder: &Folder,
         embedder: &dyn Embedder,
     ) -> Result<Self, EvalError> {
         Self::with_vectors(folder, embedder, false)
     }
 
     fn with_vectors(
-        folder: Folder,
+        folder: &Folder,
         embedder: &dyn Embedder,
         of_messages: bool,
     ) -> Result<Self, EvalError> {
@@ -157,7 +157,7 @@ impl Corpus {
             semantics.push(Semantic { text: raw.content, at, messages, episodes });
         }
         let questions: Vec<Question> =
-            folder.questions.into_iter().filter_map(|raw| question(raw, &places)).collect();
+            folder.questions.iter().filter_map(|raw| question(raw, &places)).collect();
         let mut corpus =
             Self { episodes, messages, semantics, questions, vectors: Vectors::none() };
         corpus.vectors = corpus.vectors_in(dir, embedder, of_messages)?;
@@ -249,7 +249,7 @@ fn given_questions(dir: &Path) -> Result<Option<Known>, EvalError> {
 }
 
 /// `None` where it is not scored: without an answer, or without ids of messages.
-fn question(raw: RawQuestion, places: &BTreeMap<String, usize>) -> Option<Question> {
+fn question(raw: &RawQuestion, places: &BTreeMap<String, usize>) -> Option<Question> {
     if !is_scored(raw.category) {
         return None;
     }
@@ -261,7 +261,7 @@ fn question(raw: RawQuestion, places: &BTreeMap<String, usize>) -> Option<Questi
         evidence: named.iter().filter_map(|&id| places.get(id).copied()).collect(),
         n_evidence: named.len(),
         answer: answer_text(&raw.answer).unwrap_or_default(),
-        text: raw.question,
+        text: raw.question.clone(),
         category: raw.category,
     })
 }

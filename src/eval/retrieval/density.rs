@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::Category;
 use crate::memory::lexical;
 
 /// Tokens of a word, for want of a common tokenizer.
@@ -14,6 +15,7 @@ const TOKENS_PER_WORD: f64 = 1.3;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DensityRow {
     pub method: &'static str,
+    pub category: Category,
     /// Shares of the blocks that hold exactly one, exactly two, and three or more different
     /// content words of the answer.
     pub one_hit: f64,
@@ -69,34 +71,49 @@ impl Hits {
     }
 }
 
-/// One row a method; `questions` has one of each method's hits for every question.
+/// One row a method and category; `questions` has one of each method's hits for every question.
 pub(super) fn rows<const N: usize>(
     methods: [&'static str; N],
-    questions: &[[Hits; N]],
+    questions: &[(u64, [Hits; N])],
 ) -> Vec<DensityRow> {
-    let by_all: Vec<&[Hits; N]> =
+    let mut categories: BTreeSet<Category> =
+        questions.iter().map(|(category, _)| Category::One(*category)).collect();
+    categories.insert(Category::All);
+    let mut rows = Vec::new();
+    for category in categories {
+        let of = questions.iter().filter(|q| category.includes(q.0)).map(|(_, hits)| hits);
+        let of: Vec<&[Hits; N]> = of.collect();
+        let methods = methods.into_iter().enumerate();
+        rows.extend(methods.map(|(m, method)| row(method, m, category, &of)));
+    }
+    rows
+}
+
+/// Of the `m`-th method.
+fn row<const N: usize>(
+    method: &'static str,
+    m: usize,
+    category: Category,
+    questions: &[&[Hits; N]],
+) -> DensityRow {
+    let by_all: Vec<&&[Hits; N]> =
         questions.iter().filter(|hits| hits.iter().all(|h| h.cover.is_some())).collect();
     let share = |part: f64, whole: usize| if whole == 0 { 0.0 } else { part / whole as f64 };
-    methods
-        .into_iter()
-        .enumerate()
-        .map(|(m, method)| {
-            let sum = |of: fn(&Hits) -> usize| questions.iter().map(|hits| of(&hits[m])).sum();
-            let blocks: usize = sum(|h| h.blocks);
-            let hit = |of: fn(&Hits) -> usize| share(sum(of) as f64, blocks);
-            let covers = || by_all.iter().filter_map(|hits| hits[m].cover);
-            DensityRow {
-                method,
-                one_hit: hit(|h| h.one),
-                two_hit: hit(|h| h.two),
-                multi_hit: hit(|h| h.multi),
-                blocks_to_cover: share(covers().map(|c| c.0 as f64).sum(), by_all.len()),
-                tokens_to_cover: share(covers().map(|c| c.1).sum(), by_all.len()),
-                questions: by_all.len(),
-                covered: sum(|h| usize::from(h.cover.is_some())),
-            }
-        })
-        .collect()
+    let sum = |of: fn(&Hits) -> usize| questions.iter().map(|hits| of(&hits[m])).sum();
+    let blocks: usize = sum(|h| h.blocks);
+    let hit = |of: fn(&Hits) -> usize| share(sum(of) as f64, blocks);
+    let covers = || by_all.iter().filter_map(|hits| hits[m].cover);
+    DensityRow {
+        method,
+        category,
+        one_hit: hit(|h| h.one),
+        two_hit: hit(|h| h.two),
+        multi_hit: hit(|h| h.multi),
+        blocks_to_cover: share(covers().map(|c| c.0 as f64).sum(), by_all.len()),
+        tokens_to_cover: share(covers().map(|c| c.1).sum(), by_all.len()),
+        questions: by_all.len(),
+        covered: sum(|h| usize::from(h.cover.is_some())),
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +132,15 @@ mod tests {
         assert!((tokens - 6.0 * TOKENS_PER_WORD).abs() < 1e-9);
         assert_eq!(of(&["red", "kite"]).cover, None);
         assert_eq!(Hits::of("the", std::iter::empty()), None);
-        let rows = rows(["a", "b"], &[[found, of(&["red kite lake"])], [found, of(&["red"])]]);
+        let questions = [(4, [found, of(&["red kite lake"])]), (1, [found, of(&["red"])])];
+        let rows = rows(["a", "b"], &questions);
+        let of_rows: Vec<_> = rows.iter().map(|row| (row.category, row.method)).collect();
+        let [all, one, four] = [Category::All, Category::One(1), Category::One(4)];
+        assert_eq!(
+            of_rows,
+            [(all, "a"), (all, "b"), (one, "a"), (one, "b"), (four, "a"), (four, "b")]
+        );
+        assert_eq!((rows[2].questions, rows[2].covered, rows[4].questions), (0, 1, 1));
         assert_eq!((rows[0].questions, rows[0].covered, rows[1].covered), (1, 2, 1));
         assert!((rows[0].blocks_to_cover - 3.0).abs() < 1e-9);
         assert!((rows[1].blocks_to_cover - 1.0).abs() < 1e-9);

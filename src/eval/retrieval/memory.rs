@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::Corpus;
+use super::growth::grown;
 use crate::interfaces::Embedder;
 use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
-use crate::memory::reorganize::{Policy, attach};
-use crate::memory::{Embedding, MessageId, Moment, Partition, Role, SemanticId};
+use crate::memory::reorganize::Policy;
+use crate::memory::{Embedding, MessageId, Moment, Role, SemanticId};
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
 
 /// A corpus in a store.
@@ -56,7 +57,7 @@ impl Filled {
                 tx.put_embedding(Level::Episode, id.0, &vectors.episodes[i])?;
                 episodes.insert(i, id);
             }
-            let partition = organised(corpus, Policy::Default);
+            let (partition, _) = grown(&vectors.semantics, &Policy::Default);
             let (mut themes, mut semantics) = (BTreeMap::new(), BTreeMap::new());
             for (i, semantic) in corpus.semantics.iter().enumerate() {
                 let Some(theme) = partition.theme_of(SemanticId(i as i64)) else { continue };
@@ -109,13 +110,4 @@ fn link(
 
 fn epoch() -> Moment {
     Moment::new(jiff::Timestamp::UNIX_EPOCH, jiff::tz::Offset::UTC)
-}
-
-/// The semantics in themes, as they came; they keep their places as ids.
-pub(in crate::eval) fn organised(corpus: &Corpus, policy: Policy) -> Partition {
-    let mut partition = Partition::default();
-    for (i, vector) in corpus.vectors.semantics.iter().enumerate() {
-        attach(&mut partition, SemanticId(i as i64), vector.clone(), &policy);
-    }
-    partition
 }

@@ -15,6 +15,8 @@ pub(super) mod baselines;
 pub(super) mod corpus;
 mod density;
 mod fit;
+pub(super) mod growth;
+mod markdown;
 pub(super) mod memory;
 mod themes;
 pub(super) mod vectors;
@@ -36,7 +38,7 @@ use self::memory::Filled;
 pub use self::themes::{SIZE_CLASSES, ThemesReport, ThemesRow, measure_themes};
 pub(super) use self::vectors::Known;
 use super::EvalError;
-use super::locomo::folders;
+use super::locomo::{Folder, folders};
 use crate::interfaces::{Cancel, Embedder};
 use crate::memory::MessageId;
 use crate::recall::{Block, Levels, RecallConfig, RecallError, Survey};
@@ -72,6 +74,14 @@ pub enum Category {
     One(u64),
 }
 
+impl Category {
+    /// Whether a question of this category counts.
+    #[must_use]
+    pub fn includes(self, category: u64) -> bool {
+        self == Self::All || self == Self::One(category)
+    }
+}
+
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetrievalReport {
@@ -87,7 +97,9 @@ pub struct RetrievalReport {
     pub weights: Vec<WeightRow>,
     /// Reading and embedding.
     pub seconds_to_load: f64,
-    /// All searches and selections.
+    /// Organising and storing the ready-made memories, one conversation after the other.
+    pub seconds_to_build: f64,
+    /// All searches and selections, and the building.
     pub seconds: f64,
 }
 
@@ -107,14 +119,14 @@ pub fn measure_retrieval(
     cancel: &Cancel,
 ) -> Result<RetrievalReport, EvalError> {
     let start = Instant::now();
-    let load = |folder| {
+    let load = |folder: &Folder| {
         if cancel.is_cancelled() {
             return Err(EvalError::Cancelled);
         }
         Corpus::load(folder, embedder)
     };
     let folders = folders(questions, memories)?;
-    let corpora = folders.into_iter().map(load).collect::<Result<Vec<Corpus>, _>>()?;
+    let corpora = side_by_side(&folders, |_, folder| load(folder))?;
     let n_questions: usize = corpora.iter().map(|c| c.questions.len()).sum();
     let seconds_to_load = start.elapsed().as_secs_f64();
 
@@ -136,9 +148,11 @@ pub fn measure_retrieval(
         conversation(corpus, &config, &done, cancel)
     })?;
     let (mut tally, mut hits) = (Tally::default(), Vec::new());
-    for (found, of_answers) in outcomes {
-        tally.0.extend(found);
-        hits.extend(of_answers);
+    let mut seconds_to_build = 0.0;
+    for outcome in outcomes {
+        tally.0.extend(outcome.found);
+        hits.extend(outcome.hits);
+        seconds_to_build += outcome.seconds_to_build;
     }
     let given = corpora.iter().all(|c| c.vectors.given);
     let given_messages = given && corpora.iter().all(|c| c.vectors.messages.is_some());
@@ -152,21 +166,22 @@ pub fn measure_retrieval(
         density: density::rows(["naive-rag", "full"], &hits),
         weights: fitted,
         seconds_to_load,
+        seconds_to_build,
         seconds: start.elapsed().as_secs_f64(),
     })
 }
 
 /// One outcome a conversation, in their order.
-fn side_by_side<T: Send>(
-    corpora: &[Corpus],
-    work: impl Fn(usize, &Corpus) -> Result<T, EvalError> + Sync,
+fn side_by_side<C: Sync, T: Send>(
+    conversations: &[C],
+    work: impl Fn(usize, &C) -> Result<T, EvalError> + Sync,
 ) -> Result<Vec<T>, EvalError> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(BTreeMap::new());
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     let take = || {
-        while let Some((i, corpus)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, corpora.get(i)?)))
+        while let Some((i, corpus)) = Some(next.fetch_add(1, Ordering::Relaxed))
+            .and_then(|i| Some((i, conversations.get(i)?)))
         {
             let outcome = work(i, corpus);
             if let Ok(mut outcomes) = outcomes.lock() {
@@ -175,7 +190,7 @@ fn side_by_side<T: Send>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..n_threads.min(corpora.len()) {
+        for _ in 1..n_threads.min(conversations.len()) {
             scope.spawn(take);
         }
         take();
@@ -236,7 +251,11 @@ struct Found {
     recall: f64,
 }
 
-type Outcome = (Vec<Found>, Vec<[Hits; 2]>);
+struct Outcome {
+    found: Vec<Found>,
+    hits: Vec<(u64, [Hits; 2])>,
+    seconds_to_build: f64,
+}
 
 fn conversation(
     corpus: &Corpus,
@@ -244,7 +263,9 @@ fn conversation(
     on_question: &dyn Fn(),
     cancel: &Cancel,
 ) -> Result<Outcome, EvalError> {
+    let start = Instant::now();
     let memory = Filled::new(corpus)?;
+    let seconds_to_build = start.elapsed().as_secs_f64();
     let official = official(corpus);
     let vectors = &corpus.vectors;
     let lines: Vec<String> = corpus.messages.iter().map(corpus::Message::line).collect();
@@ -309,10 +330,10 @@ fn conversation(
         let naive = largest(&of_messages, N_NAIVE).into_iter().map(|i| lines[i].as_str());
         let naive = Hits::of(&question.answer, naive);
         let full = Hits::of(&question.answer, shown.iter().map(|block| block.text.as_str()));
-        hits.extend(naive.zip(full).map(|(naive, full)| [naive, full]));
+        hits.extend(naive.zip(full).map(|(naive, full)| (question.category, [naive, full])));
         on_question();
     }
-    Ok((all, hits))
+    Ok(Outcome { found: all, hits, seconds_to_build })
 }
 
 /// Score, characters, and the messages it covers, by their places.

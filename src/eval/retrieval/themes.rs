@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::baselines::{largest, similarities};
 use super::corpus::{Corpus, Question};
+use super::growth::{AGES, Growth, grown};
 use crate::eval::EvalError;
 use crate::eval::locomo::folders;
 use crate::interfaces::{Cancel, Embedder};
@@ -23,7 +24,7 @@ use crate::memory::guidance::{Guide, held_out};
 use crate::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use crate::memory::partition::Cluster;
 use crate::memory::relevance::by_largest;
-use crate::memory::reorganize::{Change, Policy, Variant, attach, settle};
+use crate::memory::reorganize::{Policy, Variant};
 use crate::memory::representatives::{
     CoverageWeight, Normaliser, Selection, select_representatives,
 };
@@ -52,6 +53,8 @@ pub struct ThemesRow {
     pub sizes: [usize; 5],
     /// Facts that changed their theme at least once (paper §5.3).
     pub reassigned: f64,
+    /// Changes of a theme for each fact that came, by tenth of a memory's life.
+    pub flips: [f64; AGES],
     /// Mean over themes of Eq. 3's cohesion, which is 1 of a lone fact.
     pub cohesion: f64,
     /// The default's objective: mean over facts of the cosine with the rest of their theme.
@@ -123,7 +126,7 @@ pub fn measure_themes(
         if cancel.is_cancelled() {
             return Err(EvalError::Cancelled);
         }
-        Ok(Known::new(Corpus::load_memories(folder, embedder)?))
+        Ok(Known::new(Corpus::load_memories(&folder, embedder)?))
     };
     let folders = folders(questions, memories)?;
     let known = folders.into_iter().map(load).collect::<Result<Vec<Known>, EvalError>>()?;
@@ -191,28 +194,16 @@ impl Known {
 /// A conversation's facts in themes.
 struct Organised {
     partition: Partition,
-    n_moved: usize,
+    growth: Growth,
     graph: KnnGraph<ThemeId>,
 }
 
 impl Organised {
-    /// Facts as they came, in one batch.
     fn new(corpus: &Corpus, policy: Policy) -> Self {
-        let mut partition = Partition::default();
-        let mut moved = BTreeSet::new();
-        let mut note = |changes: Vec<Change>| {
-            moved.extend(changes.into_iter().filter_map(|change| match change {
-                Change::Moved { semantic, .. } => Some(semantic),
-                Change::Attached { .. } | Change::Created { .. } => None,
-            }));
-        };
-        for (i, vector) in corpus.vectors.semantics.iter().enumerate() {
-            note(attach(&mut partition, SemanticId(i as i64), vector.clone(), &policy));
-        }
-        note(settle(&mut partition, &policy));
+        let (partition, growth) = grown(&corpus.vectors.semantics, &policy);
         let centroids = partition.themes().filter_map(|(id, c)| Some((id, c.centroid()?)));
         let graph = KnnGraph::of(N_NEIGHBOURS, centroids.collect::<Vec<_>>());
-        Self { partition, n_moved: moved.len(), graph }
+        Self { partition, growth, graph }
     }
 
     /// The facts by the similarity of their themes to the question, in a theme by their own.
@@ -299,7 +290,7 @@ fn sorted(mut places: Vec<usize>, scores: &[f64]) -> Vec<usize> {
 struct Tally {
     n_themes: usize,
     n_facts: usize,
-    n_moved: usize,
+    growth: Growth,
     largest: usize,
     sizes: [usize; 5],
     cohesion: f64,
@@ -323,12 +314,12 @@ struct Found {
 
 impl Tally {
     fn add(&mut self, known: &Known, organised: &Organised) {
-        let Organised { partition, n_moved, .. } = organised;
+        let Organised { partition, growth, .. } = organised;
         let clusters: Vec<&Cluster> = partition.themes().map(|(_, cluster)| cluster).collect();
         let n = partition.n_semantics();
         self.n_themes += clusters.len();
         self.n_facts += n;
-        self.n_moved += n_moved;
+        self.growth.add(growth);
         for cluster in &clusters {
             let size = cluster.n_members();
             self.largest = self.largest.max(size);
@@ -379,7 +370,8 @@ impl Tally {
             mean_size: share(n_facts, n_themes),
             largest: self.largest,
             sizes: self.sizes,
-            reassigned: share(self.n_moved as f64, n_facts),
+            reassigned: share(self.growth.reassigned as f64, n_facts),
+            flips: self.growth.flips_per_insert(),
             cohesion: share(self.cohesion, n_themes),
             held_out: share(self.held_out, n_facts),
             guidance: share(self.guidance, n_facts),

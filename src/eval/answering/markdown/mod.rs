@@ -1,4 +1,12 @@
-//! A report as tables of the paper's shape (xMemory Table 4), with intervals.
+//! A report as tables of the papers' shapes, with intervals.
+//!
+//! Which table of which paper a table is like stands above it. Rows are the methods of the run,
+//! whatever they are.
+
+mod calibration;
+mod costs;
+mod memories;
+mod structural;
 
 use std::fmt::Write as _;
 
@@ -36,22 +44,31 @@ pub(super) fn of(report: &AnswersReport) -> String {
     if methods.is_empty() {
         text += "\nNothing was answered.\n";
     } else {
-        text += "\nBLEU-1 and F1 by kind of question, in percent. Bold: surely above every other \
-                 method (paired differences, 95 %).\n\n";
+        text += "\n## Answers by kind of question\n\nThe shape of xMemory's Tables 1, 2 and 4, in \
+                 percent. Bold: surely above every other method (paired differences, 95 %).\n\n";
         by_kind(&mut text, report, &methods, set);
-        text += "\nMeans with 95 % intervals (bootstrap over questions).\n\n";
+        text += "\n## Means with 95 % intervals\n\nBootstrapped over questions. Evidence recall: the share of the \
+                 messages an answer rests on that the evidence comes from, where they are known.\n\n";
         with_intervals(&mut text, report, &methods, &SCORES, 3);
         text += "\nTokens/query: the prompt once, what was tried besides, measurements and the \
                  answer. Tokens processed: without what all prompts begin with, which stays in the \
                  reader's cache.\n\n";
         with_intervals(&mut text, report, &methods, &COSTS, 1);
+        structural::table(&mut text, report, &methods);
+        costs::tables(&mut text, report);
+        memories::tables(&mut text, report);
         if !report.differences.is_empty() {
-            text += "\nPaired differences with 95 % intervals. Bold: the interval excludes 0.\n\n";
+            text += "\n## Paired differences\n\nMeans over the questions that both answered, with 95 % \
+                     intervals. Bold: the interval excludes 0.\n\n";
+            if let Some(best) = of_interest(report) {
+                let _ =
+                    writeln!(text, "Of many methods, the pairs with {best} (the highest F1).\n");
+            }
             differences(&mut text, report);
         }
     }
     if !report.skipped.is_empty() {
-        text += "\nLeft out:\n\n";
+        text += "\n## Left out\n\n";
         for skipped in &report.skipped {
             let _ = writeln!(text, "- {}: {}", cell(&skipped.what), cell(&skipped.reason));
         }
@@ -62,13 +79,10 @@ pub(super) fn of(report: &AnswersReport) -> String {
 /// How long answers took on this machine.
 #[must_use]
 pub(super) fn of_seconds(rows: &[SecondsRow]) -> String {
-    let mut text = String::from("| Seconds/query | answers | p50 | p95 |\n|---|---|---|---|\n");
+    let mut text = String::from("| Seconds | times | p50 | p95 | sum |\n|---|---|---|---|---|\n");
     for row in rows {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {:.2} | {:.2} |",
-            row.method, row.answers, row.p50, row.p95
-        );
+        let SecondsRow { method, times, p50, p95, sum } = row;
+        let _ = writeln!(text, "| {method} | {times} | {p50:.2} | {p95:.2} | {sum:.1} |");
     }
     text
 }
@@ -122,15 +136,15 @@ fn by_kind(text: &mut String, report: &AnswersReport, methods: &[&str], set: Dat
     *text += "| Method |";
     for (kind, name) in &kinds {
         let n = methods.iter().filter_map(|m| report.figure(m, *kind, "f1")).map(|f| f.questions);
-        let _ = write!(text, " {name} ({}) BLEU-1 | F1 |", n.max().unwrap_or(0));
+        let _ = write!(text, " {name} ({}) BLEU-1 | F1 | ROUGE-L |", n.max().unwrap_or(0));
     }
     *text += " Tokens/query |\n|---|";
-    *text += &"---|".repeat(2 * kinds.len() + 1);
+    *text += &"---|".repeat(3 * kinds.len() + 1);
     *text += "\n";
     for method in methods {
         let _ = write!(text, "| {method} |");
         for &(kind, _) in &kinds {
-            for metric in ["bleu1", "f1"] {
+            for metric in ["bleu1", "f1", "rouge_l"] {
                 let shown = report
                     .figure(method, kind, metric)
                     .map_or_else(|| "–".into(), |f| format!("{:.2}", 100.0 * f.interval.mean));
@@ -139,7 +153,8 @@ fn by_kind(text: &mut String, report: &AnswersReport, methods: &[&str], set: Dat
             }
         }
         let tokens = report.figure(method, Category::All, "tokens");
-        let _ = writeln!(text, " {:.0} |", tokens.map_or(0.0, |f| f.interval.mean));
+        let tokens = tokens.map_or_else(|| "–".into(), |f| format!("{:.0}", f.interval.mean));
+        let _ = writeln!(text, " {tokens} |");
     }
 }
 
@@ -177,8 +192,9 @@ fn differences(text: &mut String, report: &AnswersReport) {
         let _ = write!(text, " {} |", name(metric));
     }
     let _ = writeln!(text, "\n|---|{}", "---|".repeat(COMPARED.len()));
+    let best = of_interest(report);
     let of_first = report.differences.iter().filter(|row| row.metric == COMPARED[0]);
-    for first in of_first {
+    for first in of_first.filter(|row| best.is_none_or(|b| b == row.method || b == row.against)) {
         let _ = write!(text, "| {} − {} |", first.method, first.against);
         for metric in COMPARED {
             let row = report.differences.iter().find(|row| {
@@ -191,6 +207,17 @@ fn differences(text: &mut String, report: &AnswersReport) {
         }
         *text += "\n";
     }
+}
+
+/// With so many methods only the pairs with the one of the highest F1 are shown; the JSON has all.
+fn of_interest(report: &AnswersReport) -> Option<&str> {
+    const METHODS_MAX: usize = 8;
+    let f1 = |method: &&str| {
+        report.figure(method, Category::All, "f1").map_or(0.0, |figure| figure.interval.mean)
+    };
+    let methods = report.methods();
+    let is_many = methods.len() > METHODS_MAX;
+    methods.into_iter().max_by(|a, b| f1(a).total_cmp(&f1(b))).filter(|_| is_many)
 }
 
 fn shown(interval: &Interval, digits: usize) -> String {
