@@ -341,6 +341,35 @@ fn uncertainty_is_what_the_definition_says() {
     assert!((got.nll_nats - nll / 4.0).abs() < 1e-4);
 }
 
+/// Recomputed from one pass's logits; the same in pieces, after a rollback and from nothing.
+#[test]
+fn each_token_has_the_likelihood_that_the_logits_give() {
+    let model = byte_model();
+    let tokens = expected("llama-f16-gguf").tokens;
+    let rows = probe(&model_path("llama-f16-gguf"), &tokens[..50]).unwrap();
+    let nll = |i: usize| -log_softmax(&rows[i - 1])[tokens[i] as usize];
+    let mut context = context(&model);
+    let first = context.extend_with_nlls(&tokens[..30]).unwrap();
+    assert_eq!((first.len(), first[0]), (30, f64::INFINITY));
+    let then = context.extend_with_nlls(&tokens[30..50]).unwrap();
+    let all = [first, then].concat();
+    for (i, got) in all.iter().enumerate().skip(1) {
+        assert!((got - nll(i)).abs() < 1e-4, "{i}: {got} is not {}", nll(i));
+    }
+    assert_eq!((context.tokens(), context.n_processed()), (&tokens[..50], 50));
+    // In the middle of a piece the last token is run again.
+    context.truncate(40);
+    let again = context.extend_with_nlls(&tokens[40..41]).unwrap();
+    assert!((again[0] - nll(40)).abs() < 1e-4);
+    assert_eq!(context.n_processed(), 50 + 2);
+    assert_eq!(context.extend_with_nlls(&[]).unwrap(), Vec::<f64>::new());
+    assert!(matches!(
+        context.extend_with_nlls(&vec![1; model.info().context_tokens]),
+        Err(ModelError::ContextOverflow { .. })
+    ));
+    assert_eq!(context.len(), 41);
+}
+
 /// At a checkpoint that was the end of an extension, a probe costs its own tokens only; after a
 /// rollback into the middle of one, the last token is run again.
 #[test]

@@ -98,6 +98,9 @@ impl Context for SlowContext {
     fn extend_with_logits(&mut self, _: &[u32], _: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(ModelError::EngineStopped)
     }
+    fn extend_with_nlls(&mut self, _: &[u32]) -> Result<Vec<f64>, ModelError> {
+        Err(ModelError::EngineStopped)
+    }
     fn uncertainty(&mut self, _: &[u32], _: &[u32], _: usize) -> Result<Uncertainty, ModelError> {
         Err(ModelError::EngineStopped)
     }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::eval::Method;
 use crate::store::AnyId;
 
 /// A private assistant that remembers, on your own machine.
@@ -357,10 +359,17 @@ pub struct EvalMsc {
 
 #[derive(Debug, Args)]
 pub struct EvalRun {
-    /// What chooses the evidence; may be given several times (all, without it)
-    #[arg(long, value_name = "METHOD", value_delimiter = ',',
-          value_parser = crate::eval::Method::NAMES)]
+    /// What chooses the evidence; may be given several times (without it all but the structural
+    /// modes)
+    ///
+    /// A structural mode is spelt structural:STRUCTURE:RETRIEVAL:SHOWN, of
+    /// chunks|triples|facts|summaries|mixed, single|rerank|iterative and memory-only|memory-doc;
+    /// `structural` alone is structural:mixed:iterative:memory-only, `structural:*` all thirty
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', value_parser = method_names())]
     pub method: Vec<String>,
+    /// The share of tokens that rag-pruning and lightmem keep, by the reader's cross-entropy
+    #[arg(long, value_name = "R", default_value_t = 0.6, value_parser = parse_ratio)]
+    pub pruning_ratio: f64,
     /// At most so many questions, drawn from all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
@@ -535,6 +544,19 @@ pub struct Doctor {
 pub struct Dirs {
     #[arg(long)]
     pub json: bool,
+}
+
+/// The names of methods; the thirty modes are not listed where all are.
+fn method_names() -> PossibleValuesParser {
+    let shown = Method::NAMED.iter().map(|method| method.as_str()).chain(Method::FAMILY);
+    let modes = Method::ALL.iter().skip(Method::NAMED.len()).map(|method| method.as_str());
+    let modes = modes.map(|name| PossibleValue::new(name).hide(true));
+    shown.map(PossibleValue::new).chain(modes).collect::<Vec<_>>().into()
+}
+
+fn parse_ratio(text: &str) -> Result<f64, String> {
+    let ratio: f64 = text.parse().map_err(|_| "a number is wanted, such as 0.6".to_owned())?;
+    if ratio > 0.0 && ratio <= 1.0 { Ok(ratio) } else { Err("above 0, and at most 1".into()) }
 }
 
 fn parse_session(text: &str) -> Result<crate::memory::SessionId, String> {

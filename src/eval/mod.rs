@@ -34,9 +34,10 @@ use crate::interfaces::ModelError;
 use crate::store::StoreError;
 
 pub use answering::{
-    AnswerRow, AnswersReport, BreakEven, Built, CostRow, DataSet, DifferenceRow, FigureRow,
-    GateReport, GateRun, Line, MemoryRow, Method, Outcome, PayOff, Ran, Run, SecondsRow, SignalRow,
-    Skipped, Step, SweepRow, Timing, measure_answers, measure_gate,
+    AnswerRow, AnswersReport, BreakEven, BuildTime, Built, ConstructionRow, CostRow, DataSet,
+    DifferenceRow, FigureRow, GateReport, GateRun, Line, MadeBy, MemoryRow, Method, Mode, Outcome,
+    PayOff, Ran, Run, SecondsRow, SignalRow, Skipped, Step, SweepRow, Timing, measure_answers,
+    measure_gate,
 };
 pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};

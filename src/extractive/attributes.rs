@@ -407,7 +407,7 @@ fn parse(text: &str) -> Option<Parsed> {
 }
 
 /// "On 20 November 2026, …", "In March 2026 …" at the beginning say when, not who.
-fn strip_adverbial(text: &str) -> &str {
+pub(super) fn strip_adverbial(text: &str) -> &str {
     let Some(found) = dates::find(text).into_iter().next() else { return text };
     if found.start > 24 || found.end + 2 > text.len() {
         return text;
@@ -452,7 +452,7 @@ fn strip_adverbial(text: &str) -> &str {
 }
 
 /// Where the subject ends.
-fn main_verb(words: &[Token]) -> Option<usize> {
+pub(super) fn main_verb(words: &[Token]) -> Option<usize> {
     let user = words.first().is_some_and(|t| t.is("the"))
         && words.get(1).is_some_and(|t| t.is("user") || t.is("user's"));
     let first = if user { 2 } else { 1 };

@@ -37,6 +37,7 @@ mod sentences;
 mod small_talk;
 mod statements;
 mod titles;
+mod triples;
 mod values;
 mod words;
 
@@ -56,6 +57,7 @@ pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::statements;
 pub use titles::{keyphrases, narrative, theme_name, title};
+pub use triples::triple;
 
 /// One message as the rules see it.
 #[derive(Debug, Clone)]

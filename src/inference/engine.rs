@@ -27,6 +27,10 @@ pub enum Work {
         tokens: Vec<u32>,
         wanted: Range<usize>,
     },
+    /// As [`Work::Extend`], and each token's negative log-likelihood.
+    Nlls {
+        tokens: Vec<u32>,
+    },
     Uncertainty {
         question: Vec<u32>,
         tail: Vec<u32>,
@@ -51,6 +55,7 @@ pub enum Work {
 pub enum Output {
     /// Rows of logits.
     Extended(Vec<Vec<f32>>),
+    Nlls(Vec<f64>),
     Uncertainty(Uncertainty),
     Chosen(Vec<f64>),
     Generated(Finish),
@@ -179,6 +184,9 @@ impl Runner {
                 let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
                 let extended = sequence.extend(decoder, &tokens, wanted, &mut keep, &mut pause);
                 extended.map(|()| Output::Extended(rows))
+            }
+            Work::Nlls { tokens } => {
+                sequence.extend_with_nlls(decoder, &tokens, &mut pause).map(Output::Nlls)
             }
             Work::Uncertainty { question, tail, n_positions, stops } => sequence
                 .uncertainty(decoder, &question, &tail, n_positions, &stops, &mut pause)

@@ -169,6 +169,14 @@ impl Context for EngineContext {
         }
     }
 
+    fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError> {
+        self.fits(tokens.len())?;
+        match self.ask(Work::Nlls { tokens: tokens.to_vec() })? {
+            Output::Nlls(nlls) => Ok(nlls),
+            _ => Err(ModelError::EngineStopped),
+        }
+    }
+
     fn uncertainty(
         &mut self,
         question: &[u32],

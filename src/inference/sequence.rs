@@ -138,6 +138,36 @@ impl Sequence {
         Ok(decoder.logits(hidden)?.pop().unwrap_or_default())
     }
 
+    /// [`crate::interfaces::Context::extend_with_nlls`].
+    pub fn extend_with_nlls(
+        &mut self,
+        decoder: &Decoder,
+        tokens: &[u32],
+        pause: &mut (dyn FnMut() + Send),
+    ) -> Result<Vec<f64>, ModelError> {
+        let Some(&first) = tokens.first() else { return Ok(Vec::new()) };
+        let before = self.tokens.len();
+        // The first token is foretold by what is held, the others by their predecessors.
+        let mut nlls = vec![if before == 0 {
+            f64::INFINITY
+        } else {
+            let logits = self.last_logits(decoder, pause)?;
+            -Distribution::new(&logits).log_probability(first)
+        }];
+        self.extend(
+            decoder,
+            tokens,
+            0..tokens.len() - 1,
+            &mut |i, row| nlls.push(-Distribution::new(row).log_probability(tokens[i + 1])),
+            pause,
+        )?;
+        if nlls.iter().any(|nll| nll.is_nan()) {
+            self.truncate(before);
+            return Err(ModelError::NotANumber);
+        }
+        Ok(nlls)
+    }
+
     /// [`crate::interfaces::Context::uncertainty`]; `stops` end a turn.
     pub fn uncertainty(
         &mut self,

@@ -226,6 +226,15 @@ pub trait Context: Send {
         n_last: usize,
     ) -> Result<Vec<Vec<f32>>, ModelError>;
 
+    /// Appends `tokens`, and says how little each was to be expected: `−ln p(token | all before it)`
+    /// in nats, its cross-entropy. +∞ for the first token of an empty context, which nothing
+    /// foretells.
+    ///
+    /// # Errors
+    /// As [`Context::extend`]; [`ModelError::NotANumber`] if a probability is none (nothing is
+    /// appended then).
+    fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError>;
+
     /// How unsure the reader is once `question` follows: `tail` closes the question's turn and
     /// opens the answer's. Decodes at most `n_positions` greedy tokens (stops at end of turn), then
     /// rolls everything back.

@@ -35,36 +35,43 @@ impl Semantics<'_> {
     #[must_use]
     pub fn parse(reply: &str) -> (Vec<String>, Vec<Problem>) {
         let text = reply::clean(reply);
-        let mut facts: Vec<String> = Vec::new();
-        let mut problems = Vec::new();
-        for line in json_lines(&text).unwrap_or_else(|| text.lines().map(str::to_owned).collect()) {
-            let fact = reply::strip_marks(&line);
-            let bare = fact.trim_end_matches('.').to_lowercase();
-            let why = if fact.is_empty() || bare == "none" {
-                continue;
-            } else if reply::is_preamble(fact) {
-                "talk about the task"
-            } else if fact.ends_with('?') {
-                "a question"
-            } else if fact.split_whitespace().count() < 3 {
-                "too short to be a fact"
-            } else if fact.chars().count() > Self::FACT_CHARS_MAX {
-                "too long to be one fact"
-            } else if facts.iter().any(|f| f.trim_end_matches('.').to_lowercase() == bare) {
-                "said already"
-            } else if facts.len() == Self::FACTS_MAX {
-                "too many facts"
-            } else {
-                facts.push(fact.to_owned());
-                continue;
-            };
-            problems.push(Problem::Dropped { line: reply::shorten(fact), why });
-        }
-        if text.is_empty() {
+        let lines = json_lines(&text).unwrap_or_else(|| text.lines().map(str::to_owned).collect());
+        let (facts, mut problems) = facts(lines.into_iter());
+        // A mark with nothing behind it says nothing either ("none" does).
+        if text.lines().all(|line| reply::strip_marks(line).is_empty()) {
             problems.push(Problem::Empty);
         }
         (facts, problems)
     }
+}
+
+/// The lines that are facts, without marks and repeats.
+pub(super) fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
+    let (mut facts, mut problems) = (Vec::<String>::new(), Vec::new());
+    for line in lines {
+        let fact = reply::strip_marks(&line);
+        let bare = fact.trim_end_matches('.').to_lowercase();
+        let why = if fact.is_empty() || bare == "none" {
+            continue;
+        } else if reply::is_preamble(fact) {
+            "talk about the task"
+        } else if fact.ends_with('?') {
+            "a question"
+        } else if fact.split_whitespace().count() < 3 {
+            "too short to be a fact"
+        } else if fact.chars().count() > Semantics::FACT_CHARS_MAX {
+            "too long to be one fact"
+        } else if facts.iter().any(|f| f.trim_end_matches('.').to_lowercase() == bare) {
+            "said already"
+        } else if facts.len() == Semantics::FACTS_MAX {
+            "too many facts"
+        } else {
+            facts.push(fact.to_owned());
+            continue;
+        };
+        problems.push(Problem::Dropped { line: reply::shorten(fact), why });
+    }
+    (facts, problems)
 }
 
 /// A JSON array of strings, which some models give whatever they are asked.

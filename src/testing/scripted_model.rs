@@ -19,12 +19,14 @@ const CLOSE: u32 = 259;
 const VOCABULARY: usize = 260;
 
 type UncertaintyRule = dyn Fn(&str, &str) -> f64 + Send + Sync;
+type NllRule = dyn Fn(&[u8], u8) -> f64 + Send + Sync;
 
 struct Script {
     info: ModelInfo,
     replies: Vec<(String, String)>,
     default_reply: String,
     uncertainty: Box<UncertaintyRule>,
+    nll: Box<NllRule>,
     log: Mutex<Vec<String>>,
 }
 
@@ -49,6 +51,7 @@ impl ScriptedModel {
             replies: replies.iter().map(|&(n, r)| (n.to_owned(), r.to_owned())).collect(),
             default_reply: "OK.".into(),
             uncertainty: Box::new(|_, _| 1.0),
+            nll: Box::new(|_, _| 1.0),
             log: Mutex::default(),
         }))
     }
@@ -64,6 +67,17 @@ impl ScriptedModel {
         f: impl Fn(&str, &str) -> f64 + Send + Sync + 'static,
     ) -> Self {
         Arc::get_mut(&mut self.0).expect("not shared yet").uncertainty = Box::new(f);
+        self
+    }
+
+    /// Negative log-likelihood in nats of a byte, from the bytes of text before it.
+    ///
+    /// # Panics
+    /// If the model was shared already.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a test double")]
+    pub fn with_nlls(mut self, f: impl Fn(&[u8], u8) -> f64 + Send + Sync + 'static) -> Self {
+        Arc::get_mut(&mut self.0).expect("not shared yet").nll = Box::new(f);
         self
     }
 
@@ -114,9 +128,12 @@ impl ScriptedModel {
     }
 }
 
+fn bytes_of(tokens: &[u32]) -> Vec<u8> {
+    tokens.iter().filter_map(|&t| u8::try_from(t).ok()).collect()
+}
+
 fn text_of(tokens: &[u32]) -> String {
-    let bytes: Vec<u8> = tokens.iter().filter_map(|&t| u8::try_from(t).ok()).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&bytes_of(tokens)).into_owned()
 }
 
 /// What a model would say that wants to say `reply` and may not: what has to be said is put in, characters that
@@ -246,6 +263,19 @@ impl Context for ScriptedContext {
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         self.extend(tokens)?;
         Ok(vec![vec![0.0; VOCABULARY]; n_last])
+    }
+
+    fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError> {
+        let mut bytes = bytes_of(&self.tokens);
+        self.extend(tokens)?;
+        let nll = |&token: &u32| {
+            // A special token is foretold by the format.
+            let Ok(byte) = u8::try_from(token) else { return 0.0 };
+            let nll = (self.model.0.nll)(&bytes, byte);
+            bytes.push(byte);
+            nll
+        };
+        Ok(tokens.iter().map(nll).collect())
     }
 
     fn uncertainty(

@@ -400,15 +400,17 @@ fn questions_are_answered_under_every_method() {
     let run = ["eval", "locomo", &file, "--memories", &memories, "--out", &out];
     let report = home.json(&[&run[..], &["--json"]].concat());
     let answers = report["answers"].as_array().unwrap();
-    // Three questions (the fourth has no answer, as it should) and six methods.
-    assert_eq!(answers.len(), 18, "{report}");
+    // Three questions (the fourth has no answer, as it should) and eight methods.
+    assert_eq!(answers.len(), 24, "{report}");
     for answer in answers {
         let number = |key: &str| answer[key].as_u64().unwrap();
         assert!(answer["f1"].as_f64().is_some_and(|f1| (0.0..=1.0).contains(&f1)), "{answer}");
         assert!(number("tokens") > number("processed_tokens"), "{answer}");
         assert!(number("tokens") >= number("prompt_tokens"), "{answer}");
-        // The starter's gate goes by words: the model is asked for the answer only.
-        assert_eq!(number("model_calls"), 1, "{answer}");
+        // The starter's gate goes by words: the model is asked for the answer only, but where it weighs
+        // the words of what it is shown.
+        let weighs = u64::from(answer["method"] == "rag-pruning");
+        assert_eq!(number("model_calls"), 1 + weighs, "{answer}");
         let named = number("evidence_named");
         assert_eq!(answer["evidence_recall"].is_null(), named == 0, "{answer}");
     }
@@ -419,7 +421,16 @@ fn questions_are_answered_under_every_method() {
         });
         row.unwrap_or_else(|| panic!("{method} {metric}")).clone()
     };
-    for method in ["full-context", "naive-rag", "memory-only", "+repsel", "+uncsion", "full"] {
+    for method in [
+        "full-context",
+        "naive-rag",
+        "rag-pruning",
+        "memory-only",
+        "+repsel",
+        "+uncsion",
+        "full",
+        "lightmem",
+    ] {
         let recall = figure(method, "evidence_recall");
         // Eq. 4 stops once what it has chosen covers the others.
         let least = if method == "+repsel" { 0.5 } else { 1.0 };
@@ -427,8 +438,11 @@ fn questions_are_answered_under_every_method() {
         assert!(recall["mean"].as_f64().is_some_and(|mean| mean >= least), "{method} {recall}");
         assert!(figure(method, "tokens")["low"].as_f64().unwrap() > 0.0);
     }
-    assert_eq!(report["differences"].as_array().map(Vec::len), Some(15 * 5));
-    assert_eq!(report["seconds"].as_array().map(Vec::len), Some(6));
+    assert_eq!(report["differences"].as_array().map(Vec::len), Some(28 * 5));
+    assert_eq!(report["seconds"].as_array().map(Vec::len), Some(8));
+    assert_eq!(report["construction"][0]["memory"], "lightmem");
+    assert_eq!(report["construction"][0]["made_by"], "given");
+    assert_eq!(report["construction_seconds"].as_array().map(Vec::len), Some(1));
     let manifest = &report["manifest"];
     assert_eq!(manifest["model"]["name"], "starter");
     assert_eq!(manifest["data"]["questions"], 3);
@@ -467,7 +481,8 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     let run = |out: &str, resume: bool| -> Vec<String> {
         let [file, memories, out] = [&file, &memories, &at(out)].map(|p| p.display().to_string());
         let mut args = vec!["eval".into(), "locomo".into(), file, "--memories".into(), memories];
-        args.extend(["--method", "naive-rag,full", "--out"].map(str::to_owned));
+        let methods = "naive-rag,lightmem,full,structural:triples:iterative:memory-doc";
+        args.extend(["--method", methods, "--out"].map(str::to_owned));
         args.push(out);
         args.extend(resume.then(|| "--resume".to_owned()));
         args
@@ -478,7 +493,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
             .map_or(0, |bytes| String::from_utf8_lossy(&bytes).matches('\n').count())
     };
     ok(&run("whole", false));
-    assert_eq!(n_lines("whole"), 60);
+    assert_eq!(n_lines("whole"), 120);
     let mut n_killed = 0;
     for (out, kill_at) in [("first", 1), ("second", 20), ("third", 40)] {
         let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_inglenook"))
@@ -493,9 +508,16 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        n_killed += usize::from(n_lines(out) < 60);
+        n_killed += usize::from(n_lines(out) < 120);
         ok(&run(out, true));
-        for name in ["manifest.json", "answers.jsonl", "report.json", "report.md"] {
+        for name in [
+            "manifest.json",
+            "answers.jsonl",
+            "report.json",
+            "report.md",
+            "built/0000-lightmem.json",
+            "built/0000-triples.json",
+        ] {
             let bytes = |out: &str| std::fs::read(at(out).join(name)).unwrap();
             assert!(bytes(out) == bytes("whole"), "{name} after a kill at {kill_at}");
         }
@@ -529,7 +551,23 @@ fn a_bad_item_is_left_out_and_the_exit_code_says_so() {
     let text = home.file("text.json", "\"text\"");
     let stderr = home.fails(&["eval", "locomo", text.to_str().unwrap(), "--out", &out], 1);
     assert!(stderr.contains("not in the form of LoCoMo"), "{stderr}");
-    home.fails(&["eval", "locomo", &file, "--method", "lightmem"], 2);
+    let stderr = home.fails(&["eval", "locomo", &file, "--method", "telepathy"], 2);
+    assert!(stderr.contains("rag-pruning") && stderr.contains("structural:*"), "{stderr}");
+    assert!(!stderr.contains("structural:chunks"), "thirty names are no help: {stderr}");
+    home.fails(&["eval", "locomo", &file, "--method", "structural:facts"], 2);
+    for ratio in ["0", "1.5", "NaN", "much"] {
+        home.fails(&["eval", "locomo", &file, "--pruning-ratio", ratio], 2);
+    }
+    // Nobody says anything in it.
+    document[0]["conversation"]["session_1"] = serde_json::json!([]);
+    document[0]["conversation"]["session_2"] =
+        serde_json::json!([{"speaker": "Ben", "dia_id": "D2:1", "text": "Hi!"}]);
+    let silent = home.file("silent.json", document.to_string());
+    let silent = silent.to_str().unwrap();
+    let out = home.dir.path().join("silent").display().to_string();
+    let method = "structural:triples:single:memory-only";
+    let stderr = home.fails(&["eval", "locomo", silent, "--method", method, "--out", &out], 1);
+    assert!(stderr.contains("the rules found no triples in this conversation"), "{stderr}");
 }
 
 #[cfg(feature = "starter")]
@@ -552,7 +590,7 @@ fn chats_in_the_form_of_longmemeval_are_asked_about() {
     let [file, out] = [&file, &out].map(|path| path.to_str().unwrap().to_owned());
     let report = home.json(&["eval", "longmemeval", &file, "--out", &out, "--json"]);
     let answers = report["answers"].as_array().unwrap();
-    assert_eq!(answers.len(), 6);
+    assert_eq!(answers.len(), 8);
     assert!(answers.iter().all(|answer| answer["evidence_recall"] == 1.0), "{report}");
     let stderr = home.fails(&["eval", "longmemeval", "/nowhere.json", "--out", &out], 1);
     assert!(stderr.contains("huggingface.co/datasets/xiaowu0162/longmemeval-cleaned"), "{stderr}");

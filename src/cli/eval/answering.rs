@@ -40,10 +40,12 @@ fn run(
     args: &EvalRun,
 ) -> Outcome {
     let methods: BTreeSet<Method> = if args.method.is_empty() {
-        Method::ALL.into()
+        Method::NAMED.into()
     } else {
-        let parsed: Result<_, String> = args.method.iter().map(|name| name.parse()).collect();
-        parsed.map_err(|what| Failure::Usage { what, hint: String::new() })?
+        let named: Result<Vec<Vec<Method>>, String> =
+            args.method.iter().map(|name| Method::named(name)).collect();
+        let named = named.map_err(|what| Failure::Usage { what, hint: String::new() })?;
+        named.into_iter().flatten().collect()
     };
     let manifest = manifest(app, set, file, memories)?;
     let recall = app.recall_config(args.uncertainty.as_deref())?;
@@ -58,6 +60,7 @@ fn run(
         resume: args.resume,
         recall,
         writer: app.worker_config(),
+        pruning_ratio: args.pruning_ratio,
         grade: grade(app, &models),
         manifest,
     };
@@ -79,6 +82,7 @@ fn run(
     if args.json {
         let mut document = serde_json::to_value(&ran.report).unwrap_or_default();
         document["seconds"] = json!(ran.seconds);
+        document["construction_seconds"] = json!(ran.construction_seconds);
         app.console.json(&document)?;
     } else {
         app.console.line(&format!("{}\n{}", ran.markdown, ran.markdown_of_seconds))?;

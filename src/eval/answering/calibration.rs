@@ -15,7 +15,9 @@ use serde::Serialize;
 use super::data::{Asked, DataSet, Told};
 use super::memory::{self, Remembered};
 use super::meter::Metered;
-use super::methods::{self, Asking, Method};
+use super::method::Method;
+use super::methods::{self, Asking};
+use super::workshop::Hands;
 use super::{Skipped, chosen, of_question};
 use crate::eval::plot::{Plot, Point, against_tokens};
 use crate::eval::{EvalError, SEED, Scored};
@@ -328,6 +330,10 @@ impl Bed<'_> {
             messages: &self.told.messages,
             vectors: &[],
             memory: Some(self.memory),
+            notes: None,
+            library: None,
+            hands: Hands::of(None, self.models.language.info(), None),
+            pruning_ratio: 1.0,
             models: self.models,
             model: self.model,
             recall,

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::journal::{Line, MemoryRow, Outcome};
-use super::methods::Method;
+use super::method::Method;
 use super::report::{AnswerRow, values};
 use crate::eval::{Category, SEED};
 use crate::metrics::{Interval, mean, paired_difference};
@@ -135,7 +135,7 @@ pub(super) fn break_even(
 }
 
 fn needs_memory(method: &str) -> bool {
-    method.parse::<Method>().is_ok_and(Method::needs_memory)
+    Method::named(method).is_ok_and(|named| named.into_iter().any(Method::needs_memory))
 }
 
 /// The mean over conversations; `None` if any memory was given.

@@ -225,7 +225,7 @@ pub(super) fn pretty(value: &impl Serialize) -> String {
 }
 
 /// All of it or nothing.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("part");
     let mut file = File::create(&part)?;
     file.write_all(text.as_bytes())?;
@@ -233,7 +233,7 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&part, path)
 }
 
-fn append(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
+pub(super) fn append(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
     let mut line = serde_json::to_string(value)?;
     line.push('\n');
     file.write_all(line.as_bytes())
@@ -241,7 +241,9 @@ fn append(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
 
 /// The lines up to the first that is not whole, after which the file is cut off; the file is open
 /// for more.
-fn whole_lines<T: for<'a> Deserialize<'a>>(path: &Path) -> std::io::Result<(File, Vec<T>)> {
+pub(super) fn whole_lines<T: for<'a> Deserialize<'a>>(
+    path: &Path,
+) -> std::io::Result<(File, Vec<T>)> {
     let file = OpenOptions::new().create(true).append(true).open(path)?;
     let bytes = std::fs::read(path)?;
     let (mut lines, mut whole) = (Vec::new(), 0);

@@ -138,6 +138,10 @@ impl Context for Counted {
         self.count(1, |context| context.extend_with_logits(tokens, n_last))
     }
 
+    fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError> {
+        self.count(1, |context| context.extend_with_nlls(tokens))
+    }
+
     fn uncertainty(
         &mut self,
         question: &[u32],

@@ -4,118 +4,27 @@
 //! block.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 
 use super::data::{Asked, Said};
+use super::lightmem;
 use super::memory::Remembered;
 use super::meter::Metered;
+use super::method::Method;
+use super::pruning::{Cut, prune};
+use super::structural::{Library, Search, WINDOW_TOKENS_MAX};
+use super::workshop::{Hands, Searchable, line_of};
 use crate::eval::EvalError;
 use crate::eval::retrieval::baselines::{largest, similarities};
 use crate::interfaces::{
-    Cancel, Context, Finish, LanguageModel, Models, Priority, Sampling, Signal, TurnRole,
+    Cancel, Context, Finish, LanguageModel, Models, Priority, Sampling, TurnRole,
 };
-use crate::memory::inclusion::GatePolicy;
-use crate::memory::relevance::{N_FEATURES, Relevance, Weights};
 use crate::memory::{Embedding, Moment};
-use crate::prompts::{Answer, MemoryLine, Style};
-use crate::recall::{Levels, Recall, RecallConfig, RecallRequest, StageOne};
+use crate::prompts::{Answer, MemoryLine, Style, data};
+use crate::recall::{Recall, RecallConfig, RecallRequest};
 use crate::worker::check::ANSWER_TOKENS_MAX;
 
 /// Raw messages that naive RAG shows.
 const N_NAIVE: usize = 20;
-
-/// A way to choose what the reader sees (xMemory §5.1, and the whole conversation).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Method {
-    /// All messages, or the newest that the reader's context holds.
-    FullContext,
-    /// The 20 messages most similar to the question.
-    NaiveRag,
-    /// Facts by their similarity to the question, and nothing else.
-    MemoryOnly,
-    /// The same facts, chosen by Eq. 4 over themes and facts (Stage I).
-    RepSel,
-    /// As `MemoryOnly`, with episodes and messages where they lower the reader's uncertainty
-    /// (Stage II).
-    UncSion,
-    /// The program's own recall: hybrid relevance, facts mixed with whole messages, Stage II. Not the
-    /// sum of the two before: by default Stage I goes by relevance, because Eq. 4 finds less
-    /// ([`StageOne`]).
-    Full,
-}
-
-impl Method {
-    pub const ALL: [Self; 6] = [
-        Self::FullContext,
-        Self::NaiveRag,
-        Self::MemoryOnly,
-        Self::RepSel,
-        Self::UncSion,
-        Self::Full,
-    ];
-
-    /// In the order of [`Method::ALL`].
-    pub const NAMES: [&str; 6] =
-        ["full-context", "naive-rag", "memory-only", "+repsel", "+uncsion", "full"];
-
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    #[must_use]
-    pub fn needs_memory(self) -> bool {
-        !matches!(self, Self::FullContext | Self::NaiveRag)
-    }
-
-    fn recall(self, own: &RecallConfig) -> RecallConfig {
-        let facts = RecallConfig {
-            levels: Levels::Facts,
-            relevance: by_similarity(),
-            gate: GatePolicy { probes_max: 0, ..own.gate },
-            // Nothing is probed, so nothing has to be measured.
-            signal: Some(Signal::Overlap),
-            ..own.clone()
-        };
-        match self {
-            Self::RepSel => RecallConfig { stage_one: StageOne::PAPER, ..facts },
-            Self::UncSion => RecallConfig { gate: own.gate, signal: own.signal, ..facts },
-            Self::Full => own.clone(),
-            Self::MemoryOnly | Self::FullContext | Self::NaiveRag => facts,
-        }
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Method {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|method| method.as_str() == text)
-            .ok_or_else(|| format!("the methods are {}", Self::NAMES.join(", ")))
-    }
-}
-
-/// Relevance in the order of similarity, and about in its proportion.
-fn by_similarity() -> Relevance {
-    let mut features = [0.0; N_FEATURES];
-    features[0] = 5.0;
-    let weights = Weights { bias: -3.0, features, recency: 0.0 };
-    Relevance {
-        semantic: weights,
-        semantic_by_words: weights,
-        message: weights,
-        message_by_words: weights,
-    }
-}
 
 /// An answer and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,12 +40,26 @@ pub(super) struct Answered {
     pub model_calls: u64,
 }
 
+/// One piece of evidence, shown whole or not at all.
+pub(super) struct Block {
+    /// Its place in the prompt.
+    pub order: (usize, usize),
+    pub text: String,
+    /// Places of the messages whose evidence it is.
+    pub covers: Vec<usize>,
+}
+
 /// A conversation, ready to be asked about.
 pub(super) struct Asking<'a> {
     pub messages: &'a [Said],
     /// Of the messages; empty where no method needs them.
     pub vectors: &'a [Embedding],
     pub memory: Option<&'a Remembered>,
+    pub notes: Option<&'a Searchable>,
+    pub library: Option<&'a Library>,
+    pub hands: Hands,
+    /// Share of tokens that pruning keeps.
+    pub pruning_ratio: f64,
     pub models: &'a Models,
     pub model: &'a Metered,
     pub recall: &'a RecallConfig,
@@ -145,6 +68,9 @@ pub(super) struct Asking<'a> {
     pub head: &'a dyn Context,
     pub cancel: &'a Cancel,
 }
+
+/// A prompt in the reader's cache, and the messages that its evidence comes from.
+type Prompted = (Box<dyn Context>, BTreeSet<String>);
 
 /// The system turn of all prompts.
 pub(super) fn system(model: &dyn LanguageModel) -> String {
@@ -164,16 +90,42 @@ pub(super) fn head(model: &dyn LanguageModel, system: &str) -> Result<Box<dyn Co
 impl Asking<'_> {
     pub(super) fn answer(&self, method: Method, asked: &Asked) -> Result<Answered, EvalError> {
         self.model.take();
-        let (mut context, covered) = match (method, self.memory) {
-            (Method::FullContext, _) => self.shown((0..self.messages.len()).rev(), &asked.text)?,
-            (Method::NaiveRag, _) => {
-                let vector = self.models.embedder.embed(&[&asked.text])?;
-                let vector = vector.first().ok_or(EvalError::NoMemory)?;
-                let nearest = largest(&similarities(self.vectors, vector), N_NAIVE);
-                self.shown(nearest.into_iter(), &asked.text)?
+        let (mut context, covered) = match method {
+            Method::FullContext => {
+                let blocks = (0..self.messages.len()).rev().map(|place| self.message(place));
+                self.shown(blocks, usize::MAX, &asked.text)?
             }
-            (_, Some(memory)) => self.recalled(method, memory, asked)?,
-            (_, None) => return Err(EvalError::NoMemory),
+            Method::NaiveRag => {
+                let nearest = self.nearest(self.vectors, N_NAIVE, &asked.text)?;
+                let blocks = nearest.into_iter().map(|place| self.message(place));
+                self.shown(blocks, usize::MAX, &asked.text)?
+            }
+            Method::RagPruning => {
+                let nearest = self.nearest(self.vectors, N_NAIVE, &asked.text)?;
+                let blocks = self.pruned(&nearest, &asked.text)?;
+                self.shown(blocks.into_iter(), usize::MAX, &asked.text)?
+            }
+            Method::LightMem => {
+                let notes = self.notes.ok_or(EvalError::NoMemory)?;
+                let nearest = self.nearest(&notes.vectors, lightmem::N_SHOWN, &asked.text)?;
+                let blocks = nearest.into_iter().map(|place| {
+                    let unit = &notes.units[place];
+                    let line =
+                        MemoryLine::Semantic { text: &unit.text, at: unit.at, superseded: false };
+                    let order = (unit.messages.first().copied().unwrap_or(usize::MAX), place);
+                    Block { order, text: line.render(), covers: unit.messages.clone() }
+                });
+                self.shown(blocks, usize::MAX, &asked.text)?
+            }
+            Method::Structural(mode) => {
+                let library = self.library.ok_or(EvalError::NoMemory)?;
+                let search = Search { library, asking: self, hands: self.hands, mode };
+                let blocks = search.find(&asked.text)?;
+                self.shown(blocks.into_iter(), WINDOW_TOKENS_MAX, &asked.text)?
+            }
+            Method::MemoryOnly | Method::RepSel | Method::UncSion | Method::Full => {
+                self.recalled(method, self.memory.ok_or(EvalError::NoMemory)?, asked)?
+            }
         };
         let prompt_tokens = context.len() as u64;
         let in_cache = context.tokens().iter().zip(self.head.tokens()).take_while(|(a, b)| a == b);
@@ -194,40 +146,115 @@ impl Asking<'_> {
         })
     }
 
-    /// Whole messages, the first of `places` that fit, in the order of time.
-    fn shown(
+    /// Places of the vectors that are nearest to a text, nearest first.
+    fn nearest(
         &self,
-        places: impl Iterator<Item = usize>,
-        question: &str,
-    ) -> Result<(Box<dyn Context>, BTreeSet<String>), EvalError> {
+        vectors: &[Embedding],
+        n: usize,
+        text: &str,
+    ) -> Result<Vec<usize>, EvalError> {
+        let vector = self.models.embedder.embed(&[text])?;
+        let vector = vector.first().ok_or(EvalError::NoMemory)?;
+        Ok(largest(&similarities(vectors, vector), n))
+    }
+
+    fn message(&self, place: usize) -> Block {
+        let text = line_of(&self.messages[place]);
+        Block { order: (place, 0), text, covers: vec![place] }
+    }
+
+    /// Messages without the words that the reader expects (xMemory §5.2; [`super::pruning`]). All are
+    /// weighed together, as they would stand in the prompt, so what is said twice is worth little
+    /// the second time. Who speaks and when is not pruned; a message of which nothing is left is not
+    /// shown.
+    fn pruned(&self, nearest: &[usize], question: &str) -> Result<Vec<Block>, EvalError> {
         let model = self.model;
-        let line = |place: usize| {
+        let (open, closing) = self.frame(question);
+        let mut room = self.room(open.len() + closing.len(), usize::MAX);
+        let mut chosen = Vec::new();
+        for &place in nearest {
             let said = &self.messages[place];
-            MemoryLine::Message { speaker: said.name(), text: &said.text, at: said.at }.render()
-        };
+            let frame =
+                MemoryLine::Message { speaker: said.name(), text: "", at: said.at }.render();
+            let frame = model.encode(frame.trim_end());
+            let cut = Cut::new(&format!(" {}", data(&said.text)), model);
+            let end = model.encode("\n");
+            let Some(rest) = room.checked_sub(frame.len() + cut.n_tokens() + end.len()) else {
+                break;
+            };
+            room = rest;
+            chosen.push((place, frame, cut, end));
+        }
+        chosen.sort_by_key(|(place, ..)| *place);
+        let n_open = open.len();
+        let mut tokens = open;
+        for (_, frame, cut, end) in &chosen {
+            tokens.extend(frame.iter().chain(&cut.tokens()).chain(end));
+        }
+        let mut nlls = self.head.fork()?.extend_with_nlls(&tokens)?.into_iter().skip(n_open);
+        let (mut places, mut weighed) = (Vec::new(), Vec::new());
+        for (place, frame, cut, end) in chosen {
+            nlls.by_ref().take(frame.len()).for_each(drop);
+            weighed.push(cut.weighed(&mut nlls));
+            nlls.by_ref().take(end.len()).for_each(drop);
+            places.push(place);
+        }
+        let left = prune(&weighed, self.pruning_ratio);
+        Ok(places
+            .into_iter()
+            .zip(left)
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(place, text)| {
+                let said = &self.messages[place];
+                let line = MemoryLine::Message { speaker: said.name(), text: &text, at: said.at };
+                Block { order: (place, 0), text: line.render(), covers: vec![place] }
+            })
+            .collect())
+    }
+
+    /// Tokens before and after the evidence.
+    fn frame(&self, question: &str) -> (Vec<u32>, Vec<u32>) {
+        let model = self.model;
         let open = model.encode(&Answer.open());
         let mut closing = model.encode(&Answer.close(question));
         closing.extend(model.close_turn(TurnRole::User));
         closing.extend(model.open_reply());
-        let fixed = self.head.len() + open.len() + closing.len() + ANSWER_TOKENS_MAX;
-        let mut room = model.info().context_tokens.saturating_sub(fixed);
-        let mut chosen = BTreeSet::new();
-        for place in places {
-            let n = model.encode(&line(place)).len();
-            if n > room {
-                break;
-            }
-            room -= n;
-            chosen.insert(place);
+        (open, closing)
+    }
+
+    /// Tokens that are left for evidence.
+    fn room(&self, frame: usize, window_tokens: usize) -> usize {
+        let window = self.model.info().context_tokens.min(window_tokens);
+        window.saturating_sub(self.head.len() + frame + ANSWER_TOKENS_MAX)
+    }
+
+    /// The first blocks that fit, in their order.
+    fn shown(
+        &self,
+        best_first: impl Iterator<Item = Block>,
+        window_tokens: usize,
+        question: &str,
+    ) -> Result<Prompted, EvalError> {
+        let (open, closing) = self.frame(question);
+        let mut room = self.room(open.len() + closing.len(), window_tokens);
+        let mut chosen = Vec::new();
+        for block in best_first {
+            let tokens = self.model.encode(&block.text);
+            let Some(rest) = room.checked_sub(tokens.len()) else { break };
+            room = rest;
+            chosen.push((block.order, tokens, block.covers));
         }
+        chosen.sort_by_key(|(order, ..)| *order);
         let mut tokens = open;
-        // Line by line, as they were counted.
-        tokens.extend(chosen.iter().flat_map(|&place| model.encode(&line(place))));
+        let mut covered = BTreeSet::new();
+        for (_, of_block, covers) in chosen {
+            tokens.extend(of_block);
+            covered.extend(covers.into_iter().map(|place| self.messages[place].id.clone()));
+        }
         tokens.extend(closing);
         let mut context = self.head.fork()?;
         context.extend(&tokens)?;
-        let covered = chosen.into_iter().map(|place| self.messages[place].id.clone());
-        Ok((context, covered.collect()))
+        Ok((context, covered))
     }
 
     fn recalled(
@@ -235,7 +262,7 @@ impl Asking<'_> {
         method: Method,
         memory: &Remembered,
         asked: &Asked,
-    ) -> Result<(Box<dyn Context>, BTreeSet<String>), EvalError> {
+    ) -> Result<Prompted, EvalError> {
         let models = Models {
             language: std::sync::Arc::new(self.model.clone()),
             embedder: std::sync::Arc::clone(&memory.embedder),

@@ -8,23 +8,34 @@ mod calibration;
 mod costs;
 mod data;
 mod journal;
+mod lightmem;
 mod markdown;
 mod memory;
 mod meter;
+mod method;
 mod methods;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod own_memory_tests;
 mod plots;
+mod prepared;
+mod pruning;
 mod report;
+mod shelf;
+mod structural;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
+mod workshop;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 pub use self::calibration::{GateReport, GateRun, SignalRow, SweepRow, measure_gate};
 pub use self::costs::{BreakEven, CostRow, PayOff};
@@ -32,12 +43,17 @@ pub use self::data::DataSet;
 use self::data::{Asked, Told};
 pub use self::journal::{Built, Line, MemoryRow, Outcome, Timing};
 use self::journal::{Journal, Record};
-use self::memory::Remembered;
 use self::meter::Metered;
-pub use self::methods::Method;
+pub use self::method::Method;
 use self::methods::{Answered, Asking};
-pub use self::report::{AnswerRow, AnswersReport, DifferenceRow, FigureRow, SecondsRow};
-use super::retrieval::vectors::embed;
+use self::prepared::Prepared;
+pub use self::report::{
+    AnswerRow, AnswersReport, ConstructionRow, DifferenceRow, FigureRow, SecondsRow,
+};
+use self::shelf::Shelf;
+pub use self::shelf::{BuildTime, MadeBy};
+pub use self::structural::Mode;
+use self::workshop::Hands;
 use super::sample::some;
 use super::{EvalError, SEED};
 use crate::interfaces::{Cancel, ModelError, Models};
@@ -67,6 +83,8 @@ pub struct Run<'a> {
     pub resume: bool,
     pub recall: RecallConfig,
     pub writer: WorkerConfig,
+    /// The share of tokens that `rag-pruning` and `lightmem` keep, above 0 and at most 1.
+    pub pruning_ratio: f64,
     /// The setting that `model check` keeps for the model, if it was checked.
     pub grade: Option<(String, String)>,
     /// What only the caller knows: `program`, `data`, `memories`, `machine`.
@@ -87,6 +105,8 @@ pub enum Step<'a> {
 pub struct Ran {
     pub report: AnswersReport,
     pub seconds: Vec<SecondsRow>,
+    /// Of memories that methods built for themselves.
+    pub construction_seconds: Vec<BuildTime>,
     /// The report's tables, and the seconds'.
     pub markdown: String,
     pub markdown_of_seconds: String,
@@ -105,8 +125,8 @@ pub fn measure_answers(
 ) -> Result<Ran, EvalError> {
     let (told, skipped) = run.set.load(run.file)?;
     let chosen = chosen(&told, run.questions_max);
-    let mut journal =
-        Journal::open(run.out, &manifest(run, models, &told, &chosen), run.resume, different)?;
+    let manifest = manifest(run, models, &told, &chosen);
+    let mut journal = Journal::open(run.out, &manifest, run.resume, different)?;
     let of = chosen.len() * run.methods.len();
     let all =
         || chosen.iter().flat_map(|&(i, asked)| run.methods.iter().map(move |&m| (i, asked, m)));
@@ -115,6 +135,7 @@ pub fn measure_answers(
     let mut done = earlier;
     on_step(Step::Answering { done, of, earlier });
 
+    let shelf = Shelf::of(run.out, identity(&manifest));
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;
@@ -130,7 +151,7 @@ pub fn measure_answers(
         if left.is_empty() {
             continue;
         }
-        let prepared = Prepared::new(run, told, &left, models, on_step, cancel)?;
+        let prepared = Prepared::new(run, (i, told), &left, models, &shelf, on_step, cancel)?;
         if let Ok(Some(memory)) = &prepared.memory {
             journal.remember(&memory.row(&told.name)?, prepared.seconds_to_build)?;
         }
@@ -138,6 +159,10 @@ pub fn measure_answers(
             messages: &told.messages,
             vectors: &prepared.vectors,
             memory: prepared.memory.as_ref().ok().and_then(Option::as_ref),
+            notes: prepared.notes.as_ref().ok().and_then(Option::as_ref),
+            library: prepared.library.as_ref(),
+            hands: hands(run, models),
+            pruning_ratio: run.pruning_ratio,
             models,
             model: &model,
             recall: &run.recall,
@@ -154,9 +179,8 @@ pub fn measure_answers(
                     return Err(EvalError::Cancelled);
                 }
                 let start = Instant::now();
-                let unprepared = prepared.memory.as_ref().err();
-                let outcome = if let Some(reason) = unprepared.filter(|_| method.needs_memory()) {
-                    Outcome::Failed { error: reason.clone() }
+                let outcome = if let Some(error) = prepared.missing(method) {
+                    Outcome::Failed { error }
                 } else {
                     model.take_written();
                     outcome(asking.answer(method, asked), asked, &model)?
@@ -176,26 +200,34 @@ pub fn measure_answers(
             }
         }
     }
-    finish(&journal, skipped)
+    finish(&journal, &shelf, skipped)
+}
+
+fn hands(run: &Run<'_>, models: &Models) -> Hands {
+    let grade = run.grade.as_ref().map(|(_, grade)| grade.as_str());
+    Hands::of(run.writer.writer, models.language.info(), grade)
 }
 
 fn key(told: &Told, asked: &Asked, method: Method) -> journal::Key {
     (told.name.clone(), asked.place, method.as_str().to_owned())
 }
 
-fn finish(journal: &Journal, skipped: Vec<Skipped>) -> Result<Ran, EvalError> {
+fn finish(journal: &Journal, shelf: &Shelf, skipped: Vec<Skipped>) -> Result<Ran, EvalError> {
     let Record { manifest, lines, memories, timings } = journal.read()?;
-    let report = AnswersReport::of(manifest, lines, memories, skipped);
+    let mut report = AnswersReport::of(manifest, lines, memories, skipped);
+    report.construction = ConstructionRow::of(&shelf.all());
     let seconds = report::seconds(&timings);
+    let construction_seconds = shelf.seconds()?;
     let markdown = markdown::of(&report);
-    let markdown_of_seconds = markdown::of_seconds(&seconds);
+    let markdown_of_seconds =
+        markdown::of_seconds(&seconds) + &markdown::of_building(&construction_seconds);
     journal.write("report.json", &journal::pretty(&report))?;
     journal.write("report.md", &markdown)?;
     journal.write("timings.md", &markdown_of_seconds)?;
     for plot in plots::of(&report) {
         journal.write(plot.file, &plot.svg)?;
     }
-    Ok(Ran { report, seconds, markdown, markdown_of_seconds })
+    Ok(Ran { report, seconds, construction_seconds, markdown, markdown_of_seconds })
 }
 
 /// The questions of all conversations, or so many of them, in their order.
@@ -234,6 +266,19 @@ fn manifest(run: &Run<'_>, models: &Models, told: &[Told], chosen: &[(usize, &As
     if let (Some(all), Some(own)) = (manifest.as_object_mut(), run.manifest.as_object()) {
         all.extend(own.clone());
     }
+    if run.methods.iter().any(|method| matches!(method, Method::RagPruning | Method::LightMem)) {
+        manifest["pruning_ratio"] = json!(run.pruning_ratio);
+    }
+    if run.methods.iter().any(|method| matches!(method, Method::LightMem | Method::Structural(_))) {
+        let by = |model: bool| if model { MadeBy::Model } else { MadeBy::Rules };
+        let Hands { plan, thinks } = hands(run, models);
+        manifest["written_by"] = json!({
+            "notes, facts, triples": by(plan.semantics),
+            "summaries": by(plan.episode),
+            "updates": by(plan.conflict),
+            "thoughts, ranks": by(thinks),
+        });
+    }
     manifest["data"]["conversations"] = json!(conversations.len());
     manifest["data"]["questions"] = json!(chosen.len());
     manifest["data"]["questions_in_file"] =
@@ -241,24 +286,37 @@ fn manifest(run: &Run<'_>, models: &Models, told: &[Told], chosen: &[(usize, &As
     manifest
 }
 
-/// The part of two manifests by which their answers may differ. The machine and the checkout's
-/// state are no such part: the program is known by its own hash.
+/// What of a manifest answers may depend on. The machine and the checkout's state are no such part: the
+/// program is known by its own hash.
+const PARTS: [&str; 13] = [
+    "/command",
+    "/methods",
+    "/model",
+    "/embedder",
+    "/uncertainty",
+    "/window_tokens",
+    "/pruning_ratio",
+    "/written_by",
+    "/seed",
+    "/limit",
+    "/data",
+    "/memories",
+    "/program/sha256",
+];
+
+/// The part of two manifests by which their answers may differ.
 fn different(there: &Value, here: &Value) -> Option<String> {
-    const PARTS: [&str; 11] = [
-        "/command",
-        "/methods",
-        "/model",
-        "/embedder",
-        "/uncertainty",
-        "/window_tokens",
-        "/seed",
-        "/limit",
-        "/data",
-        "/memories",
-        "/program/sha256",
-    ];
     let found = PARTS.into_iter().find(|part| there.pointer(part) != here.pointer(part))?;
     Some(found[1..].replace('/', " "))
+}
+
+/// What a run is known by: runs that don't differ have the same.
+fn identity(manifest: &Value) -> String {
+    let parts: Vec<Option<&Value>> = PARTS.iter().map(|part| manifest.pointer(part)).collect();
+    let hash = Sha256::digest(json!(parts).to_string());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash[..8]);
+    format!("{:016x}", u64::from_be_bytes(first))
 }
 
 /// A failure of one question is its outcome; one of the machinery ends the run.
@@ -295,73 +353,4 @@ fn of_question(error: EvalError) -> Result<String, EvalError> {
         ) => Ok(error.to_string()),
         error => Err(error),
     }
-}
-
-/// What the methods that are left need of a conversation.
-struct Prepared {
-    vectors: Vec<crate::memory::Embedding>,
-    /// Or why there is none.
-    memory: Result<Option<Remembered>, String>,
-    seconds_to_build: f64,
-}
-
-impl Prepared {
-    fn new(
-        run: &Run<'_>,
-        told: &Told,
-        left: &BTreeSet<Method>,
-        models: &Models,
-        on_step: &dyn Fn(Step<'_>),
-        cancel: &Cancel,
-    ) -> Result<Self, EvalError> {
-        let vectors = if left.contains(&Method::NaiveRag) {
-            let lines: Vec<String> =
-                told.messages.iter().map(|m| format!("{}: {}", m.name(), m.text)).collect();
-            embed(models.embedder.as_ref(), &lines)?
-        } else {
-            Vec::new()
-        };
-        let start = Instant::now();
-        let memory = if left.iter().any(|method| method.needs_memory()) {
-            match Self::remembered(run, told, models, on_step, cancel) {
-                Ok(memory) => Ok(Some(memory)),
-                Err(error @ (EvalError::Cancelled | EvalError::Store(_) | EvalError::Model(_))) => {
-                    return Err(error);
-                }
-                Err(error) => Err(said(&error)),
-            }
-        } else {
-            Ok(None)
-        };
-        Ok(Self { vectors, memory, seconds_to_build: start.elapsed().as_secs_f64() })
-    }
-
-    fn remembered(
-        run: &Run<'_>,
-        told: &Told,
-        models: &Models,
-        on_step: &dyn Fn(Step<'_>),
-        cancel: &Cancel,
-    ) -> Result<Remembered, EvalError> {
-        let grade = run.grade.as_ref();
-        if let Some(memories) = run.memories {
-            let path: PathBuf = memory::folder(memories, told).ok_or(EvalError::NoMemory)?;
-            memory::given(path, told, &models.embedder, grade)
-        } else {
-            let conversation = told.name.as_str();
-            let on_job = |done, of| on_step(Step::Building { conversation, done, of });
-            memory::built(told, models, &run.writer, grade, &on_job, cancel)
-        }
-    }
-}
-
-/// An error with its causes, on one line.
-fn said(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

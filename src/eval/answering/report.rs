@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::Skipped;
 use super::costs::{self, BreakEven, CostRow};
 use super::journal::{BUILDING, Line, MemoryRow, Outcome, Timing};
-use super::methods::Method;
+use super::method::Method;
+use super::shelf::{Kept, MadeBy};
 use crate::eval::{Category, SEED, Scored};
 use crate::metrics::{Interval, interval, nearest_rank, paired_difference};
 
@@ -64,6 +65,48 @@ pub struct AnswerRow {
     pub evidence_recall: Option<f64>,
 }
 
+/// A memory that methods built for themselves, of all conversations together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConstructionRow {
+    /// "chunks", "triples", "facts", "summaries" or "lightmem".
+    pub memory: String,
+    pub made_by: MadeBy,
+    pub conversations: u64,
+    /// What is remembered.
+    pub units: u64,
+    pub model_calls: u64,
+    /// Run through the model: prompts, measurements, replies.
+    pub tokens: u64,
+    /// Figures of the steps, by name.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl ConstructionRow {
+    pub(super) fn of(kept: &[Kept]) -> Vec<Self> {
+        let mut rows: BTreeMap<(&str, &str), Self> = BTreeMap::new();
+        for kept in kept {
+            let key = (kept.memory.as_str(), kept.made_by.as_str());
+            let row = rows.entry(key).or_insert_with(|| Self {
+                memory: kept.memory.clone(),
+                made_by: kept.made_by,
+                conversations: 0,
+                units: 0,
+                model_calls: 0,
+                tokens: 0,
+                counts: BTreeMap::new(),
+            });
+            row.conversations += 1;
+            row.units += kept.units.len() as u64;
+            row.model_calls += kept.model_calls;
+            row.tokens += kept.tokens;
+            for (name, n) in &kept.counts {
+                *row.counts.entry(name.clone()).or_default() += n;
+            }
+        }
+        rows.into_values().collect()
+    }
+}
+
 /// A whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswersReport {
@@ -73,6 +116,8 @@ pub struct AnswersReport {
     pub costs: Vec<CostRow>,
     pub break_even: Vec<BreakEven>,
     pub memories: Vec<MemoryRow>,
+    /// What methods built for themselves, and what that took.
+    pub construction: Vec<ConstructionRow>,
     /// What could not be read or answered.
     pub skipped: Vec<Skipped>,
     pub answers: Vec<AnswerRow>,
@@ -122,7 +167,18 @@ impl AnswersReport {
         let differences = differences(&answers, &methods);
         let costs = costs::rows(&answers, &methods, &memories);
         let break_even = costs::break_even(&answers, &methods, &memories);
-        Self { manifest, figures, differences, costs, break_even, memories, skipped, answers }
+        let construction = Vec::new();
+        Self {
+            manifest,
+            figures,
+            differences,
+            costs,
+            break_even,
+            memories,
+            construction,
+            skipped,
+            answers,
+        }
     }
 
     pub(super) fn figure(

@@ -128,6 +128,13 @@ impl Corpus {
         embedder: &dyn Embedder,
         of_messages: bool,
     ) -> Result<Self, EvalError> {
+        let mut corpus = Self::without_vectors(folder)?;
+        corpus.vectors = corpus.vectors_in(&folder.path, embedder, of_messages)?;
+        Ok(corpus)
+    }
+
+    /// The texts alone.
+    pub(in crate::eval) fn without_vectors(folder: &Folder) -> Result<Self, EvalError> {
         let dir = &folder.path;
         let path = dir.join("episodes.jsonl");
         let (mut episodes, mut messages) = (Vec::new(), Vec::new());
@@ -158,10 +165,7 @@ impl Corpus {
         }
         let questions: Vec<Question> =
             folder.questions.iter().filter_map(|raw| question(raw, &places)).collect();
-        let mut corpus =
-            Self { episodes, messages, semantics, questions, vectors: Vectors::none() };
-        corpus.vectors = corpus.vectors_in(dir, embedder, of_messages)?;
-        Ok(corpus)
+        Ok(Self { episodes, messages, semantics, questions, vectors: Vectors::none() })
     }
 
     fn vectors_in(

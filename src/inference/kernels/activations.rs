@@ -119,6 +119,10 @@ fn quantise(
 }
 }
 
+/// At this size a float's last bit is worth one: adding it rounds, ties to even, and the integer
+/// stands in the lowest bits.
+const SHIFT: f32 = (3 << 22) as f32;
+
 #[inline(always)]
 fn quantise_block(
     xs: &[f32; BLOCK],
@@ -136,9 +140,7 @@ fn quantise_block(
     let max = f32::from_bits(maxima.into_iter().max().unwrap_or(0));
     *scale = max / 127.0;
     let inverse = if max > 0.0 { 127.0 / max } else { 0.0 };
-    // At this size a float's last bit is worth one: adding it rounds, ties to even, and the integer
-    // stands in the lowest bits. A cast would look for what is no number or too large, one by one.
-    const SHIFT: f32 = (3 << 22) as f32;
+    // A cast would look for what is no number or too large, one by one.
     let mut rounded = [0i32; BLOCK];
     for (rounded, x) in rounded.iter_mut().zip(xs) {
         let bits = x.mul_add(inverse, SHIFT).to_bits();

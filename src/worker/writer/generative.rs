@@ -46,10 +46,11 @@ pub struct Generative {
 }
 
 /// What a model said.
-struct Reply {
-    text: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub text: String,
     /// It would have gone on.
-    cut: bool,
+    pub cut: bool,
 }
 
 impl Generative {
@@ -76,8 +77,12 @@ impl Generative {
         tokens
     }
 
-    /// The reply, greedily; `None` if the prompt does not fit the model's context.
-    fn ask(
+    /// The reply to a prompt, greedily; `None` if the prompt and so long a reply do not fit the
+    /// model's context.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
+    pub fn ask(
         &self,
         prompt: &Prompt,
         tokens_max: usize,
@@ -319,7 +324,8 @@ fn keeps_both(merged: &str, earlier: &str, later: &str) -> bool {
 }
 
 /// The messages that a fact comes from: those whose words it shares most.
-fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
+#[must_use]
+pub fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
     let fact = content_words(fact);
     let shared: Vec<usize> =
         lines.iter().map(|line| content_words(&line.text).intersection(&fact).count()).collect();

@@ -8,7 +8,7 @@ mod forms;
 mod generative;
 
 pub use extractive::Extractive;
-pub use generative::{Generative, NotedFacts};
+pub use generative::{Generative, NotedFacts, Reply, sources};
 
 use std::sync::Arc;
 

@@ -78,10 +78,17 @@ pub(super) fn conversation(
     Ok(Told { name: name.to_owned(), speaker: Some(first.to_owned()), messages, questions })
 }
 
+/// What was said, without what a photo shows: that is nobody's statement.
+pub(in crate::eval::answering) fn without_caption(text: &str) -> &str {
+    text.split_once(CAPTION).map_or(text, |(said, _)| said)
+}
+
+const CAPTION: &str = " [Image: ";
+
 /// As the ready-made memories have it.
 fn with_caption(text: &str, turn: &Map<String, Value>) -> String {
     match turn.get("blip_caption").and_then(Value::as_str) {
-        Some(caption) => format!("{text} [Image: {caption}]"),
+        Some(caption) => format!("{text}{CAPTION}{caption}]"),
         None => text.to_owned(),
     }
 }
@@ -142,6 +149,8 @@ mod tests {
         assert_eq!(told.len(), 1);
         let texts: Vec<&str> = told[0].messages.iter().map(|m| m.text.as_str()).collect();
         assert_eq!(texts, ["Hi", "Look! [Image: a boat]"]);
+        let said: Vec<&str> = texts.iter().map(|text| without_caption(text)).collect();
+        assert_eq!(said, ["Hi", "Look!"]);
         let questions: Vec<_> = told[0]
             .questions
             .iter()

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use jiff::civil::DateTime;
 use serde_json::{Map, Value};
 
+pub(super) use self::locomo::without_caption;
 use super::Skipped;
 use crate::eval::EvalError;
 use crate::eval::locomo::read;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::data::DataSet;
 use super::report::{AnswersReport, COMPARED, SecondsRow};
+use super::shelf::BuildTime;
 use crate::eval::Category;
 use crate::metrics::Interval;
 
@@ -67,6 +68,18 @@ pub(super) fn of(report: &AnswersReport) -> String {
             differences(&mut text, report);
         }
     }
+    if !report.construction.is_empty() {
+        text += "\nMemories that methods built for themselves, and what that took of the model. \
+                 Made by: ready-made (given), the model, or the program's rules.\n\n";
+        construction(&mut text, report);
+    }
+    if let Some(Value::Object(by)) = report.manifest.get("written_by") {
+        let by: Vec<String> = by
+            .iter()
+            .map(|(what, who)| format!("{what}: {}", who.as_str().unwrap_or("?")))
+            .collect();
+        let _ = writeln!(text, "\nWhere nothing is given, written by: {}.", cell(&by.join("; ")));
+    }
     if !report.skipped.is_empty() {
         text += "\n## Left out\n\n";
         for skipped in &report.skipped {
@@ -85,6 +98,51 @@ pub(super) fn of_seconds(rows: &[SecondsRow]) -> String {
         let _ = writeln!(text, "| {method} | {times} | {p50:.2} | {p95:.2} | {sum:.1} |");
     }
     text
+}
+
+/// How long building took on this machine; nothing where nothing was built.
+#[must_use]
+pub(super) fn of_building(times: &[BuildTime]) -> String {
+    if times.is_empty() {
+        return String::new();
+    }
+    let mut memories: Vec<&str> = times.iter().map(|time| time.memory.as_str()).collect();
+    memories.dedup();
+    let mut text = String::from(
+        "\n| Seconds of building | conversations | all | longest |\n|---|---|---|---|\n",
+    );
+    for memory in memories {
+        let of = || times.iter().filter(|time| time.memory == memory).map(|time| time.seconds);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.2} | {:.2} |",
+            cell(memory),
+            of().count(),
+            of().sum::<f64>(),
+            of().fold(0.0, f64::max)
+        );
+    }
+    text
+}
+
+fn construction(text: &mut String, report: &AnswersReport) {
+    *text += "| Memory | made by | conversations | units | model calls | tokens | steps |\n\
+              |---|---|---|---|---|---|---|\n";
+    for row in &report.construction {
+        let steps: Vec<String> =
+            row.counts.iter().map(|(name, n)| format!("{name}: {n}")).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            cell(&row.memory),
+            row.made_by.as_str(),
+            row.conversations,
+            row.units,
+            row.model_calls,
+            row.tokens,
+            cell(&steps.join(", ")),
+        );
+    }
 }
 
 fn heading(manifest: &Value) -> String {

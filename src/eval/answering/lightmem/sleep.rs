@@ -1,0 +1,151 @@
+//! Updates in sleep time (§3.3). Every note is judged against the later ones of its queue as they
+//! were before the night: queues do not wait for each other.
+
+use super::super::shelf::Unit;
+use super::super::workshop::{Pen, Workshop};
+use crate::eval::EvalError;
+use crate::eval::retrieval::vectors::embed;
+use crate::extractive::{self, Judgement, Statement};
+use crate::memory::consolidation::{Dated, update_queue};
+use crate::memory::{Moment, SemanticId};
+
+/// n, of an update queue.
+const QUEUE_LENGTH: usize = 10;
+/// Pairs less similar are not judged.
+const SIMILARITY_MIN: f32 = 0.9;
+
+/// After the night.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Slept {
+    pub units: Vec<Unit>,
+    pub n_judged: u64,
+    pub n_deleted: u64,
+    pub n_merged: u64,
+}
+
+/// Deletes notes that a later one outdates or repeats, and merges into a note what later ones add.
+pub(super) fn update(
+    notes: Vec<Unit>,
+    workshop: &Workshop<'_>,
+    pen: &Pen,
+) -> Result<Slept, EvalError> {
+    let texts: Vec<String> = notes.iter().map(|note| note.text.clone()).collect();
+    let vectors = embed(workshop.models.embedder.as_ref(), &texts)?;
+    let dated: Vec<Dated<'_>> = notes
+        .iter()
+        .zip(&vectors)
+        .enumerate()
+        .map(|(i, (note, embedding))| {
+            let (id, at) = (SemanticId(i as i64), Moment::from_civil_utc(note.at));
+            Dated { id, at, embedding }
+        })
+        .collect();
+    let statement =
+        |text: &str| Statement { messages: Vec::new(), ..extractive::parse_statement(text) };
+    let mut slept = Slept { units: Vec::new(), n_judged: 0, n_deleted: 0, n_merged: 0 };
+    for (i, note) in notes.iter().enumerate() {
+        workshop.step(i, notes.len())?;
+        let mut updated = Some(note.clone());
+        for (later, similarity) in update_queue(dated[i], &dated, QUEUE_LENGTH, SIMILARITY_MIN) {
+            let Some(earlier) = &mut updated else { break };
+            let Ok(later) = usize::try_from(later.0) else { continue };
+            let later = &notes[later];
+            slept.n_judged += 1;
+            let (before, after) = (statement(&earlier.text), statement(&later.text));
+            match pen.writers.conflict().judge(&before, &after, similarity, workshop.cancel)? {
+                Judgement::KeepBoth => {}
+                // The later says all of it.
+                Judgement::Merge(text) if text == later.text => updated = None,
+                Judgement::Supersedes => updated = None,
+                Judgement::Merge(text) => {
+                    earlier.text = text;
+                    earlier.messages.extend(&later.messages);
+                    earlier.messages.sort_unstable();
+                    earlier.messages.dedup();
+                    slept.n_merged += 1;
+                }
+            }
+        }
+        slept.n_deleted += u64::from(updated.is_none());
+        slept.units.extend(updated);
+    }
+    Ok(slept)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::super::data::Told;
+    use super::super::super::meter::Metered;
+    use super::super::super::shelf::Shelf;
+    use super::super::super::workshop::Hands;
+    use super::*;
+    use crate::interfaces::{Cancel, LanguageModel, Models};
+    use crate::testing::{HashEmbedder, ScriptedModel};
+    use crate::worker::policy::Plan;
+    use crate::worker::writer::{Generative, Writers};
+
+    const HOUSE: &str = "Ana lives in a small yellow house by the old harbour of the quiet town of";
+
+    /// `relation` is the model's word on every pair, `merged` its sentence for two that say the same.
+    fn night(notes: &[(&str, i8)], relation: &str, merged: &str) -> Slept {
+        let model = ScriptedModel::new(&[("New: ", relation)]).with_default_reply(merged);
+        let language: Arc<dyn LanguageModel> = Arc::new(model);
+        let models = Models { language: Arc::clone(&language), embedder: Arc::new(HashEmbedder) };
+        let told =
+            Told { name: "c".into(), speaker: None, messages: Vec::new(), questions: Vec::new() };
+        let dir = tempfile::tempdir().unwrap();
+        let hands = Hands { plan: Plan::all(true), thinks: true };
+        let workshop = Workshop {
+            told: &told,
+            place: 0,
+            models: &models,
+            hands,
+            ready: None,
+            shelf: &Shelf::of(dir.path(), "a run".into()),
+            pruning_ratio: 1.0,
+            on_step: &|_, _| {},
+            cancel: &Cancel::default(),
+        };
+        let pen = Pen {
+            model: Metered::new(Arc::clone(&language)),
+            writers: Writers::new(Arc::clone(&language), hands.plan),
+            generative: Generative::new(language),
+        };
+        let units = notes.iter().enumerate().map(|(i, &(town, day))| Unit {
+            text: format!("{HOUSE} {town}"),
+            at: jiff::civil::date(2026, 11, day).at(9, 0, 0, 0),
+            messages: vec![i],
+        });
+        update(units.collect(), &workshop, &pen).unwrap()
+    }
+
+    #[track_caller]
+    fn check(slept: &Slept, towns: &[&str], counts: [u64; 3]) {
+        let texts: Vec<&str> =
+            slept.units.iter().map(|u| u.text.strip_prefix(HOUSE).unwrap().trim()).collect();
+        assert_eq!(texts, towns);
+        assert_eq!([slept.n_judged, slept.n_deleted, slept.n_merged], counts, "{slept:?}");
+    }
+
+    #[test]
+    fn only_a_later_note_updates_an_earlier_one() {
+        check(&night(&[("Lund", 1), ("Malmö", 2)], "update", ""), &["Malmö"], [1, 1, 0]);
+        check(&night(&[("Lund", 2), ("Malmö", 1)], "update", ""), &["Lund"], [1, 1, 0]);
+        check(&night(&[("Lund", 1), ("Malmö", 2)], "keep", ""), &["Lund", "Malmö"], [1, 0, 0]);
+        check(&night(&[], "update", ""), &[], [0, 0, 0]);
+    }
+
+    #[test]
+    fn what_says_the_same_is_merged_or_goes() {
+        let both = format!("{HOUSE} Lund since 2024");
+        let slept = night(&[("Lund", 1), ("since 2024", 2)], "same", &both);
+        check(&slept, &["Lund since 2024", "since 2024"], [1, 0, 1]);
+        assert_eq!(slept.units[0].messages, [0, 1], "it rests on both");
+        // The later says all of it.
+        let slept = night(&[("Lund", 1), ("Lund since 2024", 2)], "same", &both);
+        check(&slept, &["Lund since 2024"], [1, 1, 0]);
+    }
+}
