@@ -12,12 +12,12 @@ use crate::eval::EvalError;
 use crate::eval::locomo::Folder;
 use crate::eval::retrieval::corpus::Corpus;
 use crate::eval::retrieval::vectors::embed;
-use crate::extractive::Utterance;
+use crate::extractive::{Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelInfo, Models};
 use crate::memory::{Embedding, MessageId, Role};
 use crate::prompts::{Line, MemoryLine};
 use crate::worker::policy::{Grade, Mode, Plan, reader_generates};
-use crate::worker::writer::{Generative, Writers};
+use crate::worker::writer::{Extractive, Generative, Writer as _, Writers};
 
 /// What the model does itself; the rest is done by the program's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,17 @@ pub(super) struct Pen {
 }
 
 impl Workshop<'_> {
+    /// What people say there, in the third person, by rules.
+    pub(super) fn stated(&self, run: Range<usize>) -> Result<Vec<Unit>, EvalError> {
+        let statements = Extractive.statements(&self.utterances(run), self.cancel)?;
+        let unit = |statement: Statement| {
+            let messages = places(&statement.messages);
+            let at = self.told.messages[*messages.first()?].at;
+            Some(Unit { text: statement.text, at, messages })
+        };
+        Ok(statements.into_iter().filter_map(unit).collect())
+    }
+
     /// The memory on the shelf, or a new one, put there, ready to be searched; or why there is none.
     ///
     /// # Errors

@@ -26,12 +26,11 @@ use std::ops::Range;
 
 use super::pruning::{Cut, prune};
 use super::shelf::{Built, MadeBy, Unit};
-use super::workshop::{Pen, Searchable, Workshop, places};
+use super::workshop::{Pen, Searchable, Workshop};
 use crate::eval::EvalError;
 use crate::eval::retrieval::vectors::embed;
 use crate::interfaces::{Context, LanguageModel as _, Priority, TurnRole};
 use crate::prompts::{Line, TopicNotes};
-use crate::worker::writer::{Extractive, Writer as _};
 
 /// Of the sensory buffer (§5.1).
 const SENSORY_TOKENS: usize = 512;
@@ -203,13 +202,7 @@ fn noted(
 fn stated(buffer: &[Range<usize>], workshop: &Workshop<'_>) -> Result<Vec<Unit>, EvalError> {
     let mut units = Vec::new();
     for topic in buffer {
-        let utterances = workshop.utterances(topic.clone());
-        for statement in Extractive.statements(&utterances, workshop.cancel)? {
-            let messages = places(&statement.messages);
-            let Some(&first) = messages.first() else { continue };
-            let at = workshop.told.messages[first].at;
-            units.push(Unit { text: statement.text, at, messages });
-        }
+        units.extend(workshop.stated(topic.clone())?);
     }
     Ok(units)
 }

@@ -76,13 +76,7 @@ fn stated(runs: &[Range<usize>], workshop: &Workshop<'_>) -> Result<Vec<Unit>, E
     let mut units = Vec::new();
     for (done, run) in runs.iter().enumerate() {
         workshop.step(done, runs.len())?;
-        let utterances = workshop.utterances(run.clone());
-        for statement in Extractive.statements(&utterances, workshop.cancel)? {
-            let messages = places(&statement.messages);
-            let Some(&first) = messages.first() else { continue };
-            let at = workshop.told.messages[first].at;
-            units.push(Unit { text: statement.text, at, messages });
-        }
+        units.extend(workshop.stated(run.clone())?);
     }
     Ok(units)
 }
