@@ -1,8 +1,9 @@
 //! Weights by name, from a GGUF file, from safetensors files or from bytes in memory.
 //!
 //! Headers are checked first ([`super::gguf`], [`super::safetensors`]); a tensor's bytes are copied
-//! out of the mapped file once, when it is asked for. Values come out as f32 (candle's CPU kernels
-//! for bf16 are unusable) or as quantised blocks, as stored.
+//! out of the mapped file once, when it is asked for, or read where they stand for as long as the
+//! model lives ([`PackedMatrix`]). Values come out as f32 (candle's CPU kernels for bf16 are
+//! unusable) or as quantised blocks, as stored.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +15,7 @@ use candle_core::{DType, Device, Tensor};
 use memmap2::Mmap;
 
 use super::gguf;
-use super::kernels::{Kind, PackedMatrix};
+use super::kernels::{self, Kind, PackedMatrix, Pages};
 use super::metadata::Metadata;
 use super::safetensors;
 use crate::interfaces::ModelError;
@@ -38,10 +39,13 @@ impl Bytes {
         if !file.metadata().is_ok_and(|m| m.is_file()) {
             return Err(bad_file(path, "it is not a file"));
         }
-        // SAFETY: the map is private and read-only, and nothing here holds a reference across
-        // a change of the file's length by us. Another program that truncates a model file while
-        // it loads can end this one, which every memory-mapping reader accepts; after loading the
-        // map is gone.
+        // SAFETY: the map is read-only, and this program never writes to a file that it maps: the
+        // registry puts models in place by a rename and removes them whole, which leaves the map
+        // what it was. Another program that truncates the file ends this one (SIGBUS), and one
+        // that writes into it changes the weights, which are checked again at no product and need
+        // not be: any bytes are blocks. Every memory-mapping reader accepts that. The map lives
+        // while a matrix is read in place ([`PackedMatrix::is_in_place`]), so as long as the
+        // model; else it is gone after loading.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
         Ok(Self::Mapped(map))
     }
@@ -72,6 +76,12 @@ impl Bytes {
             Self::Static(bytes) => bytes,
             Self::Owned(bytes) => bytes,
         }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
     }
 }
 
@@ -155,13 +165,15 @@ pub enum Precision {
 /// Every tensor of a model, by name.
 #[derive(Debug)]
 pub struct Weights {
-    files: Vec<(PathBuf, Bytes)>,
+    files: Vec<(PathBuf, Arc<Bytes>)>,
     tensors: HashMap<String, (usize, Stored)>,
     /// A GGUF file's; empty for safetensors.
     metadata: Metadata,
     gguf: bool,
     n_parameters: u64,
     precision: Precision,
+    /// Where packed matrices stand.
+    pages: Pages,
 }
 
 impl Weights {
@@ -201,6 +213,7 @@ impl Weights {
             gguf,
             n_parameters: 0,
             precision: Precision::Auto,
+            pages: Pages::default(),
         }
     }
 
@@ -211,7 +224,7 @@ impl Weights {
         tensors: impl Iterator<Item = (String, Stored)>,
     ) -> Result<(), ModelError> {
         let file = self.files.len();
-        self.files.push((path.to_owned(), bytes));
+        self.files.push((path.to_owned(), Arc::new(bytes)));
         for (name, stored) in tensors {
             self.n_parameters += stored.dims().iter().map(|&d| d as u64).product::<u64>();
             if let Some((first, _)) = self.tensors.insert(name.clone(), (file, stored)) {
@@ -235,7 +248,7 @@ impl Weights {
         &self.metadata
     }
 
-    pub fn files(&self) -> &[(PathBuf, Bytes)] {
+    pub fn files(&self) -> &[(PathBuf, Arc<Bytes>)] {
         &self.files
     }
 
@@ -380,7 +393,7 @@ impl Weights {
         (n_out, n_in): (usize, usize),
         device: &Device,
     ) -> Result<Option<PackedMatrix>, ModelError> {
-        let (path, stored, bytes) = self.find(name, &[n_out, n_in])?;
+        let (path, stored, _) = self.find(name, &[n_out, n_in])?;
         let kind = match stored {
             Stored::Gguf(t) if matches!(device, Device::Cpu) => Kind::of(t.dtype),
             _ => None,
@@ -389,14 +402,21 @@ impl Weights {
         if self.unpacks() || self.precision == Precision::Exact {
             return Ok(None);
         }
-        let packed =
-            PackedMatrix::new(kind, n_out, n_in, bytes).map_err(|e| ModelError::Backend {
+        let file = self.tensors[name].0;
+        let blocks =
+            kernels::Stored { file: Arc::clone(&self.files[file].1) as _, range: stored.range() };
+        let packed = PackedMatrix::new(kind, (n_out, n_in), blocks, &self.pages).map_err(|e| {
+            ModelError::Backend {
                 what: format!("there is no memory for the tensor `{name}`"),
                 source: Some(Box::new(e)),
-            })?;
+            }
+        })?;
         let uneven = || bad_file(path, format!("the tensor `{name}` does not fill whole blocks"));
-        self.release(name);
-        packed.map(Some).ok_or_else(uneven)
+        let packed = packed.ok_or_else(uneven)?;
+        if !packed.is_in_place() {
+            self.release(name);
+        }
+        Ok(Some(packed))
     }
 
     /// A matrix `[n_out, n_in]`.

@@ -259,12 +259,13 @@ fn unpack(matrix: &PackedMatrix, panel: usize, out: &mut [TilePair]) {
     for side in 0..2 {
         let index = 2 * panel + side;
         if index < matrix.n_tiles() {
-            let tile = matrix.tile(index);
-            for (b, pair) in out.iter_mut().enumerate() {
-                let block = block_of(matrix.kind(), tile, b);
-                // SAFETY: [`is_available`]; every processor with the unit has AVX-512.
-                unsafe { avx512::block_to_bf16(matrix.kind(), block, &mut pair.0[side]) }
-            }
+            matrix.with_tile(index, |tile| {
+                for (b, pair) in out.iter_mut().enumerate() {
+                    let block = block_of(matrix.kind(), tile, b);
+                    // SAFETY: [`is_available`]; every processor with the unit has AVX-512.
+                    unsafe { avx512::block_to_bf16(matrix.kind(), block, &mut pair.0[side]) }
+                }
+            });
         } else {
             for pair in out.iter_mut() {
                 pair.0[side] = [[0; ROWS]; 16];

@@ -1,9 +1,10 @@
 //! Products of quantised matrices on the processor.
 //!
-//! One packed copy of the weights ([`packed`]) serves every width: one row of input (decoding) is
-//! bound by memory and reads each weight once, as narrow as the file has it; many (a prefill) go
-//! through the tile unit where there is one. [`portable`] is the definition; the AVX2 and AVX-512
-//! kernels equal it bit for bit, the tile unit within the rounding to bf16.
+//! One copy of the weights serves every width: packed ([`packed`]), or the mapped file where reading
+//! that is as quick. One row of input (decoding) is bound by memory and reads each weight once, as
+//! narrow as the file has it; many (a prefill) go through the tile unit where there is one.
+//! [`portable`] is the definition; the AVX2 and AVX-512 kernels equal it bit for bit, the tile unit
+//! within the rounding to bf16.
 
 /// Defines a function whose body is compiled for the widest vectors that processors have, and runs
 /// the one that fits: rustc's own target knows only the vectors of 2003.
@@ -46,7 +47,13 @@ mod amx;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod in_place;
 mod packed;
+mod packing;
+#[cfg(target_arch = "x86_64")]
+mod packing_avx512;
+mod pages;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -59,7 +66,8 @@ use activations::Quantised;
 #[cfg(target_arch = "x86_64")]
 use activations::{PANEL, PanelBlock};
 use packed::ROWS;
-pub use packed::{Kind, PackedMatrix};
+pub use packed::{Kind, PackedMatrix, Stored};
+pub use pages::Pages;
 
 /// What the processor can do, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,12 +198,17 @@ pub fn multiply(matrices: &[&PackedMatrix], xs: &[f32], level: Level) -> Vec<Vec
     let panels = Panels::new(matrices, &inputs, n_rows, level);
     let run = |(index, tiles): &(usize, std::ops::Range<usize>)| {
         let (matrix, output) = (matrices[*index], &outputs[*index]);
-        for tile in tiles.clone() {
-            #[cfg(target_arch = "x86_64")]
-            let done = panels.multiply_tile(matrix, tile, output);
-            #[cfg(not(target_arch = "x86_64"))]
-            let done = 0;
-            multiply_tile(matrix, tile, &inputs, done..n_rows, output, level);
+        for index in tiles.clone() {
+            if n_rows == 1 && multiply_in_place(matrix, index, &inputs, output, level) {
+                continue;
+            }
+            matrix.with_tile(index, |tile| {
+                #[cfg(target_arch = "x86_64")]
+                let done = panels.multiply_tile(matrix, index, tile, output);
+                #[cfg(not(target_arch = "x86_64"))]
+                let done = 0;
+                multiply_tile(matrix, index, tile, &inputs, done..n_rows, output, level);
+            });
         }
     };
     if let [one] = tasks.as_slice() {
@@ -269,11 +282,17 @@ impl Panels {
 
     /// The rows that stand in panels; how many they are.
     #[expect(unsafe_code, reason = "a kernel for what the processor was found to have")]
-    fn multiply_tile(&self, matrix: &PackedMatrix, index: usize, output: &Outputs<'_>) -> usize {
+    fn multiply_tile(
+        &self,
+        matrix: &PackedMatrix,
+        index: usize,
+        tile: &[u8],
+        output: &Outputs<'_>,
+    ) -> usize {
         let kind = matrix.kind();
         let of_kind = self.by_offset.iter().find(|(offset, _)| *offset == kind.offset());
         let Some((_, panels)) = of_kind else { return 0 };
-        let (tile, column) = (matrix.tile(index), index * ROWS);
+        let column = index * ROWS;
         let n_columns = ROWS.min(matrix.n_out() - column);
         for (p, panel) in panels.chunks_exact(self.n_blocks).enumerate() {
             // SAFETY: there are panels only where there is AVX-512.
@@ -286,15 +305,37 @@ impl Panels {
     }
 }
 
+/// One row of input times tile `index` straight from the file; whether there is a kernel for that.
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
+fn multiply_in_place(
+    matrix: &PackedMatrix,
+    index: usize,
+    inputs: &Quantised,
+    output: &Outputs<'_>,
+    level: Level,
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if level >= Level::Avx512
+        && matrix.kind() == Kind::Q8_0
+        && let Some(rows) = matrix.stored_rows(index)
+    {
+        // SAFETY: there is AVX-512.
+        output.put(0, index * ROWS, &unsafe { in_place::row(rows, inputs, 0) });
+        return true;
+    }
+    let _ = (matrix, index, inputs, output, level);
+    false
+}
+
 fn multiply_tile(
     matrix: &PackedMatrix,
     index: usize,
+    tile: &[u8],
     inputs: &Quantised,
     wanted: std::ops::Range<usize>,
     output: &Outputs<'_>,
     level: Level,
 ) {
-    let tile = matrix.tile(index);
     let column = index * ROWS;
     let n_columns = ROWS.min(matrix.n_out() - column);
     let mut row = wanted.start;

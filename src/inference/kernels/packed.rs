@@ -15,10 +15,20 @@
 //! of 32 store a scale in f16 for each row and block; those of 256 keep their two levels: an f16 for
 //! each row and 256 columns, times small integers. Rows and columns that are missing to whole tiles
 //! and blocks are zeros. Nothing is rounded: what is stored is what the file says.
+//!
+//! A matrix is packed once, at loading, or not at all: where products by the file's own rows are as
+//! quick, its tiles are made for each product, one at a time ([`PackedMatrix::with_tile`]).
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
 
 use candle_core::quantized::GgmlDType;
-use memmap2::MmapMut;
 use rayon::prelude::*;
+
+use super::Level;
+use super::packing::pack_tile;
+use super::pages::{Pages, Part};
 
 /// Rows of a tile.
 pub const ROWS: usize = 16;
@@ -101,7 +111,7 @@ impl Kind {
     }
 
     /// Bytes and columns of one block of the file.
-    const fn stored(self) -> (usize, usize) {
+    pub const fn stored(self) -> (usize, usize) {
         match self {
             Self::Q4_0 => (18, 32),
             Self::Q5_0 => (22, 32),
@@ -138,6 +148,17 @@ impl Kind {
         }
     }
 
+    /// Whether products by the file as it is are as quick as by tiles ([`super::in_place`]).
+    fn is_read_in_place(self, level: Level) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self == Self::Q8_0 && level >= Level::Avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = level;
+            false
+        }
+    }
+
     /// Blocks of a group.
     pub const fn group_blocks(self) -> usize {
         if self.is_super() { 8 } else { 2 }
@@ -153,15 +174,43 @@ impl Kind {
     }
 }
 
+/// Part of a file's bytes, shared by all who read them.
+#[derive(Clone)]
+pub struct Stored {
+    pub file: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    pub range: Range<usize>,
+}
+
+impl Stored {
+    fn bytes(&self) -> &[u8] {
+        &(*self.file).as_ref()[self.range.clone()]
+    }
+}
+
+impl std::fmt::Debug for Stored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Stored").field(&self.range).finish()
+    }
+}
+
+/// Where tiles come from.
+#[derive(Debug)]
+enum Source {
+    /// Packed once.
+    Tiles(Part),
+    /// The file: a tile is packed when it is multiplied, into memory that stays in the cache.
+    File(Stored),
+}
+
 /// A quantised matrix `[n_out, n_in]`; see the module.
 #[derive(Debug)]
 pub struct PackedMatrix {
     kind: Kind,
     n_out: usize,
     n_in: usize,
+    row_bytes: usize,
     tile_bytes: usize,
-    /// Pages of its own: they start on a cache line, and can be large ones.
-    bytes: MmapMut,
+    source: Source,
 }
 
 /// One block of a tile, with the scales of its group and its place among them.
@@ -182,6 +231,16 @@ pub fn block_of(kind: Kind, tile: &[u8], block: usize) -> TileBlock<'_> {
     TileBlock { values, scales, place }
 }
 
+/// A cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+thread_local! {
+    /// The tile that this thread multiplies by.
+    static TILE: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
+}
+
 impl PackedMatrix {
     /// From the blocks of a file. None if their number is not that of the shape.
     ///
@@ -189,28 +248,48 @@ impl PackedMatrix {
     /// If there is not enough memory.
     pub fn new(
         kind: Kind,
-        n_out: usize,
-        n_in: usize,
-        stored: &[u8],
+        (n_out, n_in): (usize, usize),
+        stored: Stored,
+        pages: &Pages,
     ) -> std::io::Result<Option<Self>> {
+        let Some(matrix) = Self::in_place(kind, (n_out, n_in), stored) else { return Ok(None) };
+        if kind.is_read_in_place(Level::best()) {
+            Ok(Some(matrix))
+        } else {
+            matrix.packed(pages).map(Some)
+        }
+    }
+
+    pub(super) fn in_place(
+        kind: Kind,
+        (n_out, n_in): (usize, usize),
+        stored: Stored,
+    ) -> Option<Self> {
         let (stored_bytes, stored_columns) = kind.stored();
         let row_bytes = (n_in / stored_columns).saturating_mul(stored_bytes);
         let whole = n_in.is_multiple_of(stored_columns) && n_in > 0 && n_out > 0;
-        if !whole || n_out.checked_mul(row_bytes) != Some(stored.len()) {
-            return Ok(None);
+        if !whole || n_out.checked_mul(row_bytes) != Some(stored.bytes().len()) {
+            return None;
         }
         let n_groups = (n_in / BLOCK).div_ceil(kind.group_blocks());
         let tile_bytes = n_groups * kind.group_bytes();
-        let mut bytes = MmapMut::map_anon(n_out.div_ceil(ROWS) * tile_bytes)?;
-        // A wish: fewer pages to look up while all of them are read for every token.
-        #[cfg(target_os = "linux")]
-        let _ = bytes.advise(memmap2::Advice::HugePage);
-        bytes.par_chunks_exact_mut(tile_bytes).enumerate().for_each(|(tile, out)| {
-            let first = tile * ROWS;
-            let rows = &stored[first * row_bytes..(first + ROWS).min(n_out) * row_bytes];
-            pack_tile(kind, rows, row_bytes, out);
+        Some(Self { kind, n_out, n_in, row_bytes, tile_bytes, source: Source::File(stored) })
+    }
+
+    /// With tiles of its own.
+    pub(super) fn packed(self, pages: &Pages) -> std::io::Result<Self> {
+        let Source::File(stored) = &self.source else { return Ok(self) };
+        let mut tiles = pages.take(self.n_tiles() * self.tile_bytes)?;
+        let rows = stored.bytes().par_chunks(ROWS * self.row_bytes);
+        tiles.par_chunks_exact_mut(self.tile_bytes).zip(rows).for_each(|(out, rows)| {
+            pack_tile(self.kind, rows, self.row_bytes, out);
         });
-        Ok(Some(Self { kind, n_out, n_in, tile_bytes, bytes }))
+        Ok(Self { source: Source::Tiles(tiles), ..self })
+    }
+
+    /// Whether it goes on reading the file.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.source, Source::File(_))
     }
 
     pub fn kind(&self) -> Kind {
@@ -237,8 +316,36 @@ impl PackedMatrix {
         self.tile_bytes
     }
 
-    pub fn tile(&self, index: usize) -> &[u8] {
-        &self.bytes[index * self.tile_bytes..(index + 1) * self.tile_bytes]
+    /// The rows of tile `index` as the file has them, if that is read and they are sixteen.
+    #[cfg(target_arch = "x86_64")]
+    pub fn stored_rows(&self, index: usize) -> Option<&[u8]> {
+        let Source::File(stored) = &self.source else { return None };
+        let tile_bytes = ROWS * self.row_bytes;
+        stored.bytes().get(index * tile_bytes..(index + 1) * tile_bytes)
+    }
+
+    /// What `work` makes of tile `index`. It must not ask for another.
+    ///
+    /// # Panics
+    /// If there is no such tile, or `work` does ask.
+    pub fn with_tile<T>(&self, index: usize, work: impl FnOnce(&[u8]) -> T) -> T {
+        assert!(index < self.n_tiles());
+        let stored = match &self.source {
+            Source::Tiles(tiles) => {
+                return work(&tiles[index * self.tile_bytes..(index + 1) * self.tile_bytes]);
+            }
+            Source::File(stored) => stored.bytes(),
+        };
+        let first = index * ROWS;
+        let rows = first * self.row_bytes..(first + ROWS).min(self.n_out) * self.row_bytes;
+        TILE.with_borrow_mut(|lines| {
+            if lines.len() * 64 < self.tile_bytes {
+                lines.resize(self.tile_bytes.div_ceil(64), Line([0; 64]));
+            }
+            let tile = &mut as_bytes_mut(lines)[..self.tile_bytes];
+            pack_tile(self.kind, &stored[rows], self.row_bytes, tile);
+            work(tile)
+        })
     }
 
     /// Row `index` in f32, `n_in` values.
@@ -247,7 +354,10 @@ impl PackedMatrix {
     /// If there is no such row or `out` is not `n_in` long.
     pub fn row(&self, index: usize, out: &mut [f32]) {
         assert!(index < self.n_out && out.len() == self.n_in);
-        let (tile, r) = (self.tile(index / ROWS), index % ROWS);
+        self.with_tile(index / ROWS, |tile| self.row_of_tile(tile, index % ROWS, out));
+    }
+
+    fn row_of_tile(&self, tile: &[u8], r: usize, out: &mut [f32]) {
         let offset = self.kind.offset();
         for (b, out) in out.chunks_exact_mut(BLOCK).enumerate() {
             let block = block_of(self.kind, tile, b);
@@ -338,166 +448,8 @@ pub fn quad_values(kind: Kind, values: &[u8], quad: usize) -> [u8; 64] {
     out
 }
 
-vectorised! {
-/// Up to sixteen rows of the file become a tile.
-fn pack_tile(kind: Kind, rows: &[u8], row_bytes: usize, out: &mut [u8]) {
-    for_kind!(kind, KIND => pack_tile_of(KIND, rows, row_bytes, out));
-}
-}
-
-#[inline(always)]
-fn pack_tile_of(kind: Kind, rows: &[u8], row_bytes: usize, out: &mut [u8]) {
-    let (stored_bytes, stored_columns) = kind.stored();
-    let n_blocks = stored_columns / BLOCK;
-    let per_group = kind.group_blocks() / n_blocks;
-    let mut values = [[0u8; 256]; ROWS];
-    for column in 0..row_bytes / stored_bytes {
-        let (group, place) = (column / per_group, column % per_group);
-        let out = &mut out[group * kind.group_bytes()..(group + 1) * kind.group_bytes()];
-        let (scales, out) = out.split_at_mut(kind.scale_bytes());
-        for (r, row) in rows.chunks_exact(row_bytes).enumerate() {
-            let stored = &row[column * stored_bytes..(column + 1) * stored_bytes];
-            unpack(kind, stored, &mut values[r]);
-            put_scales(kind, stored, scales, place, r);
-        }
-        let out = &mut out[place * n_blocks * kind.value_bytes()..];
-        for (i, out) in out.chunks_exact_mut(kind.value_bytes()).take(n_blocks).enumerate() {
-            interleave(kind, &values, i * BLOCK, out);
-        }
-    }
-}
-
-/// The scales of one block of the file go where its group has them: f16 first, then in the formats
-/// of two levels the small ones, 32 bytes for each block of 32 columns.
-#[inline(always)]
-fn put_scales(kind: Kind, stored: &[u8], scales: &mut [u8], place: usize, r: usize) {
-    let mut put_half = |index: usize, bytes: &[u8]| {
-        scales[2 * index..2 * index + 2].copy_from_slice(bytes);
-    };
-    match kind {
-        Kind::Q4_0 | Kind::Q5_0 | Kind::Q8_0 => put_half(place * ROWS + r, &stored[..2]),
-        Kind::Q4K | Kind::Q5K => {
-            put_half(r, &stored[..2]);
-            put_half(ROWS + r, &stored[2..4]);
-            let packed: [u8; 12] = std::array::from_fn(|i| stored[4 + i]);
-            for (i, small) in scales[64..].chunks_exact_mut(32).enumerate() {
-                (small[r], small[ROWS + r]) = scale_and_minimum(&packed, i);
-            }
-        }
-        Kind::Q6K => {
-            put_half(r, &stored[208..210]);
-            for (i, small) in scales[64..].chunks_exact_mut(32).enumerate() {
-                (small[r], small[ROWS + r]) = (stored[192 + 2 * i], stored[192 + 2 * i + 1]);
-            }
-        }
-    }
-}
-
-/// The values of one block of the file, in order.
-#[inline(always)]
-fn unpack(kind: Kind, stored: &[u8], values: &mut [u8; 256]) {
-    match kind {
-        Kind::Q4_0 => {
-            for (j, &byte) in stored[2..18].iter().enumerate() {
-                values[j] = byte & 15;
-                values[16 + j] = byte >> 4;
-            }
-        }
-        Kind::Q5_0 => {
-            let upper = u32::from_le_bytes([stored[2], stored[3], stored[4], stored[5]]);
-            for (j, &byte) in stored[6..22].iter().enumerate() {
-                values[j] = byte & 15 | ((upper >> j) as u8 & 1) << 4;
-                values[16 + j] = byte >> 4 | ((upper >> (16 + j)) as u8 & 1) << 4;
-            }
-        }
-        Kind::Q8_0 => {
-            for (value, &byte) in values.iter_mut().zip(&stored[2..34]) {
-                *value = byte ^ 0x80;
-            }
-        }
-        Kind::Q4K | Kind::Q5K => {
-            let low = if kind == Kind::Q4K { 16 } else { 48 };
-            let quarters = values.chunks_exact_mut(64).zip(stored[low..].chunks_exact(32));
-            for (c, (quarter, bytes)) in quarters.enumerate() {
-                let (first, second) = quarter.split_at_mut(32);
-                for ((a, b), &byte) in first.iter_mut().zip(second.iter_mut()).zip(bytes) {
-                    (*a, *b) = (byte & 15, byte >> 4);
-                }
-                if kind == Kind::Q5K {
-                    for ((a, b), &bits) in first.iter_mut().zip(second).zip(&stored[16..48]) {
-                        *a |= (bits >> (2 * c) & 1) << 4;
-                        *b |= (bits >> (2 * c + 1) & 1) << 4;
-                    }
-                }
-            }
-        }
-        Kind::Q6K => {
-            for (n, half) in values.chunks_exact_mut(128).enumerate() {
-                let low = &stored[n * 64..n * 64 + 64];
-                let upper = &stored[128 + n * 32..128 + n * 32 + 32];
-                for l in 0..32 {
-                    half[l] = low[l] & 15 | (upper[l] & 3) << 4;
-                    half[32 + l] = low[32 + l] & 15 | (upper[l] >> 2 & 3) << 4;
-                    half[64 + l] = low[l] >> 4 | (upper[l] >> 4 & 3) << 4;
-                    half[96 + l] = low[32 + l] >> 4 | (upper[l] >> 6) << 4;
-                }
-            }
-        }
-    }
-}
-
-/// The six-bit scale and minimum of block `i` of 256 in Q4_K and Q5_K.
-fn scale_and_minimum(small: &[u8; 12], i: usize) -> (u8, u8) {
-    if i < 4 {
-        (small[i] & 63, small[i + 4] & 63)
-    } else {
-        (small[i + 4] & 15 | small[i - 4] >> 6 << 4, small[i + 4] >> 4 | small[i] >> 6 << 4)
-    }
-}
-
-/// Columns `first..first + 32` of sixteen rows, as the tile has them.
-#[inline(always)]
-fn interleave(kind: Kind, rows: &[[u8; 256]; ROWS], first: usize, out: &mut [u8]) {
-    // Four columns of a row are one number: what is done to a number is done to all four.
-    let mut quads = [[0u32; ROWS]; 8];
-    for (r, row) in rows.iter().enumerate() {
-        for (quad, bytes) in quads.iter_mut().zip(row[first..first + BLOCK].as_chunks::<4>().0) {
-            quad[r] = u32::from_le_bytes(*bytes);
-        }
-    }
-    let mut put = |at: usize, numbers: [u32; ROWS]| {
-        for (out, number) in out[at..at + 64].as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
-            *out = number.to_le_bytes();
-        }
-    };
-    if kind == Kind::Q8_0 {
-        for (q, quad) in quads.into_iter().enumerate() {
-            put(q * 64, quad);
-        }
-        return;
-    }
-    for (v, [first, second]) in quads.as_chunks::<2>().0.iter().enumerate() {
-        let low = |r: usize| first[r] & 0x0f0f_0f0f | (second[r] & 0x0f0f_0f0f) << 4;
-        put(v * 64, std::array::from_fn(low));
-    }
-    if kind == Kind::Q6K {
-        for (v, four) in quads.as_chunks::<4>().0.iter().enumerate() {
-            let upper = |r: usize| {
-                let of = |i: usize| (four[i][r] >> 4 & 0x0303_0303_u32) << (2 * i);
-                of(0) | of(1) | of(2) | of(3)
-            };
-            put(256 + v * 64, std::array::from_fn(upper));
-        }
-    } else if matches!(kind, Kind::Q5_0 | Kind::Q5K) {
-        for (q, quad) in quads.iter().enumerate() {
-            let mut bits = 0u64;
-            for (r, &number) in quad.iter().enumerate() {
-                let four = number >> 4 & 0x0101_0101;
-                // The lowest bits of four bytes, side by side.
-                let four = (four | four >> 7 | four >> 14 | four >> 21) & 15;
-                bits |= u64::from(four) << (4 * r);
-            }
-            out[256 + q * 8..256 + q * 8 + 8].copy_from_slice(&bits.to_le_bytes());
-        }
-    }
+#[expect(unsafe_code, reason = "bytes of cache lines")]
+fn as_bytes_mut(lines: &mut [Line]) -> &mut [u8] {
+    // SAFETY: a line is 64 bytes and nothing else.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * 64) }
 }

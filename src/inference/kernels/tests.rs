@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
+
 use candle_core::Device;
 use candle_core::quantized::{GgmlDType, QTensor};
 use proptest::prelude::*;
@@ -30,16 +32,37 @@ fn made_up(n: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
-/// A matrix as candle quantises it: packed, and its values as candle unpacks them.
-fn matrix(dtype: GgmlDType, n_out: usize, n_in: usize, seed: u64) -> (PackedMatrix, Vec<f32>) {
+/// A matrix as candle quantises it: as it would be loaded, its values as candle unpacks them, and
+/// read in place and packed.
+fn matrix(
+    dtype: GgmlDType,
+    n_out: usize,
+    n_in: usize,
+    seed: u64,
+) -> (PackedMatrix, Vec<f32>, [PackedMatrix; 2]) {
     let values = made_up(n_out * n_in, seed);
     let tensor = candle_core::Tensor::from_vec(values, (n_out, n_in), &Device::Cpu).unwrap();
     let blocks = QTensor::quantize(&tensor, dtype).unwrap();
     let unpacked = blocks.dequantize(&Device::Cpu).unwrap().flatten_all().unwrap();
-    let packed = PackedMatrix::new(Kind::of(dtype).unwrap(), n_out, n_in, &blocks.data().unwrap())
-        .unwrap()
-        .unwrap();
-    (packed, unpacked.to_vec1().unwrap())
+    let (kind, bytes) = (Kind::of(dtype).unwrap(), blocks.data().unwrap());
+    let loaded = new(kind, n_out, n_in, &bytes).unwrap();
+    (loaded, unpacked.to_vec1().unwrap(), both_ways(kind, n_out, n_in, &bytes))
+}
+
+fn new(kind: Kind, n_out: usize, n_in: usize, bytes: &[u8]) -> Option<PackedMatrix> {
+    PackedMatrix::new(kind, (n_out, n_in), stored(bytes), &Pages::default()).unwrap()
+}
+
+/// `bytes` in the middle of a file.
+fn stored(bytes: &[u8]) -> Stored {
+    let file = [&[0xff; 3], bytes, &[0xff; 5]].concat();
+    Stored { file: Arc::new(file), range: 3..3 + bytes.len() }
+}
+
+/// The same matrix read in place, and packed.
+fn both_ways(kind: Kind, n_out: usize, n_in: usize, bytes: &[u8]) -> [PackedMatrix; 2] {
+    let in_place = || PackedMatrix::in_place(kind, (n_out, n_in), stored(bytes)).unwrap();
+    [in_place(), in_place().packed(&Pages::default()).unwrap()]
 }
 
 fn exact(unpacked: &[f32], xs: &[f32], n_in: usize) -> Vec<f64> {
@@ -62,7 +85,7 @@ fn relative_distance(got: &[f32], wanted: &[f64]) -> f64 {
 fn rows_are_what_candle_unpacks() {
     for dtype in KINDS {
         let (n_out, n_in) = (37, 512);
-        let (packed, unpacked) = matrix(dtype, n_out, n_in, 3);
+        let (packed, unpacked, _) = matrix(dtype, n_out, n_in, 3);
         let mut row = vec![0f32; n_in];
         for (index, wanted) in unpacked.chunks_exact(n_in).enumerate() {
             packed.row(index, &mut row);
@@ -76,23 +99,45 @@ fn rows_are_what_candle_unpacks() {
 #[test]
 fn no_more_is_stored_than_the_file_has() {
     for (dtype, bits) in KINDS.into_iter().zip([4.5, 5.5, 8.5, 4.625, 5.625, 6.75]) {
-        let (packed, _) = matrix(dtype, 64, 2048, 1);
+        let (packed, ..) = matrix(dtype, 64, 2048, 1);
         let stored = (packed.n_tiles() * packed.tile_bytes()) as f64 * 8.0 / (64.0 * 2048.0);
         assert!(stored <= bits, "{dtype:?}: {stored} bits a weight");
     }
 }
 
 #[test]
+fn a_tile_is_the_same_whoever_packs_it() {
+    for dtype in KINDS {
+        let kind = Kind::of(dtype).unwrap();
+        let (n_out, n_in) = (37, 768);
+        let (stored_bytes, columns) = kind.stored();
+        // Any bytes are blocks.
+        let bytes: Vec<u8> = made_up(n_out * n_in / columns * stored_bytes, 9)
+            .iter()
+            .map(|x| x.to_bits().to_le_bytes()[1])
+            .collect();
+        let row_bytes = n_in / columns * stored_bytes;
+        for matrix in both_ways(kind, n_out, n_in, &bytes) {
+            for (index, rows) in bytes.chunks(ROWS * row_bytes).enumerate() {
+                let mut wanted = vec![0; matrix.tile_bytes()];
+                packing::pack_by_compiler(kind, rows, row_bytes, &mut wanted);
+                matrix.with_tile(index, |tile| assert!(tile == wanted, "{kind:?}, tile {index}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn blocks_that_do_not_fill_the_shape_are_refused() {
-    assert!(PackedMatrix::new(Kind::Q4K, 16, 256, &[0; 144 * 16 - 1]).unwrap().is_none());
-    assert!(PackedMatrix::new(Kind::Q4K, 16, 128, &[0; 144 * 16]).unwrap().is_none());
-    assert!(PackedMatrix::new(Kind::Q8_0, 0, 32, &[]).unwrap().is_none());
-    assert!(PackedMatrix::new(Kind::Q8_0, usize::MAX, 64, &[0; 68]).unwrap().is_none());
+    assert!(new(Kind::Q4K, 16, 256, &[0; 144 * 16 - 1]).is_none());
+    assert!(new(Kind::Q4K, 16, 128, &[0; 144 * 16]).is_none());
+    assert!(new(Kind::Q8_0, 0, 32, &[]).is_none());
+    assert!(new(Kind::Q8_0, usize::MAX, 64, &[0; 68]).is_none());
 }
 
 #[test]
 fn what_is_no_number_stays_none() {
-    let (packed, _) = matrix(GgmlDType::Q4K, 16, 256, 1);
+    let (packed, ..) = matrix(GgmlDType::Q4K, 16, 256, 1);
     for bad in [f32::NAN, f32::INFINITY] {
         for n_rows in [1, 40] {
             let mut xs = made_up(n_rows * 256, 5);
@@ -132,14 +177,17 @@ proptest! {
         let dtype = KINDS[kind];
         // An odd number of blocks where the format allows it.
         let n_in = if kind < 3 { n_supers * 96 } else { n_supers * 256 };
-        let (first, unpacked) = matrix(dtype, n_out, n_in, seed);
-        let (second, second_unpacked) = matrix(dtype, 33, n_in, seed + 1);
+        let (first, unpacked, others) = matrix(dtype, n_out, n_in, seed);
+        let (second, second_unpacked, _) = matrix(dtype, 33, n_in, seed + 1);
         let xs = made_up(n_rows * n_in, seed + 2);
         let portable = multiply(&[&first, &second], &xs, Level::Portable);
         prop_assert!(relative_distance(&portable[0], &exact(&unpacked, &xs, n_in)) < 0.02);
         prop_assert!(relative_distance(&portable[1], &exact(&second_unpacked, &xs, n_in)) < 0.02);
         for level in Level::all() {
             let products = multiply(&[&first, &second], &xs, level);
+            for other in &others {
+                prop_assert_eq!(&multiply(&[other], &xs, level)[0], &products[0], "{:?}", level);
+            }
             if is_bf16(level, n_rows) {
                 prop_assert!(relative_distance(&products[0], &exact(&unpacked, &xs, n_in)) < 0.01);
                 prop_assert!(
