@@ -371,6 +371,8 @@ fn rows<const M: usize>(
         Level::Avx2 => unsafe { avx2::rows(kind, tile, inputs, first) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 | Level::Amx => unsafe { avx512::rows(kind, tile, inputs, first) },
+        Level::Avx512 | Level::Amx => unsafe {
+            avx512::rows(kind, tile, inputs, first, level == Level::Amx)
+        },
     }
 }

@@ -284,6 +284,7 @@ impl PackedMatrix {
         tiles.par_chunks_exact_mut(self.tile_bytes).zip(rows).for_each(|(out, rows)| {
             pack_tile(self.kind, rows, self.row_bytes, out);
         });
+        tiles.is_filled();
         Ok(Self { source: Source::Tiles(tiles), ..self })
     }
 

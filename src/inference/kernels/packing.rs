@@ -5,7 +5,8 @@ use super::packed::{BLOCK, Kind, ROWS, for_kind};
 #[cfg(target_arch = "x86_64")]
 use super::packing_avx512;
 
-/// Up to sixteen rows of the file become a tile, rows that are missing zeros.
+/// Up to sixteen rows of the file become a tile, rows that are missing zeros. Bytes that the format
+/// does not use keep what they were.
 pub fn pack_tile(kind: Kind, rows: &[u8], row_bytes: usize, out: &mut [u8]) {
     if rows.len() < ROWS * row_bytes {
         out.fill(0);

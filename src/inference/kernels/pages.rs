@@ -36,11 +36,7 @@ impl Pages {
 }
 
 fn new_segment(n_bytes: usize) -> std::io::Result<MmapMut> {
-    let map = MmapMut::map_anon(n_bytes.max(SEGMENT_BYTES))?;
-    // A wish: fewer pages to clear one by one, and to look up while all are read for every token.
-    #[cfg(target_os = "linux")]
-    let _ = map.advise(memmap2::Advice::HugePage);
-    Ok(map)
+    MmapMut::map_anon(n_bytes.max(SEGMENT_BYTES))
 }
 
 /// A part that nobody else has.
@@ -48,6 +44,20 @@ fn new_segment(n_bytes: usize) -> std::io::Result<MmapMut> {
 pub struct Part {
     segment: Arc<MmapRaw>,
     range: Range<usize>,
+}
+
+impl Part {
+    /// It is filled, and will be read for every token: the system may make large pages of it, when it
+    /// has time. Asked for before, it would clear them first, which a virtual machine whose host has
+    /// to find the memory does at a third of the speed of the small pages it has just got back.
+    pub fn is_filled(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = self.segment.advise_range(
+            memmap2::Advice::HugePage,
+            self.range.start,
+            self.range.len(),
+        );
+    }
 }
 
 #[expect(unsafe_code, reason = "parts of one piece of memory have several owners")]

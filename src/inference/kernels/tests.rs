@@ -117,12 +117,12 @@ fn a_tile_is_the_same_whoever_packs_it() {
             .map(|x| x.to_bits().to_le_bytes()[1])
             .collect();
         let row_bytes = n_in / columns * stored_bytes;
-        for matrix in both_ways(kind, n_out, n_in, &bytes) {
-            for (index, rows) in bytes.chunks(ROWS * row_bytes).enumerate() {
-                let mut wanted = vec![0; matrix.tile_bytes()];
-                packing::pack_by_compiler(kind, rows, row_bytes, &mut wanted);
-                matrix.with_tile(index, |tile| assert!(tile == wanted, "{kind:?}, tile {index}"));
-            }
+        let tile_bytes = new(kind, n_out, n_in, &bytes).unwrap().tile_bytes();
+        for (index, rows) in bytes.chunks(ROWS * row_bytes).enumerate() {
+            let (mut tile, mut wanted) = (vec![0; tile_bytes], vec![0; tile_bytes]);
+            packing::pack_tile(kind, rows, row_bytes, &mut tile);
+            packing::pack_by_compiler(kind, rows, row_bytes, &mut wanted);
+            assert!(tile == wanted, "{kind:?}, tile {index}");
         }
     }
 }
@@ -171,7 +171,7 @@ proptest! {
         kind in 0..KINDS.len(),
         n_out in 1usize..80,
         n_supers in 1usize..4,
-        n_rows in prop_oneof![1usize..12, 12usize..70],
+        n_rows in prop_oneof![Just(1usize), 2usize..12, 12usize..70],
         seed in 0u64..1000,
     ) {
         let dtype = KINDS[kind];
