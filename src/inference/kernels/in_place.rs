@@ -65,7 +65,7 @@ impl<'a> Blocks<'a> {
                 asm!(
                     "/* {0} */",
                     inout(reg) * start,
-                    options(pure, nomem, nostack, preserves_flags)
+                    options(pure, readonly, nostack, preserves_flags)
                 );
             }
         }

@@ -174,8 +174,7 @@ fn pack_six_bits(rows: Blocks<'_>, out: &mut [u8]) {
         let first = transpose_8(rows.skip(64 * round));
         let second = transpose_8(rows.skip(64 * round + 32));
         let (blocks, _) = out.as_chunks_mut::<{ Kind::Q6K.value_bytes() }>();
-        for b in 0..4 {
-            let block = &mut blocks[b];
+        for (b, block) in blocks.iter_mut().enumerate().take(4) {
             let pairs = if b % 2 == 0 { &first } else { &second };
             for v in 0..4 {
                 let (pairs, next) = (pairs[2 * v], pairs[2 * v + 1]);
