@@ -1,5 +1,6 @@
 //! From the blocks of a file to tiles ([`super::packed`] says what both look like).
 
+#[cfg(target_arch = "x86_64")]
 use super::Level;
 use super::packed::{BLOCK, Kind, ROWS, for_kind};
 #[cfg(target_arch = "x86_64")]
