@@ -270,6 +270,7 @@ impl DenseMatrix {
     /// If `xs` is not whole rows.
     pub fn multiply(&self, xs: &[f32]) -> Vec<f32> {
         assert!(xs.len().is_multiple_of(self.n_in));
+        #[allow(unused_mut, reason = "elsewhere there is no such matrix")]
         let mut product = vec![0f32; xs.len() / self.n_in * self.n_out];
         #[cfg(target_arch = "x86_64")]
         self.tiled.multiply(xs, &Outputs::new(&mut product, self.n_out));

@@ -2,8 +2,8 @@
 //! the dot products of Armv8.2 (FEAT_DotProd: every Apple M, Cortex-A55 and A75 and later) and without
 //! (Cortex-A53, A72).
 //!
-//! Arm's dot products want both sides signed, unlike Intel's. All values fit: those of Q8_0 get their
-//! sign back, the others are below 64.
+//! These want both sides signed, unlike Intel's. All values fit: those of Q8_0 get their sign back,
+//! the others are below 64.
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::aarch64::*;
@@ -14,7 +14,7 @@ use super::packed::{BLOCK, Kind, ROWS, TileBlock, block_of, for_kind};
 
 /// Rows of half a tile.
 const HALF: usize = ROWS / 2;
-/// Values, four rows each, that make half a tile.
+/// Vectors of four rows that make half a tile.
 const VECTORS: usize = 2;
 /// Quads of 16 columns, which in Q6_K share a scale.
 const QUADS: usize = BLOCK / 4 / 2;
