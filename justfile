@@ -25,7 +25,7 @@ offline:
 
 # the tests of the kernels (or others: `just aarch64 store::`) for 64-bit Arm, by QEMU: without a dot product, and with.
 # Needs `rustup target add aarch64-unknown-linux-gnu` and Debian's gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and
-# qemu-user. Compiles every dependency once more (a quarter of an hour on two cores), so `ci` has it not.
+# qemu-user. Not in `ci`: it compiles every dependency once more.
 aarch64 *filter='inference::kernels':
     #!/usr/bin/env bash
     set -euo pipefail
