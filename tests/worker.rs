@@ -14,7 +14,7 @@ use inglenook::interfaces::{
     Priority, Sampling, TurnRole, Uncertainty,
 };
 use inglenook::memory::{Embedding, Role};
-use inglenook::store::{JobKind, Store};
+use inglenook::store::{JobKind, Level, Store};
 use inglenook::testing::HashEmbedder;
 use inglenook::worker::policy::Mode;
 use inglenook::worker::{Worker, WorkerConfig, WorkerState, run_until_idle};
@@ -239,6 +239,41 @@ fn remember_keeps_a_text_at_once() {
     assert!(current.iter().any(|f| f.contains("Lund")), "{current:?}");
     assert!(!current.iter().any(|f| f.contains("Oslo")), "superseded: {current:?}");
     assert_eq!(bed.store.read(|r| r.verify()).unwrap(), []);
+}
+
+#[test]
+fn what_the_person_changed_is_what_later_facts_are_compared_with() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let worker = Worker::start(
+        bed.store.clone(),
+        bed.models.clone(),
+        bed.clock.clone(),
+        WorkerConfig::beside_chat(None),
+    );
+    let say = |title: &str, text: &str| {
+        let session = bed.session(title);
+        bed.say(session, Role::User, text);
+        bed.close(session);
+        worker.wait_idle(|_| {});
+    };
+    say("first", "My dog is called Max.");
+    say("second", "I live in Lund.");
+    let edited = bed.semantics()[0].id;
+    let text = "The user collects stamps from Peru";
+    let vector = HashEmbedder.embed(&[text]).unwrap().remove(0);
+    bed.store.write(|tx| tx.edit_semantic(edited, text, &vector)).unwrap();
+    say("third", "I collect stamps from Chile.");
+    assert_eq!(bed.store.read(|r| r.verify()).unwrap(), []);
+    let (edges, vectors) = bed
+        .store
+        .read(|r| Ok((r.edges(Level::Semantic)?, r.embeddings(Level::Semantic)?)))
+        .unwrap();
+    let vector = |id: i64| &vectors.iter().find(|(other, _)| *other == id).unwrap().1;
+    assert!(edges.iter().any(|&(a, _, _)| a == edited.0), "{edges:?}");
+    for (a, b, weight) in edges {
+        let cosine = vector(a).cosine(vector(b));
+        assert!((cosine - weight).abs() < 1e-5, "{a} to {b}: {weight}, and it is {cosine}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::App;
 use super::args;
 use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
+use crate::inference::Level;
 use crate::interfaces::ModelSource as _;
 use crate::registry::{Kind, STARTER};
 use crate::store::{Store, StoreError};
@@ -95,13 +96,16 @@ fn version() -> String {
 
 fn machine() -> (State, String) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (fast, kind) = vector_units();
+    let kernels = Level::best().name();
     let memory = available_memory();
-    let mut says = format!("{}, {kind}", counted(cores, "core"));
+    let mut says = counted(cores, "core");
+    if let Some(kernels) = kernels {
+        says = format!("{says}, kernels for {kernels}");
+    }
     if let Some(n) = memory {
         says = format!("{says}, {} of memory free", bytes(n));
     }
-    if !fast {
+    if kernels.is_none() {
         says += ": models will be slow without AVX2 or NEON";
         return (State::Remark, says);
     }
@@ -110,22 +114,6 @@ fn machine() -> (State, String) {
         return (State::Remark, says);
     }
     (State::Good, says)
-}
-
-#[cfg(target_arch = "x86_64")]
-fn vector_units() -> (bool, &'static str) {
-    if std::arch::is_x86_feature_detected!("avx512f") {
-        (true, "AVX-512")
-    } else if std::arch::is_x86_feature_detected!("avx2") {
-        (true, "AVX2")
-    } else {
-        (false, "no AVX2")
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn vector_units() -> (bool, &'static str) {
-    (cfg!(target_arch = "aarch64"), std::env::consts::ARCH)
 }
 
 /// Linux says it in a file; elsewhere it stays unsaid.

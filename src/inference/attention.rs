@@ -6,10 +6,9 @@
 
 use candle_core::{CpuStorage, CustomOp3, DType, Device, Layout, Result, Shape, Tensor};
 use half::f16;
-use half::slice::HalfFloatSliceExt as _;
 use rayon::prelude::*;
 
-use super::kernels::vectorised;
+use super::kernels::{self, vectorised};
 use super::ops;
 use super::run::Run;
 
@@ -93,7 +92,7 @@ impl<'a> Cached<'a> {
                 let mut part = vec![0f32; ROWS_PER_PART * dim];
                 for (index, values) in values.chunks(ROWS_PER_PART * dim).enumerate() {
                     let part = &mut part[..values.len()];
-                    values.convert_to_f32_slice(part);
+                    kernels::widen(values, part);
                     each(index * ROWS_PER_PART, part);
                 }
             }

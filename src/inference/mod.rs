@@ -39,6 +39,7 @@ mod tokenizer_gguf;
 pub mod weights;
 
 pub use embedder::load as load_embedder;
+pub use kernels::Level;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
     probe_with, validate,

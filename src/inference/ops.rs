@@ -9,10 +9,9 @@ use candle_core::{
     CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Storage, Tensor,
 };
 use half::f16;
-use half::slice::HalfFloatSliceExt as _;
 use rayon::prelude::*;
 
-use super::kernels::vectorised;
+use super::kernels::{self, vectorised};
 use super::rope::Rotation;
 use super::run::Run;
 
@@ -344,7 +343,7 @@ impl Projection<'_> {
                 || vec![0f32; dim],
                 |exact, (index, out)| {
                     one(index / n, index % n, exact);
-                    out.convert_from_f32_slice(exact);
+                    kernels::narrow(exact, out);
                 },
             );
             return Tensor::from_vec(out, shape, &Device::Cpu);
@@ -409,7 +408,7 @@ pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
     if !out.is_empty() {
         out.par_chunks_exact_mut(n * dim).enumerate().for_each(|(group, out)| {
             let from = start + group * stride;
-            values[from..from + n * dim].convert_to_f32_slice(out);
+            kernels::widen(&values[from..from + n * dim], out);
         });
     }
     Tensor::from_vec(out, (n_groups, n, dim), &Device::Cpu)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::{RecallConfig, StageOne};
 use super::pool::{Pool, Scored};
-use crate::memory::mix::{Kind, Repeats, Unit, select_mixed, worth};
+use crate::memory::mix::{Kind, Unit, select_mixed, worth};
 use crate::memory::relevance::by_largest;
 use crate::memory::representatives::{
     CoverageWeight, Normaliser, Selection, select_representatives,
@@ -60,7 +60,7 @@ impl Coarse {
             }),
         );
         let mut coarse = Self::default();
-        for i in select_mixed(&units, budget_characters, Repeats::Allowed) {
+        for i in select_mixed(&units, budget_characters) {
             match semantics.get(i) {
                 Some(&semantic) => coarse.semantics.push(semantic.clone()),
                 None => coarse.messages.push(pool.messages[i - semantics.len()].clone()),

@@ -16,6 +16,8 @@ use super::open::{self, ReadOnly};
 /// Idle reading connections that are kept; more are opened when more threads read at once.
 const IDLE_READERS_MAX: usize = 4;
 
+const HIERARCHY: &str = "hierarchy";
+
 /// The open memory. Clones share it; safe from any thread.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
@@ -258,6 +260,7 @@ pub struct WriteTx<'a> {
     reader: Reader<'a>,
     /// Members were moved or removed: empty themes have to be looked for.
     pub(super) themes_touched: bool,
+    hierarchy_touched: bool,
     /// A job was finished: this is the worker's transaction, not the person's.
     pub(super) is_workers: bool,
     /// Operations with greater ids were recorded by this transaction.
@@ -275,7 +278,23 @@ impl<'a> WriteTx<'a> {
     fn new(conn: &'a Connection) -> Result<Self> {
         let reader = Reader { conn };
         let operations_before = reader.last_id("operation")?;
-        Ok(Self { reader, themes_touched: false, is_workers: false, operations_before })
+        Ok(Self {
+            reader,
+            themes_touched: false,
+            hierarchy_touched: false,
+            is_workers: false,
+            operations_before,
+        })
+    }
+
+    /// Before the hierarchy's geometry is changed: [`Reader::hierarchy_version`] is another from here on.
+    pub(super) fn touch_hierarchy(&mut self) -> Result<()> {
+        if !self.hierarchy_touched {
+            let version = self.hierarchy_version()?.wrapping_add(1);
+            self.set_meta(HIERARCHY, Some(&version.to_string()))?;
+            self.hierarchy_touched = true;
+        }
+        Ok(())
     }
 
     fn before_commit(&mut self) -> Result<()> {
@@ -287,6 +306,12 @@ impl<'a> WriteTx<'a> {
 }
 
 impl Reader<'_> {
+    /// Another whenever facts or themes came, went, moved, or have other vectors or edges: whoever keeps
+    /// a copy of them compares it.
+    pub fn hierarchy_version(&self) -> Result<u64> {
+        Ok(self.meta(HIERARCHY)?.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
     /// The greatest id that a table ever gave.
     pub(super) fn last_id(&self, table: &str) -> Result<i64> {
         let found =

@@ -1,18 +1,28 @@
 //! The evidence record of a reply: JSON that the store keeps, and reads only to forget.
+//!
+//! When some of what it cites is forgotten, only the ids of the rest stay, under `quoted`, marked with
+//! [`FORGOTTEN`]: no record for anyone but forgetting, which must find the reply by them.
 
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use crate::memory::MessageId;
 
+/// Key of a record of which only ids are left.
+pub(super) const FORGOTTEN: &str = "forgotten";
+
 impl Reader<'_> {
-    /// The evidence record (JSON) of an assistant message.
+    /// The evidence record (JSON) of an assistant message, unless some of it was forgotten.
     pub fn answer_record(&self, reply: MessageId) -> Result<Option<serde_json::Value>> {
         let text: Option<String> =
             self.optional("SELECT record FROM answer WHERE message = ?1", [reply.0], |row| {
                 row.get(0)
             })?;
-        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+        let record: Option<serde_json::Value> =
+            text.map(|text| serde_json::from_str(&text)).transpose()?;
+        Ok(record.filter(|record| record.get(FORGOTTEN).is_none()))
     }
+
+    /// All of them, those of which only ids are left as well.
 
     pub(super) fn answer_records(&self) -> Result<Vec<(MessageId, serde_json::Value)>> {
         let rows = self.all("SELECT message, record FROM answer ORDER BY message", [], |row| {

@@ -43,6 +43,7 @@ impl WriteTx<'_> {
             self.optional(&exists, [end], |_| Ok(()))?
                 .ok_or_else(|| StoreError::not_found(unit, level.display_id(end)))?;
         }
+        self.touch_hierarchy()?;
         self.run(&format!("DELETE FROM {table} WHERE a = ?1 OR b = ?1"), [id])?;
         let insert = format!("INSERT OR REPLACE INTO {table} VALUES (?1, ?2, ?3)");
         for &(other, weight) in neighbours {

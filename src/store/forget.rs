@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use serde_json::json;
+
 use super::access::WriteTx;
+use super::answers::FORGOTTEN;
 use super::error::Result;
 use super::forget_plan::Mentioned;
 use super::quoting::{Quoted, contains, telling_words, words};
 use super::records::{ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
-use crate::memory::{Message, Role, SemanticId, SessionId};
+use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 
 /// A theme's name until the worker names it again.
 const UNNAMED: &str = "unnamed";
@@ -77,7 +80,8 @@ impl WriteTx<'_> {
         self.scrub_later()
     }
 
-    /// Evidence records that mention, or quote, what goes.
+    /// Evidence records that mention, or quote, what goes: of each only the ids of what stays are
+    /// kept, so that forgetting one of those finds the reply.
     fn forget_records(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
         let set = |ids: Vec<i64>| ids.into_iter().collect::<HashSet<i64>>();
         let gone = [
@@ -97,10 +101,43 @@ impl WriteTx<'_> {
                 || quoted.is_in(&text)
                 || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
             {
-                self.run("DELETE FROM answer WHERE message = ?1", [reply.0])?;
+                self.keep_of_record(reply, &record, |level, id| {
+                    gone.iter().any(|(of, ids)| *of == level && ids.contains(&id))
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// The ids that a reply may quote, without those that go; of a fact or an episode that goes, its
+    /// messages.
+    fn keep_of_record(
+        &mut self,
+        reply: MessageId,
+        record: &serde_json::Value,
+        goes: impl Fn(Level, i64) -> bool,
+    ) -> Result<()> {
+        let (gone, mut kept): (BTreeSet<_>, BTreeSet<_>) =
+            Mentioned::in_reply(record).ids().partition(|&(level, id)| goes(level, id));
+        for (level, id) in gone {
+            let sources = match level {
+                Level::Semantic => self.evidence_messages(&[SemanticId(id)])?,
+                Level::Episode => {
+                    self.all("SELECT id FROM message WHERE episode = ?1", [id], |row| {
+                        row.get(0).map(MessageId)
+                    })?
+                }
+                Level::Message | Level::Theme => Vec::new(),
+            };
+            kept.extend(sources.into_iter().map(|message| (Level::Message, message.0)));
+        }
+        kept.retain(|&(level, id)| level != Level::Theme && !goes(level, id));
+        if kept.is_empty() {
+            self.run("DELETE FROM answer WHERE message = ?1", [reply.0])?;
+            return Ok(());
+        }
+        let kept: Vec<String> = kept.iter().map(|&(level, id)| level.display_id(id)).collect();
+        self.record_answer(reply, &json!({(FORGOTTEN): true, "quoted": kept}))
     }
 
     /// Entries of the undo log that touch what goes, or whose old text has the text searched for.
@@ -150,6 +187,7 @@ impl WriteTx<'_> {
     /// A fact with its vector and its job, and nothing that it was made from. What it superseded holds
     /// again, until consolidation judges anew.
     pub(super) fn remove_semantic(&mut self, id: SemanticId) -> Result<()> {
+        self.touch_hierarchy()?;
         self.themes_touched = true;
         self.run(
             "UPDATE semantic

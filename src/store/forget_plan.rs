@@ -132,7 +132,7 @@ impl Mentioned {
 
     /// The ids whose words may be in the reply itself: those that it says it quotes (the
     /// extractive reader), else all that was in the prompt.
-    fn in_reply(record: &Value) -> Self {
+    pub(super) fn in_reply(record: &Value) -> Self {
         match record.get("quoted") {
             Some(quoted @ Value::Array(_)) => Self::in_record(quoted, false),
             _ => Self::in_record(record, false),
@@ -169,6 +169,10 @@ impl Mentioned {
             },
             Value::Null | Value::Bool(_) => {}
         }
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = (Level, i64)> {
+        self.0.iter().copied()
     }
 
     pub(super) fn any(&self, level: Level, mut goes: impl FnMut(i64) -> bool) -> bool {

@@ -4,7 +4,7 @@
 //! component: its sign), which are a thirtieth of the bytes, and compares in full what they put
 //! first. A sketch is weighed with the query's own components, not with a sketch of it.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::types::ValueRef;
@@ -64,11 +64,16 @@ fn sketch(embedding: &Embedding) -> Vec<u8> {
     std::iter::once(1).chain(signs).collect()
 }
 
-/// For each byte of a sketch and each value of it, what its bits add to the query's likeness.
-struct Weights(Vec<[f32; 256]>);
+/// For each byte of a sketch and each value of it, what its bits add to the query's likeness, in
+/// units small enough for whole numbers: their sums wait for no rounding, and all the tables of 384
+/// components stay in the innermost cache.
+struct Weights(Vec<[i16; 256]>);
 
 impl Weights {
     fn of(query: &Embedding) -> Self {
+        // No byte's bits add up to more than the components' absolute values do.
+        let largest = query.as_slice().chunks(8).map(|byte| byte.iter().map(|x| x.abs()).sum());
+        let unit = largest.fold(f32::MIN_POSITIVE, f32::max) / f32::from(i16::MAX);
         let of_byte = |components: &[f32]| {
             let mut sums = [0.0f32; 256];
             for value in 1..256usize {
@@ -76,13 +81,14 @@ impl Weights {
                 let component = components.get(bit).copied().unwrap_or(0.0);
                 sums[value] = sums[value & (value - 1)] + component;
             }
-            sums
+            sums.map(|sum| (sum / unit) as i16)
         };
         Self(query.as_slice().chunks(8).map(of_byte).collect())
     }
 
-    fn score(&self, signs: &[u8]) -> f32 {
-        self.0.iter().zip(signs).map(|(weights, &byte)| weights[usize::from(byte)]).sum()
+    fn score(&self, signs: &[u8]) -> i32 {
+        let weighed = self.0.iter().zip(signs).map(|(weights, &byte)| weights[usize::from(byte)]);
+        weighed.map(i32::from).sum()
     }
 }
 
@@ -208,23 +214,32 @@ impl Reader<'_> {
     fn by_sketch(&self, level: Level, query: &Embedding, n: usize) -> Result<Vec<i64>> {
         let weights = Weights::of(query);
         let length = sketch_len(query.dimensions());
-        let mut scored: Vec<(i64, f32)> = Vec::new();
+        // The best so far are set apart now and then; whoever is below all of them is not kept.
+        let n_kept_max = n.saturating_mul(4);
+        let mut best: Vec<(Reverse<i32>, i64)> = Vec::new();
+        let mut score_min = i32::MIN;
         let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
         self.all(&sql, [], |row| {
             let block: i64 = row.get(0)?;
             for (slot, sketch) in (0..BLOCK).zip(blob(row, 1)?.chunks_exact(length)) {
-                if sketch[0] != 0 {
-                    let id = block.wrapping_mul(BLOCK).wrapping_add(slot);
-                    scored.push((id, weights.score(&sketch[1..])));
+                let score = weights.score(&sketch[1..]);
+                if score < score_min || sketch[0] == 0 {
+                    continue;
+                }
+                best.push((Reverse(score), block.wrapping_mul(BLOCK).wrapping_add(slot)));
+                if best.len() >= n_kept_max {
+                    let (_, last, _) = best.select_nth_unstable(n);
+                    score_min = last.0.0;
+                    best.truncate(n);
                 }
             }
             Ok(())
         })?;
-        if scored.len() > n {
-            scored.select_nth_unstable_by(n, by_score);
-            scored.truncate(n);
+        if best.len() > n {
+            best.select_nth_unstable(n);
+            best.truncate(n);
         }
-        Ok(scored.into_iter().map(|(id, _)| id).collect())
+        Ok(best.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Units whose sketch is not that of their vector (these are the level's, of so many
@@ -298,6 +313,7 @@ impl WriteTx<'_> {
         let name = level.name();
         self.optional(&format!("SELECT 1 FROM {name} WHERE id = ?1"), [id], |_| Ok(()))?
             .ok_or_else(|| StoreError::not_found(name, level.display_id(id)))?;
+        self.vectors_change(level)?;
         let sql = format!(
             "INSERT INTO {name}_vector (id, embedding) VALUES (?1, ?2)
              ON CONFLICT (id) DO UPDATE SET embedding = excluded.embedding"
@@ -314,6 +330,7 @@ impl WriteTx<'_> {
         if self.embedder_id()?.as_deref() == Some(id) && self.dimensions()? == Some(dimensions) {
             return Ok(());
         }
+        self.touch_hierarchy()?;
         for level in Level::ALL {
             let name = level.name();
             self.run(&format!("DELETE FROM {name}_vector"), [])?;
@@ -330,8 +347,16 @@ impl WriteTx<'_> {
 
     pub(super) fn drop_embedding(&mut self, level: Level, id: i64) -> Result<()> {
         let Some(dimensions) = self.dimensions()? else { return Ok(()) };
+        self.vectors_change(level)?;
         self.run(&format!("DELETE FROM {}_vector WHERE id = ?1", level.name()), [id])?;
         self.put_sketch(level, id, &vec![0; sketch_len(dimensions)])
+    }
+
+    fn vectors_change(&mut self, level: Level) -> Result<()> {
+        match level {
+            Level::Semantic | Level::Theme => self.touch_hierarchy(),
+            Level::Message | Level::Episode => Ok(()),
+        }
     }
 
     /// Of zeros: there is none.

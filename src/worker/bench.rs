@@ -111,6 +111,7 @@ impl Bench {
             // As [`Cache::load`] would build it: what follows is then a function of what is stored.
             cache.hierarchy.partition.settle_order();
             let out = f(tx, &mut cache)?;
+            cache.version = tx.hierarchy_version()?;
             Ok((out, cache))
         })?;
         self.cache = Some(cache);

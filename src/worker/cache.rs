@@ -1,5 +1,5 @@
-//! The hierarchy's geometry, and what consolidation needs of each fact. Built from the store when it is first needed, kept up to date by the steps, dropped
-//! whenever the store may have gone its own way.
+//! The hierarchy's geometry, and what consolidation needs of each fact. Built from the store when it is
+//! first needed, kept up to date by the steps, dropped when the store has gone its own way.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub(super) struct FactMeta {
 pub(super) struct Cache {
     pub hierarchy: Hierarchy,
     pub facts: BTreeMap<SemanticId, FactMeta>,
-    pub next_semantic: SemanticId,
+    /// The store's, whose hierarchy this is.
+    pub version: u64,
 }
 
 impl Cache {
@@ -56,19 +57,15 @@ impl Cache {
             nodes,
             edges.into_iter().map(|(a, b, s)| (ThemeId(a), ThemeId(b), s)),
         );
-        let next_semantic = reader.next_semantic_id()?;
         let hierarchy = Hierarchy { partition, semantic_graph, theme_graph };
-        Ok(Self { hierarchy, facts, next_semantic })
+        Ok(Self { hierarchy, facts, version: reader.hierarchy_version()? })
     }
 
-    /// Whether the store holds the units that the cache was made of: nobody forgot, remembered or
-    /// moved anything meanwhile.
+    /// Whether nobody else forgot, remembered, edited or moved anything meanwhile, and the themes still
+    /// have the store's numbers (one that came and went within a step has none there).
     pub fn agrees(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
-        let counts = reader.counts()?;
-        Ok(counts.semantics == self.facts.len()
-            && counts.themes == self.hierarchy.partition.n_themes()
-            && reader.next_theme_id()? == self.hierarchy.partition.next_theme_id()
-            && reader.next_semantic_id()? == self.next_semantic)
+        Ok(reader.hierarchy_version()? == self.version
+            && reader.next_theme_id()? == self.hierarchy.partition.next_theme_id())
     }
 }
 

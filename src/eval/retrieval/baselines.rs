@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::corpus::Corpus;
 use super::growth::grown;
-use crate::memory::mix::{Kind, Repeats, Unit, select_mixed};
+use crate::memory::mix::{Kind, Unit, select_mixed};
 use crate::memory::official_recall::{OfficialMemory, SourcedSemantic};
 use crate::memory::reorganize::Policy;
 use crate::memory::{Embedding, MessageId, SemanticId, ThemeId};
@@ -22,7 +22,7 @@ pub(super) fn by_score(
             kind: Kind::Fact(messages),
         })
         .collect();
-    select_mixed(&units, budget_characters, Repeats::Allowed)
+    select_mixed(&units, budget_characters)
 }
 
 pub(in crate::eval) fn similarities(vectors: &[Embedding], question: &Embedding) -> Vec<f64> {

@@ -3,11 +3,11 @@
 //! One copy of the weights serves every width: packed ([`packed`]), or the mapped file where reading
 //! that is as quick. One row of input (decoding) is bound by memory and reads each weight once, as
 //! narrow as the file has it; many (a prefill) go through the tile unit where there is one.
-//! [`portable`] is the definition; the AVX2 and AVX-512 kernels equal it bit for bit, the tile unit
-//! within the rounding to bf16.
+//! [`portable`] is the definition; the AVX2, AVX-512 and NEON kernels equal it bit for bit, the tile
+//! unit within the rounding to bf16.
 
 /// Defines a function whose body is compiled for the widest vectors that processors have, and runs
-/// the one that fits: rustc's own target knows only the vectors of 2003.
+/// the one that fits: rustc's own x86-64 knows only the vectors of 2003. Its aarch64 has NEON.
 macro_rules! vectorised {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
         $(#[$meta])*
@@ -47,8 +47,11 @@ mod amx;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod halves;
 #[cfg(target_arch = "x86_64")]
 mod in_place;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod packed;
 mod packing;
 #[cfg(target_arch = "x86_64")]
@@ -65,6 +68,7 @@ use rayon::prelude::*;
 use activations::Quantised;
 #[cfg(target_arch = "x86_64")]
 use activations::{PANEL, PanelBlock};
+pub use halves::{narrow, widen};
 use packed::ROWS;
 pub use packed::{Kind, PackedMatrix, Stored};
 pub use pages::Pages;
@@ -79,12 +83,33 @@ pub enum Level {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Amx,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    #[cfg(target_arch = "aarch64")]
+    NeonDotProducts,
 }
 
 impl Level {
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| Self::all().into_iter().next_back().unwrap_or(Self::Portable))
+    }
+
+    /// What the processor's makers call it; None where nothing but plain code runs.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Portable => None,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => Some("AVX2"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => Some("AVX-512 with VNNI"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx => Some("AVX-512 with VNNI and AMX"),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => Some("NEON"),
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDotProducts => Some("NEON with dot products"),
+        }
     }
 
     /// Every level that this processor has, least first.
@@ -110,6 +135,13 @@ impl Level {
                 if amx::is_available() {
                     all.push(Self::Amx);
                 }
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::Neon);
+            if std::arch::is_aarch64_feature_detected!("dotprod") {
+                all.push(Self::NeonDotProducts);
             }
         }
         all
@@ -251,6 +283,7 @@ impl DenseMatrix {
     /// If `xs` is not whole rows.
     pub fn multiply(&self, xs: &[f32]) -> Vec<f32> {
         assert!(xs.len().is_multiple_of(self.n_in));
+        #[allow(unused_mut, reason = "elsewhere there is no such matrix")]
         let mut product = vec![0f32; xs.len() / self.n_in * self.n_out];
         #[cfg(target_arch = "x86_64")]
         self.tiled.multiply(xs, &Outputs::new(&mut product, self.n_out));
@@ -374,5 +407,11 @@ fn rows<const M: usize>(
         Level::Avx512 | Level::Amx => unsafe {
             avx512::rows(kind, tile, inputs, first, level == Level::Amx)
         },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => unsafe { neon::rows(kind, tile, inputs, first) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Level::NeonDotProducts => unsafe { neon::rows_by_dot_products(kind, tile, inputs, first) },
     }
 }

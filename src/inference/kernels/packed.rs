@@ -93,7 +93,7 @@ impl Kind {
     }
 
     /// Back from its number: a constant of this type can't be a parameter of a function.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub const fn numbered(number: u8) -> Self {
         const Q4_0: u8 = Kind::Q4_0 as u8;
         const Q5_0: u8 = Kind::Q5_0 as u8;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use candle_core::Device;
 use candle_core::quantized::{GgmlDType, QTensor};
+use half::f16;
 use proptest::prelude::*;
 
 use super::*;
@@ -146,6 +147,35 @@ fn what_is_no_number_stays_none() {
                 let product = multiply(&[&packed], &xs, level).pop().unwrap();
                 assert!(product[..16].iter().all(|x| !x.is_finite()), "{level:?}: {product:?}");
                 assert!(product[16..].iter().all(|x| x.is_finite()), "{level:?}");
+            }
+        }
+    }
+}
+
+/// Kernels sum in 16 bits as far as the largest values allow.
+#[test]
+fn the_largest_values_do_not_overflow() {
+    let (n_out, n_blocks, n_rows) = (17, 3, 7);
+    let one = f16::ONE.to_le_bytes();
+    for (dtype, scales) in KINDS.into_iter().zip([&[0][..], &[0], &[0], &[0, 2], &[0, 2], &[208]]) {
+        let kind = Kind::of(dtype).unwrap();
+        for byte in [0x00, 0x7f, 0x80, 0xff] {
+            let mut stored = vec![byte; n_out * n_blocks * dtype.type_size()];
+            for block in stored.chunks_exact_mut(dtype.type_size()) {
+                for &scale in scales {
+                    block[scale..scale + 2].copy_from_slice(&one);
+                }
+            }
+            let n_in = n_blocks * dtype.block_size();
+            let packed = PackedMatrix::new(kind, n_out, n_in, &stored).unwrap().unwrap();
+            // All positive, all negative, and in turns, so that pairs add up whatever their signs.
+            for signs in [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]] {
+                let xs: Vec<f32> = signs.into_iter().cycle().take(n_rows * n_in).collect();
+                let portable = multiply(&[&packed], &xs, Level::Portable);
+                for level in Level::all() {
+                    let products = multiply(&[&packed], &xs, level);
+                    assert_eq!(products, portable, "{dtype:?} of {byte:#x} by {level:?}");
+                }
             }
         }
     }

@@ -159,6 +159,41 @@ fn a_reply_that_cited_it_goes_and_one_that_did_not_stays() {
 }
 
 #[test]
+fn a_reply_is_found_by_what_is_left_of_its_record() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let reply = store
+        .write(|tx| {
+            let session = tx.create_session("Questions", at(10), false)?;
+            say(tx, session, Role::User, "What breed is he?");
+            let reply = say(tx, session, Role::Assistant, "A lovely one.");
+            tx.record_answer(
+                reply,
+                &json!({
+                    "evidence": {"semantics": [{"id": "s2", "text": "Max is a beagle"}]},
+                    // It considered the other, and so goes with its record, not with its reply.
+                    "refused": {"episodes": [{"id": 1, "title": "Lund", "admitted": false}]},
+                }),
+            )?;
+            Ok(reply)
+        })
+        .unwrap();
+    let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
+    assert!(!plan.messages.contains(&reply));
+    store
+        .read(|r| {
+            assert_eq!(r.answer_record(reply)?, None, "it had the title");
+            // The fact went with its episode; what it came from stays.
+            let left = json!({"forgotten": true, "quoted": [small.messages[2].to_string()]});
+            assert_eq!(r.answer_records()?, [(reply, left)]);
+            Ok(())
+        })
+        .unwrap();
+    let plan = forget(&store, &[AnyId::Message(small.messages[2])], None);
+    assert!(plan.messages.contains(&reply), "{plan:?}");
+}
+
+#[test]
 fn a_reply_that_only_considered_it_stays() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);

@@ -2,7 +2,8 @@
 
 use super::builders::*;
 use crate::memory::{MessageId, Role, SemanticId, ThemeId};
-use crate::store::{JobKind, Level, NewEpisode, NewSemantic, Store, StoreError};
+use crate::store::error::Result;
+use crate::store::{AnyId, JobKind, Level, NewEpisode, NewSemantic, Store, StoreError, WriteTx};
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -197,4 +198,36 @@ fn edges_are_symmetric() {
     assert!(store.write(|tx| tx.replace_edges(Level::Semantic, a, &[(99, 0.5)])).is_err());
     assert!(store.write(|tx| tx.replace_edges(Level::Message, 1, &[])).is_err());
     assert_valid(&store);
+}
+
+#[test]
+fn the_hierarchy_has_another_version_after_whatever_changes_it() {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    let version = || store.read(|r| r.hierarchy_version()).unwrap();
+    let mut last = version();
+    let mut check = |changes: bool, what: &str, f: &dyn Fn(&mut WriteTx<'_>) -> Result<()>| {
+        store.write(|tx| f(tx)).unwrap();
+        assert_eq!(version() != last, changes, "{what}");
+        last = version();
+    };
+    let [one, two] = small.facts;
+    check(false, "a message", &|tx| {
+        let id = say(tx, small.session, Role::User, "More");
+        tx.put_embedding(Level::Message, id.0, &embed("More"))
+    });
+    check(true, "an edit", &|tx| tx.edit_semantic(one, "Edited", &embed("Edited")));
+    check(true, "a move", &|tx| tx.move_semantic_by_hand(one, small.themes[1]));
+    check(true, "an undo", &|tx| tx.undo().map(drop));
+    check(true, "edges", &|tx| tx.replace_edges(Level::Semantic, one.0, &[(two.0, 0.5)]));
+    check(true, "a centroid", &|tx| tx.put_embedding(Level::Theme, small.themes[0].0, &embed("x")));
+    check(true, "another embedder", &|tx| tx.use_embedder("another", 3));
+    let failed = store.write(|tx| {
+        tx.create_theme("A theme")?;
+        Err::<(), _>(StoreError::invalid("no"))
+    });
+    assert!(failed.is_err() && version() == last, "nothing was written");
+    let plan = store.read(|r| r.plan_forget(&[AnyId::Semantic(two)], None)).unwrap();
+    store.write(|tx| tx.forget(&plan)).unwrap();
+    assert_ne!(version(), last, "forgetting");
 }

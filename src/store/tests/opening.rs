@@ -46,6 +46,17 @@ fn loose_files_are_tightened_and_a_used_directory_is_left_alone() {
 }
 
 #[test]
+fn the_writer_waits_for_the_drive() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Store::open(dir.path()).unwrap());
+    let conn = crate::store::open::writer(&dir.path().join("memory.db")).unwrap();
+    for (pragma, expected) in [("synchronous", 2), ("fullfsync", 1)] {
+        let value: i64 = conn.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
+        assert_eq!(value, expected, "{pragma}");
+    }
+}
+
+#[test]
 fn what_was_written_is_there_after_reopening() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();

@@ -443,17 +443,6 @@ fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {
         .filter(|m| m.role == Role::User)
         .map(|m| word(m.id))
         .collect();
-    // A reply that has lost its record to an earlier forgetting no longer tells what it quoted.
-    let unrecorded: BTreeSet<String> = store
-        .read(|r| {
-            let recorded: BTreeSet<MessageId> =
-                r.answer_records()?.into_iter().map(|(reply, _)| reply).collect();
-            let mut replies = r.all_messages()?;
-            replies.retain(|m| m.role == Role::Assistant && !recorded.contains(&m.id));
-            Ok(replies.iter().flat_map(|m| words_in(&m.content)).map(str::to_owned).collect())
-        })
-        .unwrap();
-    let gone: BTreeSet<String> = gone.difference(&unrecorded).cloned().collect();
     store.write(|tx| tx.forget(&plan)).unwrap();
     store.scrub().unwrap();
     let all = everything(store);

@@ -73,7 +73,6 @@ fn insert(
         semantics_changed.extend(inserted.semantics);
         ids.push(id);
     }
-    cache.next_semantic = tx.next_semantic_id()?;
     let changes = settle(&mut cache.hierarchy.partition, &policy);
     apply(tx, &changes, &mut None, &mut themes, &mut all_touched)?;
 
