@@ -23,7 +23,6 @@ impl Reader<'_> {
     }
 
     /// All of them, those of which only ids are left as well.
-
     pub(super) fn answer_records(&self) -> Result<Vec<(MessageId, serde_json::Value)>> {
         let rows = self.all("SELECT message, record FROM answer ORDER BY message", [], |row| {
             Ok((MessageId(row.get(0)?), row.get::<_, String>(1)?))

@@ -160,21 +160,25 @@ fn the_largest_values_do_not_overflow() {
     for (dtype, scales) in KINDS.into_iter().zip([&[0][..], &[0], &[0], &[0, 2], &[0, 2], &[208]]) {
         let kind = Kind::of(dtype).unwrap();
         for byte in [0x00, 0x7f, 0x80, 0xff] {
-            let mut stored = vec![byte; n_out * n_blocks * dtype.type_size()];
-            for block in stored.chunks_exact_mut(dtype.type_size()) {
+            let mut bytes = vec![byte; n_out * n_blocks * dtype.type_size()];
+            for block in bytes.chunks_exact_mut(dtype.type_size()) {
                 for &scale in scales {
                     block[scale..scale + 2].copy_from_slice(&one);
                 }
             }
             let n_in = n_blocks * dtype.block_size();
-            let packed = PackedMatrix::new(kind, n_out, n_in, &stored).unwrap().unwrap();
             // All positive, all negative, and in turns, so that pairs add up whatever their signs.
             for signs in [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]] {
                 let xs: Vec<f32> = signs.into_iter().cycle().take(n_rows * n_in).collect();
-                let portable = multiply(&[&packed], &xs, Level::Portable);
-                for level in Level::all() {
-                    let products = multiply(&[&packed], &xs, level);
-                    assert_eq!(products, portable, "{dtype:?} of {byte:#x} by {level:?}");
+                for matrix in both_ways(kind, n_out, n_in, &bytes) {
+                    let portable = multiply(&[&matrix], &xs, Level::Portable);
+                    for level in Level::all() {
+                        let products = multiply(&[&matrix], &xs, level);
+                        assert_eq!(products, portable, "{dtype:?} of {byte:#x} by {level:?}");
+                    }
+                    // One row has a way of its own.
+                    let first = multiply(&[&matrix], &xs[..n_in], Level::best()).concat();
+                    assert_eq!(first, portable[0][..n_out], "{dtype:?} of {byte:#x}");
                 }
             }
         }
