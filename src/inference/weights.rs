@@ -131,7 +131,7 @@ impl Stored {
 #[derive(Debug, Clone)]
 pub enum Matrix {
     Dense(Tensor),
-    /// On the processor, in a format that [`kernels`](super::kernels) has.
+    /// On the processor, in a format that [`kernels`] has.
     Packed(Arc<PackedMatrix>),
     Quantised(Arc<QTensor>),
     /// Unpacked to f32 for every product: slow and exact.
