@@ -17,7 +17,7 @@ use inglenook::memory::{Embedding, Role};
 use inglenook::store::{JobKind, Level, Store};
 use inglenook::testing::HashEmbedder;
 use inglenook::worker::policy::Mode;
-use inglenook::worker::{Worker, WorkerConfig, WorkerState, run_until_idle};
+use inglenook::worker::{Worker, WorkerConfig, WorkerHandle, WorkerState, run_until_idle};
 use support::{Bed, models};
 
 fn until(what: &str, condition: impl Fn() -> bool) {
@@ -26,6 +26,15 @@ fn until(what: &str, condition: impl Fn() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(20), "{what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+fn beside_chat(bed: &Bed) -> WorkerHandle {
+    Worker::start(
+        bed.store.clone(),
+        bed.models.clone(),
+        bed.clock.clone(),
+        WorkerConfig::beside_chat(None),
+    )
 }
 
 /// Generates for ever, a token every 5 ms, until it is cancelled.
@@ -176,12 +185,7 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
 #[test]
 fn it_sees_new_messages_by_itself_and_stops_when_dropped() {
     let bed = Bed::new(Store::in_memory().unwrap(), models());
-    let worker = Worker::start(
-        bed.store.clone(),
-        bed.models.clone(),
-        bed.clock.clone(),
-        WorkerConfig::beside_chat(None),
-    );
+    let worker = beside_chat(&bed);
     let session = bed.session("s");
     bed.say(session, Role::User, "My dog is called Max.");
     bed.close(session);
@@ -244,12 +248,7 @@ fn remember_keeps_a_text_at_once() {
 #[test]
 fn what_the_person_changed_is_what_later_facts_are_compared_with() {
     let bed = Bed::new(Store::in_memory().unwrap(), models());
-    let worker = Worker::start(
-        bed.store.clone(),
-        bed.models.clone(),
-        bed.clock.clone(),
-        WorkerConfig::beside_chat(None),
-    );
+    let worker = beside_chat(&bed);
     let say = |title: &str, text: &str| {
         let session = bed.session(title);
         bed.say(session, Role::User, text);

@@ -259,7 +259,7 @@ pub struct Reader<'a> {
 pub struct WriteTx<'a> {
     reader: Reader<'a>,
     /// Members were moved or removed: empty themes have to be looked for.
-    pub(super) themes_touched: bool,
+    themes_touched: bool,
     hierarchy_touched: bool,
     /// A job was finished: this is the worker's transaction, not the person's.
     pub(super) is_workers: bool,
@@ -295,6 +295,12 @@ impl<'a> WriteTx<'a> {
             self.hierarchy_touched = true;
         }
         Ok(())
+    }
+
+    /// Before members come, go or move.
+    pub(super) fn touch_themes(&mut self) -> Result<()> {
+        self.themes_touched = true;
+        self.touch_hierarchy()
     }
 
     fn before_commit(&mut self) -> Result<()> {

@@ -187,8 +187,7 @@ impl WriteTx<'_> {
     /// A fact with its vector and its job, and nothing that it was made from. What it superseded holds
     /// again, until consolidation judges anew.
     pub(super) fn remove_semantic(&mut self, id: SemanticId) -> Result<()> {
-        self.touch_hierarchy()?;
-        self.themes_touched = true;
+        self.touch_themes()?;
         self.run(
             "UPDATE semantic
              SET superseded_by = NULL, superseded_ms = NULL, superseded_offset = NULL

@@ -233,8 +233,7 @@ impl WriteTx<'_> {
     }
 
     pub(super) fn set_theme(&mut self, id: SemanticId, to: ThemeId, moves: i64) -> Result<()> {
-        self.touch_hierarchy()?;
-        self.themes_touched = true;
+        self.touch_themes()?;
         self.run(
             "UPDATE semantic SET theme = ?2, moves = max(0, moves + ?3) WHERE id = ?1",
             [id.0, to.0, moves],

@@ -57,8 +57,7 @@ impl Reader<'_> {
 impl WriteTx<'_> {
     /// It has to have a member when the transaction commits, or it is removed again.
     pub fn create_theme(&mut self, name: &str) -> Result<ThemeId> {
-        self.touch_hierarchy()?;
-        self.themes_touched = true;
+        self.touch_themes()?;
         self.insert("INSERT INTO theme (name) VALUES (?1)", [name]).map(ThemeId)
     }
 

@@ -348,11 +348,10 @@ fn multiply_in_place(
     level: Level,
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if level >= Level::Avx512
-        && matrix.kind() == Kind::Q8_0
+    if matrix.kind().is_read_in_place(level)
         && let Some(rows) = matrix.stored_rows(index)
     {
-        // SAFETY: there is AVX-512.
+        // SAFETY: there is AVX-512, or nothing would be read in place.
         output.put(0, index * ROWS, &unsafe { in_place::row(rows, inputs, 0) });
         return true;
     }

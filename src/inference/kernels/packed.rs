@@ -149,7 +149,7 @@ impl Kind {
     }
 
     /// Whether products by the file as it is are as quick as by tiles ([`super::in_place`]).
-    fn is_read_in_place(self, level: Level) -> bool {
+    pub fn is_read_in_place(self, level: Level) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self == Self::Q8_0 && level >= Level::Avx512;
         #[cfg(not(target_arch = "x86_64"))]
