@@ -35,6 +35,17 @@ pub fn run(app: &App, args: &args::Doctor) -> Outcome {
     say("version", State::Good, version());
     let (state, says) = machine();
     say("machine", state, says);
+    #[cfg(feature = "cuda")]
+    match crate::inference::without_gpu() {
+        None => say("gpu", State::Good, "the first one computes".into()),
+        Some(reason) => {
+            say(
+                "gpu",
+                State::Remark,
+                format!("none can be used ({reason}): the processor computes"),
+            );
+        }
+    }
     let (state, says) = folder(&app.dirs.data);
     say("data", state, says);
     for (state, says) in memory(app) {

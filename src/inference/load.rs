@@ -190,7 +190,7 @@ impl Opened {
     fn decoder(&self, progress: Progress<'_>) -> Result<Decoder, ModelError> {
         let config = self.decoder_config()?;
         let n_layers = config.n_layers;
-        Decoder::load(config, &self.weights, &device()?, &|done| {
+        Decoder::load(config, &self.weights, &device(), &|done| {
             progress(LoadProgress {
                 stage: "reading weights".into(),
                 fraction: Some(done as f32 / n_layers as f32),
@@ -228,12 +228,28 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The processor; with the feature `cuda`, the first GPU if there is one.
-fn device() -> Result<Device, ModelError> {
+/// The processor; with the feature `cuda`, the first GPU if one can be used.
+fn device() -> Device {
     #[cfg(feature = "cuda")]
-    return Device::cuda_if_available(0).map_err(super::weights::backend);
-    #[cfg(not(feature = "cuda"))]
-    Ok(Device::Cpu)
+    match gpu() {
+        Ok(gpu) => return gpu,
+        Err(reason) => tracing::warn!(reason, "no GPU can be used: the processor computes"),
+    }
+    Device::Cpu
+}
+
+#[cfg(feature = "cuda")]
+fn gpu() -> Result<Device, String> {
+    // The first line is the reason; a backtrace may follow.
+    Device::new_cuda(0).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())
+}
+
+/// Why models are computed on the processor, though this program was built for GPUs too; `None` where
+/// one computes them.
+#[cfg(feature = "cuda")]
+#[must_use]
+pub fn without_gpu() -> Option<String> {
+    gpu().err()
 }
 
 /// Checks the headers of a GGUF file or of a safetensors directory, and says what they hold.

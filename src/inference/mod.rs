@@ -40,6 +40,8 @@ pub mod weights;
 
 pub use embedder::load as load_embedder;
 pub use kernels::Level;
+#[cfg(feature = "cuda")]
+pub use load::without_gpu;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
     probe_with, validate,

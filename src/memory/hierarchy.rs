@@ -103,7 +103,7 @@ impl Hierarchy {
         let partition: &Partition = partition;
         // A theme whose members cancel out keeps the edges that it had.
         let updates = themes.iter().filter_map(|&theme| match partition.theme(theme) {
-            Some(cluster) => Some((theme, Some(cluster.centroid()?.as_stored()))),
+            Some(_) => Some((theme, Some(partition.centroid(theme)?.clone()))),
             None => Some((theme, None)),
         });
         let mut changed = theme_graph.update_near(updates, &|e| partition.near_themes(e));

@@ -51,12 +51,6 @@ impl Cluster {
         self.length = self.sum.iter().map(|x| x * x).sum::<f64>().sqrt();
     }
 
-    /// sum / |sum|, or zeros if the members cancel out.
-    fn direction(&self) -> impl ExactSizeIterator<Item = f32> {
-        let scale = if self.length > 1e-12 { 1.0 / self.length } else { 0.0 };
-        self.sum.iter().map(move |x| (x * scale) as f32)
-    }
-
     #[must_use]
     pub fn members(&self) -> &[(SemanticId, Embedding)] {
         &self.members
@@ -83,7 +77,8 @@ impl Cluster {
     /// The centroid's direction, as an embedding (`None` if the members cancel out).
     #[must_use]
     pub fn centroid(&self) -> Option<Embedding> {
-        Embedding::normalise(self.direction().collect()).ok()
+        let scale = if self.length > 1e-12 { 1.0 / self.length } else { 0.0 };
+        Embedding::normalise(self.sum.iter().map(|x| (x * scale) as f32).collect()).ok()
     }
 
     /// cos(x, μ_k).
@@ -206,6 +201,13 @@ impl Partition {
     #[must_use]
     pub fn theme(&self, id: ThemeId) -> Option<&Cluster> {
         self.clusters.get(&id)
+    }
+
+    /// The direction of a theme's centroid, as it comes back from the store; `None` if there is no such
+    /// theme or its members cancel out.
+    #[must_use]
+    pub fn centroid(&self, theme: ThemeId) -> Option<&Embedding> {
+        self.index.direction(theme)
     }
 
     #[must_use]
@@ -343,7 +345,7 @@ impl Partition {
     /// Tells the index where a theme lies.
     fn place(&mut self, theme: ThemeId) {
         if let Some(cluster) = self.clusters.get(&theme) {
-            self.index.set(theme, cluster.direction());
+            self.index.set(theme, cluster.centroid().map(Embedding::as_stored));
         }
     }
 

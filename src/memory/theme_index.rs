@@ -35,11 +35,9 @@ const N_CENTRE: usize = 32;
 #[derive(Debug, Clone, Default)]
 pub(super) struct ThemeIndex {
     n_dimensions: usize,
-    /// Themes in no order; [`ThemeIndex::rows`] and [`ThemeIndex::sketches`] have the same.
+    /// Themes in no order; [`ThemeIndex::sketches`] has the same.
     themes: Vec<Entry>,
     place_of: HashMap<ThemeId, usize>,
-    /// Directions, one after the other.
-    rows: Vec<f32>,
     sketches: Vec<u64>,
     pivots: BTreeMap<SemanticId, Pivot>,
     /// Places of the themes while there is no pivot.
@@ -51,6 +49,8 @@ pub(super) struct ThemeIndex {
 #[derive(Debug, Clone)]
 struct Entry {
     theme: ThemeId,
+    /// `None` if its members cancel out: it is like nothing.
+    direction: Option<Embedding>,
     /// The pivot in whose cell it lies, and its similarity.
     home: Option<(f32, SemanticId)>,
 }
@@ -85,27 +85,29 @@ impl ThemeIndex {
         self.n_dimensions.div_ceil(64)
     }
 
-    fn row(&self, place: usize) -> &[f32] {
-        &self.rows[place * self.n_dimensions..][..self.n_dimensions]
+    fn similarity(&self, place: usize, query: &[f32]) -> f32 {
+        self.themes[place].direction.as_ref().map_or(0.0, |direction| direction.dot(query))
+    }
+
+    /// As it was set.
+    pub(super) fn direction(&self, theme: ThemeId) -> Option<&Embedding> {
+        self.themes[*self.place_of.get(&theme)?].direction.as_ref()
     }
 
     /// The theme is new, or its direction is another.
-    pub(super) fn set(&mut self, theme: ThemeId, direction: impl ExactSizeIterator<Item = f32>) {
-        self.n_dimensions = direction.len();
+    pub(super) fn set(&mut self, theme: ThemeId, direction: Option<Embedding>) {
+        self.n_dimensions = direction.as_ref().map_or(self.n_dimensions, Embedding::dimensions);
         let place = if let Some(&place) = self.place_of.get(&theme) {
-            for (x, new) in self.rows[place * self.n_dimensions..].iter_mut().zip(direction) {
-                *x = new;
-            }
+            self.themes[place].direction = direction;
             place
         } else {
             let place = self.themes.len();
-            self.themes.push(Entry { theme, home: None });
+            self.themes.push(Entry { theme, direction, home: None });
             self.place_of.insert(theme, place);
-            self.rows.extend(direction);
-            self.sketches.resize(self.sketches.len() + self.n_words(), 0);
             self.homeless.push(place);
             place
         };
+        self.sketches.resize(self.themes.len() * self.n_words(), 0);
         self.draw(place);
         self.rehouse(place);
     }
@@ -116,13 +118,11 @@ impl ThemeIndex {
         self.leave(place);
         self.themes.swap_remove(place);
         let last = self.themes.len();
-        let (n, words) = (self.n_dimensions, self.n_words());
-        self.rows.copy_within(last * n.., place * n);
-        self.rows.truncate(last * n);
+        let words = self.n_words();
         self.sketches.copy_within(last * words.., place * words);
         self.sketches.truncate(last * words);
         if place < last {
-            let Entry { theme, home } = self.themes[place];
+            let Entry { theme, home, .. } = self.themes[place];
             self.place_of.insert(theme, place);
             for cell_place in self.cell_of(home) {
                 if *cell_place == last {
@@ -140,7 +140,7 @@ impl ThemeIndex {
         self.pivots.insert(semantic, Pivot { vector: vector.clone(), cell: Vec::new() });
         self.centre_after(semantic);
         for place in 0..self.themes.len() {
-            let here = (dot(self.row(place), vector.as_slice()), semantic);
+            let here = (self.similarity(place, vector.as_slice()), semantic);
             if self.themes[place].home.is_none_or(|home| is_nearer(here, home)) {
                 self.leave(place);
                 self.enter(place, here);
@@ -163,7 +163,7 @@ impl ThemeIndex {
     fn rehouse(&mut self, place: usize) {
         let mut nearest: Option<(f32, SemanticId)> = None;
         for (&id, pivot) in &self.pivots {
-            let here = (dot(self.row(place), pivot.vector.as_slice()), id);
+            let here = (self.similarity(place, pivot.vector.as_slice()), id);
             if nearest.is_none_or(|home| is_nearer(here, home)) {
                 nearest = Some(here);
             }
@@ -218,8 +218,8 @@ impl ThemeIndex {
 
     /// The sketch of a row.
     fn draw(&mut self, place: usize) {
-        let (n, words) = (self.n_dimensions, self.n_words());
-        let row = &self.rows[place * n..][..n];
+        let words = self.n_words();
+        let row = self.themes[place].direction.as_ref().map_or(&[][..], Embedding::as_slice);
         sketch(row, &self.centre, &mut self.sketches[place * words..][..words]);
     }
 
@@ -227,7 +227,7 @@ impl ThemeIndex {
     /// [`EXACT_THEMES`] the nearest `n` or more, nearly.
     pub(super) fn near(&self, query: &[f32], n: usize) -> Vec<(f32, ThemeId)> {
         let with_similarity =
-            |place: usize| (dot(query, self.row(place)), self.themes[place].theme);
+            |place: usize| (self.similarity(place, query), self.themes[place].theme);
         let n_compared = N_COMPARED.max(n.saturating_mul(2));
         if self.themes.len() <= EXACT_THEMES.max(n_compared) || self.pivots.is_empty() {
             return (0..self.themes.len()).map(with_similarity).collect();
@@ -270,9 +270,9 @@ impl ThemeIndex {
 
 /// One bit a component: whether it lies above the centre's (above 0 where there is none).
 fn sketch(vector: &[f32], centre: &[f32], words: &mut [u64]) {
+    words.fill(0);
     for (i, (word, chunk)) in words.iter_mut().zip(vector.chunks(64)).enumerate() {
         let centre = centre.get(i * 64..).unwrap_or_default();
-        *word = 0;
         for (bit, &x) in chunk.iter().enumerate() {
             let above = x > centre.get(bit).copied().unwrap_or(0.0);
             *word |= u64::from(above) << bit;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn set(index: &mut ThemeIndex, number: i64) {
-        index.set(ThemeId(number), theme(number).as_slice().iter().copied());
+        index.set(ThemeId(number), Some(theme(number)));
     }
 
     /// Pivots are of the same topics.
@@ -349,8 +349,7 @@ mod tests {
             grown.remove(ThemeId(number));
         }
         for number in 0..200 {
-            let away = theme(number + 7);
-            grown.set(ThemeId(number), away.as_slice().iter().copied());
+            grown.set(ThemeId(number), Some(theme(number + 7)));
             set(&mut grown, number);
         }
         let mut afresh = ThemeIndex::default();

@@ -454,7 +454,7 @@ fn gather(
         size: config.pool,
         relevance_min: config.relevance_min,
     };
-    Ok((store.read(|r| Pool::gather(r, &search))?, user))
+    Ok((Pool::gather(store, &search)?, user))
 }
 
 fn by_overlap<'a>(

@@ -12,7 +12,7 @@ use crate::memory::relevance::{Cues, Relevance};
 use crate::memory::{
     Embedding, Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId,
 };
-use crate::store::{Level, Reader, StoreError};
+use crate::store::{Level, Reader, Store, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -84,6 +84,14 @@ impl Hits {
         self.dense.keys().chain(self.lexical.keys()).copied()
     }
 
+    /// Without those that this reader does not see.
+    fn known(mut self, reader: &Reader<'_>) -> Result<Self> {
+        let known = reader.known(self.level, self.ids())?;
+        self.dense.retain(|id, _| known.contains(id));
+        self.lexical.retain(|id, _| known.contains(id));
+        Ok(self)
+    }
+
     /// Nearness also of units that are not among the nearest themselves.
     fn complete(&mut self, reader: &Reader<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
         let Some(direction) = &self.direction else { return Ok(()) };
@@ -105,11 +113,26 @@ impl Hits {
 }
 
 impl Pool {
-    pub(super) fn gather(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
-        let mut of_semantics = Hits::of(reader, Level::Semantic, search)?;
-        let mut of_messages = Hits::of(reader, Level::Message, search)?;
-        let mut of_episodes = Hits::of(reader, Level::Episode, search)?;
+    pub(super) fn gather(store: &Store, search: &Search<'_>) -> Result<Self> {
+        // The searches are most of the work.
+        store.read_beside(
+            |other| Hits::of(other, Level::Message, search),
+            |reader, of_messages| {
+                let of_semantics = Hits::of(reader, Level::Semantic, search)?;
+                let of_episodes = Hits::of(reader, Level::Episode, search)?;
+                let of_messages = of_messages()?.known(reader)?;
+                Self::of_hits(reader, search, of_semantics, of_messages, of_episodes)
+            },
+        )
+    }
 
+    fn of_hits(
+        reader: &Reader<'_>,
+        search: &Search<'_>,
+        mut of_semantics: Hits,
+        mut of_messages: Hits,
+        mut of_episodes: Hits,
+    ) -> Result<Self> {
         let mut message_ids: BTreeSet<MessageId> = of_messages.ids().map(MessageId).collect();
         // An answer stands under its question, and need not repeat a word of it.
         let matching = of_messages.lexical.keys().copied().map(MessageId);

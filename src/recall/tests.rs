@@ -30,7 +30,10 @@ struct Told {
 
 impl Builder {
     fn new() -> Self {
-        let store = Store::in_memory().unwrap();
+        Self::within(Store::in_memory().unwrap())
+    }
+
+    fn within(store: Store) -> Self {
         let session = store
             .write(|tx| {
                 tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions())?;
@@ -489,4 +492,37 @@ fn a_cancelled_recall_stops() {
     };
     let recall = Recall { store: &builder.store, models: &models, config: RecallConfig::default() };
     assert!(matches!(recall.run(request, &mut |_| {}), Err(RecallError::Cancelled)));
+}
+
+/// Facts and messages are searched in snapshots of their own: whatever comes or goes between the two,
+/// an answer is found in what there is.
+#[test]
+fn what_is_written_and_forgotten_meanwhile_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let builder = Builder::within(Store::open(dir.path()).unwrap());
+    builder.tell("Max", 0, &[("Max sleeps on the sofa.", "Max the dog sleeps on the sofa.")]);
+    let config = RecallConfig::default();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let id = builder.say(Role::User, "Max sleeps in the garden, I think.", 1);
+                let forget = |tx: &mut crate::store::WriteTx<'_>| {
+                    let plan = tx.plan_forget(&[crate::store::AnyId::Message(id)], None)?;
+                    tx.forget(&plan)
+                };
+                builder.store.write(forget).unwrap();
+            }
+        });
+        for _ in 0..200 {
+            let found =
+                Survey::new(&builder.store, &HashEmbedder, &config, "Where does Max sleep?", at(2));
+            let found = found.map(|survey| survey.facts().len());
+            if !matches!(found, Ok(1)) {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert_eq!(found.unwrap(), 1);
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }

@@ -1,7 +1,9 @@
 //! The open store: one writing connection behind a mutex, reading connections beside it, and the
 //! transactions that everything else here runs in.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +14,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::{Result, StoreError};
 use super::lock::Lock;
 use super::open::{self, ReadOnly};
+use super::records::Level;
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
 const IDLE_READERS_MAX: usize = 4;
@@ -86,12 +89,32 @@ impl Readers {
     fn new(first: Option<Connection>, open: fn(&Path) -> Result<Connection>) -> Self {
         Self { idle: Mutex::new(first.into_iter().collect()), open }
     }
+
+    /// The one given back last, or a new one.
+    fn borrow(&self, path: &Path) -> Result<Borrowed<'_>> {
+        let idle = unpoisoned(&self.idle).pop();
+        let conn = idle.map_or_else(|| (self.open)(path), Ok)?;
+        Ok(Borrowed { conn: Some(conn), idle: &self.idle })
+    }
+}
+
+fn within<T>(conn: &Connection, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
+    let snapshot = Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
+    f(&Reader { conn: &snapshot })
 }
 
 /// A reading connection, given back when dropped.
 struct Borrowed<'a> {
     conn: Option<Connection>,
     idle: &'a Mutex<Vec<Connection>>,
+}
+
+impl Borrowed<'_> {
+    fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
+        self.conn
+            .as_ref()
+            .map_or_else(|| Err(StoreError::invalid("no connection")), |c| within(c, f))
+    }
 }
 
 impl Drop for Borrowed<'_> {
@@ -169,28 +192,36 @@ impl Store {
 
     /// Reads, in one snapshot; never waits for a writer.
     pub fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
-        let within = |conn: &Connection| {
-            let snapshot = Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
-            f(&Reader { conn: &snapshot })
-        };
         match &self.0.connections {
-            Connections::One(exclusive) => within(&exclusive.hold()?.conn),
+            Connections::One(exclusive) => exclusive.hold().and_then(|held| within(&held.conn, f)),
             Connections::File { readers, .. } => {
-                let idle = unpoisoned(&readers.idle).pop();
-                let conn = match idle {
-                    Some(conn) => Ok(conn),
-                    None => (readers.open)(&self.0.path),
-                };
-                conn.and_then(|conn| {
-                    let borrowed = Borrowed { conn: Some(conn), idle: &readers.idle };
-                    borrowed
-                        .conn
-                        .as_ref()
-                        .map_or_else(|| Err(StoreError::invalid("no connection")), within)
-                })
+                readers.borrow(&self.0.path).and_then(|borrowed| borrowed.read(f))
             }
         }
         .map_err(|e| e.within("read", &self.0.path))
+    }
+
+    /// Reads, while another reading goes on beside it where the memory is a file; `f` gets what waits
+    /// for that. Each has a snapshot of its own: what one finds may have gone, or come, for the other.
+    pub fn read_beside<T, U: Send>(
+        &self,
+        beside: impl FnOnce(&Reader<'_>) -> Result<U> + Send,
+        f: impl FnOnce(&Reader<'_>, Wait<'_, U>) -> Result<T>,
+    ) -> Result<T> {
+        let Connections::File { readers, .. } = &self.0.connections else {
+            return self.read(|reader| f(reader, Box::new(|| beside(reader))));
+        };
+        let both = || {
+            // The other is given back first: the next time each gets the connection whose cache has
+            // its pages.
+            let (own, other) = (readers.borrow(&self.0.path)?, readers.borrow(&self.0.path)?);
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(move || other.read(beside));
+                let wait = || beside.join().unwrap_or_else(|panic| resume_unwind(panic));
+                own.read(|reader| f(reader, Box::new(wait)))
+            })
+        };
+        both().map_err(|e: StoreError| e.within("read", &self.0.path))
     }
 
     /// One `BEGIN IMMEDIATE` transaction, durable (`synchronous=FULL`) when this returns.
@@ -248,6 +279,9 @@ impl Store {
         &self.0.path
     }
 }
+
+/// Waits for the reading beside, and gives what it found.
+pub type Wait<'a, T> = Box<dyn FnOnce() -> Result<T> + 'a>;
 
 /// Reads, in one consistent snapshot.
 pub struct Reader<'a> {
@@ -360,6 +394,13 @@ impl Reader<'_> {
     ) -> Result<Vec<T>> {
         let ids: Vec<i64> = ids.into_iter().collect();
         self.all(sql, [serde_json::Value::from(ids).to_string()], row)
+    }
+
+    /// Those of these units (raw ids) that there are.
+    pub fn known(&self, level: Level, ids: impl IntoIterator<Item = i64>) -> Result<BTreeSet<i64>> {
+        let name = level.name();
+        let sql = format!("SELECT id FROM {name} WHERE id IN (SELECT value FROM json_each(?1))");
+        Ok(self.of_ids(&sql, ids, |row| row.get(0))?.into_iter().collect())
     }
 
     pub(super) fn count(&self, sql: &str) -> Result<usize> {

@@ -1,6 +1,8 @@
 //! Episodes (level 2): contiguous runs of one session's messages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::Row;
 
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
@@ -11,7 +13,7 @@ use crate::memory::{Episode, EpisodeId, MessageId, Moment, SessionId};
 
 const EPISODE: &str = "SELECT id, session, title, content FROM episode";
 
-fn episode(row: &rusqlite::Row<'_>) -> rusqlite::Result<Episode> {
+fn episode(row: &Row<'_>) -> rusqlite::Result<Episode> {
     let never = Moment::new(jiff::Timestamp::UNIX_EPOCH, jiff::tz::Offset::UTC);
     Ok(Episode {
         id: EpisodeId(row.get(0)?),
@@ -58,23 +60,20 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn episodes_by_id(&self, ids: &[EpisodeId]) -> Result<Vec<Episode>> {
-        let sql = format!("{EPISODE} WHERE id = ?1");
+        let raw = || ids.iter().map(|id| id.0);
+        let sql = format!("{EPISODE} WHERE id IN (SELECT value FROM json_each(?1))");
+        let rows = self.of_ids(&sql, raw(), episode)?;
+        let mut found: BTreeMap<EpisodeId, Episode> =
+            rows.into_iter().map(|unit| (unit.id, unit)).collect();
+        let members = "SELECT episode, id, created_ms, created_offset FROM message \
+                       WHERE episode IN (SELECT value FROM json_each(?1)) ORDER BY episode, id";
+        let member =
+            |row: &Row<'_>| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?));
+        for (id, message, at) in self.of_ids(members, raw(), member)? {
+            found.entry(id).and_modify(|unit| unit.extend(message, at));
+        }
         ids.iter()
-            .map(|id| {
-                let mut found = self
-                    .optional(&sql, [id.0], episode)?
-                    .ok_or_else(|| StoreError::not_found("episode", id))?;
-                let members = self.all(
-                    "SELECT id, created_ms, created_offset FROM message WHERE episode = ?1
-                     ORDER BY id",
-                    [id.0],
-                    |row| Ok((MessageId(row.get(0)?), moment(row, 1)?)),
-                )?;
-                for (message, at) in members {
-                    found.extend(message, at);
-                }
-                Ok(found)
-            })
+            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("episode", id)))
             .collect()
     }
 }

@@ -39,7 +39,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Reader, Store, WriteTx};
+pub use access::{Reader, Store, Wait, WriteTx};
 pub use error::StoreError;
 pub use records::{
     AnyId, Counts, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::builders::*;
 use crate::memory::Role;
-use crate::store::{JobKind, Store, StoreError};
+use crate::store::{JobKind, Level, Reader, Store, StoreError};
 
 #[test]
 fn four_threads_write_and_two_read() {
@@ -68,6 +68,41 @@ fn four_threads_write_and_two_read() {
         .unwrap();
     assert_valid(&store);
     assert_eq!(store.generation(), 1 + 4 + 200);
+}
+
+#[test]
+fn a_reading_beside_has_a_snapshot_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    for store in [Store::open(dir.path()).unwrap(), Store::in_memory().unwrap()] {
+        let session = store.write(|tx| tx.create_session("", at(0), false)).unwrap();
+        let is_file = store.path().is_file();
+        let all = |r: &Reader<'_>| Ok(r.all_messages()?.iter().map(|m| m.id.0).collect::<Vec<_>>());
+        let written = Barrier::new(2);
+        let (own, beside, known) = store
+            .read_beside(
+                |other| {
+                    if is_file {
+                        written.wait();
+                    }
+                    all(other)
+                },
+                |reader, wait| {
+                    let own = all(reader)?;
+                    if is_file {
+                        store.write(|tx| Ok(say(tx, session, Role::User, "meanwhile")))?;
+                        written.wait();
+                    }
+                    let beside = wait()?;
+                    let known = reader.known(Level::Message, beside.iter().copied())?;
+                    Ok((own, beside, known.len()))
+                },
+            )
+            .unwrap();
+        assert_eq!((own.len(), beside.len(), known), (0, usize::from(is_file), 0));
+        let failed =
+            store.read_beside(|_| Err::<(), _>(StoreError::invalid("no")), |_, wait| wait());
+        assert!(failed.is_err_and(|e| e.to_string().contains("no")));
+    }
 }
 
 #[test]
