@@ -35,6 +35,10 @@ aarch64 *filter='inference::kernels':
         cargo test --release --locked --target aarch64-unknown-linux-gnu --lib {{filter}}
     done
 
+# a build with the feature `cuda` where no CUDA is installed: compiled, linked and started, without a GPU. Not in `ci`.
+cuda:
+    tests/fixtures/cuda.sh
+
 # exactly what is run before a change goes in
 ci:
     .ci/run

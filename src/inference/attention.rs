@@ -185,7 +185,13 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
         }
     }
     let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
+    // By halves: one after the other, the sixteen would wait for each other longer than a short row takes.
+    for half in [8, 4, 2, 1] {
+        for lane in 0..half {
+            sums[lane] += sums[half + lane];
+        }
+    }
+    sums[0] + rest
 }
 
 vectorised! {

@@ -140,7 +140,8 @@ impl Llama {
             }
             let mut params = llama::llama_context_default_params();
             params.n_ctx = n_context as u32;
-            params.n_batch = 512;
+            // Any prompt at once, 512 tokens at a time.
+            params.n_batch = (n_context as u32).max(512);
             params.n_ubatch = 512;
             params.n_threads = threads as i32;
             params.n_threads_batch = threads as i32;
