@@ -83,6 +83,34 @@ impl<'a> Cached<'a> {
         }
     }
 
+    /// Each query (rows of `dim`) times each of these keys: a row of scores a query.
+    fn score(self, queries: &[f32], dim: usize, scale: f32, scores: &mut [f32]) {
+        if let Self::Half(keys) = self
+            && kernels::score_halves(queries, keys, dim, scale, scores)
+        {
+            return;
+        }
+        let n_keys = scores.len() / (queries.len() / dim);
+        self.for_each_part(dim, |first, keys| {
+            score(queries, keys, dim, scale, first, n_keys, scores);
+        });
+    }
+
+    /// Adds each query's shares of these values to its row of `out`.
+    fn mix(self, shares: &[f32], dim: usize, out: &mut [f32]) {
+        if let Self::Half(values) = self
+            && kernels::mix_halves(shares, values, dim, out)
+        {
+            return;
+        }
+        let n_keys = shares.len() / (out.len() / dim);
+        self.for_each_part(dim, |first, values| {
+            for (shares, out) in shares.chunks_exact(n_keys).zip(out.chunks_exact_mut(dim)) {
+                mix(&shares[first..first + values.len() / dim], values, out);
+            }
+        });
+    }
+
     /// Some rows at a time, in f32.
     fn for_each_part(self, dim: usize, mut each: impl FnMut(usize, &[f32])) {
         const ROWS_PER_PART: usize = 32;
@@ -122,17 +150,11 @@ impl CustomOp3 for SingleQuery {
             };
             let n_keys = keys_layout.dims()[1];
             let mut shares = vec![0f32; repeats * n_keys];
-            Cached::head(keys, keys_layout, index)?.for_each_part(dim, |first, keys| {
-                score(queries, keys, dim, self.scale, first, n_keys, &mut shares);
-            });
+            Cached::head(keys, keys_layout, index)?.score(queries, dim, self.scale, &mut shares);
             for shares in shares.chunks_exact_mut(n_keys) {
                 to_shares(shares);
             }
-            Cached::head(values, values_layout, index)?.for_each_part(dim, |first, values| {
-                for (shares, out) in shares.chunks_exact(n_keys).zip(out.chunks_exact_mut(dim)) {
-                    mix(&shares[first..first + values.len() / dim], values, out);
-                }
-            });
+            Cached::head(values, values_layout, index)?.mix(&shares, dim, out);
             Ok(())
         };
         let n_keys = keys_layout.dims()[1];
@@ -214,4 +236,53 @@ fn mix(shares: &[f32], rows: &[f32], out: &mut [f32]) {
         }
     }
 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers in (−2, 2), the same at every call.
+    fn numbers(n: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 22) as f32 - 2.0
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    /// What the kernels for keys and values in f16 compute is what the plain code does, bit for bit.
+    #[test]
+    fn halves_are_attended_to_as_their_singles_are() {
+        for (dim, n_queries, n_keys) in [16, 48, 64, 80, 128, 100]
+            .into_iter()
+            .flat_map(|dim| [1, 2, 3, 4, 7, 8].map(|n_queries| (dim, n_queries)))
+            .flat_map(|(dim, q)| [1, 15, 16, 17, 31, 64, 99].map(|n_keys| (dim, q, n_keys)))
+        {
+            let queries = numbers(n_queries * dim, 1);
+            let mut halves = vec![f16::ZERO; n_keys * dim];
+            kernels::narrow(&numbers(n_keys * dim, 2), &mut halves);
+            let halves = Cached::Half(&halves);
+            let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+
+            let (mut own, mut plain) =
+                (vec![0f32; n_queries * n_keys], vec![0f32; n_queries * n_keys]);
+            halves.score(&queries, dim, 0.125, &mut own);
+            halves.for_each_part(dim, |first, keys| {
+                score(&queries, keys, dim, 0.125, first, n_keys, &mut plain);
+            });
+            assert_eq!(bits(&own), bits(&plain), "scores: {dim}, {n_queries}, {n_keys}");
+
+            let (mut own, mut expected) = (queries.clone(), queries.clone());
+            halves.mix(&plain, dim, &mut own);
+            halves.for_each_part(dim, |first, values| {
+                for (shares, out) in plain.chunks_exact(n_keys).zip(expected.chunks_exact_mut(dim))
+                {
+                    mix(&shares[first..first + values.len() / dim], values, out);
+                }
+            });
+            assert_eq!(bits(&own), bits(&expected), "mixed: {dim}, {n_queries}, {n_keys}");
+        }
+    }
 }

@@ -58,11 +58,14 @@ mod packing;
 mod packing_avx512;
 mod pages;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod single_query;
 #[cfg(test)]
 mod tests;
 
 use std::sync::OnceLock;
 
+use half::f16;
 use rayon::prelude::*;
 
 use activations::Quantised;
@@ -250,6 +253,40 @@ pub fn multiply(matrices: &[&PackedMatrix], xs: &[f32], level: Level) -> Vec<Vec
     }
     drop(outputs);
     products
+}
+
+/// One position's queries `[n_queries, dim]` times keys `[n_keys, dim]` in f16, times `scale`, into
+/// `[n_queries, n_keys]`; whether there is a kernel for that.
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
+pub fn score_halves(
+    queries: &[f32],
+    keys: &[f16],
+    dim: usize,
+    scale: f32,
+    scores: &mut [f32],
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Level::best() >= Level::Avx512 && single_query::fits(dim, keys.len() / dim) {
+        // SAFETY: there is AVX-512.
+        unsafe { single_query::score(queries, keys, dim, scale, scores) };
+        return true;
+    }
+    let _ = (queries, keys, dim, scale, scores);
+    false
+}
+
+/// Adds shares `[n_queries, n_keys]` of values `[n_keys, dim]` in f16 to `[n_queries, dim]`; whether
+/// there is a kernel for that.
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
+pub fn mix_halves(shares: &[f32], values: &[f16], dim: usize, out: &mut [f32]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Level::best() >= Level::Avx512 && single_query::fits(dim, values.len() / dim) {
+        // SAFETY: there is AVX-512.
+        unsafe { single_query::mix(shares, values, dim, out) };
+        return true;
+    }
+    let _ = (shares, values, dim, out);
+    false
 }
 
 /// A dense matrix `[n_out, n_in]` in bf16, for processors with a tile unit.
