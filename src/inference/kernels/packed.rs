@@ -154,7 +154,7 @@ impl Kind {
         return self == Self::Q8_0 && level >= Level::Avx512;
         #[cfg(not(target_arch = "x86_64"))]
         {
-            let _ = level;
+            let _ = (self, level);
             false
         }
     }

@@ -116,7 +116,7 @@ fn score_group<const QUERIES: usize, const KEYS: usize>(
             }
         }
         let mut products = [0f32; 16];
-        store(&mut products, _mm512_mul_ps(sixteen_sums(sums), _mm512_set1_ps(scale)));
+        store(&mut products, _mm512_mul_ps(sixteen_sums(&sums), _mm512_set1_ps(scale)));
         for (q, products) in products.as_chunks::<KEYS>().0.iter().enumerate() {
             scores[q * n_keys + first..][..KEYS].copy_from_slice(products);
         }
@@ -179,7 +179,7 @@ fn mix_group<const QUERIES: usize, const COLUMNS: usize>(
 /// is that of vector 4 · p + l.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn sixteen_sums(v: [__m512; 16]) -> __m512 {
+fn sixteen_sums(v: &[__m512; 16]) -> __m512 {
     let halves = |a, b| {
         let (low, high) = (
             _mm512_shuffle_f32x4::<0b01_00_01_00>(a, b),
