@@ -289,7 +289,7 @@ pub fn mix_halves(shares: &[f32], values: &[f16], dim: usize, out: &mut [f32]) -
     false
 }
 
-/// A dense matrix `[n_out, n_in]` in bf16, for processors with a tile unit.
+/// A dense matrix `[n_out, n_in]` in bf16, for processors that multiply that: with a tile unit, or without.
 #[derive(Debug)]
 pub struct DenseMatrix {
     #[cfg(target_arch = "x86_64")]
@@ -299,15 +299,17 @@ pub struct DenseMatrix {
 }
 
 impl DenseMatrix {
-    /// From its values in row-major order; None where the processor has no tile unit or `n_in` is not
-    /// a multiple of 32: f32 is faster or simpler there.
+    /// From its values in row-major order; None where the processor has no bf16 or `n_in` is not a
+    /// multiple of 32: f32 is faster or simpler there.
     ///
     /// # Panics
     /// If the values are not `n_out · n_in`, or the processor has less than `level`.
     pub fn new(values: &[f32], n_out: usize, n_in: usize, level: Level) -> Option<Self> {
         assert!(values.len() == n_out * n_in && level <= Level::best());
         #[cfg(target_arch = "x86_64")]
-        if level == Level::Amx && n_out > 0 && n_in > 0 && n_in.is_multiple_of(packed::BLOCK) {
+        let has_bf16 = level == Level::Amx || level == Level::Avx512 && amx::has_dot_products();
+        #[cfg(target_arch = "x86_64")]
+        if has_bf16 && n_out > 0 && n_in > 0 && n_in.is_multiple_of(packed::BLOCK) {
             return Some(Self { tiled: amx::Tiled::new(values, n_out, n_in), n_out, n_in });
         }
         let _ = level;
