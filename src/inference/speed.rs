@@ -72,6 +72,8 @@ pub fn measure_speed(
     run(&mut sequence, &tokens[..1])?;
     likeliest(&mut sequence)?;
     let first_token_s = begun.elapsed().as_secs_f64();
+    // Its keys and values are no part of a turn's.
+    drop(sequence);
 
     let (mut prefills, mut decodes) = (Vec::new(), Vec::new());
     for round in 0..options.rounds {
