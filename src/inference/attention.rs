@@ -90,6 +90,10 @@ impl<'a> Cached<'a> {
         {
             return;
         }
+        self.score_plainly(queries, dim, scale, scores);
+    }
+
+    fn score_plainly(self, queries: &[f32], dim: usize, scale: f32, scores: &mut [f32]) {
         let n_keys = scores.len() / (queries.len() / dim);
         self.for_each_part(dim, |first, keys| {
             score(queries, keys, dim, scale, first, n_keys, scores);
@@ -103,6 +107,10 @@ impl<'a> Cached<'a> {
         {
             return;
         }
+        self.mix_plainly(shares, dim, out);
+    }
+
+    fn mix_plainly(self, shares: &[f32], dim: usize, out: &mut [f32]) {
         let n_keys = shares.len() / (out.len() / dim);
         self.for_each_part(dim, |first, values| {
             for (shares, out) in shares.chunks_exact(n_keys).zip(out.chunks_exact_mut(dim)) {
@@ -241,16 +249,7 @@ fn mix(shares: &[f32], rows: &[f32], out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers in (−2, 2), the same at every call.
-    fn numbers(n: usize, seed: u32) -> Vec<f32> {
-        let mut state = seed;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 22) as f32 - 2.0
-        };
-        (0..n).map(|_| next()).collect()
-    }
+    use crate::inference::kernels::tests::made_up;
 
     /// What the kernels for keys and values in f16 compute is what the plain code does, bit for bit.
     #[test]
@@ -260,28 +259,21 @@ mod tests {
             .flat_map(|dim| [1, 2, 3, 4, 7, 8].map(|n_queries| (dim, n_queries)))
             .flat_map(|(dim, q)| [1, 15, 16, 17, 31, 64, 99].map(|n_keys| (dim, q, n_keys)))
         {
-            let queries = numbers(n_queries * dim, 1);
+            let queries = made_up(n_queries * dim, 1);
             let mut halves = vec![f16::ZERO; n_keys * dim];
-            kernels::narrow(&numbers(n_keys * dim, 2), &mut halves);
+            kernels::narrow(&made_up(n_keys * dim, 2), &mut halves);
             let halves = Cached::Half(&halves);
             let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
 
             let (mut own, mut plain) =
                 (vec![0f32; n_queries * n_keys], vec![0f32; n_queries * n_keys]);
             halves.score(&queries, dim, 0.125, &mut own);
-            halves.for_each_part(dim, |first, keys| {
-                score(&queries, keys, dim, 0.125, first, n_keys, &mut plain);
-            });
+            halves.score_plainly(&queries, dim, 0.125, &mut plain);
             assert_eq!(bits(&own), bits(&plain), "scores: {dim}, {n_queries}, {n_keys}");
 
             let (mut own, mut expected) = (queries.clone(), queries.clone());
             halves.mix(&plain, dim, &mut own);
-            halves.for_each_part(dim, |first, values| {
-                for (shares, out) in plain.chunks_exact(n_keys).zip(expected.chunks_exact_mut(dim))
-                {
-                    mix(&shares[first..first + values.len() / dim], values, out);
-                }
-            });
+            halves.mix_plainly(&plain, dim, &mut expected);
             assert_eq!(bits(&own), bits(&expected), "mixed: {dim}, {n_queries}, {n_keys}");
         }
     }

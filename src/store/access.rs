@@ -1,7 +1,8 @@
 //! The open store: one writing connection behind a mutex, reading connections beside it, and the
 //! transactions that everything else here runs in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -343,6 +344,19 @@ impl<'a> WriteTx<'a> {
         }
         Ok(())
     }
+}
+
+/// The units of these ids, in the order asked for.
+///
+/// # Errors
+/// If one of them was not found.
+pub(super) fn in_order<Id: Ord + Display, T: Clone>(
+    unit: &'static str,
+    ids: &[Id],
+    found: &BTreeMap<Id, T>,
+) -> Result<Vec<T>> {
+    let of = |id| found.get(id).cloned().ok_or_else(|| StoreError::not_found(unit, id));
+    ids.iter().map(of).collect()
 }
 
 impl Reader<'_> {

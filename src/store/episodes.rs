@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx};
+use super::access::{Reader, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewEpisode};
 use super::sessions::moment;
@@ -72,9 +72,7 @@ impl Reader<'_> {
         for (id, message, at) in self.of_ids(members, raw(), member)? {
             found.entry(id).and_modify(|unit| unit.extend(message, at));
         }
-        ids.iter()
-            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("episode", id)))
-            .collect()
+        in_order("episode", ids, &found)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx};
+use super::access::{Reader, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
@@ -76,9 +76,7 @@ impl Reader<'_> {
         for (id, message) in self.of_ids(messages, raw(), pair)? {
             found.entry(id).and_modify(|unit| unit.messages.push(MessageId(message)));
         }
-        ids.iter()
-            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("fact", id)))
-            .collect()
+        in_order("fact", ids, &found)
     }
 
     /// The semantics written from an episode.

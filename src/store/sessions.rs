@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx};
+use super::access::{Reader, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{Level, NewMessage, Session};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SessionId};
@@ -88,9 +88,7 @@ impl Reader<'_> {
         let rows = self.of_ids(&sql, ids.iter().map(|id| id.0), message)?;
         let found: BTreeMap<MessageId, Message> =
             rows.into_iter().map(|unit| (unit.id, unit)).collect();
-        ids.iter()
-            .map(|id| found.get(id).cloned().ok_or_else(|| StoreError::not_found("message", id)))
-            .collect()
+        in_order("message", ids, &found)
     }
 
     /// The messages right before and after each of these, in its episode, each once and in order;

@@ -263,7 +263,7 @@ fn prefetch(bytes: &[u8], n_lines: usize) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 #[expect(unsafe_code, reason = "a store of 64 bytes")]
-fn to_array(vector: __m512) -> [f32; ROWS] {
+pub fn to_array(vector: __m512) -> [f32; ROWS] {
     let mut out = [0f32; ROWS];
     // SAFETY: there is room for 16 values.
     unsafe { _mm512_storeu_ps(out.as_mut_ptr(), vector) };

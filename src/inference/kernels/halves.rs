@@ -8,6 +8,9 @@ use half::f16;
 #[cfg(not(target_arch = "aarch64"))]
 use half::slice::HalfFloatSliceExt as _;
 
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+
 /// # Panics
 /// If `out` is not as long as `halves`.
 #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
@@ -15,8 +18,8 @@ pub fn widen(halves: &[f16], out: &mut [f32]) {
     #[cfg(target_arch = "aarch64")]
     neon::widen(halves, out);
     #[cfg(target_arch = "x86_64")]
-    if f16c::is_there() {
-        // SAFETY: it is.
+    if Level::best() >= Level::Avx2 {
+        // SAFETY: the instructions go with that level.
         return unsafe { f16c::widen(halves, out) };
     }
     #[cfg(not(target_arch = "aarch64"))]
@@ -32,8 +35,8 @@ pub fn narrow(values: &[f32], out: &mut [f16]) {
     #[cfg(target_arch = "aarch64")]
     neon::narrow(values, out);
     #[cfg(target_arch = "x86_64")]
-    if f16c::is_there() {
-        // SAFETY: it is.
+    if Level::best() >= Level::Avx2 {
+        // SAFETY: the instructions go with that level.
         return unsafe { f16c::narrow(values, out) };
     }
     #[cfg(not(target_arch = "aarch64"))]
@@ -49,10 +52,6 @@ mod f16c {
 
     use half::f16;
     use half::slice::HalfFloatSliceExt as _;
-
-    pub fn is_there() -> bool {
-        is_x86_feature_detected!("avx") && is_x86_feature_detected!("f16c")
-    }
 
     #[target_feature(enable = "avx,f16c")]
     #[expect(unsafe_code, reason = "loads and stores of eight values")]

@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 use super::activations::Quantised;
+use super::avx512::to_array;
 use super::packed::{BLOCK, Kind, ROWS};
 
 /// A scale in f16 and 32 signed bytes.
@@ -122,16 +123,6 @@ fn four_sums([a, b, c, d]: [__m512i; 4]) -> __m512i {
     let two = |a, b| _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
     let (first, second) = (two(a, b), two(c, d));
     _mm512_add_epi32(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "an unaligned store of 64 bytes")]
-fn to_array(vector: __m512) -> [f32; ROWS] {
-    let mut out = [0f32; ROWS];
-    // SAFETY: there is room for 16 values.
-    unsafe { _mm512_storeu_ps(out.as_mut_ptr(), vector) };
-    out
 }
 
 /// Asks for a part of the sixteen rows after these: all are read, one after the other. Not into the

@@ -61,7 +61,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod single_query;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::sync::OnceLock;
 
@@ -266,8 +266,8 @@ pub fn score_halves(
     scores: &mut [f32],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if Level::best() >= Level::Avx512 && single_query::fits(dim, keys.len() / dim) {
-        // SAFETY: there is AVX-512.
+    if single_query::fits(dim, keys.len() / dim) {
+        // SAFETY: `fits` asked the processor.
         unsafe { single_query::score(queries, keys, dim, scale, scores) };
         return true;
     }
@@ -280,8 +280,8 @@ pub fn score_halves(
 #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
 pub fn mix_halves(shares: &[f32], values: &[f16], dim: usize, out: &mut [f32]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if Level::best() >= Level::Avx512 && single_query::fits(dim, values.len() / dim) {
-        // SAFETY: there is AVX-512.
+    if single_query::fits(dim, values.len() / dim) {
+        // SAFETY: `fits` asked the processor.
         unsafe { single_query::mix(shares, values, dim, out) };
         return true;
     }

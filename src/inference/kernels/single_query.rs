@@ -9,15 +9,18 @@ use std::arch::x86_64::*;
 
 use half::f16;
 
+use super::Level;
+use super::avx512::to_array;
+
 /// Numbers of a vector.
 const LANES: usize = 16;
 
 /// Columns of values that are mixed at once, in vectors: four queries fill half of the registers.
 const COLUMNS: usize = 4;
 
-/// Whether there is a kernel for rows of `dim` numbers and so many keys.
+/// Whether this processor has a kernel for rows of `dim` numbers and so many keys.
 pub fn fits(dim: usize, n_keys: usize) -> bool {
-    dim.is_multiple_of(LANES) && n_keys >= LANES
+    Level::best() >= Level::Avx512 && dim.is_multiple_of(LANES) && n_keys >= LANES
 }
 
 /// Each of the queries (rows of `dim`) times each of the keys (rows of `dim`), times `scale`: rows of
@@ -115,8 +118,7 @@ fn score_group<const QUERIES: usize, const KEYS: usize>(
                 }
             }
         }
-        let mut products = [0f32; 16];
-        store(&mut products, _mm512_mul_ps(sixteen_sums(&sums), _mm512_set1_ps(scale)));
+        let products = to_array(_mm512_mul_ps(sixteen_sums(&sums), _mm512_set1_ps(scale)));
         for (q, products) in products.as_chunks::<KEYS>().0.iter().enumerate() {
             scores[q * n_keys + first..][..KEYS].copy_from_slice(products);
         }

@@ -21,7 +21,7 @@ const KINDS: [GgmlDType; 6] = [
 ];
 
 /// Spread over −1 to 1, the same for the same seed.
-fn made_up(n: usize, seed: u64) -> Vec<f32> {
+pub fn made_up(n: usize, seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..n)
         .map(|_| {
