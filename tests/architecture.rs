@@ -109,8 +109,10 @@ const IMPURE: &[&str] = &[
     "eprintln!",
 ];
 
-/// Files that may hold `unsafe`: each is one reason (memory-mapped weights, kernels).
-const UNSAFE_FILES: &[&str] = &["inference/weights.rs", "inference/kernels"];
+/// Files that may hold `unsafe`: each is one reason (memory-mapped weights, kernels, a
+/// setting of the C library).
+const UNSAFE_FILES: &[&str] =
+    &["inference/weights.rs", "inference/kernels", "inference/allocator.rs"];
 
 struct Source {
     /// Relative to `src`, with `/`.

@@ -1,9 +1,9 @@
 //! A BERT encoder's forward pass.
 //!
 //! Several texts go through at once, *packed*: their tokens one after the other in one matrix, no
-//! padding anywhere, so that a batch costs its tokens and nothing else. candle or the tile unit
+//! padding anywhere, so that a batch costs its tokens and nothing else. [`DenseMatrix`] or candle
 //! multiplies the matrices; what happens between two products (bias, residual, normalisation,
-//! activation, attention within each text) works on plain slices, in parallel over rows or texts:
+//! activation, attention within each text) works on plain slices, in parallel over rows or heads:
 //! candle's own element-wise operations run on one thread and make a pass each.
 //!
 //! Knows no text and no pooling ([`super::embedder`] does).
@@ -121,8 +121,8 @@ struct Linear {
 
 /// `[n_out, n_in]`
 enum LinearWeight {
-    /// In bf16, where the processor multiplies that fastest.
-    Tiled(DenseMatrix),
+    /// Rounded to what the processor multiplies fastest.
+    Rounded(DenseMatrix),
     Plain(Tensor),
 }
 
@@ -195,7 +195,7 @@ impl<'a> Names<'a> {
             bias.extend(self.weights.values(&format!("{name}.bias"), &[n_out])?);
         }
         let weight = match DenseMatrix::new(&rows, bias.len(), n_in, Level::best()) {
-            Some(tiled) => LinearWeight::Tiled(tiled),
+            Some(rounded) => LinearWeight::Rounded(rounded),
             None => LinearWeight::Plain(
                 Tensor::from_vec(rows, (bias.len(), n_in), &Device::Cpu).map_err(backend)?,
             ),
@@ -269,14 +269,19 @@ impl Bert {
             rest = after;
         }
         self.normalise(&mut states, &self.norm);
+        // Made once: the system takes its time to hand out fresh pages.
+        let (mut projected, mut inner) = (Vec::new(), Vec::new());
+        let (mut by_head, mut update) = (Vec::new(), Vec::new());
         for layer in &self.layers {
-            let projected = layer.attention_in.forward(states.clone())?;
-            let attended = self.attend(projected, &layer.attention_in.bias, lengths);
-            let update = layer.attention_out.forward(attended)?;
+            layer.attention_in.forward(&states, &mut projected)?;
+            self.attend(&projected, &layer.attention_in.bias, lengths, &mut by_head);
+            let attended = &mut projected[..states.len()];
+            self.gather(&by_head, lengths, attended);
+            layer.attention_out.forward(attended, &mut update)?;
             self.join(&mut states, &update, &layer.attention_out.bias, &layer.attention_norm);
-            let mut inner = layer.feed_in.forward(states.clone())?;
+            layer.feed_in.forward(&states, &mut inner)?;
             self.activate(&mut inner, &layer.feed_in.bias);
-            let update = layer.feed_out.forward(inner)?;
+            layer.feed_out.forward(&inner, &mut update)?;
             self.join(&mut states, &update, &layer.feed_out.bias, &layer.feed_norm);
         }
         Ok(states)
@@ -306,23 +311,44 @@ impl Bert {
     }
 
     /// Every token attends to all tokens of its own text. `projected` is `[n, 3 · hidden]`: query,
-    /// key, value, their bias still to be added.
-    fn attend(&self, mut projected: Vec<f32>, bias: &[f32], lengths: &[usize]) -> Vec<f32> {
+    /// key, value, their bias still to be added. `by_head`: of each text, of each head, `[n, width]`,
+    /// so that what one task writes lies together.
+    fn attend(&self, projected: &[f32], bias: &[f32], lengths: &[usize], by_head: &mut Vec<f32>) {
         let hidden = self.config.hidden_size;
-        let mut out = vec![0.0; projected.len() / 3];
+        let width = hidden / self.config.num_attention_heads;
+        by_head.resize(projected.len() / 3, 0.0);
         let mut texts = Vec::with_capacity(lengths.len());
-        let (mut from, mut to) = (projected.as_mut_slice(), out.as_mut_slice());
+        let (mut from, mut to) = (projected, by_head.as_mut_slice());
         for &length in lengths {
-            let (text, from_rest) = from.split_at_mut(length * 3 * hidden);
+            let (text, from_rest) = from.split_at(length * 3 * hidden);
             let (result, to_rest) = to.split_at_mut(length * hidden);
             texts.push((text, result));
             (from, to) = (from_rest, to_rest);
         }
-        let width = hidden / self.config.num_attention_heads;
         texts.into_par_iter().for_each(|(text, result)| {
-            attend_in_text(text, bias, hidden, width, result);
+            let n = result.len() / hidden;
+            result.par_chunks_mut(n * width).enumerate().for_each(|(head, result)| {
+                attend_in_head(text, bias, hidden, head * width, width, result);
+            });
         });
-        out
+    }
+
+    /// `[n, hidden]` from what [`Self::attend`] left.
+    fn gather(&self, by_head: &[f32], lengths: &[usize], out: &mut [f32]) {
+        let hidden = self.config.hidden_size;
+        let width = hidden / self.config.num_attention_heads;
+        let (mut from, mut to) = (by_head, out);
+        for &length in lengths {
+            let (text, from_rest) = from.split_at(length * hidden);
+            let (rows, to_rest) = to.split_at_mut(length * hidden);
+            for (i, row) in rows.chunks_exact_mut(hidden).enumerate() {
+                let heads = row.chunks_exact_mut(width).zip(text.chunks_exact(length * width));
+                for (target, head) in heads {
+                    target.copy_from_slice(&head[i * width..(i + 1) * width]);
+                }
+            }
+            (from, to) = (from_rest, to_rest);
+        }
     }
 }
 
@@ -382,51 +408,99 @@ fn activate_rows(rows: &mut [f32], bias: &[f32], activation: Activation) {
 }
 }
 
+/// Values that are computed side by side.
+const LANES: usize = 16;
+/// Queries that pass over the keys together: with these, all sums stay in registers.
+const QUERIES: usize = 6;
+
 vectorised! {
-/// Every token of one text attends to all of its tokens. `text`: query, key and value of each, `bias`
-/// still to be added; `width`: of a head.
-fn attend_in_text(text: &mut [f32], bias: &[f32], hidden: usize, width: usize, result: &mut [f32]) {
-    for row in text.chunks_exact_mut(3 * hidden) {
-        add(row, bias);
-    }
-    let n = result.len() / hidden;
+/// Every token of one text attends to all of its tokens, by the head whose components begin at `head`.
+/// `text`: query, key and value of each, `bias` still to be added; `out`: `[n, width]`.
+fn attend_in_head(
+    text: &[f32],
+    bias: &[f32],
+    hidden: usize,
+    head: usize,
+    width: usize,
+    out: &mut [f32],
+) {
+    let n = out.len() / width;
+    let (n_padded, width_padded) = (n.next_multiple_of(LANES), width.next_multiple_of(LANES));
     let scale = 1.0 / (width as f32).sqrt();
-    // Keys by component, so that all scores of a query grow together, component by component.
-    let mut keys = vec![0.0; width * n];
-    let mut scores = vec![0.0; n];
-    for head in (0..hidden).step_by(width) {
-        for (j, row) in text.chunks_exact(3 * hidden).enumerate() {
-            let key = &row[hidden + head..hidden + head + width];
-            for (d, &k) in key.iter().enumerate() {
-                keys[d * n + j] = k * scale;
+    // Keys by component, so that sixteen scores of a query grow together, component by component.
+    let mut keys = vec![0.0; width * n_padded];
+    let mut values = vec![0.0; n * width_padded];
+    for (j, row) in text.chunks_exact(3 * hidden).enumerate() {
+        let key = &row[hidden + head..][..width];
+        for (d, (&k, &b)) in key.iter().zip(&bias[hidden + head..]).enumerate() {
+            keys[d * n_padded + j] = (k + b) * scale;
+        }
+        values[j * width_padded..][..width].copy_from_slice(&row[2 * hidden + head..][..width]);
+    }
+    let mut queries = vec![[0.0; QUERIES]; width];
+    let mut scores = vec![f32::NEG_INFINITY; QUERIES * n_padded];
+    let mut mixed = vec![0.0; QUERIES * width_padded];
+    for (block, out) in out.chunks_mut(QUERIES * width).enumerate() {
+        let n_queries = out.len() / width;
+        for q in 0..n_queries {
+            let row = &text[(block * QUERIES + q) * 3 * hidden + head..][..width];
+            for ((query, &x), &b) in queries.iter_mut().zip(row).zip(&bias[head..]) {
+                query[q] = x + b;
             }
         }
-        for (i, row) in text.chunks_exact(3 * hidden).enumerate() {
-            scores.fill(0.0);
-            for (d, &q) in row[head..head + width].iter().enumerate() {
-                add_scaled(&mut scores, &keys[d * n..(d + 1) * n], q);
-            }
-            ops::softmax(&mut scores);
-            let target = &mut result[i * hidden + head..i * hidden + head + width];
-            for (value, &share) in text.chunks_exact(3 * hidden).zip(&scores) {
-                add_scaled(target, &value[2 * hidden + head..2 * hidden + head + width], share);
+        weighted_sums(&queries, &keys, &mut scores);
+        for scores in scores.chunks_exact_mut(n_padded).take(n_queries) {
+            scores[n..].fill(f32::NEG_INFINITY);
+            ops::softmax(scores);
+        }
+        let shares: Vec<[f32; QUERIES]> =
+            (0..n).map(|j| std::array::from_fn(|q| scores[q * n_padded + j])).collect();
+        weighted_sums(&shares, &values, &mut mixed);
+        for (out, mixed) in out.chunks_exact_mut(width).zip(mixed.chunks_exact(width_padded)) {
+            // Shares add up to one, so the values' bias is added once.
+            for ((out, &x), &b) in out.iter_mut().zip(mixed).zip(&bias[2 * hidden + head..]) {
+                *out = x + b;
             }
         }
     }
 }
 }
 
-impl Linear {
-    /// Without the bias, which the caller adds where it passes over the values anyway.
-    fn forward(&self, input: Vec<f32>) -> candle_core::Result<Vec<f32>> {
-        match &self.weight {
-            LinearWeight::Tiled(weight) => Ok(weight.multiply(&input)),
-            LinearWeight::Plain(weight) => {
-                let n_in = weight.dim(1)?;
-                let input = Tensor::from_vec(input, ((), n_in), &Device::Cpu)?;
-                input.matmul(&weight.t()?)?.flatten_all()?.to_vec1()
+/// Row q of `sums` = Σ weights[i][q] · row i of `rows`. As many rows as weights, of whole [`LANES`].
+#[inline(always)]
+fn weighted_sums(weights: &[[f32; QUERIES]], rows: &[f32], sums: &mut [f32]) {
+    let width = sums.len() / QUERIES;
+    for first in (0..width).step_by(LANES) {
+        let mut lanes = [[0f32; LANES]; QUERIES];
+        for (weights, row) in weights.iter().zip(rows.chunks_exact(width)) {
+            let row: &[f32; LANES] = row[first..].first_chunk().unwrap_or(&[0.0; LANES]);
+            for (lanes, &weight) in lanes.iter_mut().zip(weights) {
+                for (lane, &x) in lanes.iter_mut().zip(row) {
+                    *lane = x.mul_add(weight, *lane);
+                }
             }
         }
+        for (sums, lanes) in sums.chunks_exact_mut(width).zip(&lanes) {
+            sums[first..first + LANES].copy_from_slice(lanes);
+        }
+    }
+}
+
+impl Linear {
+    /// Without the bias, which the caller adds where it passes over the values anyway.
+    fn forward(&self, input: &[f32], out: &mut Vec<f32>) -> candle_core::Result<()> {
+        match &self.weight {
+            LinearWeight::Rounded(weight) => {
+                out.resize(input.len() / weight.n_in() * weight.n_out(), 0.0);
+                weight.multiply(input, out);
+            }
+            LinearWeight::Plain(weight) => {
+                let n_in = weight.dim(1)?;
+                let input = Tensor::from_slice(input, (input.len() / n_in, n_in), &Device::Cpu)?;
+                *out = input.matmul(&weight.t()?)?.flatten_all()?.to_vec1()?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -434,13 +508,6 @@ impl Linear {
 fn add(target: &mut [f32], other: &[f32]) {
     for (t, &o) in target.iter_mut().zip(other) {
         *t += o;
-    }
-}
-
-#[inline(always)]
-fn add_scaled(target: &mut [f32], other: &[f32], factor: f32) {
-    for (t, &o) in target.iter_mut().zip(other) {
-        *t += o * factor;
     }
 }
 

@@ -1,14 +1,17 @@
 //! The keys and values of the tokens that a context holds.
 //!
-//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half. Rolling back is
-//! setting a length; a clone shares the tensors until one of the two writes (copy on write), so a
-//! fork costs nothing that is not used. Knows no tokens.
+//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half, and by no less than a
+//! reply needs. Rolling back is setting a length; a clone shares the tensors until one of the two
+//! writes (copy on write), so a fork costs nothing that is not used. Knows no tokens.
 
 use std::sync::Arc;
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor};
+use half::f16;
+use half::vec::HalfBitsVecExt;
 
-/// Capacities are multiples of it.
+/// Capacities are multiples of it, and there is room for as many tokens more whenever one grows: a
+/// reply seldom moves what its prompt has filled. Room that nobody fills takes no memory.
 const CAPACITY_STEP: usize = 256;
 
 #[derive(Debug)]
@@ -62,10 +65,9 @@ impl KvCache {
             let capacity = if len + n <= old {
                 old // shared with a fork that may go on from there
             } else {
-                (len + n).max(old + old / 2).next_multiple_of(CAPACITY_STEP)
+                (len + n + CAPACITY_STEP).max(old + old / 2).next_multiple_of(CAPACITY_STEP)
             };
-            let shape = (n_heads, capacity, head_dim);
-            let zeros = || Tensor::zeros(shape, keys.dtype(), keys.device());
+            let zeros = || zeros((n_heads, capacity, head_dim), keys.dtype(), keys.device());
             let grown = Layer { keys: zeros()?, values: zeros()?, capacity };
             if let Some(old) = slot.as_ref().filter(|_| len > 0) {
                 grown.keys.slice_set(&old.keys.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
@@ -82,5 +84,17 @@ impl KvCache {
     /// Counts `n` tokens that every layer has written.
     pub fn advance(&mut self, n: usize) {
         self.len += n;
+    }
+}
+
+/// Zeros; on the processor as pages that the system gives only where something is written. (candle
+/// writes every f16 of its own.)
+fn zeros(shape: (usize, usize, usize), dtype: DType, device: &Device) -> Result<Tensor> {
+    match (dtype, device) {
+        (DType::F16, Device::Cpu) => {
+            let bits = vec![0u16; shape.0 * shape.1 * shape.2];
+            Tensor::from_vec(bits.reinterpret_into::<f16>(), shape, device)
+        }
+        _ => Tensor::zeros(shape, dtype, device),
     }
 }

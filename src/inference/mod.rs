@@ -5,8 +5,9 @@
 //! [`weights`] hands out tensors, `kernels` multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
 //! tokens with its cache, `mask` lets a constrained reply's tokens through and no others, [`engine`] the one thread that owns the weights, [`model`] the handle
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
-//! and [`starter`] is the pair that is compiled in.
+//! [`starter`] is the pair that is compiled in, and `allocator` keeps what all of them free in one place.
 
+mod allocator;
 mod attention;
 pub mod bert;
 pub mod chat_template;
@@ -38,6 +39,7 @@ pub mod tokenizer;
 mod tokenizer_gguf;
 pub mod weights;
 
+pub use allocator::share_one_arena;
 pub use embedder::load as load_embedder;
 pub use kernels::Level;
 #[cfg(feature = "cuda")]

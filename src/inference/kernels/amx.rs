@@ -1,15 +1,10 @@
-//! Wide products by the tile unit of newer Intel processors (AMX), in bf16 with sums in f32; dense
-//! matrices also by the dot products of those that have bf16 without the unit (AMD since Zen 4).
+//! Wide products by the tile unit of newer Intel processors (AMX), in bf16 with sums in f32.
 //!
 //! Many rows of input (a prefill) make it worth to unpack a panel of the matrix once and to multiply
 //! all of them by it. Rounding weights and inputs to bf16 (8 bits of mantissa) costs less than the
 //! rounding of the inputs to 8 bits that the narrow kernels do.
 
 use std::arch::asm;
-use std::arch::x86_64::{
-    __m512bh, __m512i, _mm512_dpbf16_ps, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_ps,
-    _mm512_storeu_ps,
-};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
@@ -42,11 +37,6 @@ pub fn is_available() -> bool {
         let features = std::arch::x86_64::__cpuid_count(7, 0).edx;
         features & AMX_BF16 != 0 && features & AMX_TILE != 0 && may_use_tiles()
     })
-}
-
-/// Whether the processor multiplies pairs of bf16 without the unit.
-pub fn has_dot_products() -> bool {
-    is_x86_feature_detected!("avx512bf16") && is_x86_feature_detected!("avx512bw")
 }
 
 /// Linux gives the registers to those who ask.
@@ -141,7 +131,7 @@ impl Inputs {
 
 #[expect(unsafe_code, reason = "AVX-512 is there wherever bf16 is")]
 fn to_bf16(xs: &[f32; BLOCK], out: &mut [u32; ROWS]) {
-    // SAFETY: [`is_available`] or [`has_dot_products`]; both go with AVX-512.
+    // SAFETY: [`is_available`]; every processor with the unit has AVX-512.
     unsafe { avx512::input_to_bf16(xs, out) }
 }
 
@@ -203,7 +193,7 @@ fn multiply_panels(
     inputs: &Inputs,
     output: &Outputs<'_>,
 ) {
-    let _configured = is_available().then(Configured::new);
+    let _configured = Configured::new();
     let mut edge = [[0f32; PANEL]; PANEL];
     for rows in 0..inputs.n_rows.div_ceil(PANEL) {
         let left = inputs.panel(rows);
@@ -213,9 +203,9 @@ fn multiply_panels(
             let n_columns = PANEL.min(n_out - column);
             if n_rows == PANEL && n_columns == PANEL {
                 let (start, stride) = output.square(rows * PANEL, column, PANEL);
-                product(left, right, n_rows, start, stride);
+                product(left, right, start, stride);
             } else {
-                product(left, right, n_rows, edge.as_mut_ptr().cast(), PANEL);
+                product(left, right, edge.as_mut_ptr().cast(), PANEL);
                 for (r, row) in edge.iter().take(n_rows).enumerate() {
                     output.put(rows * PANEL + r, column, &row[..n_columns]);
                 }
@@ -284,59 +274,12 @@ fn unpack(matrix: &PackedMatrix, panel: usize, out: &mut [TilePair]) {
     }
 }
 
-/// 32 input rows (the first `n_rows` count) times 32 rows of the matrix, written to `out`, rows `stride`
-/// values apart.
-#[expect(unsafe_code, reason = "the processor was asked")]
-fn product(left: &[TilePair], right: &[TilePair], n_rows: usize, out: *mut f32, stride: usize) {
-    assert!(!left.is_empty() && left.len() == right.len());
-    if is_available() {
-        tile_product(left, right, out, stride);
-    } else {
-        // SAFETY: there is no matrix of this kind where there is neither ([`super::DenseMatrix::new`]);
-        // `out` has 32 rows of 32 values, as both callers see to.
-        unsafe { dot_product(left, right, n_rows.min(PANEL), out, stride) }
-    }
-}
-
-/// As [`product`], eight rows at a time: sixteen vectors of sums.
-#[target_feature(enable = "avx512f,avx512bf16")]
-#[expect(unsafe_code, reason = "loads and stores of 64 bytes, and vectors of another name")]
-fn dot_product(left: &[TilePair], right: &[TilePair], n_rows: usize, out: *mut f32, stride: usize) {
-    const AT_ONCE: usize = 8;
-    // SAFETY: both are 64 bytes of anything.
-    let pairs = |vector: __m512i| unsafe { std::mem::transmute::<__m512i, __m512bh>(vector) };
-    for first in (0..n_rows).step_by(AT_ONCE) {
-        let mut sums = [[_mm512_setzero_ps(); 2]; AT_ONCE];
-        for (left, right) in left.iter().zip(right) {
-            let rows = &left.0[first / ROWS][first % ROWS..][..AT_ONCE];
-            for pair in 0..ROWS {
-                // SAFETY: a register row has sixteen numbers of four bytes.
-                let columns = [0, 1].map(|side: usize| unsafe {
-                    _mm512_loadu_si512(right.0[side][pair].as_ptr().cast())
-                });
-                for (row, sums) in rows.iter().zip(&mut sums) {
-                    let value = pairs(_mm512_set1_epi32(row[pair].cast_signed()));
-                    sums[0] = _mm512_dpbf16_ps(sums[0], value, pairs(columns[0]));
-                    sums[1] = _mm512_dpbf16_ps(sums[1], value, pairs(columns[1]));
-                }
-            }
-        }
-        for (r, [a, b]) in sums.into_iter().enumerate() {
-            // SAFETY: the caller sees to 32 rows of 32 values; there are no more than `PANEL` of them.
-            unsafe {
-                let row = out.add((first + r) * stride);
-                _mm512_storeu_ps(row, a);
-                _mm512_storeu_ps(row.add(ROWS), b);
-            }
-        }
-    }
-}
-
-/// As [`product`], all rows.
+/// 32 input rows times 32 rows of the matrix, written to `out`, rows `stride` values apart.
 #[expect(unsafe_code, reason = "instructions that have no intrinsics yet")]
-fn tile_product(left: &[TilePair], right: &[TilePair], out: *mut f32, stride: usize) {
+fn product(left: &[TilePair], right: &[TilePair], out: *mut f32, stride: usize) {
+    assert!(!left.is_empty() && left.len() == right.len());
     // SAFETY: both have that many pairs of tiles of 1,024 bytes; `out` has 32 rows of 32 values, as
-    // the callers of [`product`] see to; the registers are configured as 16 rows of 64 bytes.
+    // both callers see to; the registers are configured as 16 rows of 64 bytes.
     unsafe {
         asm!(
             "tilezero tmm0",

@@ -50,6 +50,8 @@ mod avx512;
 mod halves;
 #[cfg(target_arch = "x86_64")]
 mod in_place;
+#[cfg(target_arch = "x86_64")]
+mod int16;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod packed;
@@ -289,44 +291,72 @@ pub fn mix_halves(shares: &[f32], values: &[f16], dim: usize, out: &mut [f32]) -
     false
 }
 
-/// A dense matrix `[n_out, n_in]` in bf16, for processors that multiply that: with a tile unit, or without.
+/// A dense matrix `[n_out, n_in]`, rounded to what the processor multiplies fastest.
 #[derive(Debug)]
 pub struct DenseMatrix {
-    #[cfg(target_arch = "x86_64")]
-    tiled: amx::Tiled,
+    weights: Dense,
     n_out: usize,
     n_in: usize,
 }
 
+#[derive(Debug)]
+enum Dense {
+    #[cfg(target_arch = "x86_64")]
+    Bf16(amx::Tiled),
+    #[cfg(target_arch = "x86_64")]
+    Int16(int16::Int16Matrix, Level),
+}
+
 impl DenseMatrix {
-    /// From its values in row-major order; None where the processor has no bf16 or `n_in` is not a
-    /// multiple of 32: f32 is faster or simpler there.
+    /// From its values in row-major order; None where f32 is faster, closer or simpler: on other
+    /// processors, and for an odd number of columns or very many.
     ///
     /// # Panics
     /// If the values are not `n_out · n_in`, or the processor has less than `level`.
     pub fn new(values: &[f32], n_out: usize, n_in: usize, level: Level) -> Option<Self> {
         assert!(values.len() == n_out * n_in && level <= Level::best());
-        #[cfg(target_arch = "x86_64")]
-        let has_bf16 = level == Level::Amx || level == Level::Avx512 && amx::has_dot_products();
-        #[cfg(target_arch = "x86_64")]
-        if has_bf16 && n_out > 0 && n_in > 0 && n_in.is_multiple_of(packed::BLOCK) {
-            return Some(Self { tiled: amx::Tiled::new(values, n_out, n_in), n_out, n_in });
+        if values.is_empty() {
+            return None;
         }
-        let _ = level;
-        None
+        let weights = match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Amx if n_in.is_multiple_of(packed::BLOCK) => {
+                Some(Dense::Bf16(amx::Tiled::new(values, n_out, n_in)))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 | Level::Amx
+                if n_in.is_multiple_of(2) && n_in <= int16::N_IN_MAX =>
+            {
+                Some(Dense::Int16(int16::Int16Matrix::new(values, n_out, n_in), level))
+            }
+            _ => None,
+        };
+        weights.map(|weights| Self { weights, n_out, n_in })
     }
 
-    /// Times the rows of `xs` (`[n, n_in]`): `[n, n_out]`.
+    pub fn n_in(&self) -> usize {
+        self.n_in
+    }
+
+    pub fn n_out(&self) -> usize {
+        self.n_out
+    }
+
+    /// Times the rows of `xs` (`[n, n_in]`), into `[n, n_out]`.
     ///
     /// # Panics
-    /// If `xs` is not whole rows.
-    pub fn multiply(&self, xs: &[f32]) -> Vec<f32> {
+    /// If the two are not as many whole rows.
+    pub fn multiply(&self, xs: &[f32], product: &mut [f32]) {
         assert!(xs.len().is_multiple_of(self.n_in));
-        #[allow(unused_mut, reason = "elsewhere there is no such matrix")]
-        let mut product = vec![0f32; xs.len() / self.n_in * self.n_out];
-        #[cfg(target_arch = "x86_64")]
-        self.tiled.multiply(xs, &Outputs::new(&mut product, self.n_out));
-        product
+        assert_eq!(product.len(), xs.len() / self.n_in * self.n_out);
+        match self.weights {
+            #[cfg(target_arch = "x86_64")]
+            Dense::Bf16(ref matrix) => matrix.multiply(xs, &Outputs::new(product, self.n_out)),
+            #[cfg(target_arch = "x86_64")]
+            Dense::Int16(ref matrix, level) => {
+                matrix.multiply(xs, &Outputs::new(product, self.n_out), level)
+            }
+        }
     }
 }
 

@@ -185,14 +185,59 @@ fn the_largest_values_do_not_overflow() {
     }
 }
 
+fn dense_product(values: &[f32], xs: &[f32], n_in: usize, level: Level) -> Option<Vec<f32>> {
+    let n_out = values.len() / n_in;
+    let matrix = DenseMatrix::new(values, n_out, n_in, level)?;
+    let mut product = vec![f32::NAN; xs.len() / n_in * n_out];
+    matrix.multiply(xs, &mut product);
+    Some(product)
+}
+
+#[cfg(target_arch = "x86_64")]
 #[test]
-fn dense_matrices_are_multiplied_within_the_rounding_to_bf16() {
-    for (n_out, n_in, n_rows) in [(1, 32, 1), (33, 96, 5), (100, 384, 70), (64, 64, 32)] {
+fn dense_matrices_are_multiplied_within_their_rounding() {
+    for (n_out, n_in, n_rows) in
+        [(1, 32, 1), (33, 96, 5), (100, 384, 70), (64, 64, 32), (40, 62, 13)]
+    {
         let (values, xs) = (made_up(n_out * n_in, 7), made_up(n_rows * n_in, 8));
-        assert!(DenseMatrix::new(&values, n_out, n_in, Level::Portable).is_none());
-        if let Some(matrix) = DenseMatrix::new(&values, n_out, n_in, Level::best()) {
-            let distance = relative_distance(&matrix.multiply(&xs), &exact(&values, &xs, n_in));
-            assert!(distance < 0.01, "{n_out} {n_in} {n_rows}: {distance}");
+        let exact = exact(&values, &xs, n_in);
+        let of = |level| dense_product(&values, &xs, n_in, level);
+        assert!(of(Level::Portable).is_none());
+        for level in Level::all() {
+            let Some(product) = of(level) else { continue };
+            let is_bf16 = level == Level::Amx && n_in.is_multiple_of(32);
+            let distance = relative_distance(&product, &exact);
+            let most = if is_bf16 { 0.01 } else { 0.001 };
+            assert!(distance < most, "{n_out} {n_in} {n_rows} by {level:?}: {distance}");
+            assert!(is_bf16 || Some(product) == of(Level::Avx2), "sums in integers are exact");
+        }
+    }
+}
+
+/// The widest matrix, its weights and inputs as large as they can be, all of one sign.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_largest_sums_of_16_bit_integers_do_not_overflow() {
+    for (weight, x) in [(1.0, 1.0), (1.0, -1.0), (3e38, 1.0), (1e-38, 1e-3)] {
+        for n_in in [2, 384, int16::N_IN_MAX] {
+            let (values, xs) = (vec![weight; n_in], vec![x; n_in]);
+            for level in Level::all().into_iter().filter(|&level| level > Level::Portable) {
+                let product = dense_product(&values, &xs, n_in, level).unwrap()[0];
+                let expected = n_in as f32 * weight * x;
+                let is_close = (product / expected - 1.0).abs() < 0.01 || expected.abs() < 1e-30;
+                assert!(
+                    is_close || product == expected,
+                    "{n_in} of {weight} by {level:?}: {product}"
+                );
+            }
+        }
+    }
+    for broken in [f32::NAN, f32::INFINITY] {
+        for level in Level::all().into_iter().filter(|&level| level > Level::Portable) {
+            let product = dense_product(&[1.0, broken], &[1.0, 1.0], 2, level).unwrap();
+            assert!(!product[0].is_finite(), "a broken weight by {level:?}: {product:?}");
+            let product = dense_product(&[1.0, 1.0], &[1.0, broken], 2, level).unwrap();
+            assert!(!product[0].is_finite(), "a broken input by {level:?}: {product:?}");
         }
     }
 }
