@@ -54,6 +54,9 @@ impl LanguageModel for Slow {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
+    fn weights_sha256(&self) -> String {
+        unreachable!()
+    }
     fn encode(&self, text: &str) -> Vec<u32> {
         text.bytes().map(u32::from).collect()
     }
@@ -142,7 +145,7 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
     let free = Arc::new(AtomicBool::new(false));
     let info = ModelInfo {
         name: "slow".into(),
-        weights_sha256: "slow".into(),
+        fingerprint: "slow".into(),
         n_parameters: 1_000_000_000,
         context_tokens: 1 << 20,
         vocabulary: 256,

@@ -214,8 +214,7 @@ fn models(app: &App) -> Vec<(State, String)> {
     let default = registry.default_name();
     let mut findings = Vec::new();
     let installed: Vec<_> = list.iter().filter(|m| m.installed.is_some()).collect();
-    let is_path = Path::new(&default).exists();
-    if !is_path && !installed.iter().any(|m| m.name.eq_ignore_ascii_case(&default)) {
+    if registry.check_default().is_err() {
         findings.push((
             State::Bad,
             format!(

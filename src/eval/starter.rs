@@ -138,7 +138,7 @@ pub fn measure(
     }
     Ok(Report {
         model: info.name.clone(),
-        sha256: info.weights_sha256.clone(),
+        sha256: models.language.weights_sha256(),
         rows,
         gate,
         seconds: start.elapsed().as_secs_f64(),

@@ -466,7 +466,7 @@ fn attend_in_head(
 }
 }
 
-/// Row q of `sums` = Σ weights[i][q] · row i of `rows`. As many rows as weights, of whole [`LANES`].
+/// Row q of `sums` = Σ `weights[i][q]` · row i of `rows`. As many rows as weights, of whole [`LANES`].
 #[inline(always)]
 fn weighted_sums(weights: &[[f32; QUERIES]], rows: &[f32], sums: &mut [f32]) {
     let width = sums.len() / QUERIES;

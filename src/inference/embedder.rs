@@ -156,16 +156,20 @@ impl BertEmbedder {
         if frame == 0 || tokens_max <= frame {
             return Err(weights.bad("its tokenizer puts no [CLS] and [SEP] around a text"));
         }
-        let mut hasher = Sha256::new();
-        for (_, bytes) in weights.files() {
-            hasher.update(bytes.as_slice());
-        }
-        hasher.update(prompt.as_bytes());
-        // Sixteen hex digits of it are plenty to tell models apart.
-        let digest = hasher.finalize();
-        let hash = digest.iter().take(8).fold(0, |hash, &byte| hash << 8 | u64::from(byte));
-        let id = format!("bert-{}-{pooling:?}-{hash:016x}", config.hidden_size).to_lowercase();
-        Ok(Self { bert: Bert::load(weights, config)?, tokenizer, pooling, prompt, tokens_max, id })
+        let hidden = config.hidden_size;
+        let hash = || {
+            let mut hasher = Sha256::new();
+            for (_, bytes) in weights.files() {
+                hasher.update(bytes.as_slice());
+            }
+            hasher.update(prompt.as_bytes());
+            // Sixteen hex digits of it are plenty to tell models apart.
+            let digest = hasher.finalize();
+            digest.iter().take(8).fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+        };
+        let (hash, bert) = rayon::join(hash, || Bert::load(weights, config));
+        let id = format!("bert-{hidden}-{pooling:?}-{hash:016x}").to_lowercase();
+        Ok(Self { bert: bert?, tokenizer, pooling, prompt, tokens_max, id })
     }
 
     /// Longest text in tokens; the rest is cut off.

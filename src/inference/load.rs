@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use candle_core::Device;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::chat_template::{ChatTemplate, TemplateHints};
 use super::config::{Architecture, DecoderConfig, architecture_of_json};
@@ -16,6 +15,7 @@ use super::engine::Engine;
 use super::model::EngineModel;
 use super::sequence::Sequence;
 use super::tokenizer::{Tokenizer, TokenizerError};
+use super::weight_files::WeightFiles;
 use super::weights::{Bytes, Precision, Weights, bad_file};
 use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
 
@@ -197,35 +197,6 @@ impl Opened {
             });
         })
     }
-
-    /// SHA-256 of the weights: the file's own, or that of the shards' hashes in order.
-    fn sha256(&self) -> String {
-        let hashes: Vec<String> =
-            self.weights.files().iter().map(|(_, bytes)| hex(&digest(bytes))).collect();
-        match hashes.as_slice() {
-            [one] => one.clone(),
-            several => hex(&Sha256::digest(several.concat())),
-        }
-    }
-}
-
-/// SHA-256 of a file, without keeping all of it in memory.
-fn digest(bytes: &Bytes) -> [u8; 32] {
-    const PART: usize = 4 << 20;
-    let mut hasher = Sha256::new();
-    for (index, part) in bytes.as_slice().chunks(PART).enumerate() {
-        hasher.update(part);
-        bytes.release(index * PART..index * PART + part.len());
-    }
-    hasher.finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut out, b| {
-        let _ = write!(out, "{b:02x}");
-        out
-    })
 }
 
 /// The processor; with the feature `cuda`, the first GPU if one can be used.
@@ -420,34 +391,35 @@ struct Parts {
     hints: TemplateHints,
 }
 
-/// Weights, hash and tokenizer at the same time: on a large model each takes seconds.
+/// Weights and tokenizer at the same time.
 fn start(
     opened: &Opened,
     parts: Parts,
     progress: Progress<'_>,
     tokenizer: impl FnOnce() -> Result<Tokenizer, ModelError> + Send,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    let (decoder, tokenizer, weights_sha256) = std::thread::scope(|scope| {
-        let hash = scope.spawn(|| opened.sha256());
+    let (decoder, tokenizer) = std::thread::scope(|scope| {
         let tokenizer = scope.spawn(tokenizer);
         let decoder = opened.decoder(progress);
         progress(LoadProgress { stage: "building the tokenizer".into(), fraction: None });
-        (decoder, tokenizer.join(), hash.join())
+        (decoder, tokenizer.join())
     });
     let died = |what: &str| ModelError::Backend { what: format!("{what} failed"), source: None };
     let decoder = decoder?;
     let tokenizer = tokenizer.map_err(|_| died("reading the tokenizer"))??;
     let template = ChatTemplate::recognise(&tokenizer, &parts.hints);
+    let files = WeightFiles::of(&opened.weights);
     let info = ModelInfo {
         name: parts.name.chars().filter(|c| !c.is_control()).collect(),
-        weights_sha256: weights_sha256.map_err(|_| died("hashing the weights"))?,
+        // Now that the system has read them.
+        fingerprint: files.fingerprint(),
         n_parameters: opened.weights.n_parameters(),
         context_tokens: decoder.context_tokens(),
         vocabulary: decoder.vocabulary(),
         starter: parts.starter,
     };
     let (engine, _thread) = Engine::start(decoder)?;
-    Ok(Arc::new(EngineModel::new(info, tokenizer, template, engine)))
+    Ok(Arc::new(EngineModel::new(info, files, tokenizer, template, engine)))
 }
 
 #[cfg(test)]

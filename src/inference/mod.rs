@@ -37,6 +37,7 @@ mod stop_text;
 mod token_trie;
 pub mod tokenizer;
 mod tokenizer_gguf;
+mod weight_files;
 pub mod weights;
 
 pub use allocator::share_one_arena;

@@ -12,6 +12,7 @@ use super::sequence::Sequence;
 use super::stop_text::StopText;
 use super::token_trie::TokenTrie;
 use super::tokenizer::{DecodeStream, Tokenizer};
+use super::weight_files::WeightFiles;
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole, Uncertainty,
@@ -19,6 +20,7 @@ use crate::interfaces::{
 
 struct Shared {
     info: ModelInfo,
+    files: WeightFiles,
     tokenizer: Tokenizer,
     template: ChatTemplate,
     /// Tokens that end a turn when the model says them.
@@ -41,6 +43,7 @@ pub struct EngineModel(Arc<Shared>);
 impl EngineModel {
     pub fn new(
         info: ModelInfo,
+        files: WeightFiles,
         tokenizer: Tokenizer,
         template: ChatTemplate,
         engine: Engine,
@@ -53,13 +56,18 @@ impl EngineModel {
         }
         stops.sort_unstable();
         stops.dedup();
-        Self(Arc::new(Shared { info, tokenizer, template, stops, engine, trie: OnceLock::new() }))
+        let trie = OnceLock::new();
+        Self(Arc::new(Shared { info, files, tokenizer, template, stops, engine, trie }))
     }
 }
 
 impl LanguageModel for EngineModel {
     fn info(&self) -> &ModelInfo {
         &self.0.info
+    }
+
+    fn weights_sha256(&self) -> String {
+        self.0.files.sha256()
     }
 
     fn encode(&self, text: &str) -> Vec<u32> {

@@ -29,8 +29,8 @@ pub enum TurnRole {
 pub struct ModelInfo {
     /// Catalogue or file name, for people.
     pub name: String,
-    /// Hash of the weights: caches and grades are keyed by it.
-    pub weights_sha256: String,
+    /// Tells weights apart (64 hex digits, made of samples): grades are keyed by it.
+    pub fingerprint: String,
     /// Number of parameters.
     pub n_parameters: u64,
     /// Longest context in tokens.
@@ -153,6 +153,9 @@ fn too_long(needed_tokens: Option<usize>, tokens_max: usize) -> String {
 /// A model with its tokenizer and chat format. Cheap to share; requests queue by priority.
 pub trait LanguageModel: Send + Sync {
     fn info(&self) -> &ModelInfo;
+
+    /// SHA-256 of the weights, 64 hex digits. Reads all of them: of a large model, for seconds.
+    fn weights_sha256(&self) -> String;
 
     /// Tokens of plain text. Never yields a special token, whatever the text says: data can't open
     /// a role (invariant 6).

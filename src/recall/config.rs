@@ -128,7 +128,7 @@ mod tests {
     fn info(n_parameters: u64, starter: bool) -> ModelInfo {
         ModelInfo {
             name: "m".into(),
-            weights_sha256: "h".into(),
+            fingerprint: "h".into(),
             n_parameters,
             context_tokens: 512,
             vocabulary: 10,

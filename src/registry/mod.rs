@@ -246,8 +246,7 @@ impl Registry {
         if name.eq_ignore_ascii_case(STARTER) {
             return Ok(None);
         }
-        let path = Path::new(&name);
-        if path.exists() { Ok(Some(path.to_owned())) } else { self.language_files(&name).map(Some) }
+        self.language_files(&name).map(Some)
     }
 
     /// Everything that is installed or could be pulled.
@@ -387,7 +386,7 @@ impl Registry {
     pub fn check_default(&self) -> Result<(), RegistryError> {
         let name = self.default_name();
         let built_in = name.eq_ignore_ascii_case(STARTER) && self.engine.starter.is_some();
-        if built_in || is_path(&name) {
+        if built_in || self.is_path(&name) {
             return Ok(());
         }
         self.installed_named(&name).map(drop)
@@ -499,7 +498,7 @@ impl Registry {
 
     /// Where an installed language model lies, or a path that was given instead of a name.
     fn language_files(&self, name: &str) -> Result<PathBuf, ModelError> {
-        if is_path(name) {
+        if self.is_path(name) {
             return Ok(name.into());
         }
         let model = self.installed_named(name).map_err(as_model_error)?;
@@ -510,6 +509,13 @@ impl Registry {
             });
         }
         Ok(self.absolute(&model.path))
+    }
+
+    /// `-m some-model.gguf` runs a file that is not installed. An installed model of the same name
+    /// comes first; `./` tells them apart.
+    fn is_path(&self, name: &str) -> bool {
+        let path = Path::new(name);
+        path.exists() && (path.components().count() > 1 || self.installed_named(name).is_err())
     }
 }
 
@@ -538,12 +544,6 @@ fn as_cached(model: &CatalogueModel, snapshot: &Path) -> InstalledModel {
         licence: Some(model.licence.clone()),
         files: model.files.iter().map(file).collect(),
     }
-}
-
-/// `-m ./some/model.gguf` runs a file that is not installed.
-fn is_path(name: &str) -> bool {
-    let path = Path::new(name);
-    path.components().count() > 1 && path.exists()
 }
 
 fn as_model_error(error: RegistryError) -> ModelError {

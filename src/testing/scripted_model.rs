@@ -42,7 +42,7 @@ impl ScriptedModel {
         Self(Arc::new(Script {
             info: ModelInfo {
                 name: "scripted".into(),
-                weights_sha256: "scripted".into(),
+                fingerprint: "scripted".into(),
                 n_parameters: 1_000_000_000,
                 context_tokens: 1 << 20,
                 vocabulary: VOCABULARY,
@@ -175,6 +175,10 @@ fn constrained(
 impl LanguageModel for ScriptedModel {
     fn info(&self) -> &ModelInfo {
         &self.0.info
+    }
+
+    fn weights_sha256(&self) -> String {
+        "scripted".into()
     }
 
     fn encode(&self, text: &str) -> Vec<u32> {

@@ -74,7 +74,7 @@ impl Grade {
     /// The setting's key for a model.
     #[must_use]
     pub fn key(info: &ModelInfo) -> String {
-        format!("grade:{}", info.weights_sha256)
+        format!("grade:{}", info.fingerprint)
     }
 
     /// Reads the setting; a damaged one is none.
@@ -153,7 +153,7 @@ mod tests {
     fn info(n_parameters: u64, starter: bool) -> ModelInfo {
         ModelInfo {
             name: "m".into(),
-            weights_sha256: "abc".into(),
+            fingerprint: "abc".into(),
             n_parameters,
             context_tokens: 2048,
             vocabulary: 100,

@@ -116,6 +116,12 @@ fn a_model_that_is_not_there_is_said_before_anything_is_stored() {
     let path = home.file("bad.gguf", "GGUF but no more");
     let stderr = home.fails(&["ask", "-m", path.to_str().unwrap(), "hi"], 1);
     assert!(stderr.contains("bad.gguf"), "{stderr}");
+    // In the folder where it lies its name is enough.
+    let mut command = home.command(&["ask", "-m", "bad.gguf", "hi"]);
+    let output = command.current_dir(path.parent().unwrap()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("cannot use the model file bad.gguf"), "{stderr}");
 }
 
 #[test]

@@ -162,7 +162,7 @@ pub fn measure_gate(
     signals.push(signal_row("order", &probes[0], |probe| -(probe.place as f64)));
     Ok(GateReport {
         model: info.name.clone(),
-        sha256: info.weights_sha256.clone(),
+        sha256: models.language.weights_sha256(),
         questions: answers[0].len(),
         questions_in_file: told.iter().map(|told| told.questions.len()).sum(),
         conversations: n_conversations,

@@ -54,6 +54,10 @@ impl LanguageModel for Metered {
         self.model.info()
     }
 
+    fn weights_sha256(&self) -> String {
+        self.model.weights_sha256()
+    }
+
     fn encode(&self, text: &str) -> Vec<u32> {
         self.model.encode(text)
     }

@@ -253,7 +253,7 @@ fn manifest(run: &Run<'_>, models: &Models, told: &[Told], chosen: &[(usize, &As
         "methods": run.methods.iter().map(|m| m.as_str()).collect::<Vec<_>>(),
         "model": {
             "name": info.name,
-            "sha256": info.weights_sha256,
+            "sha256": models.language.weights_sha256(),
             "parameters": info.n_parameters,
             "context_tokens": info.context_tokens,
         },

@@ -354,7 +354,7 @@ impl DenseMatrix {
             Dense::Bf16(ref matrix) => matrix.multiply(xs, &Outputs::new(product, self.n_out)),
             #[cfg(target_arch = "x86_64")]
             Dense::Int16(ref matrix, level) => {
-                matrix.multiply(xs, &Outputs::new(product, self.n_out), level)
+                matrix.multiply(xs, &Outputs::new(product, self.n_out), level);
             }
         }
     }
