@@ -17,7 +17,9 @@ use inglenook::memory::{Embedding, Role};
 use inglenook::store::{JobKind, Level, Store};
 use inglenook::testing::HashEmbedder;
 use inglenook::worker::policy::Mode;
-use inglenook::worker::{Worker, WorkerConfig, WorkerHandle, WorkerState, run_until_idle};
+use inglenook::worker::{
+    Worker, WorkerConfig, WorkerHandle, WorkerState, catch_up as before_a_question, run_until_idle,
+};
 use support::{Bed, models};
 
 fn until(what: &str, condition: impl Fn() -> bool) {
@@ -139,10 +141,8 @@ impl Context for SlowContext {
     }
 }
 
-#[test]
-fn it_yields_to_the_person_and_goes_on_afterwards() {
-    let generating = Arc::new(AtomicUsize::new(0));
-    let free = Arc::new(AtomicBool::new(false));
+/// A memory whose model writes, as slowly as `free` lets it.
+fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
     let info = ModelInfo {
         name: "slow".into(),
         fingerprint: "slow".into(),
@@ -151,11 +151,65 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
         vocabulary: 256,
         starter: false,
     };
-    let slow = Slow { info, generating: Arc::clone(&generating), free: Arc::clone(&free) };
-    let bed = Bed::new(
+    let slow = Slow { info, generating: Arc::clone(generating), free: Arc::clone(free) };
+    Bed::new(
         Store::in_memory().unwrap(),
         Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder) },
-    );
+    )
+}
+
+fn catch_up(bed: &Bed, patience: Duration, cancel: &Cancel) {
+    let config = WorkerConfig { live: true, ..WorkerConfig::default() };
+    let clock = bed.clock.clone();
+    before_a_question(&bed.store, &bed.models, clock, config, patience, cancel).unwrap();
+}
+
+fn n_without_vector(bed: &Bed) -> usize {
+    bed.store.read(|r| r.without_embedding(Level::Message, 100)).unwrap().len()
+}
+
+#[test]
+fn before_a_question_rules_catch_up_and_a_model_that_writes_is_not_waited_for() {
+    let (patience, cancel) = (Duration::from_mins(1), Cancel::default());
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    bed.say(bed.session("s"), Role::User, "My dog is called Max.");
+    catch_up(&bed, patience, &cancel);
+    assert_eq!((bed.semantics().len(), n_without_vector(&bed)), (1, 0));
+
+    let generating = Arc::new(AtomicUsize::new(0));
+    let bed = slow_bed(&generating, &Arc::new(AtomicBool::new(false)));
+    bed.say(bed.session("s"), Role::User, "My dog is called Max.");
+    assert_eq!(n_without_vector(&bed), 1);
+    catch_up(&bed, patience, &cancel);
+    assert_eq!((generating.load(Ordering::SeqCst), n_without_vector(&bed)), (0, 0));
+    assert!(bed.store.read(|r| r.stats()).unwrap().jobs_pending > 0);
+}
+
+#[test]
+fn a_question_does_not_wait_longer_than_its_patience_and_nothing_is_lost() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    for i in 0..400 {
+        bed.say(bed.session("s"), Role::User, &format!("My dog number {i} is called Max{i}."));
+    }
+    let cancelled = Cancel::default();
+    cancelled.cancel();
+    for (patience, cancel) in
+        [(Duration::ZERO, Cancel::default()), (Duration::from_mins(1), cancelled)]
+    {
+        catch_up(&bed, patience, &cancel);
+        assert!(bed.store.read(|r| r.stats()).unwrap().jobs_pending > 0);
+    }
+    catch_up(&bed, Duration::from_mins(10), &Cancel::default());
+    let stats = bed.store.read(|r| r.stats()).unwrap();
+    assert_eq!((stats.messages, stats.jobs_pending, stats.jobs_failed), (400, 0, 0));
+    assert!(!bed.semantics().is_empty());
+}
+
+#[test]
+fn it_yields_to_the_person_and_goes_on_afterwards() {
+    let generating = Arc::new(AtomicUsize::new(0));
+    let free = Arc::new(AtomicBool::new(false));
+    let bed = slow_bed(&generating, &free);
     let session = bed.session("s");
     bed.say(session, Role::User, "I moved to Lund last week.");
     bed.close(session);

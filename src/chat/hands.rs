@@ -57,7 +57,7 @@ pub struct Parts {
     pub recaller: Arc<dyn Recaller>,
     /// Extractive or generative, for a model.
     pub reader_of: Arc<ReaderOf>,
-    /// Starts the memory worker; none for `ask`.
+    /// Starts the memory worker; none for `ask`, which brings the memory up to date before.
     pub background_of: Arc<BackgroundOf>,
     /// The models in use, shared with whoever else needs them (the panes' corrections).
     pub models: SharedModels,

@@ -3,14 +3,21 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::App;
 use super::args;
-use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done};
+use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
 use crate::chat::{MemoryRecaller, Parts, Step, answer_in};
-use crate::interfaces::SystemClock;
-use crate::memory::plain_text;
+use crate::interfaces::{LoadProgress, ModelError, ModelSource, ModelSummary, Models, SystemClock};
+use crate::memory::{SessionId, plain_text};
+use crate::registry::Registry;
+use crate::store::Store;
 use crate::tui;
+use crate::worker::{self, WorkerConfig};
+
+/// How long an answer may wait for what was said before to be made memory.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A question is a question; a book is for `import`.
 const QUESTION_BYTES_MAX: u64 = 16 << 20;
@@ -24,10 +31,17 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     if let Some(session) = args.session {
         store.read(|r| r.session(session))?;
     }
+    let source: Arc<dyn ModelSource> = if args.incognito {
+        Arc::new(registry)
+    } else {
+        let models = app.models()?;
+        catch_up(app, &store, &models, args.session);
+        Arc::new(Loaded { models, registry })
+    };
     let reader = app.reader();
     let parts = Parts {
-        store,
-        source: Arc::new(registry),
+        store: store.clone(),
+        source,
         clock: Arc::new(SystemClock),
         config: app.chat_config(),
         recaller: Arc::new(MemoryRecaller {
@@ -90,10 +104,65 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     for notice in &answered.notices {
         app.console.note(notice);
     }
+    if !args.incognito {
+        say_what_waits(app, &store);
+    }
     if !answered.complete && app.cancel.is_cancelled() {
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     }
     done()
+}
+
+/// The models that were loaded to bring the memory up to date.
+struct Loaded {
+    models: Models,
+    registry: Registry,
+}
+
+impl ModelSource for Loaded {
+    fn installed(&self) -> Vec<ModelSummary> {
+        self.registry.installed()
+    }
+
+    fn default_name(&self) -> String {
+        self.registry.default_name()
+    }
+
+    fn load(
+        &self,
+        name: Option<&str>,
+        progress: &(dyn Fn(LoadProgress) + Sync),
+    ) -> Result<Models, ModelError> {
+        match name {
+            None => Ok(self.models.clone()),
+            some => self.registry.load(some, progress),
+        }
+    }
+}
+
+/// What was said before is to be found, although no chat has run since. An answer without that is
+/// better than none, so what fails here is only told.
+fn catch_up(app: &App, store: &Store, models: &Models, current_session: Option<SessionId>) {
+    let config = WorkerConfig { live: true, current_session, ..app.worker_config() };
+    let clock = Arc::new(SystemClock);
+    let progress = app.console.progress();
+    progress.set(0, 0, "remembering what was said before");
+    let caught_up = worker::catch_up(store, models, clock, config, PATIENCE, &app.cancel);
+    progress.finish();
+    if let Err(error) = caught_up {
+        app.console.warn(&text_of(&error.into()));
+    }
+}
+
+/// More than what this question has brought.
+fn say_what_waits(app: &App, store: &Store) {
+    const FEW: usize = 4;
+    let n = store.read(|r| r.stats()).map_or(0, |stats| stats.jobs_pending);
+    if n > FEW {
+        app.console.note(&format!(
+            "{n} steps of building the memory wait for the next chat, or for `inglenook memory consolidate --wait`."
+        ));
+    }
 }
 
 fn question(args: &args::Ask) -> Result<String, Failure> {

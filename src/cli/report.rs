@@ -300,7 +300,7 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
 }
 
 /// The text, without colours.
-fn text_of(failure: &Failure) -> String {
+pub(super) fn text_of(failure: &Failure) -> String {
     let mut text = failure.to_string();
     let mut last = text.clone();
     let mut cause = failure.source();

@@ -26,8 +26,9 @@ pub use machine::WorkerState;
 pub use steps::remember;
 
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
 use thiserror::Error;
@@ -39,6 +40,9 @@ use crate::store::{Store, StoreError};
 use bench::{Bench, StepError};
 use driver::{Driver, Halt, Shared};
 use machine::Event;
+
+/// How soon [`catch_up`] hears that it is to stop.
+const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 
 /// How the worker works. The default is what the program uses.
 #[derive(Debug, Clone)]
@@ -257,6 +261,50 @@ pub fn run_until_idle(
         Halt::Ended | Halt::Crashed => Err(WorkerError::Cancelled),
         Halt::Unavailable(error) => Err(error.into()),
     }
+}
+
+/// What is done for the memory before a single question (`ask`): all that waits, where rules write, which
+/// takes a few milliseconds a step; where the model writes, which takes seconds, only the vectors of what
+/// was said, so that it is found by its meaning. After `patience` it stops; what is done is kept, and the
+/// rest waits for the next time.
+///
+/// # Errors
+/// If the store or the engine can't be used. Not if `cancel` was set.
+pub fn catch_up(
+    store: &Store,
+    models: &Models,
+    clock: Arc<dyn Clock>,
+    config: WorkerConfig,
+    patience: Duration,
+    cancel: &Cancel,
+) -> Result<(), WorkerError> {
+    let stop = Cancel::default();
+    std::thread::scope(|scope| {
+        let (done, ended) = std::sync::mpsc::channel::<()>();
+        scope.spawn(|| {
+            let (begun, ended) = (Instant::now(), ended);
+            while ended.recv_timeout(CATCH_UP_POLL) == Err(RecvTimeoutError::Timeout) {
+                if cancel.is_cancelled() || begun.elapsed() >= patience {
+                    stop.cancel();
+                    return;
+                }
+            }
+        });
+        let mut bench = Bench::new(store.clone(), models.clone(), clock, config);
+        let outcome = match bench.writers() {
+            Ok(writers) if writers.generate() => bench.embed_messages(&stop).map_err(Into::into),
+            Ok(_) => {
+                let Bench { clock, config, .. } = bench;
+                run_until_idle(store, models, clock, config, |_| {}, &stop).map(drop)
+            }
+            Err(error) => Err(error.into()),
+        };
+        drop(done);
+        match outcome {
+            Err(WorkerError::Cancelled) => Ok(()),
+            other => other,
+        }
+    })
 }
 
 /// For `tests/recovery.rs`: as [`run_until_idle`], but the process "dies" before its

@@ -52,6 +52,28 @@ fn the_json_form_is_the_contract() {
     assert!(answer["seconds"]["total"].as_f64().unwrap() > 0.0);
 }
 
+/// Nobody opens the chat between the questions, and no word of the question is in the answer.
+#[cfg(feature = "starter")]
+#[test]
+fn what_was_said_in_one_question_is_known_to_the_next() {
+    let home = Home::new();
+    for (question, expected) in [
+        ("I moved to Lund in March with my sister Clara.", "Lund"),
+        ("Where do I live?", "Lund"),
+        ("I sold my car and bought a red bicycle.", "bicycle"),
+        ("What did I buy?", "bicycle"),
+        ("I moved to Malmö.", "Malmö"),
+        ("Where do I live now?", "Malmö"),
+    ] {
+        let answer = home.ok(&["ask", question]);
+        assert!(answer.contains(expected), "{question}: {answer}");
+    }
+    let facts = home.json(&["memory", "stats", "--json"])["semantics"].as_u64();
+    home.ok(&["ask", "--incognito", "Where do I live?"]);
+    assert_eq!(home.json(&["memory", "stats", "--json"])["semantics"].as_u64(), facts);
+    home.ok(&["memory", "verify"]);
+}
+
 #[test]
 fn the_question_may_come_from_stdin_and_the_answer_only_whole() {
     let home = remembering();

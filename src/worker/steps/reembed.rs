@@ -28,6 +28,19 @@ impl Bench {
         })
     }
 
+    /// Embeds the messages that have no vector; none where the vectors are another embedder's, for then all
+    /// have to be made again.
+    pub(in crate::worker) fn embed_messages(&mut self, cancel: &Cancel) -> Result<(), StepError> {
+        let embedder = std::sync::Arc::clone(&self.models.embedder);
+        match self.store.read(|r| r.embedder_id())? {
+            Some(known) if known != embedder.id() => return Ok(()),
+            Some(_) => {}
+            None => self.commit(|tx| tx.use_embedder(embedder.id(), embedder.dimensions()))?,
+        }
+        while self.embed_some(Level::Message, cancel)? > 0 {}
+        Ok(())
+    }
+
     fn embed_some(&mut self, level: Level, cancel: &Cancel) -> Result<usize, StepError> {
         let units = self.store.read(|r| r.without_embedding(level, BATCH))?;
         if units.is_empty() {

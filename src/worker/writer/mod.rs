@@ -74,6 +74,12 @@ impl Writers {
         Self { extractive: Extractive, generative: Generative::new(model), plan }
     }
 
+    /// Whether the model does any step.
+    #[must_use]
+    pub fn generate(&self) -> bool {
+        self.plan != Plan::all(false)
+    }
+
     fn pick(&self, generate: bool) -> &dyn Writer {
         if generate { &self.generative } else { &self.extractive }
     }
