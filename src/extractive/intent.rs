@@ -29,8 +29,8 @@ pub fn intent(text: &str) -> Intent {
         } else if is_thanks(sentence) {
             thanked = true;
         } else if is_question(&words, sentence) {
-            asked =
-                asked.or(Some(if is_request(&words) { Intent::Request } else { Intent::Question }));
+            let requests = is_request(&words) && !asks_with_do(&words);
+            asked = asked.or(Some(if requests { Intent::Request } else { Intent::Question }));
         } else if is_request(&words) {
             asked = asked.or(Some(Intent::Request));
         } else if is_greeting(sentence) {
@@ -242,6 +242,12 @@ const COMMANDS: &[&str] = &[
     "remember",
 ];
 
+/// "Do I like coffee?" begins as the command "Do the dishes!" does.
+fn asks_with_do(words: &[Token]) -> bool {
+    words.first().is_some_and(|t| t.is("do"))
+        && words.get(1).is_some_and(|t| !t.among(&["you", "u"]))
+}
+
 /// Commands the listener: "tell me a joke", "can you write …", "I need a recipe for …".
 pub(super) fn is_request(words: &[Token]) -> bool {
     let lower: Vec<&str> = words.iter().map(|t| t.lower.as_str()).collect();
@@ -269,7 +275,7 @@ pub(super) fn is_request(words: &[Token]) -> bool {
                     )
                 })
         }
-        ["can" | "could" | "would" | "will", "you" | "u" | "we", ..] => true,
+        ["can" | "could" | "would" | "will", "you" | "u", ..] | ["can" | "could", "we", ..] => true,
         ["i", "want" | "need" | "would" | "have", rest @ ..] => {
             matches!(
                 rest,
