@@ -26,7 +26,7 @@ pub fn intent(text: &str) -> Intent {
         let words = strip_opening(&tokens(sentence));
         if is_recall_request(&words) {
             asked = Some(Intent::Question);
-        } else if is_thanks(sentence) {
+        } else if is_thanks(sentence) && !sentence.trim_end().ends_with('?') {
             thanked = true;
         } else if is_question(&words, sentence) {
             let requests = is_request(&words) && !asks_with_do(&words);
@@ -360,10 +360,14 @@ pub(super) fn is_recall_request(words: &[Token]) -> bool {
                         | "all",
                     ..
                 ]
-            ) || matches!(rest, ["about" | "of", "my" | "me" | "our", ..])
+            ) || matches!(rest, ["about" | "of", "my" | "me" | "our" | "the", ..])
+                || matches!(rest, ["the", ..]) && rest.iter().any(|w| matches!(*w, "my" | "our"))
                 || matches!(rest, ["about" | "of", ..])
                     && words.iter().skip(3).any(|t| t.upper() && t.word)
         }
+        ["look", "up" | "for", "my" | "our" | "the", ..]
+        | ["list" | "name" | "find" | "say" | "spell" | "repeat" | "recall", "my" | "our", ..]
+        | ["give" | "show" | "get", "me", "my" | "our" | "the", ..] => true,
         ["list" | "show" | "recall", rest @ ..] => {
             rest.iter().any(|w| matches!(*w, "know" | "remember" | "memories" | "memory"))
                 || matches!(rest, ["me", "my", ..])

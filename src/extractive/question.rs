@@ -143,6 +143,16 @@ const EMPTY: &[&str] = &[
     "own",
 ];
 
+/// Of "find my …", "give me the …": words that say nothing of what is asked for.
+fn n_of_command(words: &[Token]) -> usize {
+    let lower: Vec<&str> = words.iter().take(3).map(|t| t.lower.as_str()).collect();
+    match lower.as_slice() {
+        ["give" | "get", "me", ..] | ["look", "up" | "for", _] => 2,
+        ["find" | "spell" | "repeat", "my" | "our", ..] => 1,
+        _ => 0,
+    }
+}
+
 pub(super) fn analyse(
     question: &str,
     now: DateTime,
@@ -161,8 +171,9 @@ pub(super) fn analyse(
         })
         .copied()
         .unwrap_or(question);
-    let words: Vec<Token> =
+    let mut words: Vec<Token> =
         openings::strip_opening(&tokens(asked)).into_iter().filter(|t| t.word).collect();
+    words.drain(..n_of_command(&words));
     let lower: Vec<&str> = words.iter().map(|t| t.lower.as_str()).collect();
     let text = format!(" {} ", lower.join(" "));
     let kind = kind(&lower, &text);

@@ -82,7 +82,7 @@ pub fn asks_assistant(text: &str) -> bool {
     ];
     let words = lower_words(text);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    while let ["and" | "so" | "hey" | "hi" | "hello" | "oh", ..] = words.as_slice() {
+    while let ["and" | "so" | "hey" | "hi" | "hello" | "oh" | "thanks", ..] = words.as_slice() {
         words.remove(0);
     }
     if words.len() > WORDS_MAX || words.iter().any(|word| TOLD.contains(word)) {
@@ -387,6 +387,7 @@ mod tests {
             "Are you a robot?",
             "How old are you?",
             "Do you like music?",
+            "Thanks, how are you?",
         ] {
             assert!(asks_assistant(text), "{text}");
         }
