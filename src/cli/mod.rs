@@ -60,7 +60,7 @@ impl App {
 
 /// Runs the program. `args` begins with its name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    crate::inference::share_one_arena();
+    crate::inference::set_up_allocator();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {

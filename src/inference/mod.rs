@@ -40,7 +40,7 @@ mod tokenizer_gguf;
 mod weight_files;
 pub mod weights;
 
-pub use allocator::share_one_arena;
+pub use allocator::set_up_allocator;
 pub use embedder::load as load_embedder;
 pub use kernels::Level;
 #[cfg(feature = "cuda")]
