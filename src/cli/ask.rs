@@ -157,7 +157,7 @@ fn catch_up(app: &App, store: &Store, models: &Models, current_session: Option<S
 /// More than what this question has brought.
 fn say_what_waits(app: &App, store: &Store) {
     const FEW: usize = 4;
-    let n = store.read(|r| r.stats()).map_or(0, |stats| stats.jobs_pending);
+    let n = store.read(|r| r.pending_jobs()).map_or(0, |jobs| jobs.len());
     if n > FEW {
         app.console.note(&format!(
             "{n} steps of building the memory wait for the next chat, or for `inglenook memory consolidate --wait`."

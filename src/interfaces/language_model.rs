@@ -40,6 +40,14 @@ pub struct ModelInfo {
     pub starter: bool,
 }
 
+impl ModelInfo {
+    /// The setting that holds the model's grade.
+    #[must_use]
+    pub fn grade_key(&self) -> String {
+        format!("grade:{}", self.fingerprint)
+    }
+}
+
 /// How the next token is drawn. Seeded: the same request gives the same text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {

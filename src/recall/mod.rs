@@ -333,7 +333,7 @@ impl Recall<'_> {
             return Ok(signal);
         }
         let info = self.models.language.info();
-        let key = format!("grade:{}", info.fingerprint);
+        let key = info.grade_key();
         let grade = self.store.read(|r| r.setting(&key))?;
         Ok(signal_for(info, grade.as_deref()))
     }

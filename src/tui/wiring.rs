@@ -65,7 +65,7 @@ fn in_words(state: &WorkerState, jobs_left: usize) -> (String, bool, bool) {
 #[must_use]
 pub fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
     let (setting, grade) = store
-        .read(|r| Ok((r.setting("reader")?, r.setting(&Grade::key(info))?)))
+        .read(|r| Ok((r.setting("reader")?, r.setting(&info.grade_key())?)))
         .unwrap_or_default();
     let mode = mode.unwrap_or_else(|| Mode::from_setting(setting.as_deref()));
     let grade = Grade::from_setting(grade.as_deref());

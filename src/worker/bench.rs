@@ -138,7 +138,7 @@ impl Bench {
         let (mode, grade) = self.store.read(|r| {
             Ok((
                 r.setting("writer")?,
-                Grade::from_setting(r.setting(&Grade::key(info))?.as_deref()),
+                Grade::from_setting(r.setting(&info.grade_key())?.as_deref()),
             ))
         })?;
         let mode = self.config.writer.unwrap_or_else(|| Mode::from_setting(mode.as_deref()));

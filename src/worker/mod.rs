@@ -247,10 +247,17 @@ pub fn run_until_idle(
     models: &Models,
     clock: Arc<dyn Clock>,
     config: WorkerConfig,
+    on_progress: impl FnMut(&WorkerStatus),
+    cancel: &Cancel,
+) -> Result<usize, WorkerError> {
+    until_idle(Bench::new(store.clone(), models.clone(), clock, config), on_progress, cancel)
+}
+
+fn until_idle(
+    bench: Bench,
     mut on_progress: impl FnMut(&WorkerStatus),
     cancel: &Cancel,
 ) -> Result<usize, WorkerError> {
-    let bench = Bench::new(store.clone(), models.clone(), clock, config);
     let mut driver = Driver::new(Arc::new(Shared::default()), bench);
     driver.impatient = true;
     driver.cancel = Some(cancel.clone());
@@ -293,10 +300,7 @@ pub fn catch_up(
         let mut bench = Bench::new(store.clone(), models.clone(), clock, config);
         let outcome = match bench.writers() {
             Ok(writers) if writers.generate() => bench.embed_messages(&stop).map_err(Into::into),
-            Ok(_) => {
-                let Bench { clock, config, .. } = bench;
-                run_until_idle(store, models, clock, config, |_| {}, &stop).map(drop)
-            }
+            Ok(_) => until_idle(bench, |_| {}, &stop).map(drop),
             Err(error) => Err(error.into()),
         };
         drop(done);

@@ -71,12 +71,6 @@ impl GateGrade {
 }
 
 impl Grade {
-    /// The setting's key for a model.
-    #[must_use]
-    pub fn key(info: &ModelInfo) -> String {
-        format!("grade:{}", info.fingerprint)
-    }
-
     /// Reads the setting; a damaged one is none.
     #[must_use]
     pub fn from_setting(text: Option<&str>) -> Option<Self> {

@@ -99,7 +99,7 @@ fn run(
 /// The setting that `model check` keeps for the model. Without a memory, or with one that can't be
 /// read, the model was not checked.
 pub(super) fn grade(app: &App, models: &Models) -> Option<(String, String)> {
-    let key = format!("grade:{}", models.language.info().fingerprint);
+    let key = models.language.info().grade_key();
     let grade = app.open_read_only().and_then(|store| Ok(store.read(|r| r.setting(&key))?));
     grade.ok().flatten().map(|grade| (key, grade))
 }

@@ -119,9 +119,29 @@ fn quantise(
 }
 }
 
-/// At this size a float's last bit is worth one: adding it rounds, ties to even, and the integer
-/// stands in the lowest bits.
-const SHIFT: f32 = (3 << 22) as f32;
+/// The largest size; no number if one is none.
+#[inline(always)]
+pub fn largest(xs: &[f32]) -> f32 {
+    // Sizes in their bits go in the order of the numbers, and what is no number is above them all.
+    let size = |x: &f32| x.to_bits() & 0x7fff_ffff;
+    let (chunks, rest) = xs.as_chunks::<16>();
+    let mut maxima = [0u32; 16];
+    for chunk in chunks {
+        for (max, x) in maxima.iter_mut().zip(chunk) {
+            *max = (*max).max(size(x));
+        }
+    }
+    f32::from_bits(maxima.into_iter().chain(rest.iter().map(size)).max().unwrap_or(0))
+}
+
+/// `x · factor`, rounded, ties to even; anything where that is no number or beyond 2^22. (A cast would look
+/// for those, one by one.)
+#[inline(always)]
+pub fn rounded_product(x: f32, factor: f32) -> i32 {
+    // At this size a float's last bit is worth one, and the integer stands in the lowest bits.
+    const SHIFT: f32 = (3 << 22) as f32;
+    x.mul_add(factor, SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()).cast_signed()
+}
 
 #[inline(always)]
 fn quantise_block(
@@ -130,21 +150,12 @@ fn quantise_block(
     scale: &mut f32,
     sums: &mut [i32; 2],
 ) {
-    // Sizes in their bits go in the order of the numbers, and what is no number is above them all.
-    let mut maxima = [0u32; 16];
-    for chunk in xs.as_chunks::<16>().0 {
-        for (max, x) in maxima.iter_mut().zip(chunk) {
-            *max = (*max).max(x.to_bits() & 0x7fff_ffff);
-        }
-    }
-    let max = f32::from_bits(maxima.into_iter().max().unwrap_or(0));
+    let max = largest(xs);
     *scale = max / 127.0;
     let inverse = if max > 0.0 { 127.0 / max } else { 0.0 };
-    // A cast would look for what is no number or too large, one by one.
     let mut rounded = [0i32; BLOCK];
-    for (rounded, x) in rounded.iter_mut().zip(xs) {
-        let bits = x.mul_add(inverse, SHIFT).to_bits();
-        *rounded = bits.wrapping_sub(SHIFT.to_bits()).cast_signed();
+    for (rounded, &x) in rounded.iter_mut().zip(xs) {
+        *rounded = rounded_product(x, inverse);
     }
     for (value, rounded) in values.iter_mut().zip(rounded) {
         *value = rounded as i8;

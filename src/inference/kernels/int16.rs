@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 
 use rayon::prelude::*;
 
-use super::{Level, Outputs};
+use super::{Level, Outputs, activations};
 
 /// Rows of the matrix that are multiplied at once.
 const PANEL: usize = 32;
@@ -174,31 +174,18 @@ fn weight_scale(row: &[f32]) -> f32 {
 }
 
 vectorised! {
-/// The largest size; no number if one is none.
 fn largest(xs: &[f32]) -> f32 {
-    // Sizes in their bits go in the order of the numbers, and what is no number is above them all.
-    let size = |x: &f32| x.to_bits() & 0x7fff_ffff;
-    let (chunks, rest) = xs.as_chunks::<16>();
-    let mut maxima = [0u32; 16];
-    for chunk in chunks {
-        for (max, x) in maxima.iter_mut().zip(chunk) {
-            *max = (*max).max(size(x));
-        }
-    }
-    f32::from_bits(maxima.into_iter().chain(rest.iter().map(size)).max().unwrap_or(0))
+    activations::largest(xs)
 }
 }
 
 vectorised! {
 /// `xs ÷ scale`, rounded; anything where that is no number.
 fn round(xs: &[f32], scale: f32, out: &mut [i16]) {
-    // At this size a float's last bit is worth one, and the integer stands in the lowest bits.
-    const SHIFT: f32 = (3 << 22) as f32;
     // What is all but nothing is nothing.
     let inverse = if scale >= f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
-    for (out, x) in out.iter_mut().zip(xs) {
-        let bits = x.mul_add(inverse, SHIFT).to_bits();
-        *out = bits.wrapping_sub(SHIFT.to_bits()) as i16;
+    for (out, &x) in out.iter_mut().zip(xs) {
+        *out = activations::rounded_product(x, inverse) as i16;
     }
 }
 }

@@ -37,7 +37,7 @@ pub const N_ITEMS: usize = QUESTIONS.len() + TOLD.len() + ROUTED.len() + TOPICS.
 /// # Errors
 /// If the store can't be read.
 pub fn grade_of(store: &Store, model: &dyn LanguageModel) -> Result<Option<Grade>, StoreError> {
-    let key = Grade::key(model.info());
+    let key = model.info().grade_key();
     Ok(Grade::from_setting(store.read(|r| r.setting(&key))?.as_deref()))
 }
 
@@ -50,7 +50,7 @@ pub fn keep_grade(
     model: &dyn LanguageModel,
     grade: &Grade,
 ) -> Result<(), StoreError> {
-    let key = Grade::key(model.info());
+    let key = model.info().grade_key();
     let text = serde_json::to_string(grade)
         .map_err(|e| StoreError::Invalid { what: format!("the grade can't be written: {e}") })?;
     store.write(|tx| tx.set_setting(&key, &text))
