@@ -141,6 +141,7 @@ fn the_six_tests_pass_with_the_starter() {
     let models = inglenook::interfaces::Models {
         language: inglenook::inference::starter::language(&|_| {}).unwrap(),
         embedder: inglenook::inference::starter::embedder(&|_| {}).unwrap(),
+        reranker: Some(inglenook::inference::starter::reranker()),
     };
     let bed = Bed::new(Store::in_memory().unwrap(), models);
     six_tests(&bed, read_by_rules);

@@ -87,6 +87,7 @@ fn the_cache_handed_on_is_the_prompt() {
     let models = Models {
         language: starter::language(&|_| {}).unwrap(),
         embedder: starter::embedder(&|_| {}).unwrap(),
+        reranker: Some(inglenook::inference::starter::reranker()),
     };
     let store = memory(&models);
     let model = models.language.as_ref();

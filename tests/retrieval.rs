@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use inglenook::eval::{BUDGETS, Category, RetrievalReport, measure_retrieval};
+use inglenook::eval::{BUDGETS, Category, RetrievalModels, RetrievalReport, measure_retrieval};
 use inglenook::inference::starter;
 use inglenook::interfaces::Cancel;
 use inglenook::recall::RecallConfig;
@@ -31,10 +31,11 @@ fn evidence_recall() {
         return;
     }
     let embedder = starter::embedder(&|_| {}).unwrap();
+    let reranker = starter::reranker();
     let report = measure_retrieval(
         None,
         &memories,
-        embedder.as_ref(),
+        RetrievalModels { embedder: embedder.as_ref(), reranker: Some(reranker.as_ref()) },
         &RecallConfig::default(),
         false,
         &|_, _| {},

@@ -154,7 +154,7 @@ fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
     let slow = Slow { info, generating: Arc::clone(generating), free: Arc::clone(free) };
     Bed::new(
         Store::in_memory().unwrap(),
-        Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder) },
+        Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder), reranker: None },
     )
 }
 

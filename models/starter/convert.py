@@ -1,9 +1,10 @@
-"""Writes the two GGUF files that are compiled into the program.
+"""Writes the three GGUF files that are compiled into the program.
 
     python convert.py language --model DIR --out language.gguf
     python convert.py embedder --minilm DIR --student student.pt --out embedder.gguf
+    python convert.py reranker --minilm DIR --weights reranker.pt --out reranker.gguf
 
-Matrices become Q8_0, everything one-dimensional stays F32. Names and key layout are llama.cpp's, so
+Matrices become Q8_0 (the reranker's Q5_0), everything one-dimensional stays F32. Names and key layout are llama.cpp's, so
 that other programs can read the files too (Llama's query and key rows are permuted for its rotary
 order; BERT's vocabulary has `▁` in front of words instead of `##` in front of the rest).
 """
@@ -125,16 +126,9 @@ def embedder(minilm, student, out):
     kept = [(token, i) for token, i in vocabulary if reachable(tokenizer, token)]
     print(f"vocabulary: {len(kept)} of {len(vocabulary)} can occur")
     tensors = {k: v.float().numpy() for k, v in torch.load(student).items()}
-    n_layers = 1 + max(int(k.split(".")[2]) for k in tensors if k.startswith("encoder.layer."))
+    n_layers = layers_in(tensors)
 
-    writer = gguf.GGUFWriter(out, "bert")
-    writer.add_name("inglenook-embedder")
-    writer.add_context_length(POSITIONS_KEPT)
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_block_count(n_layers)
-    writer.add_head_count(config["num_attention_heads"])
-    writer.add_layer_norm_eps(config["layer_norm_eps"])
+    writer = bert_writer(out, "inglenook-embedder", config, n_layers)
     writer.add_causal_attention(False)
     writer.add_pooling_type(gguf.PoolingType.MEAN)
     writer.add_tokenizer_model("bert")
@@ -155,12 +149,31 @@ def embedder(minilm, student, out):
     writer.add_uint32("tokenizer.ggml.seperator_token_id", place["[SEP]"])
     rows = np.array([i for _, i in kept])
     add_quantised(writer, "token_embd.weight", tensors["embeddings.word_embeddings.weight"][rows])
+    # Five bits here keep the file under 16 MB, and cost nothing that can be measured.
+    encoder(writer, tensors, n_layers, Q5_0)
+    finish(writer, out)
+
+
+def bert_writer(out, name, config, n_layers):
+    writer = gguf.GGUFWriter(out, "bert")
+    writer.add_name(name)
+    writer.add_context_length(POSITIONS_KEPT)
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_block_count(n_layers)
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_layer_norm_eps(config["layer_norm_eps"])
+    return writer
+
+
+def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0):
+    """Positions, token types, norms and layers; no words."""
     positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS_KEPT]
     writer.add_tensor("position_embd.weight", positions.astype(np.float16))
     writer.add_tensor("token_types.weight",
                       tensors["embeddings.token_type_embeddings.weight"].astype(np.float32))
 
-    def both(target, source, kind=Q8_0):
+    def both(target, source, kind=kind):
         weight = tensors[f"{source}.weight"]
         if weight.ndim == 1:
             writer.add_tensor(f"{target}.weight", weight.astype(np.float32))
@@ -176,10 +189,27 @@ def embedder(minilm, student, out):
         both(f"blk.{i}.attn_v", layer + "attention.self.value")
         both(f"blk.{i}.attn_output", layer + "attention.output.dense")
         both(f"blk.{i}.attn_output_norm", layer + "attention.output.LayerNorm")
-        # Five bits here keep the file under 16 MB, and cost nothing that can be measured.
-        both(f"blk.{i}.ffn_up", layer + "intermediate.dense", Q5_0)
+        both(f"blk.{i}.ffn_up", layer + "intermediate.dense", kind_of_ffn_up)
         both(f"blk.{i}.ffn_down", layer + "output.dense")
         both(f"blk.{i}.layer_output_norm", layer + "output.LayerNorm")
+
+
+def layers_in(tensors):
+    return 1 + max(int(k.split(".")[2]) for k in tensors if k.startswith("encoder.layer."))
+
+
+def reranker(minilm, weights, out):
+    """Its words are the embedder's, so they are not in its file."""
+    config = json.loads((Path(minilm) / "config.json").read_text())
+    state = {k: v.float().numpy() for k, v in torch.load(weights).items()}
+    tensors = {k.removeprefix("encoder."): v for k, v in state.items() if k.startswith("encoder.")}
+    n_layers = layers_in(tensors)
+    writer = bert_writer(out, "inglenook-reranker", config, n_layers)
+    writer.add_float32("inglenook.reranker.bias", float(state["first.bias"][0]))
+    writer.add_float32("inglenook.reranker.scale", float(state["scale"]))
+    for name in ("gate", "value", "first"):
+        writer.add_tensor(f"{name}.weight", state[f"{name}.weight"][0].astype(np.float32))
+    encoder(writer, tensors, n_layers, Q5_0, Q5_0)
     finish(writer, out)
 
 
@@ -191,10 +221,15 @@ if __name__ == "__main__":
     two = commands.add_parser("embedder")
     two.add_argument("--minilm", required=True)
     two.add_argument("--student", required=True)
-    for command in (one, two):
+    three = commands.add_parser("reranker")
+    three.add_argument("--minilm", required=True)
+    three.add_argument("--weights", required=True)
+    for command in (one, two, three):
         command.add_argument("--out", required=True)
     args = parser.parse_args()
     if args.command == "language":
         language(args.model, args.out)
-    else:
+    elif args.command == "embedder":
         embedder(args.minilm, args.student, args.out)
+    else:
+        reranker(args.minilm, args.weights, args.out)

@@ -28,9 +28,11 @@ impl ModelSource for Source {
     ) -> Result<Models, ModelError> {
         progress(LoadProgress { stage: "reading weights".into(), fraction: Some(0.5) });
         match &self.0 {
-            Some(model) if name != Some("missing") => {
-                Ok(Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder) })
-            }
+            Some(model) if name != Some("missing") => Ok(Models {
+                language: Arc::new(model.clone()),
+                embedder: Arc::new(HashEmbedder),
+                reranker: None,
+            }),
             _ => Err(ModelError::NotInstalled { name: name.unwrap_or("none").into() }),
         }
     }

@@ -60,7 +60,8 @@ impl App {
         };
         let default = RecallConfig::default();
         let window_tokens = self.config.window_tokens.unwrap_or(default.window_tokens);
-        Ok(RecallConfig { signal, window_tokens, ..default })
+        let n_reranked = self.config.rerank.unwrap_or(default.n_reranked);
+        Ok(RecallConfig { signal, window_tokens, n_reranked, ..default })
     }
 
     /// Overrules the setting `reader`.

@@ -17,6 +17,7 @@
 //! [recall]
 //! reader = "auto"             # auto, extractive, generative
 //! uncertainty = "auto"        # auto, entropy, nll, question-nll, overlap
+//! rerank = 48                 # memories that the reranker reads before a model does; 0: none, 0.2 s quicker
 //! ```
 
 use std::path::Path;
@@ -38,6 +39,7 @@ pub struct Config {
     pub writer: Option<String>,
     pub reader: Option<String>,
     pub uncertainty: Option<String>,
+    pub rerank: Option<usize>,
 }
 
 /// Why a configuration can't be used.
@@ -127,6 +129,7 @@ impl Reader<'_> {
             "memory.writer" => config.writer = Some(one_of(name, value, kind)?),
             "recall.reader" => config.reader = Some(one_of(name, value, kind)?),
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
+            "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
                 let line = line_of(self.text, value.span().start);
                 self.warnings.push(format!("{}, line {line}: unknown key `{name}`", self.path));
@@ -187,6 +190,7 @@ mod tests {
         assert_eq!(config.window_tokens, Some(8192));
         assert_eq!(config.temperature, Some(0.7));
         assert_eq!(config.uncertainty.as_deref(), Some("auto"));
+        assert_eq!(config.rerank, Some(48));
         assert_eq!(config.writer.as_deref(), Some("auto"));
     }
 

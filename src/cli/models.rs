@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::App;
 use super::report::Failure;
 use crate::inference;
-use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models};
+use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
 use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
 use crate::worker::WorkerConfig;
 use crate::worker::policy::Mode;
@@ -33,6 +33,7 @@ fn starter() -> Option<crate::registry::Starter> {
         bytes: starter::bytes(),
         language: Box::new(|progress| starter::language(progress)),
         embedder: Box::new(|progress| starter::embedder(progress)),
+        reranker: Box::new(starter::reranker),
     })
 }
 
@@ -106,6 +107,11 @@ impl App {
     pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
+    }
+
+    /// Only the reranker, if there is one.
+    pub(super) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
+        Ok(self.registry()?.reranker())
     }
 }
 

@@ -43,8 +43,8 @@ pub use items::{Item, built_in, parse};
 pub use locomo::{Conversation, load};
 pub use plot::Plot;
 pub use retrieval::{
-    BUDGETS, Category, DensityRow, RetrievalReport, RetrievalRow, SIZE_CLASSES, ThemesReport,
-    ThemesRow, WeightRow, measure_retrieval, measure_themes,
+    BUDGETS, Category, DensityRow, RetrievalModels, RetrievalReport, RetrievalRow, SIZE_CLASSES,
+    ThemesReport, ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
 pub use scale::{ScaleReport, ScaleRow, ScaleStep, measure_scale};
 pub use score::{BadRow, Scored, Scores, score};

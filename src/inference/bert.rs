@@ -210,11 +210,23 @@ impl Bert {
     /// # Errors
     /// If the configuration is impossible or does not fit the tensors.
     pub fn load(weights: &Weights, config: BertConfig) -> Result<Self, ModelError> {
+        Self::load_beside(weights, weights, config)
+    }
+
+    /// The same, with the word table of another file.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_beside(
+        weights: &Weights,
+        words: &Weights,
+        config: BertConfig,
+    ) -> Result<Self, ModelError> {
         config.check().map_err(|reason| weights.bad(reason))?;
         let names = Names::new(weights);
         let (hidden, feed) = (config.hidden_size, config.intermediate_size);
         let word_name = names.pick("token_embd.weight", "embeddings.word_embeddings.weight");
-        let words = weights.matrix(&word_name, (config.vocab_size, hidden), &Device::Cpu)?;
+        let words = words.matrix(&word_name, (config.vocab_size, hidden), &Device::Cpu)?;
         let mut positions = weights.values(
             &names.pick("position_embd.weight", "embeddings.position_embeddings.weight"),
             &[config.max_position_embeddings, hidden],
@@ -227,6 +239,7 @@ impl Bert {
             add(row, &types[..hidden]);
         }
         let layers = (0..config.num_hidden_layers)
+            .into_par_iter()
             .map(|i| {
                 let inputs = [
                     names.layer(i, "attn_q", "attention.self.query"),

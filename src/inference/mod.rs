@@ -25,6 +25,7 @@ pub mod metadata;
 pub mod model;
 mod ops;
 mod probability;
+pub mod reranker;
 mod rope;
 mod run;
 pub mod safetensors;

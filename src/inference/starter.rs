@@ -1,22 +1,24 @@
-//! The model in the box: a small language model and a small embedder, compiled into the program.
+//! The model in the box: a small language model, a small embedder and a small reranker, compiled into the program.
 //!
 //! What they are, what they were trained on and what they cannot do: `models/starter/card.md`.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::embedder::BertEmbedder;
 use super::load::{BuiltIn, load_built_in_language};
+use super::reranker::BertReranker;
 use super::weights::Bytes;
-use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError};
+use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
 
 const LANGUAGE: &[u8] = include_bytes!("../../models/starter/language.gguf");
 const TOKENIZER: &[u8] = include_bytes!("../../models/starter/tokenizer.json");
 const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
+const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
 
-/// Size of both together.
+/// Size of all together.
 pub fn bytes() -> u64 {
-    (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len()) as u64
+    (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len() + RERANKER.len()) as u64
 }
 
 /// Starts the built-in language model.
@@ -43,4 +45,26 @@ pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embe
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
     let path = Path::new("(built in) starter embedder");
     Ok(Arc::new(BertEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
+}
+
+/// The built-in reranker, whose words are the embedder's. It is loaded by the first question that has
+/// something to read: whoever only writes memory does without.
+#[must_use]
+pub fn reranker() -> Arc<dyn Reranker> {
+    Arc::new(BuiltInReranker::default())
+}
+
+#[derive(Default)]
+struct BuiltInReranker(OnceLock<BertReranker>);
+
+impl Reranker for BuiltInReranker {
+    fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+        if let Some(loaded) = self.0.get() {
+            return loaded.scores(question, texts);
+        }
+        let path = Path::new("(built in) starter reranker");
+        let (own, words) = (Bytes::Static(RERANKER), Bytes::Static(EMBEDDER));
+        let loaded = BertReranker::from_gguf(path, own, words)?;
+        self.0.get_or_init(|| loaded).scores(question, texts)
+    }
 }

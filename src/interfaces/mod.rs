@@ -1,4 +1,4 @@
-//! What the rest of the program asks of a language model, an embedder and a clock.
+//! What the rest of the program asks of a language model, an embedder, a reranker and a clock.
 //!
 //! Plain request types only: no candle, no SQLite, no terminal.
 
@@ -6,6 +6,7 @@ mod clock;
 mod embedder;
 mod language_model;
 mod model_source;
+mod reranker;
 mod uncertainty;
 
 pub use clock::{Clock, SystemClock};
@@ -15,4 +16,5 @@ pub use language_model::{
     TurnRole,
 };
 pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models};
+pub use reranker::Reranker;
 pub use uncertainty::{Signal, Uncertainty, UnknownSignal};

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::interfaces::{Embedder, LanguageModel, ModelError};
+use crate::interfaces::{Embedder, LanguageModel, ModelError, Reranker};
 
-/// A loaded pair.
+/// What is loaded to chat and to remember.
 #[derive(Clone)]
 pub struct Models {
     pub language: Arc<dyn LanguageModel>,
     pub embedder: Arc<dyn Embedder>,
+    /// `None`: evidence is ranked by its cues alone.
+    pub reranker: Option<Arc<dyn Reranker>>,
 }
 
 /// A model that is installed, for lists.

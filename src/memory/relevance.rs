@@ -110,6 +110,36 @@ pub struct Relevance {
     pub message: Weights,
     /// Of one without a vector.
     pub message_by_words: Weights,
+    /// Of what a reranker read.
+    pub reranking: Reranking,
+}
+
+/// How a reranker's score joins the cues: another log-odds, linear in theirs and in the score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reranking {
+    pub bias: f64,
+    /// Of the log-odds by the cues.
+    pub cues: f64,
+    pub score: f64,
+    /// Of whole messages, beside facts.
+    pub message: f64,
+}
+
+impl Reranking {
+    /// The probability of being evidence, in (0, 1), from that by the cues and the score.
+    #[must_use]
+    pub fn relevance(&self, by_cues: f64, score: f64, is_message: bool) -> f64 {
+        let message = if is_message { self.message } else { 0.0 };
+        let log_odds = self.bias + self.cues * log_odds(by_cues) + self.score * score + message;
+        1.0 / (1.0 + (-log_odds).exp())
+    }
+}
+
+/// Of a probability; finite.
+#[must_use]
+pub fn log_odds(probability: f64) -> f64 {
+    let p = probability.clamp(1e-9, 1.0 - 1e-9);
+    (p / (1.0 - p)).ln()
 }
 
 impl Default for Relevance {
@@ -131,6 +161,7 @@ impl Default for Relevance {
                 -9.3,
                 [0.0, 4.05, 0.6, 2.75, 1.0, 1.7, 1.65, 1.8, 0.5, 0.75],
             ),
+            reranking: Reranking { bias: -2.2, cues: 0.75, score: 0.25, message: -0.1 },
         }
     }
 }
@@ -209,6 +240,21 @@ mod tests {
         assert_eq!(Cues { dense: None, ..own }.features()[..3], [0.0, 0.0, 1.0]);
         assert!(own.features()[9].abs() < 1e-12);
         assert!(Cues::default().features().iter().all(|x| x.is_finite()));
+    }
+
+    #[test]
+    fn a_reranker_s_score_joins_what_the_cues_say() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        let neutral = Reranking { bias: 0.0, cues: 1.0, score: 0.0, message: 0.0 };
+        for p in [0.0002, 0.3, 0.999] {
+            assert!(close(neutral.relevance(p, 7.0, true), p), "{p}");
+        }
+        let weights = Relevance::default().reranking;
+        let judged = |p, score| weights.relevance(p, score, false);
+        assert!(judged(0.1, 5.0) > judged(0.1, 4.0) && judged(0.2, 4.0) > judged(0.1, 4.0));
+        for (p, score) in [(0.0, -1e6), (1.0, 1e6), (0.0, 1e6)] {
+            assert!((0.0..=1.0).contains(&judged(p, score)), "{p} {score}");
+        }
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub struct RecallConfig {
     pub overhead_tokens_min: usize,
     /// How many of each level and cue are looked at.
     pub pool: usize,
+    /// How many of the best, by their cues, the reranker reads (for a model; rules do without).
+    pub n_reranked: usize,
     /// Units less relevant than this are no evidence.
     pub relevance_min: f64,
 }
@@ -116,6 +118,7 @@ impl Default for RecallConfig {
             overhead_share: 0.5,
             overhead_tokens_min: 128,
             pool: 64,
+            n_reranked: 48,
             relevance_min: 0.0002,
         }
     }

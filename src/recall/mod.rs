@@ -10,6 +10,7 @@ mod lines;
 mod pool;
 mod prompt;
 mod question;
+mod rerank;
 mod stage_one;
 mod stage_two;
 mod survey;
@@ -25,7 +26,7 @@ use thiserror::Error;
 
 use crate::extractive::Candidate;
 use crate::interfaces::{
-    Cancel, Context, Embedder, ModelError, Models, Priority, Signal, TurnRole,
+    Cancel, Context, Embedder, ModelError, Models, Priority, Reranker, Signal, TurnRole,
 };
 use crate::memory::{Message, MessageId, Moment};
 use crate::prompts::Answer;
@@ -40,6 +41,7 @@ use lines::Names;
 use pool::{Pool, Scored, Search};
 use prompt::{Frame, Limits};
 use question::Nature;
+use rerank::Rerank;
 use stage_one::Coarse;
 use stage_two::{Gating, Outcome};
 
@@ -130,7 +132,9 @@ impl Recall<'_> {
             n_in_window: request.history.len(),
         };
         let embedder = self.models.embedder.as_ref();
-        let (mut pool, names) = gather(self.store, embedder, &self.config, &asked)?;
+        // Rules weigh the evidence anew themselves, and would wait longer for it than for all else.
+        let reranker = self.models.reranker.as_deref().filter(|_| request.prompt);
+        let (mut pool, names) = gather(self.store, embedder, reranker, &self.config, &asked)?;
         if self.config.levels == Levels::Facts {
             pool.messages.clear();
         }
@@ -426,6 +430,7 @@ struct Asked<'a> {
 fn gather(
     store: &Store,
     embedder: &dyn Embedder,
+    reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
     asked: &Asked<'_>,
 ) -> Result<(Pool, Option<String>), RecallError> {
@@ -454,7 +459,19 @@ fn gather(
         size: config.pool,
         relevance_min: config.relevance_min,
     };
-    Ok((Pool::gather(store, &search)?, user))
+    let mut pool = Pool::gather(store, &search)?;
+    if let Some(reranker) = reranker {
+        let rerank = Rerank {
+            reranker,
+            question: asked.question,
+            nature: asked.nature,
+            user: user.as_deref(),
+            weights: config.relevance.reranking,
+            n: config.n_reranked,
+        };
+        rerank.apply(&mut pool)?;
+    }
+    Ok((pool, user))
 }
 
 fn by_overlap<'a>(

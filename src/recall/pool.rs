@@ -22,6 +22,8 @@ pub(super) struct Scored<T> {
     pub unit: T,
     pub relevance: f64,
     pub cues: Cues,
+    /// The reranker's, if it read the unit.
+    pub score: Option<f64>,
 }
 
 /// See the module. Best first.
@@ -196,7 +198,7 @@ impl Pool {
                 recency: recency(search, semantic.created_at),
             };
             let relevance = search.weights.of_semantic(&cues);
-            pool.semantics.push(Scored { unit: semantic.clone(), relevance, cues });
+            pool.semantics.push(Scored { unit: semantic.clone(), relevance, cues, score: None });
         }
         for (&id, message) in &messages {
             if !is_evidence(message, search) {
@@ -216,7 +218,7 @@ impl Pool {
                 recency: recency(search, message.created_at),
             };
             let relevance = search.weights.of_message(&cues);
-            pool.messages.push(Scored { unit: message.clone(), relevance, cues });
+            pool.messages.push(Scored { unit: message.clone(), relevance, cues, score: None });
         }
         if !search.nature.past {
             rank_below_successors(&mut pool.semantics);
@@ -229,11 +231,16 @@ impl Pool {
         semantics.clear();
         pool.semantics.retain(|s| s.relevance >= search.relevance_min);
         pool.messages.retain(|m| m.relevance >= search.relevance_min);
-        pool.semantics
-            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
-        pool.messages
-            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
+        pool.sort();
         Ok(pool)
+    }
+
+    /// Best first; of equals the older.
+    pub(super) fn sort(&mut self) {
+        self.semantics
+            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
+        self.messages
+            .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
     }
 }
 
@@ -255,7 +262,7 @@ fn load_with_successors(
 }
 
 /// A fact that was superseded is no better than what took its place: it comes right behind.
-fn rank_below_successors(semantics: &mut [Scored<Semantic>]) {
+pub(super) fn rank_below_successors(semantics: &mut [Scored<Semantic>]) {
     /// Chains are short; a cycle in a damaged store ends here.
     const N_LINKS_MAX: usize = 64;
     let place: BTreeMap<SemanticId, usize> =

@@ -10,7 +10,7 @@ use super::pool::Pool;
 use super::question::Nature;
 use super::stage_one::Coarse;
 use super::{Asked, RecallError, gather};
-use crate::interfaces::Embedder;
+use crate::interfaces::{Embedder, Reranker};
 use crate::memory::mix::worth;
 use crate::memory::relevance::Cues;
 use crate::memory::{MessageId, Moment};
@@ -29,6 +29,8 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clue {
     pub cues: Cues,
+    /// The reranker's, if it read the unit.
+    pub score: Option<f64>,
     pub is_message: bool,
     /// Where it comes from; of a message, itself.
     pub messages: Vec<MessageId>,
@@ -50,6 +52,7 @@ impl<'a> Survey<'a> {
     pub fn new(
         store: &'a Store,
         embedder: &dyn Embedder,
+        reranker: Option<&dyn Reranker>,
         config: &'a RecallConfig,
         question: &str,
         now: Moment,
@@ -61,7 +64,7 @@ impl<'a> Survey<'a> {
             in_window: &BTreeSet::new(),
             n_in_window: 0,
         };
-        let (mixed, _) = gather(store, embedder, config, &asked)?;
+        let (mixed, _) = gather(store, embedder, reranker, config, &asked)?;
         let facts = Pool { semantics: mixed.semantics.clone(), ..Pool::default() };
         Ok(Self { store, config, mixed, facts })
     }
@@ -77,11 +80,13 @@ impl<'a> Survey<'a> {
     pub fn clues(&self) -> Vec<Clue> {
         let facts = self.mixed.semantics.iter().map(|s| Clue {
             cues: s.cues,
+            score: s.score,
             is_message: false,
             messages: s.unit.messages.clone(),
         });
         let messages = self.mixed.messages.iter().map(|m| Clue {
             cues: m.cues,
+            score: m.score,
             is_message: true,
             messages: vec![m.unit.id],
         });

@@ -105,7 +105,7 @@ impl Builder {
 }
 
 fn models(model: &ScriptedModel) -> Models {
-    Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder) }
+    Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder), reranker: None }
 }
 
 struct Ask<'a> {
@@ -514,11 +514,93 @@ fn what_is_written_and_forgotten_meanwhile_is_no_error() {
                 builder.store.write(forget).unwrap();
             }
         });
-        let ask =
-            || Survey::new(&builder.store, &HashEmbedder, &config, "Where does Max sleep?", at(2));
+        let ask = || {
+            Survey::new(
+                &builder.store,
+                &HashEmbedder,
+                None,
+                &config,
+                "Where does Max sleep?",
+                at(2),
+            )
+        };
         let mut found = (0..200).map(|_| ask().map(|survey| survey.facts().len()));
         let wrong = found.find(|found| !matches!(found, Ok(1)));
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(wrong.is_none(), "{wrong:?}");
     });
+}
+
+/// Takes to texts with a word, and knows no question with "xyzzy".
+struct Fan {
+    word: &'static str,
+    read: std::sync::Mutex<Vec<String>>,
+}
+
+impl Reranker for Fan {
+    fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+        self.read.lock().unwrap().extend(texts.iter().map(|&text| text.to_owned()));
+        let score = |text: &&str| if text.contains(self.word) { 9.0 } else { -9.0 };
+        Ok((!question.contains("xyzzy")).then(|| texts.iter().map(score).collect()))
+    }
+}
+
+#[test]
+fn what_a_reranker_prefers_comes_first() {
+    use crate::memory::relevance::Reranking;
+
+    let (builder, _) = dog_memory();
+    builder.store.write(|tx| tx.set_setting("user_name", "Ana")).unwrap();
+    builder.tell("Ana", 4, &[("I like Max", "Ana likes Max")]);
+    let reranking = Reranking { bias: 0.0, cues: 1.0, score: 0.5, message: 0.0 };
+    let relevance = crate::memory::relevance::Relevance { reranking, ..Default::default() };
+    let config = RecallConfig { relevance, relevance_min: 0.0, ..RecallConfig::default() };
+    let ask = |word, question: &str, n_reranked| {
+        let fan = Fan { word, read: std::sync::Mutex::default() };
+        let config = RecallConfig { n_reranked, ..config.clone() };
+        let survey =
+            Survey::new(&builder.store, &HashEmbedder, Some(&fan), &config, question, at(9));
+        let facts: Vec<String> = survey.unwrap().facts().into_iter().map(|f| f.text).collect();
+        (facts, fan.read.into_inner().unwrap())
+    };
+    let question = "Where does Max sleep?";
+    assert!(ask("nothing", question, 0).0[0].contains("kitchen"));
+    let (facts, read) = ask("post", question, 32);
+    assert!(facts[0].contains("post"), "{facts:?}");
+    assert!(read.contains(&"The user: Max sleeps in the kitchen".to_owned()), "{read:?}");
+    assert_eq!(read.len(), 9, "each fact and each message once");
+    assert!(ask("post", "xyzzy: where does Max sleep?", 32).0[0].contains("kitchen"));
+    let (facts, read) = ask("kitchen", question, 1);
+    assert!(facts[0].contains("kitchen") && read.len() == 1);
+    // A question that says "I" is about whom the facts call by name.
+    assert!(ask("", "What do I like?", 32).1.contains(&"The user likes Max".to_owned()));
+    assert!(ask("", "What does Ana like?", 32).1.contains(&"Ana likes Max".to_owned()));
+}
+
+#[test]
+fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
+    let builder = Builder::new();
+    let old = builder.tell("Weight", 1, &[("Max weighs five kilos", "Max weighs five kilos")]);
+    let new = builder.tell("Weight", 2, &[("Max weighs six kilos", "Max weighs six kilos")]);
+    builder.store.write(|tx| tx.supersede(old.facts[0], new.facts[0], at(3))).unwrap();
+    let fan = Fan { word: "five", read: std::sync::Mutex::default() };
+    let config = RecallConfig {
+        relevance: crate::memory::relevance::Relevance {
+            reranking: crate::memory::relevance::Reranking {
+                bias: 0.0,
+                cues: 0.5,
+                score: 0.5,
+                message: 0.0,
+            },
+            ..Default::default()
+        },
+        ..RecallConfig::default()
+    };
+    let first = |question: &str| {
+        let survey =
+            Survey::new(&builder.store, &HashEmbedder, Some(&fan), &config, question, at(9));
+        survey.unwrap().facts()[0].text.clone()
+    };
+    assert_eq!(first("What does Max weigh?"), "Max weighs six kilos");
+    assert_eq!(first("What did Max weigh before?"), "Max weighs five kilos");
 }

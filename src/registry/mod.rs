@@ -30,7 +30,7 @@ pub use manifest::{InstalledFile, InstalledModel, Manifest, Origin};
 pub use pull::PullProgress;
 
 use crate::interfaces::{
-    Embedder, LanguageModel, LoadProgress, ModelError, ModelSource, ModelSummary, Models,
+    Embedder, LanguageModel, LoadProgress, ModelError, ModelSource, ModelSummary, Models, Reranker,
 };
 
 /// The name of the built-in model.
@@ -116,15 +116,17 @@ pub struct Engine {
     pub validate: Box<Validate>,
     pub load_language: Box<Load<dyn LanguageModel>>,
     pub load_embedder: Box<Load<dyn Embedder>>,
-    /// The built-in pair; `None` in a build without the feature `starter`.
+    /// The built-in models; `None` in a build without the feature `starter`.
     pub starter: Option<Starter>,
 }
 
-/// The built-in pair and its size.
+/// The built-in models and their size.
 pub struct Starter {
     pub bytes: u64,
     pub language: Box<LoadBuiltIn<dyn LanguageModel>>,
     pub embedder: Box<LoadBuiltIn<dyn Embedder>>,
+    /// Loaded when it is first needed.
+    pub reranker: Box<dyn Fn() -> Arc<dyn Reranker> + Send + Sync>,
 }
 
 /// Where the hub is and how it may be used: the `HF_…` variables, read once by `cli`.
@@ -483,6 +485,12 @@ impl Registry {
         }
     }
 
+    /// The built-in reranker; `None` in a build without it.
+    #[must_use]
+    pub fn reranker(&self) -> Option<Arc<dyn Reranker>> {
+        self.engine.starter.as_ref().map(|starter| (starter.reranker)())
+    }
+
     fn load_language(
         &self,
         name: &str,
@@ -583,7 +591,7 @@ impl ModelSource for Registry {
         let name = name.map_or_else(|| self.default_name(), str::to_owned);
         let language = self.load_language(&name, progress)?;
         let embedder = self.load_embedder(progress)?;
-        Ok(Models { language, embedder })
+        Ok(Models { language, embedder, reranker: self.reranker() })
     }
 }
 

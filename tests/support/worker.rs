@@ -26,6 +26,7 @@ pub fn models_with(language: ScriptedModel) -> Models {
     Models {
         language: Arc::new(language) as Arc<dyn LanguageModel>,
         embedder: Arc::new(HashEmbedder),
+        reranker: None,
     }
 }
 

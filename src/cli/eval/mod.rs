@@ -15,7 +15,9 @@ use super::App;
 use super::args::{Eval as Args, EvalRetrieval, EvalStarter, EvalThemes};
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use crate::eval::{self, Category, Conversation, Options, Report, RetrievalReport, ThemesReport};
+use crate::eval::{
+    self, Category, Conversation, Options, Report, RetrievalModels, RetrievalReport, ThemesReport,
+};
 use crate::recall::RecallConfig;
 
 /// Beside the checkout, where the project's measurements look for data.
@@ -137,12 +139,12 @@ fn print(app: &App, report: &Report) -> Result<(), Failure> {
 }
 
 fn retrieval(app: &App, args: &EvalRetrieval) -> Outcome {
-    let embedder = app.embedder()?;
+    let (embedder, reranker) = (app.embedder()?, app.reranker()?);
     let (progress, began) = (app.console.progress(), OnceLock::new());
     let measured = eval::measure_retrieval(
         args.file.as_deref(),
         &args.memories,
-        embedder.as_ref(),
+        RetrievalModels { embedder: embedder.as_ref(), reranker: reranker.as_deref() },
         &RecallConfig::default(),
         args.fit,
         &|done, of| {

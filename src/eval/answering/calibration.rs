@@ -281,6 +281,7 @@ impl Bed<'_> {
         let models = Models {
             language: Arc::clone(&self.models.language),
             embedder: Arc::clone(&self.memory.embedder),
+            reranker: self.models.reranker.clone(),
         };
         let recall = Recall { store: &self.memory.store, models: &models, config };
         let request = RecallRequest {

@@ -153,8 +153,7 @@ pub(super) fn built(
         Ok(())
     })?;
     let metered = Metered::new(Arc::clone(&models.language));
-    let models =
-        Models { language: Arc::new(metered.clone()), embedder: Arc::clone(&models.embedder) };
+    let models = Models { language: Arc::new(metered.clone()), ..models.clone() };
     let clock = Arc::new(Stopped(now));
     let on_status = |status: &crate::worker::WorkerStatus| {
         on_progress(status.jobs_done, status.jobs_done + status.jobs_left);

@@ -112,6 +112,7 @@ impl Method {
         let facts = RecallConfig {
             levels: Levels::Facts,
             relevance: by_similarity(),
+            n_reranked: 0,
             gate: GatePolicy { probes_max: 0, ..own.gate },
             // Nothing is probed, so nothing has to be measured.
             signal: Some(Signal::Overlap),
@@ -142,6 +143,7 @@ fn by_similarity() -> Relevance {
         semantic_by_words: weights,
         message: weights,
         message_by_words: weights,
+        reranking: Relevance::default().reranking,
     }
 }
 

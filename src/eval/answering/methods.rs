@@ -266,6 +266,7 @@ impl Asking<'_> {
         let models = Models {
             language: std::sync::Arc::new(self.model.clone()),
             embedder: std::sync::Arc::clone(&memory.embedder),
+            reranker: self.models.reranker.clone(),
         };
         let config = method.recall(self.recall);
         let recall = Recall { store: &memory.store, models: &models, config };

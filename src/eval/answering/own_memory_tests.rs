@@ -25,7 +25,11 @@ const WRITES: [(&str, &str); 6] = [
 ];
 
 fn models(model: ScriptedModel) -> Models {
-    Models { language: Arc::new(model) as Arc<dyn LanguageModel>, embedder: Arc::new(HashEmbedder) }
+    Models {
+        language: Arc::new(model) as Arc<dyn LanguageModel>,
+        embedder: Arc::new(HashEmbedder),
+        reranker: None,
+    }
 }
 
 /// It writes, ranks and reasons.

@@ -69,7 +69,11 @@ fn write_data(dir: &Path) {
 pub(super) fn reader(context_tokens: usize) -> Models {
     let replies = [("What is the name of Ana's dog?", "Answer: Pixel."), ("boat for?", "to row")];
     let model = ScriptedModel::new(&replies).with_info(|info| info.context_tokens = context_tokens);
-    Models { language: Arc::new(model) as Arc<dyn LanguageModel>, embedder: Arc::new(HashEmbedder) }
+    Models {
+        language: Arc::new(model) as Arc<dyn LanguageModel>,
+        embedder: Arc::new(HashEmbedder),
+        reranker: None,
+    }
 }
 
 pub(super) struct Bed {

@@ -1,9 +1,11 @@
 //! How the weights of [`crate::memory::relevance`] are made: logistic regression of "names a message
-//! that the answer rests on" over every unit that recall finds for a question.
+//! that the answer rests on" over every unit that recall finds for a question; then, with these weights,
+//! the same over every unit that the reranker read.
 
 use serde::Serialize;
 
-use crate::memory::relevance::{N_FEATURES, Relevance, Weights};
+use crate::memory::relevance::{N_FEATURES, Relevance, Reranking, Weights, log_odds};
+use crate::recall::Clue;
 
 /// With the bias.
 const N: usize = N_FEATURES + 1;
@@ -12,8 +14,14 @@ const N: usize = N_FEATURES + 1;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Examples(Vec<([f64; N], bool)>);
 
-/// One set for each of [`Relevance`]'s, in its order.
-pub(super) type Sets = [Examples; 4];
+/// What one conversation teaches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sets {
+    /// One for each of [`Relevance`]'s weights by cues, in its order.
+    pub by_cues: [Examples; 4],
+    /// What the reranker read, its score, and whether it is evidence.
+    pub reranked: Vec<(Clue, f64, bool)>,
+}
 
 /// One weight.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,18 +46,49 @@ pub(super) fn fit<'a>(
 ) -> Relevance {
     let of = |set: usize, known: Weights| {
         let examples: Vec<&([f64; N], bool)> =
-            parts.clone().flat_map(|sets| &sets[set].0).collect();
-        if examples.iter().any(|e| e.1) { logistic(&examples, known.recency) } else { known }
+            parts.clone().flat_map(|sets| &sets.by_cues[set].0).collect();
+        if !examples.iter().any(|e| e.1) {
+            return known;
+        }
+        let fitted = logistic(&examples);
+        let mut features = [0.0; N_FEATURES];
+        features.copy_from_slice(&fitted[..N_FEATURES]);
+        Weights { bias: fitted[N_FEATURES], features, recency: known.recency }
     };
-    Relevance {
+    let by_cues = Relevance {
         semantic: of(0, known.semantic),
         semantic_by_words: of(1, known.semantic_by_words),
         message: of(2, known.message),
         message_by_words: of(3, known.message_by_words),
+        reranking: known.reranking,
+    };
+    Relevance { reranking: fit_reranking(parts, &by_cues), ..by_cues }
+}
+
+/// Of what the cues make of a unit by `known`'s weights, and of the reranker's score.
+fn fit_reranking<'a>(parts: impl Iterator<Item = &'a Sets>, known: &Relevance) -> Reranking {
+    let read = parts.flat_map(|sets| &sets.reranked);
+    let examples: Vec<([f64; 4], bool)> = read
+        .map(|(clue, score, is_evidence)| {
+            let relevance = if clue.is_message {
+                known.of_message(&clue.cues)
+            } else {
+                known.of_semantic(&clue.cues)
+            };
+            let message = f64::from(u8::from(clue.is_message));
+            ([log_odds(relevance), *score, message, 1.0], *is_evidence)
+        })
+        .collect();
+    if !examples.iter().any(|e| e.1) {
+        return known.reranking;
     }
+    let [cues, score, message, bias] = logistic(&examples.iter().collect::<Vec<_>>());
+    Reranking { bias, cues, score, message }
 }
 
 pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
+    let Reranking { bias, cues, score, message } = weights.reranking;
+    let reranking = [("bias", bias), ("cues", cues), ("score", score), ("message", message)];
     [
         ("semantic", &weights.semantic),
         ("semantic by words", &weights.semantic_by_words),
@@ -62,19 +101,20 @@ pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
         let others = Weights::FITTED.into_iter().zip(weights.features);
         bias.chain(others).map(move |(cue, weight)| WeightRow { of, cue, weight })
     })
+    .chain(reranking.map(|(cue, weight)| WeightRow { of: "reranked", cue, weight }))
     .collect()
 }
 
-/// The maximum of the log-likelihood less half the squares of the weights (the bias is free), by
-/// Newton's method.
+/// The maximum of the log-likelihood less half the squares of the weights (the last, the bias, is free),
+/// by Newton's method.
 #[allow(clippy::needless_range_loop, reason = "matrices read best by their indices")]
-fn logistic(examples: &[&([f64; N], bool)], recency: f64) -> Weights {
+fn logistic<const N: usize>(examples: &[&([f64; N], bool)]) -> [f64; N] {
     const STEPS: usize = 12;
     let mut weights = [0.0; N];
     for _ in 0..STEPS {
         // The slope and minus the curvature, from the ridge …
         let (mut slope, mut curvature) = ([0.0; N], [[0.0; N]; N]);
-        for i in 0..N_FEATURES {
+        for i in 0..N - 1 {
             slope[i] = -weights[i];
             curvature[i][i] = 1.0;
         }
@@ -95,15 +135,13 @@ fn logistic(examples: &[&([f64; N], bool)], recency: f64) -> Weights {
             *weight += step;
         }
     }
-    let mut features = [0.0; N_FEATURES];
-    features.copy_from_slice(&weights[..N_FEATURES]);
-    Weights { bias: weights[N_FEATURES], features, recency }
+    weights
 }
 
 /// A x = b for a symmetric, positive definite A, of which the lower half is given (Cholesky).
 /// `None` if it is not positive definite.
 #[allow(clippy::needless_range_loop, reason = "matrices read best by their indices")]
-fn solve(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f64; N]> {
+fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f64; N]> {
     for i in 0..N {
         for j in 0..=i {
             let dot: f64 = (0..j).map(|k| a[i][k] * a[j][k]).sum();
@@ -164,7 +202,8 @@ mod tests {
             let draw = (f64::from(i) * std::f64::consts::E).fract();
             examples.push(x, draw < truth(&x));
         }
-        let sets = [examples, Examples::default(), Examples::default(), Examples::default()];
+        let by_cues = [examples, Examples::default(), Examples::default(), Examples::default()];
+        let sets = Sets { by_cues, reranked: Vec::new() };
         let known = Relevance::default();
         let fitted = fit(std::iter::once(&sets), &known);
         let close = |a: f64, b: f64| (a - b).abs() < 0.35;
@@ -173,7 +212,8 @@ mod tests {
         assert!(close(fitted.semantic.features[5], 0.0), "{:?}", fitted.semantic);
         assert!(close(fitted.semantic.bias, -1.0), "{:?}", fitted.semantic);
         assert_eq!(fitted.message, known.message, "nothing was learnt of messages");
-        assert_eq!(rows(&fitted).len(), 4 * N);
+        assert_eq!(fitted.reranking, known.reranking);
+        assert_eq!(rows(&fitted).len(), 4 * N + 4);
     }
 
     #[test]
@@ -183,7 +223,7 @@ mod tests {
             examples.push([f64::from(i) - 9.5; N_FEATURES], i >= 10);
         }
         let all: Vec<_> = examples.0.iter().collect();
-        let weights = logistic(&all, 1.0);
-        assert!(weights.features.iter().all(|w| w.is_finite() && *w > 0.0), "{weights:?}");
+        let weights = logistic(&all);
+        assert!(weights[..N_FEATURES].iter().all(|w| w.is_finite() && *w > 0.0), "{weights:?}");
     }
 }

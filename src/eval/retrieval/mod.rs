@@ -39,7 +39,7 @@ pub use self::themes::{SIZE_CLASSES, ThemesReport, ThemesRow, measure_themes};
 pub(super) use self::vectors::Known;
 use super::EvalError;
 use super::locomo::{Folder, folders};
-use crate::interfaces::{Cancel, Embedder};
+use crate::interfaces::{Cancel, Embedder, Reranker};
 use crate::memory::MessageId;
 use crate::recall::{Block, Levels, RecallConfig, RecallError, Survey};
 
@@ -103,8 +103,17 @@ pub struct RetrievalReport {
     pub seconds: f64,
 }
 
+/// What a search asks besides the store.
+#[derive(Clone, Copy)]
+pub struct RetrievalModels<'a> {
+    /// Makes what vectors are missing.
+    pub embedder: &'a dyn Embedder,
+    /// Reads what `hybrid`, `stage-one` and `full` choose from.
+    pub reranker: Option<&'a dyn Reranker>,
+}
+
 /// Measures every method on the conversations of `memories` that `questions` (LoCoMo's file) asks
-/// about; without it, on what their own folders ask. The embedder makes what vectors are missing.
+/// about; without it, on what their own folders ask.
 /// With `fit`, the weights of the relevance come from the other conversations instead of `config`.
 ///
 /// # Errors
@@ -112,12 +121,13 @@ pub struct RetrievalReport {
 pub fn measure_retrieval(
     questions: Option<&Path>,
     memories: &Path,
-    embedder: &dyn Embedder,
+    models: RetrievalModels<'_>,
     config: &RecallConfig,
     fit: bool,
     on_progress: &(dyn Fn(usize, usize) + Sync),
     cancel: &Cancel,
 ) -> Result<RetrievalReport, EvalError> {
+    let RetrievalModels { embedder, reranker } = models;
     let start = Instant::now();
     let load = |folder: &Folder| {
         if cancel.is_cancelled() {
@@ -136,7 +146,8 @@ pub fn measure_retrieval(
     let mut weights = vec![config.relevance; corpora.len()];
     let mut fitted = Vec::new();
     if fit {
-        let sets = side_by_side(&corpora, |_, corpus| examples(corpus, config, &done, cancel))?;
+        let sets =
+            side_by_side(&corpora, |_, corpus| examples(corpus, reranker, config, &done, cancel))?;
         for (i, weights) in weights.iter_mut().enumerate() {
             let others = sets.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, sets)| sets);
             *weights = fit::fit(others, &config.relevance);
@@ -145,7 +156,7 @@ pub fn measure_retrieval(
     }
     let outcomes = side_by_side(&corpora, |i, corpus| {
         let config = RecallConfig { relevance: weights[i], ..config.clone() };
-        conversation(corpus, &config, &done, cancel)
+        conversation(corpus, reranker, &config, &done, cancel)
     })?;
     let (mut tally, mut hits) = (Tally::default(), Vec::new());
     let mut seconds_to_build = 0.0;
@@ -201,6 +212,7 @@ fn side_by_side<C: Sync, T: Send>(
 /// Every unit that is found for every question, and whether the answer rests on it.
 fn examples(
     corpus: &Corpus,
+    reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
     on_question: &dyn Fn(),
     cancel: &Cancel,
@@ -214,7 +226,8 @@ fn examples(
         }
         let known = &corpus.vectors.questions;
         if known.by_text.contains_key(&question.text) {
-            let survey = Survey::new(&memory.store, known, &config, &question.text, memory.now)?;
+            let survey =
+                Survey::new(&memory.store, known, reranker, &config, &question.text, memory.now)?;
             for clue in survey.clues() {
                 let is_evidence =
                     clue.messages.iter().any(|m| question.evidence.contains(&memory.places[m]));
@@ -224,7 +237,10 @@ fn examples(
                     (true, Some(_), _) => 2,
                     (true, None, _) => 3,
                 };
-                sets[set].push(clue.cues.features(), is_evidence);
+                sets.by_cues[set].push(clue.cues.features(), is_evidence);
+                if let Some(score) = clue.score {
+                    sets.reranked.push((clue, score, is_evidence));
+                }
             }
         }
         on_question();
@@ -259,6 +275,7 @@ struct Outcome {
 
 fn conversation(
     corpus: &Corpus,
+    reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
     on_question: &dyn Fn(),
     cancel: &Cancel,
@@ -276,8 +293,14 @@ fn conversation(
             return Err(EvalError::Cancelled);
         }
         let Some(vector) = vectors.questions.by_text.get(&question.text) else { continue };
-        let survey =
-            Survey::new(&memory.store, &vectors.questions, config, &question.text, memory.now)?;
+        let survey = Survey::new(
+            &memory.store,
+            &vectors.questions,
+            reranker,
+            config,
+            &question.text,
+            memory.now,
+        )?;
         let mut add = |method, budget, n_characters, covered: BTreeSet<usize>| {
             let recall = question.recall(&covered);
             let category = question.category;

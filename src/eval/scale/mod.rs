@@ -156,7 +156,7 @@ fn select(store: &Store, question: Drawn) -> Result<Duration, EvalError> {
     let embedder = Known { dimensions: DIMENSIONS, by_text };
     let config = RecallConfig::default();
     let start = Instant::now();
-    let survey = Survey::new(store, &embedder, &config, &question.text, moment(0));
+    let survey = Survey::new(store, &embedder, None, &config, &question.text, moment(0));
     let chosen = survey.and_then(|s| s.coarse(Levels::Mixed, config.coarse_characters));
     let took = start.elapsed();
     match chosen {

@@ -93,7 +93,11 @@ mod tests {
     fn night(notes: &[(&str, i8)], relation: &str, merged: &str) -> Slept {
         let model = ScriptedModel::new(&[("New: ", relation)]).with_default_reply(merged);
         let language: Arc<dyn LanguageModel> = Arc::new(model);
-        let models = Models { language: Arc::clone(&language), embedder: Arc::new(HashEmbedder) };
+        let models = Models {
+            language: Arc::clone(&language),
+            embedder: Arc::new(HashEmbedder),
+            reranker: None,
+        };
         let told =
             Told { name: "c".into(), speaker: None, messages: Vec::new(), questions: Vec::new() };
         let dir = tempfile::tempdir().unwrap();

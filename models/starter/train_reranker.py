@@ -1,0 +1,316 @@
+"""The built-in reranker: MiniLM's six layers, trained to tell the line that answers a question.
+
+    python train_reranker.py --minilm DIR --training DIR --embedder embedder.gguf --out DIR [--minutes 52]
+
+Steps, each kept in --out:
+  1. pairs.jsonl     {question, positive, negatives}: open text by generator/recast.py (permissive licences only), invented
+                     notes and questions by generator/answer.py, and replies to questions in dialogues; to the negatives of
+                     open text come the lines that MiniLM takes for nearest to the question
+  2. reranker.pt     the encoder with the starter embedder's word table (frozen, as are the two lowest layers), and the
+                     head of src/inference/reranker.rs; one positive among seven negatives, cross-entropy
+`convert.py reranker` writes the file that is compiled in. LoCoMo is never read here.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import time
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+from transformers import BertModel
+
+from generator import answer, recast, relations, topics
+
+LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
+N_OPEN, N_INVENTED, N_CONTEXTS = 16_000, 9_000, 6_000
+QUESTION_TOKENS_MAX, TEXT_TOKENS_MAX = 48, 96
+TURNS, NEGATIVES, AHEAD = 12, 7, 16
+LEARNING_RATE, HEAD_RATE, SCALE_RATE = 5e-5, 5e-4, 0.02
+N_FROZEN = 2
+TRAINED_SHARE = 0.6
+CLS, SEP = 101, 102
+
+
+# ------------------------------------------------------------------------------------------------- pairs
+
+
+def open_text(rng, training):
+    """Questions about lines of open text; lines that hold the answer too are no negatives."""
+    for row in recast.samples(1, training):
+        lines = row.get("lines", ())
+        if row["task"] != "answer" or len(lines) < 3:
+            continue
+        turns = list(row["turns"])
+        rng.shuffle(turns)
+        for question, text, i in turns[:3]:
+            others = [k for k in range(len(lines)) if k != i and text.lower() not in lines[k].lower()]
+            rng.shuffle(others)
+            if len(others) >= 2:
+                yield {"q": question, "pos": lines[i], "neg": [lines[k] for k in others[:9]], "s": row.get("kind", "")}
+
+
+def invented(rng):
+    """Notes of the starter's own relations; the others of the same notebook are negatives."""
+    relations.add_more(answer.RELATIONS)
+    topics.add_more()
+    for _ in range(N_CONTEXTS):
+        context = answer.Context(rng, rng.choice((8, 10, 10, 12, 14)), False, "seen")
+        lines = context.lines()
+        place = {id(f): next((i for i, t in enumerate(lines) if f.text in t), None) for f in context.facts}
+        for question, _, fact in context.questions(4, 0.0):
+            i = None if fact is None else place.get(id(fact))
+            if i is None:
+                continue
+            others = [k for k in range(len(lines)) if k != i]
+            rng.shuffle(others)
+            undated = rng.random() < 0.6
+            line = lambda k: re.sub(r"^\[[^\]]*\] ?", "", lines[k]) if undated else lines[k]
+            yield {"q": question, "pos": line(i), "neg": [line(k) for k in others[:9]], "s": "invented"}
+
+
+def replies(rng, training):
+    """A question of a dialogue and the turn after it, among the dialogue's other turns."""
+    with gzip.open(Path(training) / "dialogues.jsonl.gz", "rt") as rows:
+        for row in map(json.loads, rows):
+            if row["licence"] not in LICENCES:
+                continue
+            said = [re.sub(r"\s+", " ", m["content"].replace("<|endoftext|>", "")).strip() for m in row["messages"]]
+            fits = lambda k, most: 4 <= len(said[k].split()) <= most
+            asked = [i for i in range(len(said) - 1) if said[i].endswith("?") and fits(i, 30) and fits(i + 1, 80)]
+            rng.shuffle(asked)
+            for i in asked[:2] if len(said) >= 6 else ():
+                others = [k for k in range(len(said)) if k not in (i, i + 1) and fits(k, 80)]
+                rng.shuffle(others)
+                if len(others) >= 3:
+                    yield {"q": said[i], "pos": said[i + 1], "neg": [said[k] for k in others[:6]], "s": "dialogue"}
+
+
+def vectors(model, tokenizer, texts):
+    out = []
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        for k in range(0, len(texts), 128):
+            ids, mask = padded([tokenizer.encode(text).ids[:64] for text in texts[k: k + 128]])
+            hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
+            out.append(functional.normalize(hidden.sum(1) / mask.sum(1, keepdim=True), dim=1))
+    return torch.cat(out)
+
+
+def add_nearest(rng, pairs, model, tokenizer):
+    """The nearest lines of all texts as negatives; near-copies of the positive are left out."""
+    lines = sorted({text for pair in pairs for text in [pair["pos"], *pair["neg"]]}, key=len)
+    questions = sorted({pair["q"] for pair in pairs}, key=len)
+    of_lines, of_questions = vectors(model, tokenizer, lines), vectors(model, tokenizer, questions)
+    nearest = {}
+    for k in range(0, len(questions), 512):
+        for question, ids in zip(questions[k:], (of_questions[k: k + 512] @ of_lines.T).topk(24, dim=1).indices):
+            nearest[question] = ids.tolist()
+    for pair in pairs:
+        words = set(pair["pos"].lower().split())
+        copies = lambda text: len(words & set(text.lower().split())) > 0.6 * len(words | set(text.lower().split()))
+        found = [lines[k] for k in nearest[pair["q"]]]
+        found = [t for t in found if t != pair["pos"] and t not in pair["neg"] and not copies(t)]
+        rng.shuffle(pair["neg"])
+        # The very nearest may well answer in other words.
+        pair["neg"] = found[1:6] + pair["neg"][:4]
+
+
+def make_pairs(args, model, tokenizer):
+    rng = random.Random(7)
+    of_text = [*open_text(rng, args.training), *replies(rng, args.training)]
+    rng.shuffle(of_text)
+    of_text = of_text[:N_OPEN]
+    add_nearest(rng, of_text, model, tokenizer)
+    notes = list(invented(rng))
+    rng.shuffle(notes)
+    pairs = of_text + notes[:N_INVENTED]
+    rng.shuffle(pairs)
+    return pairs
+
+
+# ------------------------------------------------------------------------------------------------- model
+
+
+def padded(rows):
+    n = max(map(len, rows))
+    ids = torch.tensor([row + [0] * (n - len(row)) for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (n - len(row)) for row in rows])
+    return ids, mask
+
+
+def starter_words(embedder, tokenizer):
+    """The starter embedder's word table, and where MiniLM has each of its rows."""
+    file = gguf.GGUFReader(embedder)
+    table = next(t for t in file.tensors if t.name == "token_embd.weight")
+    field, known = file.fields["tokenizer.ggml.tokens"], tokenizer.get_vocab()
+    tokens = [bytes(field.parts[i]).decode() for i in field.data]
+    name = lambda t: t if len(t) > 2 and t[0] == "[" else t[1:] if t[0] == "▁" else "##" + t
+    rows = torch.tensor([known[name(token)] for token in tokens])
+    return rows, torch.from_numpy(gguf.quants.dequantize(table.data, table.tensor_type).astype(np.float32))
+
+
+class Reranker(nn.Module):
+    """As src/inference/reranker.rs has it."""
+
+    def __init__(self, encoder):
+        super().__init__()
+        hidden = encoder.config.hidden_size
+        self.encoder = encoder
+        self.gate = nn.Linear(hidden, 1, bias=False)
+        self.value = nn.Linear(hidden, 1, bias=False)
+        self.first = nn.Linear(hidden, 1)
+        nn.init.zeros_(self.gate.weight)
+        nn.init.normal_(self.value.weight, std=0.01)
+        nn.init.normal_(self.first.weight, std=0.01)
+        nn.init.zeros_(self.first.bias)
+        self.scale = nn.Parameter(torch.tensor(15.0))
+
+    def forward(self, ids, mask, n_question):
+        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+        place = torch.arange(ids.shape[1])[None]
+        question = (place > 0) & (place <= n_question[:, None])
+        text = (place > n_question[:, None] + 1) & (mask == 1) & (ids != SEP)
+        unit = functional.normalize(states, dim=-1)
+        nearest = (unit @ unit.transpose(1, 2)).masked_fill(~text[:, None], -1.0).max(2).values
+        weights = torch.softmax(self.gate(states)[..., 0].masked_fill(~question, -1e9), 1)
+        by_token = self.scale * nearest + self.value(states)[..., 0]
+        return (weights * by_token).sum(1) + self.first(states[:, 0])[..., 0]
+
+
+# ---------------------------------------------------------------------------------------------- training
+
+
+SAID = re.compile(r"^([A-Z]\w+|The user|The assistant) (?:said|says|wrote|writes): ")
+WORD = re.compile(r"[A-Za-z0-9']+")
+
+
+def as_message(text):
+    """`Ana said: …` → `Ana: …`, as messages are shown to it."""
+    return SAID.sub(lambda found: found.group(1) + ": ", text)
+
+
+def without_a_word(rng, question, positive):
+    """Now and then a word that both have is missing: meaning has to do."""
+    if rng.random() > 0.25:
+        return question
+    have = {word.lower() for word in WORD.findall(positive)}
+    shared = [w for w in WORD.findall(question) if w.lower() in have and len(w) > 3]
+    if len(shared) < 2:
+        return question
+    return re.sub(r"\b" + re.escape(rng.choice(shared)) + r"\b", "", question, count=1).replace("  ", " ")
+
+
+def batches(rng, pairs, tokenizer):
+    """Without end: batches of similar length within blocks, so that little is padding."""
+    known = {}
+
+    def tokens(text, most):
+        if text not in known:
+            known[text] = tokenizer.encode(text, add_special_tokens=False).ids
+        return known[text][:most]
+
+    at = 0
+    while True:
+        turns = []
+        for k in range(TURNS * AHEAD):
+            pair = pairs[(at + k) % len(pairs)]
+            form = as_message if rng.random() < 0.7 else str
+            question = tokens(without_a_word(rng, pair["q"], pair["pos"]), QUESTION_TOKENS_MAX)
+            texts = [tokens(form(t), TEXT_TOKENS_MAX) for t in [pair["pos"], *pair["neg"][:NEGATIVES]]]
+            turns.append([([CLS, *question, SEP, *text, SEP], len(question)) for text in texts])
+        at += TURNS * AHEAD
+        turns.sort(key=lambda turn: max(len(ids) for ids, _ in turn))
+        blocks = [turns[k: k + TURNS] for k in range(0, len(turns), TURNS)]
+        rng.shuffle(blocks)
+        yield from blocks
+
+
+def train(args, model, pairs, tokenizer):
+    pairs = pairs + [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
+    random.Random(1).shuffle(pairs)
+    frozen = [model.encoder.embeddings, *model.encoder.encoder.layer[:N_FROZEN]]
+    for module in frozen:
+        module.requires_grad_(False)
+    body = [p for p in model.encoder.parameters() if p.requires_grad]
+    head = [model.gate.weight, model.value.weight, model.first.weight, model.first.bias]
+    rates = (LEARNING_RATE, HEAD_RATE, SCALE_RATE)
+    groups = [{"params": body}, {"params": head}, {"params": [model.scale], "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+    begin = {k: v.clone() for k, v in model.state_dict().items()}
+    start = saved = time.time()
+    losses, right = [], []
+    for step, block in enumerate(batches(random.Random(5), pairs, tokenizer), 1):
+        progress = (time.time() - start) / (60 * args.minutes)
+        if progress >= 1:
+            break
+        share = min(1, step / 60) * max(0.02, 1 - progress)
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["lr"] = rate * share
+        rows = [row for turn in block for row in turn]
+        ids, mask = padded([ids for ids, _ in rows])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            scores = model(ids, mask, torch.tensor([n for _, n in rows]))
+        turns = scores.split([len(turn) for turn in block])
+        loss = sum(torch.logsumexp(turn, 0) - turn[0] for turn in turns) / len(turns)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(body + head + [model.scale], 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+        right.append(np.mean([int(turn.argmax() == 0) for turn in turns]))
+        if step % 20 == 0:
+            print(f"step {step} {time.time() - start:.0f} s loss {np.mean(losses[-50:]):.3f} "
+                  f"first {np.mean(right[-50:]):.3f}", flush=True)
+        if time.time() - saved > 240:
+            save(model.state_dict(), args.out)
+            saved = time.time()
+    save(mixed(begin, model.state_dict()), args.out)
+
+
+def mixed(begin, end):
+    """WiSE-FT: between the weights before training and after, as what was trained on is not what it is for."""
+    heads = ("gate.weight", "value.weight", "first.weight", "first.bias")
+    before = {k: torch.zeros_like(v) if k in heads else v for k, v in begin.items()}
+    return {k: torch.lerp(before[k], v, TRAINED_SHARE) if v.is_floating_point() else v for k, v in end.items()}
+
+
+def save(state, out):
+    """The words are the embedder's."""
+    kept = {k: v for k, v in state.items() if "word_embeddings" not in k}
+    torch.save(kept, Path(out) / "reranker.tmp")
+    os.rename(Path(out) / "reranker.tmp", Path(out) / "reranker.pt")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("--minilm", "--training", "--embedder", "--out"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--minutes", type=float, default=52.0)
+    args = parser.parse_args()
+    Path(args.out).mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(1)
+    tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    encoder = BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
+    kept = Path(args.out) / "pairs.jsonl"
+    if not kept.exists():
+        pairs = make_pairs(args, encoder, tokenizer)
+        kept.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    pairs = [json.loads(line) for line in kept.open()]
+    rows, words = starter_words(args.embedder, tokenizer)
+    with torch.no_grad():
+        encoder.embeddings.word_embeddings.weight[rows] = words
+    train(args, Reranker(encoder), pairs, tokenizer)
+
+
+if __name__ == "__main__":
+    main()
