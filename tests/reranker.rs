@@ -1,5 +1,6 @@
 //! The built-in reranker against its own training code, and against damaged files.
 #![expect(clippy::unwrap_used, reason = "tests")]
+#![cfg(feature = "starter")]
 
 use std::path::Path;
 
