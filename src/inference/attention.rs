@@ -205,7 +205,7 @@ fn score(
 
 /// Sixteen sums side by side, because the compiler may not reorder one.
 #[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0f32; 16];
     let (a_chunks, a_rest) = a.as_chunks::<16>();
     let (b_chunks, b_rest) = b.as_chunks::<16>();

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::attention::dot;
 use super::bert::{Bert, BertConfig};
 use super::metadata::Metadata;
 use super::tokenizer::Tokenizer;
@@ -150,18 +151,4 @@ impl Reranker for BertReranker {
         }
         Ok(Some(scores))
     }
-}
-
-/// In eight lanes (a plain float sum may not be reordered, so it stays scalar).
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let (a_chunks, a_rest) = a.as_chunks::<8>();
-    let (b_chunks, b_rest) = b.as_chunks::<8>();
-    let mut lanes = [0.0f32; 8];
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for ((lane, &a), &b) in lanes.iter_mut().zip(a).zip(b) {
-            *lane += a * b;
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    lanes.iter().sum::<f32>() + rest
 }

@@ -93,8 +93,7 @@ impl Weights {
     pub fn relevance(&self, cues: &Cues) -> f64 {
         let features = cues.features();
         let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
-        let log_odds = self.bias + sum + self.recency * cues.recency;
-        1.0 / (1.0 + (-log_odds).exp())
+        probability(self.bias + sum + self.recency * cues.recency)
     }
 }
 
@@ -130,9 +129,14 @@ impl Reranking {
     #[must_use]
     pub fn relevance(&self, by_cues: f64, score: f64, is_message: bool) -> f64 {
         let message = if is_message { self.message } else { 0.0 };
-        let log_odds = self.bias + self.cues * log_odds(by_cues) + self.score * score + message;
-        1.0 / (1.0 + (-log_odds).exp())
+        probability(self.bias + self.cues * log_odds(by_cues) + self.score * score + message)
     }
+}
+
+/// Of log-odds.
+#[must_use]
+pub fn probability(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
 }
 
 /// Of a probability; finite.

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::memory::relevance::{N_FEATURES, Relevance, Reranking, Weights, log_odds};
+use crate::memory::relevance::{N_FEATURES, Relevance, Reranking, Weights, log_odds, probability};
 use crate::recall::Clue;
 
 /// With the bias.
@@ -121,7 +121,7 @@ fn logistic<const N: usize>(examples: &[&([f64; N], bool)]) -> [f64; N] {
         // … and from every example.
         for (x, is_evidence) in examples {
             let log_odds: f64 = weights.iter().zip(x).map(|(w, x)| w * x).sum();
-            let p = 1.0 / (1.0 + (-log_odds).exp());
+            let p = probability(log_odds);
             let (error, spread) = (f64::from(u8::from(*is_evidence)) - p, p * (1.0 - p));
             for i in 0..N {
                 slope[i] += error * x[i];
