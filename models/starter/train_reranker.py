@@ -1,18 +1,22 @@
 """The built-in reranker: MiniLM's six layers, trained to tell the line that answers a question.
 
-    python train_reranker.py --minilm DIR --training DIR --embedder embedder.gguf --out DIR [--minutes 52]
+    python train_reranker.py --minilm DIR --training DIR --embedder embedder.gguf --out DIR
 
 Steps, each kept in --out:
   1. pairs.jsonl     {question, positive, negatives}: open text by generator/recast.py (permissive licences only), invented
                      notes and questions by generator/answer.py, and replies to questions in dialogues; to the negatives of
                      open text come the lines that MiniLM takes for nearest to the question
-  2. reranker.pt     the encoder with the starter embedder's word table (frozen, as are the two lowest layers), and the
-                     head of src/inference/reranker.rs; one positive among seven negatives, cross-entropy
+  2. open.pt         the encoder with the starter embedder's word table (frozen, as are the two lowest layers), and the
+                     head of src/inference/reranker.rs; one positive among seven negatives, cross-entropy; mixed with
+                     the weights from before
+  3. reranker.pt     trained further on the questions of histories/ (histories.py): turns and facts of two people's chats
+                     that were written for this project; negatives are what is nearest in the same history
 `convert.py reranker` writes the file that is compiled in. LoCoMo is never read here.
 """
 
 import argparse
 import gzip
+import itertools
 import json
 import os
 import random
@@ -22,12 +26,15 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+import snowballstemmer
 import torch
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
+from sklearn.feature_extraction.text import TfidfVectorizer
 from transformers import BertModel
 
+import histories
 from generator import answer, recast, relations, topics
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
@@ -37,6 +44,8 @@ TURNS, NEGATIVES, AHEAD = 12, 7, 16
 LEARNING_RATE, HEAD_RATE, SCALE_RATE = 5e-5, 5e-4, 0.02
 N_FROZEN = 2
 TRAINED_SHARE = 0.6
+# Of the second training: how many of a question's nearest units are its negatives, how much of the first goes on.
+N_NEAREST, OPEN_SHARE = 24, 0.15
 CLS, SEP = 101, 102
 
 
@@ -197,9 +206,9 @@ def as_message(text):
     return SAID.sub(lambda found: found.group(1) + ": ", text)
 
 
-def without_a_word(rng, question, positive):
+def without_a_word(rng, share, question, positive):
     """Now and then a word that both have is missing: meaning has to do."""
-    if rng.random() > 0.25:
+    if rng.random() > share:
         return question
     have = {word.lower() for word in WORD.findall(positive)}
     shared = [w for w in WORD.findall(question) if w.lower() in have and len(w) > 3]
@@ -208,7 +217,53 @@ def without_a_word(rng, question, positive):
     return re.sub(r"\b" + re.escape(rng.choice(shared)) + r"\b", "", question, count=1).replace("  ", " ")
 
 
-def batches(rng, pairs, tokenizer):
+def open_turn(rng, pair, share=0.25):
+    """A question and its texts, the positive first."""
+    form = as_message if rng.random() < 0.7 else str
+    return without_a_word(rng, share, pair["q"], pair["pos"]), [form(t) for t in [pair["pos"], *pair["neg"][:NEGATIVES]]]
+
+
+def of_open(rng, pairs):
+    """Turn after turn, again and again."""
+    while True:
+        yield from (open_turn(rng, pair) for pair in pairs)
+
+
+def of_histories(rng, items, pairs):
+    """Now and then a turn of the first training; else any positive, and negatives that are more often near than far."""
+    while True:
+        if rng.random() < OPEN_SHARE:
+            yield open_turn(rng, rng.choice(pairs), 0.0)
+            continue
+        question, positives, nearest = rng.choice(items)
+        positive, chosen = rng.choice(positives), set()
+        weights = [1 / (3 + rank) for rank in range(len(nearest))]
+        while len(chosen) < min(NEGATIVES, len(nearest)):
+            chosen.add(rng.choices(range(len(nearest)), weights)[0])
+        yield without_a_word(rng, 0.15, question, positive), [positive, *(nearest[k] for k in chosen)]
+
+
+def history_items(paths, model, tokenizer):
+    """(question, the units that it rests on, the nearest others); by MiniLM's cosines and stems in common."""
+    stem = snowballstemmer.stemmer("english").stemWord
+    words = lambda text: [stem(word) for word in re.findall(r"[a-z0-9']+", text.lower())]
+    items = []
+    for path in paths:
+        history = histories.load(path)
+        texts, questions = [unit.text for unit in history.units], [q.text for q in history.questions]
+        table = TfidfVectorizer(analyzer=words, sublinear_tf=True)
+        of_texts = table.fit_transform(texts)
+        lexical = (table.transform(questions) @ of_texts.T).toarray()
+        lexical /= np.maximum(lexical.max(1, keepdims=True), 1e-6)
+        near = 0.35 * lexical + (vectors(model, tokenizer, questions) @ vectors(model, tokenizer, texts).T).numpy()
+        for question, row in zip(history.questions, near):
+            rests = [k for k, unit in enumerate(history.units) if question.evidence & set(unit.messages)]
+            others = [k for k in np.argsort(-row) if k not in set(rests)]
+            items.append((question.text, [texts[k] for k in rests], [texts[k] for k in others[:N_NEAREST]]))
+    return items
+
+
+def batches(rng, turns, tokenizer):
     """Without end: batches of similar length within blocks, so that little is padding."""
     known = {}
 
@@ -217,25 +272,19 @@ def batches(rng, pairs, tokenizer):
             known[text] = tokenizer.encode(text, add_special_tokens=False).ids
         return known[text][:most]
 
-    at = 0
     while True:
-        turns = []
-        for k in range(TURNS * AHEAD):
-            pair = pairs[(at + k) % len(pairs)]
-            form = as_message if rng.random() < 0.7 else str
-            question = tokens(without_a_word(rng, pair["q"], pair["pos"]), QUESTION_TOKENS_MAX)
-            texts = [tokens(form(t), TEXT_TOKENS_MAX) for t in [pair["pos"], *pair["neg"][:NEGATIVES]]]
-            turns.append([([CLS, *question, SEP, *text, SEP], len(question)) for text in texts])
-        at += TURNS * AHEAD
-        turns.sort(key=lambda turn: max(len(ids) for ids, _ in turn))
-        blocks = [turns[k: k + TURNS] for k in range(0, len(turns), TURNS)]
-        rng.shuffle(blocks)
-        yield from blocks
+        block = []
+        for question, texts in itertools.islice(turns, TURNS * AHEAD):
+            question = tokens(question, QUESTION_TOKENS_MAX)
+            texts = [tokens(text, TEXT_TOKENS_MAX) for text in texts]
+            block.append([([CLS, *question, SEP, *text, SEP], len(question)) for text in texts])
+        block.sort(key=lambda turn: max(len(ids) for ids, _ in turn))
+        parts = [block[k: k + TURNS] for k in range(0, len(block), TURNS)]
+        rng.shuffle(parts)
+        yield from parts
 
 
-def train(args, model, pairs, tokenizer):
-    pairs = pairs + [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
-    random.Random(1).shuffle(pairs)
+def train(model, turns, tokenizer, minutes, out):
     frozen = [model.encoder.embeddings, *model.encoder.encoder.layer[:N_FROZEN]]
     for module in frozen:
         module.requires_grad_(False)
@@ -244,11 +293,10 @@ def train(args, model, pairs, tokenizer):
     rates = (LEARNING_RATE, HEAD_RATE, SCALE_RATE)
     groups = [{"params": body}, {"params": head}, {"params": [model.scale], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    begin = {k: v.clone() for k, v in model.state_dict().items()}
     start = saved = time.time()
     losses, right = [], []
-    for step, block in enumerate(batches(random.Random(5), pairs, tokenizer), 1):
-        progress = (time.time() - start) / (60 * args.minutes)
+    for step, block in enumerate(batches(random.Random(5), turns, tokenizer), 1):
+        progress = (time.time() - start) / (60 * minutes)
         if progress >= 1:
             break
         share = min(1, step / 60) * max(0.02, 1 - progress)
@@ -258,21 +306,20 @@ def train(args, model, pairs, tokenizer):
         ids, mask = padded([ids for ids, _ in rows])
         with torch.autocast("cpu", dtype=torch.bfloat16):
             scores = model(ids, mask, torch.tensor([n for _, n in rows]))
-        turns = scores.split([len(turn) for turn in block])
-        loss = sum(torch.logsumexp(turn, 0) - turn[0] for turn in turns) / len(turns)
+        scored = scores.split([len(turn) for turn in block])
+        loss = sum(torch.logsumexp(turn, 0) - turn[0] for turn in scored) / len(scored)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(body + head + [model.scale], 1.0)
         optimizer.step()
         losses.append(loss.item())
-        right.append(np.mean([int(turn.argmax() == 0) for turn in turns]))
+        right.append(np.mean([int(turn.argmax() == 0) for turn in scored]))
         if step % 20 == 0:
             print(f"step {step} {time.time() - start:.0f} s loss {np.mean(losses[-50:]):.3f} "
                   f"first {np.mean(right[-50:]):.3f}", flush=True)
         if time.time() - saved > 240:
-            save(model.state_dict(), args.out)
+            save(model.state_dict(), out)
             saved = time.time()
-    save(mixed(begin, model.state_dict()), args.out)
 
 
 def mixed(begin, end):
@@ -282,34 +329,50 @@ def mixed(begin, end):
     return {k: torch.lerp(before[k], v, TRAINED_SHARE) if v.is_floating_point() else v for k, v in end.items()}
 
 
-def save(state, out):
+def save(state, path):
     """The words are the embedder's."""
     kept = {k: v for k, v in state.items() if "word_embeddings" not in k}
-    torch.save(kept, Path(out) / "reranker.tmp")
-    os.rename(Path(out) / "reranker.tmp", Path(out) / "reranker.pt")
+    torch.save(kept, f"{path}.tmp")
+    os.rename(f"{path}.tmp", path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("--minilm", "--training", "--embedder", "--out"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--minutes", type=float, default=52.0)
+    parser.add_argument("--open-minutes", type=float, default=52.0)
+    parser.add_argument("--history-minutes", type=float, default=58.0)
     args = parser.parse_args()
-    Path(args.out).mkdir(parents=True, exist_ok=True)
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     encoder = BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
-    kept = Path(args.out) / "pairs.jsonl"
+    kept = out / "pairs.jsonl"
     if not kept.exists():
         pairs = make_pairs(args, encoder, tokenizer)
         kept.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     pairs = [json.loads(line) for line in kept.open()]
+    pairs += [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
+    random.Random(1).shuffle(pairs)
+    items = history_items(histories.training(), encoder, tokenizer)
+    print(f"{len(pairs)} questions about open text, {len(items)} about histories", flush=True)
+
     rows, words = starter_words(args.embedder, tokenizer)
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight[rows] = words
-    train(args, Reranker(encoder), pairs, tokenizer)
+    model = Reranker(encoder)
+    if (out / "open.pt").exists():
+        model.load_state_dict(torch.load(out / "open.pt"), strict=False)
+    else:
+        begin = {k: v.clone() for k, v in model.state_dict().items()}
+        train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, out / "open.part")
+        model.load_state_dict(mixed(begin, model.state_dict()))
+        save(model.state_dict(), out / "open.pt")
+    train(model, of_histories(random.Random(5), items, pairs), tokenizer, args.history_minutes, out / "reranker.part")
+    save(model.state_dict(), out / "reranker.pt")
 
 
 if __name__ == "__main__":

@@ -113,23 +113,46 @@ pub struct Relevance {
     pub reranking: Reranking,
 }
 
-/// How a reranker's score joins the cues: another log-odds, linear in theirs and in the score.
+/// What a reranker says of a unit, beside what the cues said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// The probability by the cues.
+    pub by_cues: f64,
+    pub score: f64,
+    /// The largest score of all that was read for the question: a score says most beside the others.
+    pub best: f64,
+    pub is_message: bool,
+}
+
+/// What the log-odds of [`Reranking`] are linear in; [`Reranking::FITTED`] names them.
+pub const N_JUDGED: usize = 4;
+
+impl Judgement {
+    /// In the order of [`Reranking::FITTED`].
+    #[must_use]
+    pub fn features(&self) -> [f64; N_JUDGED] {
+        let message = f64::from(u8::from(self.is_message));
+        [log_odds(self.by_cues), self.score, self.best, message]
+    }
+}
+
+/// How a reranker's score joins the cues: another log-odds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reranking {
     pub bias: f64,
-    /// Of the log-odds by the cues.
-    pub cues: f64,
-    pub score: f64,
-    /// Of whole messages, beside facts.
-    pub message: f64,
+    /// Of [`Judgement::features`].
+    pub features: [f64; N_JUDGED],
 }
 
 impl Reranking {
-    /// The probability of being evidence, in (0, 1), from that by the cues and the score.
+    pub const FITTED: [&str; N_JUDGED] = ["cues", "score", "best", "message"];
+
+    /// The probability of being evidence, in (0, 1). It compares with others of the same question.
     #[must_use]
-    pub fn relevance(&self, by_cues: f64, score: f64, is_message: bool) -> f64 {
-        let message = if is_message { self.message } else { 0.0 };
-        probability(self.bias + self.cues * log_odds(by_cues) + self.score * score + message)
+    pub fn relevance(&self, judged: &Judgement) -> f64 {
+        let features = judged.features();
+        let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
+        probability(self.bias + sum)
     }
 }
 
@@ -165,7 +188,7 @@ impl Default for Relevance {
                 -9.3,
                 [0.0, 4.05, 0.6, 2.75, 1.0, 1.7, 1.65, 1.8, 0.5, 0.75],
             ),
-            reranking: Reranking { bias: -2.2, cues: 0.75, score: 0.25, message: -0.1 },
+            reranking: Reranking { bias: 0.0, features: [0.7, 0.4, -0.3, -0.15] },
         }
     }
 }
@@ -249,13 +272,17 @@ mod tests {
     #[test]
     fn a_reranker_s_score_joins_what_the_cues_say() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
-        let neutral = Reranking { bias: 0.0, cues: 1.0, score: 0.0, message: 0.0 };
+        let neutral = Reranking { bias: 0.0, features: [1.0, 0.0, 0.0, 0.0] };
+        let said = |by_cues, score| Judgement { by_cues, score, best: 9.0, is_message: false };
         for p in [0.0002, 0.3, 0.999] {
-            assert!(close(neutral.relevance(p, 7.0, true), p), "{p}");
+            let of_message = Judgement { is_message: true, ..said(p, 7.0) };
+            assert!(close(neutral.relevance(&of_message), p), "{p}");
         }
         let weights = Relevance::default().reranking;
-        let judged = |p, score| weights.relevance(p, score, false);
+        let judged = |p, score| weights.relevance(&said(p, score));
         assert!(judged(0.1, 5.0) > judged(0.1, 4.0) && judged(0.2, 4.0) > judged(0.1, 4.0));
+        let among_better = Judgement { best: 12.0, ..said(0.1, 5.0) };
+        assert!(weights.relevance(&among_better) < judged(0.1, 5.0));
         for (p, score) in [(0.0, -1e6), (1.0, 1e6), (0.0, 1e6)] {
             assert!((0.0..=1.0).contains(&judged(p, score)), "{p} {score}");
         }

@@ -6,7 +6,7 @@
 use super::pool::{Pool, rank_below_successors};
 use super::question::Nature;
 use crate::interfaces::{ModelError, Reranker};
-use crate::memory::relevance::Reranking;
+use crate::memory::relevance::{Judgement, Reranking};
 use crate::memory::{Message, Role};
 
 /// What is read, and by whom.
@@ -48,9 +48,11 @@ impl Rerank<'_> {
             return Ok(());
         }
         let Some(scores) = self.reranker.scores(self.question, &texts)? else { return Ok(()) };
-        for ((relevance, is_message, i), score) in best.into_iter().zip(scores) {
+        let largest = f64::from(scores.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+        for ((by_cues, is_message, i), score) in best.into_iter().zip(scores) {
             let score = f64::from(score);
-            let judged = self.weights.relevance(relevance, score, is_message);
+            let judged =
+                self.weights.relevance(&Judgement { by_cues, score, best: largest, is_message });
             if is_message {
                 pool.messages[i].relevance = judged;
                 pool.messages[i].score = Some(score);

@@ -552,7 +552,7 @@ fn what_a_reranker_prefers_comes_first() {
     let (builder, _) = dog_memory();
     builder.store.write(|tx| tx.set_setting("user_name", "Ana")).unwrap();
     builder.tell("Ana", 4, &[("I like Max", "Ana likes Max")]);
-    let reranking = Reranking { bias: 0.0, cues: 1.0, score: 0.5, message: 0.0 };
+    let reranking = Reranking { bias: 0.0, features: [1.0, 0.5, 0.0, 0.0] };
     let relevance = crate::memory::relevance::Relevance { reranking, ..Default::default() };
     let config = RecallConfig { relevance, relevance_min: 0.0, ..RecallConfig::default() };
     let ask = |word, question: &str, n_reranked| {
@@ -588,9 +588,7 @@ fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
         relevance: crate::memory::relevance::Relevance {
             reranking: crate::memory::relevance::Reranking {
                 bias: 0.0,
-                cues: 0.5,
-                score: 0.5,
-                message: 0.0,
+                features: [0.5, 0.5, 0.0, 0.0],
             },
             ..Default::default()
         },

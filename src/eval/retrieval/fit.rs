@@ -4,7 +4,9 @@
 
 use serde::Serialize;
 
-use crate::memory::relevance::{N_FEATURES, Relevance, Reranking, Weights, log_odds, probability};
+use crate::memory::relevance::{
+    Judgement, N_FEATURES, N_JUDGED, Relevance, Reranking, Weights, probability,
+};
 use crate::recall::Clue;
 
 /// With the bias.
@@ -19,8 +21,8 @@ pub(super) struct Examples(Vec<([f64; N], bool)>);
 pub(super) struct Sets {
     /// One for each of [`Relevance`]'s weights by cues, in its order.
     pub by_cues: [Examples; 4],
-    /// What the reranker read, its score, and whether it is evidence.
-    pub reranked: Vec<(Clue, f64, bool)>,
+    /// What the reranker read for each question, its scores, and whether they are evidence.
+    pub reranked: Vec<Vec<(Clue, f64, bool)>>,
 }
 
 /// One weight.
@@ -67,28 +69,35 @@ pub(super) fn fit<'a>(
 
 /// Of what the cues make of a unit by `known`'s weights, and of the reranker's score.
 fn fit_reranking<'a>(parts: impl Iterator<Item = &'a Sets>, known: &Relevance) -> Reranking {
-    let read = parts.flat_map(|sets| &sets.reranked);
-    let examples: Vec<([f64; 4], bool)> = read
-        .map(|(clue, score, is_evidence)| {
-            let relevance = if clue.is_message {
+    let mut examples: Vec<([f64; N_JUDGED + 1], bool)> = Vec::new();
+    for read in parts.flat_map(|sets| &sets.reranked) {
+        let best = read.iter().map(|(_, score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
+        examples.extend(read.iter().map(|&(ref clue, score, is_evidence)| {
+            let is_message = clue.is_message;
+            let by_cues = if is_message {
                 known.of_message(&clue.cues)
             } else {
                 known.of_semantic(&clue.cues)
             };
-            let message = f64::from(u8::from(clue.is_message));
-            ([log_odds(relevance), *score, message, 1.0], *is_evidence)
-        })
-        .collect();
+            let mut row = [1.0; N_JUDGED + 1];
+            row[..N_JUDGED]
+                .copy_from_slice(&Judgement { by_cues, score, best, is_message }.features());
+            (row, is_evidence)
+        }));
+    }
     if !examples.iter().any(|e| e.1) {
         return known.reranking;
     }
-    let [cues, score, message, bias] = logistic(&examples.iter().collect::<Vec<_>>());
-    Reranking { bias, cues, score, message }
+    let fitted = logistic(&examples.iter().collect::<Vec<_>>());
+    let mut features = [0.0; N_JUDGED];
+    features.copy_from_slice(&fitted[..N_JUDGED]);
+    Reranking { bias: fitted[N_JUDGED], features }
 }
 
 pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
-    let Reranking { bias, cues, score, message } = weights.reranking;
-    let reranking = [("bias", bias), ("cues", cues), ("score", score), ("message", message)];
+    let reranking = &weights.reranking;
+    let of_reranked = std::iter::once(("bias", reranking.bias))
+        .chain(Reranking::FITTED.into_iter().zip(reranking.features));
     [
         ("semantic", &weights.semantic),
         ("semantic by words", &weights.semantic_by_words),
@@ -101,7 +110,7 @@ pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
         let others = Weights::FITTED.into_iter().zip(weights.features);
         bias.chain(others).map(move |(cue, weight)| WeightRow { of, cue, weight })
     })
-    .chain(reranking.map(|(cue, weight)| WeightRow { of: "reranked", cue, weight }))
+    .chain(of_reranked.map(|(cue, weight)| WeightRow { of: "reranked", cue, weight }))
     .collect()
 }
 
@@ -213,7 +222,7 @@ mod tests {
         assert!(close(fitted.semantic.bias, -1.0), "{:?}", fitted.semantic);
         assert_eq!(fitted.message, known.message, "nothing was learnt of messages");
         assert_eq!(fitted.reranking, known.reranking);
-        assert_eq!(rows(&fitted).len(), 4 * N + 4);
+        assert_eq!(rows(&fitted).len(), 4 * N + N_JUDGED + 1);
     }
 
     #[test]

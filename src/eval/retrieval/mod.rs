@@ -228,6 +228,7 @@ fn examples(
         if known.by_text.contains_key(&question.text) {
             let survey =
                 Survey::new(&memory.store, known, reranker, &config, &question.text, memory.now)?;
+            let mut read = Vec::new();
             for clue in survey.clues() {
                 let is_evidence =
                     clue.messages.iter().any(|m| question.evidence.contains(&memory.places[m]));
@@ -239,9 +240,10 @@ fn examples(
                 };
                 sets.by_cues[set].push(clue.cues.features(), is_evidence);
                 if let Some(score) = clue.score {
-                    sets.reranked.push((clue, score, is_evidence));
+                    read.push((clue, score, is_evidence));
                 }
             }
+            sets.reranked.push(read);
         }
         on_question();
     }
