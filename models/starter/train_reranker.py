@@ -9,8 +9,10 @@ Steps, each kept in --out:
   2. open.pt         the encoder with the starter embedder's word table (frozen, as are the two lowest layers), and the
                      head of src/inference/reranker.rs; one positive among seven negatives, cross-entropy; mixed with
                      the weights from before
-  3. reranker.pt     trained further on the questions of histories/ (histories.py): turns and facts of two people's chats
+  3. histories.pt    trained further on the questions of histories/ (histories.py): turns and facts of two people's chats
                      that were written for this project; negatives are what is nearest in the same history
+  4. reranker.pt     and further, with notebooks/ (notebooks.py): what one person told the assistant, asked for in other
+                     words, and questions that nothing answers; scores are to compare between questions too; mixed again
 `convert.py reranker` writes the file that is compiled in. LoCoMo is never read here.
 """
 
@@ -22,6 +24,7 @@ import os
 import random
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
@@ -35,6 +38,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from transformers import BertModel
 
 import histories
+import notebooks
 from generator import answer, recast, relations, topics
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
@@ -42,10 +46,14 @@ N_OPEN, N_INVENTED, N_CONTEXTS = 16_000, 9_000, 6_000
 QUESTION_TOKENS_MAX, TEXT_TOKENS_MAX = 48, 96
 TURNS, NEGATIVES, AHEAD = 12, 7, 16
 LEARNING_RATE, HEAD_RATE, SCALE_RATE = 5e-5, 5e-4, 0.02
+NOTEBOOKS_LEARNING_RATE = 3e-5
 N_FROZEN = 2
-TRAINED_SHARE = 0.6
+TRAINED_SHARE, NOTEBOOKS_TRAINED_SHARE = 0.6, 0.3
+HEAD = ("gate.weight", "value.weight", "first.weight", "first.bias")
 # Of the second training: how many of a question's nearest units are its negatives, how much of the first goes on.
 N_NEAREST, OPEN_SHARE = 24, 0.15
+# Of the third: how much of it is notebooks, and how much counts whether each text answers, beside which answers best.
+NOTEBOOKS_SHARE, ANSWERS_SHARE = 0.25, 0.5
 CLS, SEP = 101, 102
 
 
@@ -217,10 +225,21 @@ def without_a_word(rng, share, question, positive):
     return re.sub(r"\b" + re.escape(rng.choice(shared)) + r"\b", "", question, count=1).replace("  ", " ")
 
 
+@dataclass
+class Turn:
+    """A question and its texts, the positive first, if there is one."""
+
+    question: str
+    texts: list[str]
+    is_answered: bool = True
+    # Its negatives are known not to answer.
+    is_certain: bool = True
+
+
 def open_turn(rng, pair, share=0.25):
-    """A question and its texts, the positive first."""
     form = as_message if rng.random() < 0.7 else str
-    return without_a_word(rng, share, pair["q"], pair["pos"]), [form(t) for t in [pair["pos"], *pair["neg"][:NEGATIVES]]]
+    texts = [form(t) for t in [pair["pos"], *pair["neg"][:NEGATIVES]]]
+    return Turn(without_a_word(rng, share, pair["q"], pair["pos"]), texts, is_certain=False)
 
 
 def of_open(rng, pairs):
@@ -229,38 +248,54 @@ def of_open(rng, pairs):
         yield from (open_turn(rng, pair) for pair in pairs)
 
 
-def of_histories(rng, items, pairs):
-    """Now and then a turn of the first training; else any positive, and negatives that are more often near than far."""
+def item_turn(rng, item):
+    """Any positive, and negatives that are more often near than far."""
+    question, positives, nearest = item
+    chosen = set()
+    weights = [1 / (3 + rank) for rank in range(len(nearest))]
+    while len(chosen) < min(NEGATIVES + (not positives), len(nearest)):
+        chosen.add(rng.choices(range(len(nearest)), weights)[0])
+    negatives = [nearest[k] for k in chosen]
+    if not positives:
+        return Turn(question, negatives, is_answered=False)
+    positive = rng.choice(positives)
+    return Turn(without_a_word(rng, 0.15, question, positive), [positive, *negatives])
+
+
+def of_items(rng, items, pairs, others=(), share=0.0):
+    """Now and then a turn of the first training; this share of the rest from the others."""
     while True:
         if rng.random() < OPEN_SHARE:
             yield open_turn(rng, rng.choice(pairs), 0.0)
-            continue
-        question, positives, nearest = rng.choice(items)
-        positive, chosen = rng.choice(positives), set()
-        weights = [1 / (3 + rank) for rank in range(len(nearest))]
-        while len(chosen) < min(NEGATIVES, len(nearest)):
-            chosen.add(rng.choices(range(len(nearest)), weights)[0])
-        yield without_a_word(rng, 0.15, question, positive), [positive, *(nearest[k] for k in chosen)]
+        else:
+            yield item_turn(rng, rng.choice(others if rng.random() < share else items))
 
 
-def history_items(paths, model, tokenizer):
-    """(question, the units that it rests on, the nearest others); by MiniLM's cosines and stems in common."""
+def with_nearest(texts, asked, model, tokenizer):
+    """(question, the texts that it rests on, the nearest others); by MiniLM's cosines and stems in common."""
     stem = snowballstemmer.stemmer("english").stemWord
     words = lambda text: [stem(word) for word in re.findall(r"[a-z0-9']+", text.lower())]
-    items = []
-    for path in paths:
-        history = histories.load(path)
-        texts, questions = [unit.text for unit in history.units], [q.text for q in history.questions]
-        table = TfidfVectorizer(analyzer=words, sublinear_tf=True)
-        of_texts = table.fit_transform(texts)
-        lexical = (table.transform(questions) @ of_texts.T).toarray()
-        lexical /= np.maximum(lexical.max(1, keepdims=True), 1e-6)
-        near = 0.35 * lexical + (vectors(model, tokenizer, questions) @ vectors(model, tokenizer, texts).T).numpy()
-        for question, row in zip(history.questions, near):
-            rests = [k for k, unit in enumerate(history.units) if question.evidence & set(unit.messages)]
-            others = [k for k in np.argsort(-row) if k not in set(rests)]
-            items.append((question.text, [texts[k] for k in rests], [texts[k] for k in others[:N_NEAREST]]))
-    return items
+    questions = [question for question, _ in asked]
+    table = TfidfVectorizer(analyzer=words, sublinear_tf=True)
+    of_texts = table.fit_transform(texts)
+    lexical = (table.transform(questions) @ of_texts.T).toarray()
+    lexical /= np.maximum(lexical.max(1, keepdims=True), 1e-6)
+    near = 0.35 * lexical + (vectors(model, tokenizer, questions) @ vectors(model, tokenizer, texts).T).numpy()
+    for (question, rests), row in zip(asked, near):
+        others = [k for k in np.argsort(-row) if k not in set(rests)]
+        yield question, [texts[k] for k in rests], [texts[k] for k in others[:N_NEAREST]]
+
+
+def history_items(path, model, tokenizer):
+    history = histories.load(path)
+    rests = lambda q: [k for k, unit in enumerate(history.units) if q.evidence & set(unit.messages)]
+    asked = [(question.text, rests(question)) for question in history.questions]
+    return with_nearest([unit.text for unit in history.units], asked, model, tokenizer)
+
+
+def notebook_items(path, model, tokenizer):
+    notebook = notebooks.load(path)
+    return with_nearest(notebook.messages, notebook.questions, model, tokenizer)
 
 
 def batches(rng, turns, tokenizer):
@@ -274,59 +309,81 @@ def batches(rng, turns, tokenizer):
 
     while True:
         block = []
-        for question, texts in itertools.islice(turns, TURNS * AHEAD):
-            question = tokens(question, QUESTION_TOKENS_MAX)
-            texts = [tokens(text, TEXT_TOKENS_MAX) for text in texts]
-            block.append([([CLS, *question, SEP, *text, SEP], len(question)) for text in texts])
-        block.sort(key=lambda turn: max(len(ids) for ids, _ in turn))
+        for turn in itertools.islice(turns, TURNS * AHEAD):
+            question = tokens(turn.question, QUESTION_TOKENS_MAX)
+            texts = [tokens(text, TEXT_TOKENS_MAX) for text in turn.texts]
+            block.append((turn, [([CLS, *question, SEP, *text, SEP], len(question)) for text in texts]))
+        block.sort(key=lambda read: max(len(ids) for ids, _ in read[1]))
         parts = [block[k: k + TURNS] for k in range(0, len(block), TURNS)]
         rng.shuffle(parts)
         yield from parts
 
 
-def train(model, turns, tokenizer, minutes, out):
+class Answers(nn.Module):
+    """A score → the log-odds that the text answers; only for training."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.tensor(0.7))
+        self.bias = nn.Parameter(torch.tensor(-6.0))
+
+    def loss(self, scores, is_answered):
+        right = torch.zeros_like(scores)
+        right[0] = float(is_answered)
+        return functional.binary_cross_entropy_with_logits(self.slope * scores + self.bias, right, reduction="sum")
+
+
+def train(model, turns, tokenizer, minutes, out, rate=LEARNING_RATE, answers_share=0.0):
     frozen = [model.encoder.embeddings, *model.encoder.encoder.layer[:N_FROZEN]]
     for module in frozen:
         module.requires_grad_(False)
+    answers = Answers()
     body = [p for p in model.encoder.parameters() if p.requires_grad]
     head = [model.gate.weight, model.value.weight, model.first.weight, model.first.bias]
-    rates = (LEARNING_RATE, HEAD_RATE, SCALE_RATE)
-    groups = [{"params": body}, {"params": head}, {"params": [model.scale], "weight_decay": 0.0}]
+    scales = [model.scale, *answers.parameters()]
+    rates = (rate, HEAD_RATE * rate / LEARNING_RATE, SCALE_RATE * rate / LEARNING_RATE)
+    groups = [{"params": body}, {"params": head}, {"params": scales, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
     start = saved = time.time()
-    losses, right = [], []
+    losses, right, judged = [], [], []
     for step, block in enumerate(batches(random.Random(5), turns, tokenizer), 1):
         progress = (time.time() - start) / (60 * minutes)
         if progress >= 1:
             break
         share = min(1, step / 60) * max(0.02, 1 - progress)
-        for group, rate in zip(optimizer.param_groups, rates):
-            group["lr"] = rate * share
-        rows = [row for turn in block for row in turn]
+        for group, most in zip(optimizer.param_groups, rates):
+            group["lr"] = most * share
+        rows = [row for _, read in block for row in read]
         ids, mask = padded([ids for ids, _ in rows])
         with torch.autocast("cpu", dtype=torch.bfloat16):
             scores = model(ids, mask, torch.tensor([n for _, n in rows]))
-        scored = scores.split([len(turn) for turn in block])
-        loss = sum(torch.logsumexp(turn, 0) - turn[0] for turn in scored) / len(scored)
+        scored = list(zip((turn for turn, _ in block), scores.split([len(read) for _, read in block])))
+        best = [torch.logsumexp(s, 0) - s[0] for turn, s in scored if turn.is_answered]
+        answering = [answers.loss(s, turn.is_answered) for turn, s in scored if turn.is_certain and answers_share]
+        loss = sum(best) / len(block) + answers_share * sum(answering) / len(block)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(body + head + [model.scale], 1.0)
         optimizer.step()
-        losses.append(loss.item())
-        right.append(np.mean([int(turn.argmax() == 0) for turn in scored]))
+        losses.append(sum(best).item() / max(1, len(best)))
+        judged.append(sum(answering).item() / len(answering) if answering else 0.0)
+        right += [int(s.argmax() == 0) for turn, s in scored if turn.is_answered]
         if step % 20 == 0:
             print(f"step {step} {time.time() - start:.0f} s loss {np.mean(losses[-50:]):.3f} "
-                  f"first {np.mean(right[-50:]):.3f}", flush=True)
+                  f"first {np.mean(right[-50 * TURNS:]):.3f} answers {np.mean(judged[-50:]):.3f} "
+                  f"at {-answers.bias.item() / answers.slope.item():.2f}", flush=True)
         if time.time() - saved > 240:
             save(model.state_dict(), out)
             saved = time.time()
 
 
-def mixed(begin, end):
+def mixed(begin, end, share):
     """WiSE-FT: between the weights before training and after, as what was trained on is not what it is for."""
-    heads = ("gate.weight", "value.weight", "first.weight", "first.bias")
-    before = {k: torch.zeros_like(v) if k in heads else v for k, v in begin.items()}
-    return {k: torch.lerp(before[k], v, TRAINED_SHARE) if v.is_floating_point() else v for k, v in end.items()}
+    return {k: torch.lerp(begin[k], v, share) if v.is_floating_point() else v for k, v in end.items()}
+
+
+def copied(model, zeroed=()):
+    return {k: torch.zeros_like(v) if k in zeroed else v.clone() for k, v in model.state_dict().items()}
 
 
 def save(state, path):
@@ -342,6 +399,7 @@ def main():
         parser.add_argument(name, required=True)
     parser.add_argument("--open-minutes", type=float, default=52.0)
     parser.add_argument("--history-minutes", type=float, default=58.0)
+    parser.add_argument("--notebook-minutes", type=float, default=45.0)
     args = parser.parse_args()
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -357,8 +415,10 @@ def main():
     pairs = [json.loads(line) for line in kept.open()]
     pairs += [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
     random.Random(1).shuffle(pairs)
-    items = history_items(histories.training(), encoder, tokenizer)
-    print(f"{len(pairs)} questions about open text, {len(items)} about histories", flush=True)
+    of_histories = [item for path in histories.training() for item in history_items(path, encoder, tokenizer)]
+    of_notebooks = [item for path in notebooks.training() for item in notebook_items(path, encoder, tokenizer)]
+    print(f"{len(pairs)} questions about open text, {len(of_histories)} about histories, {len(of_notebooks)} about notebooks",
+          flush=True)
 
     rows, words = starter_words(args.embedder, tokenizer)
     with torch.no_grad():
@@ -367,11 +427,20 @@ def main():
     if (out / "open.pt").exists():
         model.load_state_dict(torch.load(out / "open.pt"), strict=False)
     else:
-        begin = {k: v.clone() for k, v in model.state_dict().items()}
+        begin = copied(model, zeroed=HEAD)
         train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, out / "open.part")
-        model.load_state_dict(mixed(begin, model.state_dict()))
+        model.load_state_dict(mixed(begin, model.state_dict(), TRAINED_SHARE))
         save(model.state_dict(), out / "open.pt")
-    train(model, of_histories(random.Random(5), items, pairs), tokenizer, args.history_minutes, out / "reranker.part")
+    if (out / "histories.pt").exists():
+        model.load_state_dict(torch.load(out / "histories.pt"), strict=False)
+    else:
+        turns = of_items(random.Random(5), of_histories, pairs)
+        train(model, turns, tokenizer, args.history_minutes, out / "histories.part")
+        save(model.state_dict(), out / "histories.pt")
+    turns = of_items(random.Random(6), of_histories, pairs, of_notebooks, NOTEBOOKS_SHARE)
+    begin = copied(model)
+    train(model, turns, tokenizer, args.notebook_minutes, out / "reranker.part", NOTEBOOKS_LEARNING_RATE, ANSWERS_SHARE)
+    model.load_state_dict(mixed(begin, model.state_dict(), NOTEBOOKS_TRAINED_SHARE))
     save(model.state_dict(), out / "reranker.pt")
 
 

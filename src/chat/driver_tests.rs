@@ -81,6 +81,7 @@ impl Recaller for Memory {
                 at: jiff::civil::date(2026, 11, 16).at(9, 0, 0, 0),
                 raw_speaker: None,
                 superseded: false,
+                answers: None,
             }],
             record: json!({
                 "evidence": {"themes": [], "semantics": [{"id": "s1", "text": "The user lives in Lund", "messages": ["m1"]}], "episodes": []},

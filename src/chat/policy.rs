@@ -148,6 +148,7 @@ pub fn quote(
             at: line.at.civil(),
             raw_speaker: Some(user_name.unwrap_or("The user").to_owned()),
             superseded: false,
+            answers: None,
         });
         from.push(line.id);
     }

@@ -17,7 +17,7 @@
 //! [recall]
 //! reader = "auto"             # auto, extractive, generative
 //! uncertainty = "auto"        # auto, entropy, nll, question-nll, overlap
-//! rerank = 48                 # memories that the reranker reads before a model does; 0: none, 0.2 s quicker
+//! rerank = 48                 # memories that the reranker reads for a question; 0: none, 0.2 s quicker
 //! ```
 
 use std::path::Path;

@@ -100,6 +100,7 @@ pub(super) fn quote(item: &Asked, embedder: &dyn Embedder) -> Result<Quoted, Eva
             at: at_noon(note.date),
             raw_speaker: None,
             superseded: false,
+            answers: None,
         })
         .collect();
     let now = candidates.iter().map(|c| c.at).max().unwrap_or_default();

@@ -12,9 +12,13 @@ use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect};
 use super::lexicon::{capitalise, starts_upper};
 use super::question::{Kind, Question, analyse};
+use super::reading;
 use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Statement};
+
+/// What comes before what only may be related.
+pub(super) const HEDGE: &str = "I am not sure, but this may be related: ";
 
 /// Facts in one answer.
 const LIST_MAX: usize = 12;
@@ -40,16 +44,30 @@ pub fn answer(
     if asked.advice {
         return None;
     }
-    let aliases = aliases(&evidence, person);
+    let by_rules = by_rules(question, &asked, &evidence, person);
+    if by_rules.as_ref().is_some_and(|answer| answer.sure) {
+        return by_rules;
+    }
+    reading::best(candidates, asked.past, person)
+        .or_else(|| by_rules.filter(|answer| !reading::refutes(candidates, &answer.cited)))
+}
+
+fn by_rules(
+    question: &str,
+    asked: &Question,
+    evidence: &[Evidence],
+    person: Option<&str>,
+) -> Option<ExtractiveAnswer> {
+    let aliases = aliases(evidence, person);
     let person_name = person.unwrap_or("The user");
-    let targets = targets(&asked, &aliases, person_name);
-    let carried = asked.span.map(|span| carried_into(&evidence, span)).unwrap_or_default();
+    let targets = targets(asked, &aliases, person_name);
+    let carried = asked.span.map(|span| carried_into(evidence, span)).unwrap_or_default();
     let fitting: Vec<(Score, &Evidence)> = evidence
         .iter()
         .filter(|e| asked.past || !e.superseded)
         .filter_map(|e| {
             let carried = carried.contains(&e.order);
-            score(&asked, e, &targets, person_name, carried).map(|s| (s, e))
+            score(asked, e, &targets, person_name, carried).map(|s| (s, e))
         })
         .collect();
     // What only may be related is offered when nothing better is there, one piece of it.
@@ -59,7 +77,7 @@ pub fn answer(
     if scored.is_empty() {
         return None;
     }
-    latest_wins(&mut scored, &asked);
+    latest_wins(&mut scored, asked);
     scored.sort_by(|a, b| {
         b.0.total_cmp(&a.0).then(b.1.at.cmp(&a.1.at)).then(a.1.order.cmp(&b.1.order))
     });
@@ -91,7 +109,7 @@ pub fn answer(
     if asked.kind == Kind::List {
         chosen.sort_by_key(|e| (e.at, e.order));
     }
-    Some(compose(&asked, &chosen, sure, person))
+    Some(compose(asked, &chosen, sure, person))
 }
 
 /// "What is my name?"
@@ -121,6 +139,7 @@ fn own_name(
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
         cited: cited.into_iter().collect(),
+        sure: true,
     })
 }
 
@@ -217,7 +236,7 @@ fn compose(
     };
     let text = if let [only] = chosen {
         let before = if only.superseded { "; no longer so" } else { "" };
-        let hedge = if sure { "" } else { "I am not sure, but this may be related: " };
+        let hedge = if sure { "" } else { HEDGE };
         let text = if sure { line(only) } else { small_you(&line(only)) };
         format!("{hedge}{text}. ({}{before})", said(only))
     } else {
@@ -237,7 +256,7 @@ fn compose(
         }
         out
     };
-    ExtractiveAnswer { text, cited }
+    ExtractiveAnswer { text, cited, sure }
 }
 
 /// What was so "now" is said of another day.
@@ -247,7 +266,7 @@ fn without_now(text: &str) -> &str {
 }
 
 /// "(week of 9 November 2026)" → "in the week of 9 November 2026".
-fn running_dates(text: &str) -> String {
+pub(super) fn running_dates(text: &str) -> String {
     let mut out = text.to_owned();
     for (open, running) in [
         ("(week of ", "in the week of "),

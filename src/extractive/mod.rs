@@ -30,6 +30,7 @@ mod openings;
 mod person;
 mod predicates;
 mod question;
+mod reading;
 mod repairs;
 mod scoring;
 mod second_person;
@@ -126,6 +127,9 @@ pub struct Candidate {
     /// Raw message (first person, with its speaker) or third-person text.
     pub raw_speaker: Option<String>,
     pub superseded: bool,
+    /// How probably it answers, in [0, 1], by a reranker that read it with the question; `None`
+    /// where none did.
+    pub answers: Option<f64>,
 }
 
 /// An answer made of evidence.
@@ -135,6 +139,8 @@ pub struct ExtractiveAnswer {
     pub text: String,
     /// Indices of the candidates quoted.
     pub cited: Vec<usize>,
+    /// The rules see that it meets the question; otherwise it is offered as what may be related.
+    pub sure: bool,
 }
 
 /// Compiles a constant pattern.

@@ -97,7 +97,8 @@ pub struct RecallConfig {
     pub overhead_tokens_min: usize,
     /// How many of each level and cue are looked at.
     pub pool: usize,
-    /// How many of the best, by their cues, the reranker reads (for a model; rules do without).
+    /// How many of the best, by their cues, the reranker reads: before a model
+    /// does, and where the rules are not sure.
     pub n_reranked: usize,
     /// Units less relevant than this are no evidence.
     pub relevance_min: f64,

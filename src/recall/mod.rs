@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use thiserror::Error;
 
-use crate::extractive::Candidate;
+use crate::extractive::{self, Candidate};
 use crate::interfaces::{
     Cancel, Context, Embedder, ModelError, Models, Priority, Reranker, Signal, TurnRole,
 };
@@ -132,21 +132,31 @@ impl Recall<'_> {
             n_in_window: request.history.len(),
         };
         let embedder = self.models.embedder.as_ref();
-        // Rules weigh the evidence anew themselves, and would wait longer for it than for all else.
-        let reranker = self.models.reranker.as_deref().filter(|_| request.prompt);
-        let (mut pool, names) = gather(self.store, embedder, reranker, &self.config, &asked)?;
+        let reranker = self.models.reranker.as_deref();
+        let first = reranker.filter(|_| request.prompt);
+        let (mut pool, user_name) = gather(self.store, embedder, first, &self.config, &asked)?;
         if self.config.levels == Levels::Facts {
             pool.messages.clear();
         }
         if request.cancel.is_cancelled() {
             return Err(RecallError::Cancelled);
         }
-        let user = names.unwrap_or_else(|| "The user".to_owned());
-        let names = Names { user: &user };
+        let names = Names { user: user_name.as_deref().unwrap_or("The user") };
         let mut evidence = if request.prompt {
             self.for_model(request, &pool, names, &nature, on_progress)?
         } else {
-            self.for_rules(&request, &pool, names, &nature, on_progress)?
+            let evidence = self.for_rules(&request, &pool, names, &nature, on_progress)?;
+            // It would take longer than all else; where the rules find the answer, it is not needed.
+            match reranker.filter(|_| !is_answered(&request, &evidence, user_name.as_deref())) {
+                Some(reranker) => {
+                    rerank(&mut pool, reranker, &self.config, &asked, user_name.as_deref())?;
+                    if request.cancel.is_cancelled() {
+                        return Err(RecallError::Cancelled);
+                    }
+                    self.for_rules(&request, &pool, names, &nature, on_progress)?
+                }
+                None => evidence,
+            }
         };
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
@@ -357,7 +367,7 @@ impl Recall<'_> {
         for theme in coarse.themes {
             evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
         }
-        for Scored { unit, relevance, .. } in coarse.semantics {
+        for Scored { unit, relevance, answers, .. } in coarse.semantics {
             let superseded = unit.superseded_by.is_some();
             evidence.candidates.push(Candidate {
                 text: unit.content.clone(),
@@ -365,6 +375,7 @@ impl Recall<'_> {
                 at: unit.created_at.civil(),
                 raw_speaker: None,
                 superseded,
+                answers,
             });
             evidence.semantics.push(SemanticEvidence {
                 id: unit.id,
@@ -374,20 +385,20 @@ impl Recall<'_> {
                 superseded,
             });
         }
-        let relevance_of: BTreeMap<MessageId, f64> =
-            pool.messages.iter().map(|m| (m.unit.id, m.relevance)).collect();
+        let judged: BTreeMap<MessageId, (f64, Option<f64>)> =
+            pool.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
         let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
         for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
             let speaker = names.of(&message).to_owned();
+            let (relevance, answers) =
+                judged.get(&message.id).copied().unwrap_or((self.config.relevance_min, None));
             evidence.candidates.push(Candidate {
                 text: message.content.clone(),
-                relevance: relevance_of
-                    .get(&message.id)
-                    .copied()
-                    .unwrap_or(self.config.relevance_min),
+                relevance,
                 at: message.created_at.civil(),
                 raw_speaker: Some(speaker.clone()),
                 superseded: false,
+                answers,
             });
             let (id, text) = (message.id, message.content);
             evidence.messages.push(MessageEvidence { id, speaker, text });
@@ -461,17 +472,34 @@ fn gather(
     };
     let mut pool = Pool::gather(store, &search)?;
     if let Some(reranker) = reranker {
-        let rerank = Rerank {
-            reranker,
-            question: asked.question,
-            nature: asked.nature,
-            user: user.as_deref(),
-            weights: config.relevance.reranking,
-            n: config.n_reranked,
-        };
-        rerank.apply(&mut pool)?;
+        rerank(&mut pool, reranker, config, asked, user.as_deref())?;
     }
     Ok((pool, user))
+}
+
+fn rerank(
+    pool: &mut Pool,
+    reranker: &dyn Reranker,
+    config: &RecallConfig,
+    asked: &Asked<'_>,
+    user: Option<&str>,
+) -> Result<(), ModelError> {
+    let rerank = Rerank {
+        reranker,
+        question: asked.question,
+        nature: asked.nature,
+        user,
+        weights: &config.relevance,
+        n: config.n_reranked,
+    };
+    rerank.apply(pool)
+}
+
+/// Whether the rules are sure of an answer.
+fn is_answered(request: &RecallRequest<'_>, evidence: &Evidence, user: Option<&str>) -> bool {
+    let now = request.now.civil();
+    extractive::answer(request.question, &evidence.candidates, now, user)
+        .is_some_and(|answer| answer.sure)
 }
 
 fn by_overlap<'a>(

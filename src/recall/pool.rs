@@ -24,6 +24,8 @@ pub(super) struct Scored<T> {
     pub cues: Cues,
     /// The reranker's, if it read the unit.
     pub score: Option<f64>,
+    /// How probably it answers, by that score.
+    pub answers: Option<f64>,
 }
 
 /// See the module. Best first.
@@ -198,7 +200,13 @@ impl Pool {
                 recency: recency(search, semantic.created_at),
             };
             let relevance = search.weights.of_semantic(&cues);
-            pool.semantics.push(Scored { unit: semantic.clone(), relevance, cues, score: None });
+            pool.semantics.push(Scored {
+                unit: semantic.clone(),
+                relevance,
+                cues,
+                score: None,
+                answers: None,
+            });
         }
         for (&id, message) in &messages {
             if !is_evidence(message, search) {
@@ -218,7 +226,13 @@ impl Pool {
                 recency: recency(search, message.created_at),
             };
             let relevance = search.weights.of_message(&cues);
-            pool.messages.push(Scored { unit: message.clone(), relevance, cues, score: None });
+            pool.messages.push(Scored {
+                unit: message.clone(),
+                relevance,
+                cues,
+                score: None,
+                answers: None,
+            });
         }
         if !search.nature.past {
             rank_below_successors(&mut pool.semantics);

@@ -6,7 +6,7 @@
 use super::pool::{Pool, rank_below_successors};
 use super::question::Nature;
 use crate::interfaces::{ModelError, Reranker};
-use crate::memory::relevance::{Judgement, Reranking};
+use crate::memory::relevance::{Judgement, Relevance};
 use crate::memory::{Message, Role};
 
 /// What is read, and by whom.
@@ -16,7 +16,7 @@ pub(super) struct Rerank<'a> {
     pub nature: &'a Nature,
     /// The person's own name, if it is known.
     pub user: Option<&'a str>,
-    pub weights: Reranking,
+    pub weights: &'a Relevance,
     /// How many units are read.
     pub n: usize,
 }
@@ -51,14 +51,16 @@ impl Rerank<'_> {
         let largest = f64::from(scores.iter().copied().fold(f32::NEG_INFINITY, f32::max));
         for ((by_cues, is_message, i), score) in best.into_iter().zip(scores) {
             let score = f64::from(score);
-            let judged =
-                self.weights.relevance(&Judgement { by_cues, score, best: largest, is_message });
+            let judgement = Judgement { by_cues, score, best: largest, is_message };
+            let judged = self.weights.reranking.relevance(&judgement);
+            let answers = Some(self.weights.answering.relevance(&judgement));
             if is_message {
-                pool.messages[i].relevance = judged;
-                pool.messages[i].score = Some(score);
+                let message = &mut pool.messages[i];
+                (message.relevance, message.score, message.answers) =
+                    (judged, Some(score), answers);
             } else {
-                pool.semantics[i].relevance = judged;
-                pool.semantics[i].score = Some(score);
+                let fact = &mut pool.semantics[i];
+                (fact.relevance, fact.score, fact.answers) = (judged, Some(score), answers);
             }
         }
         if !self.nature.past {

@@ -602,3 +602,35 @@ fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
     assert_eq!(first("What does Max weigh?"), "Max weighs six kilos");
     assert_eq!(first("What did Max weigh before?"), "Max weighs five kilos");
 }
+
+#[test]
+fn rules_have_a_reranker_read_only_what_they_are_not_sure_of() {
+    let (builder, _) = dog_memory();
+    builder.tell("Classes", 4, &[("I joined pottery classes", "The user joined pottery classes")]);
+    let ask = |question: &str| {
+        let fan = Arc::new(Fan { word: "pottery", read: std::sync::Mutex::default() });
+        let models = Models { reranker: Some(fan.clone()), ..models(&ScriptedModel::new(&[])) };
+        let cancel = Cancel::default();
+        let config = RecallConfig::default();
+        let request = RecallRequest {
+            question,
+            now: at(9),
+            system: "",
+            history: &[],
+            prompt: false,
+            reuse: None,
+            cancel: &cancel,
+        };
+        let recall = Recall { store: &builder.store, models: &models, config };
+        let evidence = recall.run(request, &mut |_| {}).unwrap();
+        let found = extractive::answer(question, &evidence.candidates, at(9).civil(), None);
+        let n_read = fan.read.lock().unwrap().len();
+        (found.map(|found| found.text), n_read)
+    };
+    let (found, n_read) = ask("Where does Max sleep?");
+    assert!(found.unwrap().contains("kitchen") && n_read == 0, "{n_read}");
+    let (found, n_read) = ask("Which craft is new to me?");
+    assert!(found.unwrap().contains("pottery") && n_read > 4, "{n_read}");
+    let (found, n_read) = ask("xyzzy: which craft is new to me?");
+    assert!(found.is_none() && n_read > 4, "{found:?}");
+}

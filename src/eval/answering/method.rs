@@ -143,7 +143,7 @@ fn by_similarity() -> Relevance {
         semantic_by_words: weights,
         message: weights,
         message_by_words: weights,
-        reranking: Relevance::default().reranking,
+        ..Relevance::default()
     }
 }
 

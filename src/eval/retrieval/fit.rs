@@ -62,7 +62,7 @@ pub(super) fn fit<'a>(
         semantic_by_words: of(1, known.semantic_by_words),
         message: of(2, known.message),
         message_by_words: of(3, known.message_by_words),
-        reranking: known.reranking,
+        ..*known
     };
     Relevance { reranking: fit_reranking(parts, &by_cues), ..by_cues }
 }

@@ -36,6 +36,7 @@ fn candidates() -> Vec<Candidate> {
             at: NOW.checked_add(jiff::Span::new().minutes(i as i64)).unwrap_or(NOW),
             raw_speaker: None,
             superseded: i == 0,
+            answers: None,
         })
         .collect()
 }
@@ -149,6 +150,7 @@ fn the_latest_value_wins_even_over_raw_messages() {
         at: NOW.checked_add(jiff::Span::new().minutes(minutes)).unwrap_or(NOW),
         raw_speaker: Some("Ana".into()),
         superseded: false,
+        answers: None,
     };
     let all = [
         raw("My dog Max is a golden retriever. He loves playing fetch.", 0),
@@ -214,6 +216,7 @@ fn a_fact_of_many_updates_answers_for_every_time() {
             at: jiff::civil::datetime(2026, 1 + 2 * i as i8, 5, 10, 0, 0, 0),
             raw_speaker: None,
             superseded: i + 1 < cities.len(),
+            answers: None,
         })
         .collect();
     let now = jiff::civil::datetime(2026, 11, 21, 10, 0, 0, 0);
@@ -239,6 +242,7 @@ fn what_was_before_is_known_before_the_facts_are_compared() {
         at: jiff::civil::datetime(2026, 11, 21, 10, minute, 0, 0),
         raw_speaker: Some("user".into()),
         superseded: false,
+        answers: None,
     };
     let candidates = [said("I live in Lund.", 1), said("I live in Malmö now.", 5)];
     let now = jiff::civil::datetime(2026, 11, 21, 10, 9, 0, 0);

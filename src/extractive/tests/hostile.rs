@@ -190,6 +190,7 @@ fn everything(text: &str, other: &str) {
         at: NOW,
         raw_speaker: raw.map(str::to_owned),
         superseded: false,
+        answers: None,
     };
     let _ = answer(other, &[candidate(None, text), candidate(Some("Ana"), text)], NOW, Some("Ana"));
     let _ = answer(text, &[candidate(None, other)], NOW, None);
@@ -239,6 +240,7 @@ fn ten_megabytes_take_seconds_at_most() {
             at: NOW,
             raw_speaker: Some("Ana".into()),
             superseded: false,
+            answers: None,
         };
         let _ = answer(&text, &[candidate], NOW, Some("Ana"));
         let head: String = text.chars().take(12).collect();

@@ -51,6 +51,7 @@ impl Memory {
                 at: *at,
                 raw_speaker: None,
                 superseded: *superseded,
+                answers: None,
             })
             .collect();
         answer(question, &candidates, NOW, person).map(|a| a.text)

@@ -216,7 +216,14 @@ impl Search<'_> {
             let relevance = 1.0 / (1.0 + rank as f64);
             let mut add = |text: &str, raw_speaker: Option<String>| {
                 let (text, at) = (text.to_owned(), unit.at);
-                candidates.push(Candidate { text, relevance, at, raw_speaker, superseded: false });
+                candidates.push(Candidate {
+                    text,
+                    relevance,
+                    at,
+                    raw_speaker,
+                    superseded: false,
+                    answers: None,
+                });
             };
             match structure {
                 Structure::Chunks => {

@@ -1,0 +1,175 @@
+//! What a reranker read with the question and takes for an answer, quoted whole.
+//!
+//! The rules go by words; somebody who started pottery classes may ask which craft they are learning.
+
+use super::answer::{HEDGE, running_dates};
+use super::lexicon::{capitalise, clip_words};
+use super::second_person::{small_you, to_second_person};
+use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
+use crate::memory::plain_text;
+
+/// From this probability on a candidate is quoted as an answer …
+const STATED_MIN: f64 = 0.75;
+/// … from this one as what may be related …
+const OFFERED_MIN: f64 = 0.3;
+/// … and below this one what the rules are unsure of is not offered.
+const REFUTED_MAX: f64 = 0.03;
+/// A short message that answers nearly as probably as a fact made of it is quoted instead.
+const AS_SAID_SHARE: f64 = 0.5;
+const AS_SAID_BYTES: usize = 240;
+/// More of a message is not quoted.
+const QUOTED_CHARACTERS: usize = 400;
+
+/// The candidate that answers most probably, or `None` if none is likely to.
+pub(super) fn best(
+    candidates: &[Candidate],
+    past: bool,
+    person: Option<&str>,
+) -> Option<ExtractiveAnswer> {
+    let likely = || {
+        let read = candidates.iter().enumerate().filter(|(_, c)| past || !c.superseded);
+        read.filter_map(|(i, c)| c.answers.map(|p| (i, c, p))).filter(|&(_, c, _)| !is_question(c))
+    };
+    let best = likely()
+        .filter(|&(.., p)| p >= OFFERED_MIN)
+        .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))?;
+    // The person's own words rather than what was made of them.
+    let is_fact = best.1.raw_speaker.is_none() && !best.1.superseded;
+    let as_said = likely()
+        .filter(|(_, c, _)| is_fact && c.raw_speaker.is_some() && c.at == best.1.at)
+        .filter(|&(_, c, p)| p >= best.2 * AS_SAID_SHARE && c.text.len() <= AS_SAID_BYTES)
+        .max_by(|a, b| a.2.total_cmp(&b.2));
+    let (index, candidate, _) = as_said.unwrap_or(best);
+    let stated = best.2 >= STATED_MIN;
+    let on = dates::long_date(candidate.at.date());
+    let text = match &candidate.raw_speaker {
+        None => {
+            let text = running_dates(candidate.text.trim().trim_end_matches('.'));
+            let text = capitalise(&to_second_person(&text, person));
+            let text = if stated { text } else { small_you(&text) };
+            let before = if candidate.superseded { "; no longer so" } else { "" };
+            format!("{text}. (said on {on}{before})")
+        }
+        Some(speaker) => {
+            let who = if is_person(speaker, person) { "you" } else { speaker };
+            let text = plain_text(&candidate.text);
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!("“{}” ({who} said on {on})", clip_words(&line, QUOTED_CHARACTERS))
+        }
+    };
+    let hedge = if stated { "" } else { HEDGE };
+    Some(ExtractiveAnswer { text: format!("{hedge}{text}"), cited: vec![index], sure: false })
+}
+
+/// All of these were read, and none is likely to answer.
+pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
+    cited.iter().all(|&i| candidates[i].answers.is_some_and(|p| p < REFUTED_MAX))
+}
+
+/// What somebody asked before is no answer.
+fn is_question(candidate: &Candidate) -> bool {
+    candidate.raw_speaker.is_some() && intent(&candidate.text) == Intent::Question
+}
+
+fn is_person(speaker: &str, person: Option<&str>) -> bool {
+    matches!(speaker.to_lowercase().as_str(), "" | "user" | "you" | "the user" | "me")
+        || person.is_some_and(|name| name.eq_ignore_ascii_case(speaker))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::answer;
+    use super::*;
+
+    fn fact(text: &str, answers: f64) -> Candidate {
+        Candidate {
+            text: text.into(),
+            relevance: 0.3,
+            at: date(2026, 3, 4).at(10, 0, 0, 0),
+            raw_speaker: None,
+            superseded: false,
+            answers: Some(answers),
+        }
+    }
+
+    fn said(speaker: &str, text: &str, answers: f64) -> Candidate {
+        Candidate { raw_speaker: Some(speaker.into()), ..fact(text, answers) }
+    }
+
+    #[track_caller]
+    fn check(question: &str, candidates: &[Candidate], expected: Option<&str>) {
+        let now = date(2026, 11, 23).at(10, 0, 0, 0);
+        let found = answer(question, candidates, now, Some("Ana"));
+        assert!(found.as_ref().is_none_or(|found| !found.sure), "{found:?}");
+        let text = found.map(|found| found.text.replace(HEDGE, "~ "));
+        assert_eq!(text.as_deref(), expected, "{question}");
+    }
+
+    #[test]
+    fn what_answers_in_other_words_is_offered() {
+        let pottery = "Ana started pottery classes on Tuesdays.";
+        let candidates =
+            [fact("Ana's sister paints", 0.45), fact(pottery, 0.9), fact("Ana likes tea", 0.0)];
+        let quoted = "You started pottery classes on Tuesdays. (said on 4 March 2026)";
+        check("Which craft am I learning?", &candidates, Some(quoted));
+        let hedged = "~ you started pottery classes on Tuesdays. (said on 4 March 2026)";
+        check("Which craft am I learning?", &[fact(pottery, 0.4)], Some(hedged));
+        check("Which craft am I learning?", &[fact(pottery, 0.1)], None);
+        let unread = Candidate { answers: None, ..fact(pottery, 0.0) };
+        check("Which craft am I learning?", &[unread], None);
+    }
+
+    #[test]
+    fn a_message_is_quoted_word_for_word() {
+        let text = "they let me go\nat the bakery\u{1b}[31m, can you believe it";
+        let quoted =
+            "“they let me go at the bakery, can you believe it” (you said on 4 March 2026)";
+        let question = "What happened to my job?";
+        check(question, &[said("The user", text, 0.8)], Some(quoted));
+        check(question, &[said("Ana", text, 0.8)], Some(quoted));
+        let by_tom = "“I was fired” (Tom said on 4 March 2026)";
+        check(question, &[said("Tom", "I was fired", 0.8)], Some(by_tom));
+        let long = said("Ana", &"they let me go ".repeat(200), 0.8);
+        let now = date(2026, 11, 23).at(10, 0, 0, 0);
+        let text = answer(question, &[long], now, None).map(|a| a.text).unwrap_or_default();
+        assert!(text.chars().count() < 500 && text.contains('…'), "{text}");
+    }
+
+    #[test]
+    fn a_short_message_is_quoted_rather_than_the_fact_made_of_it() {
+        let made = fact("Dario got his money back, Ana and others are square", 0.9);
+        let told = "Gave Dario his money back, we're square";
+        let quoted = "“Gave Dario his money back, we're square” (you said on 4 March 2026)";
+        let question = "How did we settle our debts?";
+        check(question, &[made.clone(), said("Ana", told, 0.6)], Some(quoted));
+        let as_fact = "Dario got his money back, you and others are square. (said on 4 March 2026)";
+        check(question, &[made.clone(), said("Ana", told, 0.3)], Some(as_fact));
+        check(question, &[made, said("Ana", &told.repeat(9), 0.6)], Some(as_fact));
+    }
+
+    #[test]
+    fn neither_questions_nor_what_is_no_longer_so_are_offered() {
+        let question = "Which craft am I learning?";
+        check(question, &[said("Ana", "which craft am i learning", 0.9)], None);
+        let old = Candidate { superseded: true, ..fact("Ana is learning to weave", 0.9) };
+        check(question, std::slice::from_ref(&old), None);
+        let quoted = "You did learn weaving. (said on 4 March 2026; no longer so)";
+        let old = Candidate { text: "Ana did learn weaving".into(), ..old };
+        check("Which craft was mine before?", &[old], Some(quoted));
+    }
+
+    #[test]
+    fn what_shares_words_only_is_not_offered_where_it_was_read() {
+        let question = "Where did my neighbour park the van yesterday?";
+        let near = |answers| {
+            let text = "Ana's neighbour did park the van in the field";
+            [Candidate { answers, ..fact(text, 0.0) }]
+        };
+        let quoted = "~ your neighbour did park the van in the field. (said on 4 March 2026)";
+        check(question, &near(None), Some(quoted));
+        check(question, &near(Some(0.2)), Some(quoted));
+        check(question, &near(Some(0.01)), None);
+    }
+}
