@@ -31,15 +31,12 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
         let raw;
         let statements: Vec<Statement> = if let Some(speaker) = &candidate.raw_speaker {
             raw = true;
-            let speaker = match speaker.to_lowercase().as_str() {
-                "" | "user" | "you" | "the user" | "me" => person.unwrap_or("The user").to_owned(),
-                _ => speaker.clone(),
-            };
+            let speaker = if is_user(speaker) { person.unwrap_or("The user") } else { speaker };
             super::statements(&[Utterance {
                 message: MessageId(0),
                 role: Role::User,
                 addressee: None,
-                speaker,
+                speaker: speaker.to_owned(),
                 text: candidate.text.clone(),
                 at: candidate.at,
             }])
@@ -100,6 +97,11 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
         }
     }
     out
+}
+
+/// Whether a speaker's name stands for the person, whatever they are called.
+pub(super) fn is_user(speaker: &str) -> bool {
+    matches!(speaker.to_lowercase().as_str(), "" | "user" | "you" | "the user" | "me")
 }
 
 /// "Ana's dog" → Max, from what the evidence says of names and relations.

@@ -3,6 +3,7 @@
 //! The rules go by words; somebody who started pottery classes may ask which craft they are learning.
 
 use super::answer::{HEDGE, running_dates};
+use super::evidence::is_user;
 use super::lexicon::{capitalise, clip_words};
 use super::second_person::{small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
@@ -51,7 +52,8 @@ pub(super) fn best(
             format!("{text}. (said on {on}{before})")
         }
         Some(speaker) => {
-            let who = if is_person(speaker, person) { "you" } else { speaker };
+            let named = || person.is_some_and(|name| name.eq_ignore_ascii_case(speaker));
+            let who = if is_user(speaker) || named() { "you" } else { speaker };
             let text = plain_text(&candidate.text);
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             format!("“{}” ({who} said on {on})", clip_words(&line, QUOTED_CHARACTERS))
@@ -69,11 +71,6 @@ pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
 /// What somebody asked before is no answer.
 fn is_question(candidate: &Candidate) -> bool {
     candidate.raw_speaker.is_some() && intent(&candidate.text) == Intent::Question
-}
-
-fn is_person(speaker: &str, person: Option<&str>) -> bool {
-    matches!(speaker.to_lowercase().as_str(), "" | "user" | "you" | "the user" | "me")
-        || person.is_some_and(|name| name.eq_ignore_ascii_case(speaker))
 }
 
 #[cfg(test)]

@@ -147,15 +147,18 @@ impl Recall<'_> {
         } else {
             let evidence = self.for_rules(&request, &pool, names, &nature, on_progress)?;
             // It would take longer than all else; where the rules find the answer, it is not needed.
-            match reranker.filter(|_| !is_answered(&request, &evidence, user_name.as_deref())) {
-                Some(reranker) => {
-                    rerank(&mut pool, reranker, &self.config, &asked, user_name.as_deref())?;
-                    if request.cancel.is_cancelled() {
-                        return Err(RecallError::Cancelled);
-                    }
-                    self.for_rules(&request, &pool, names, &nature, on_progress)?
-                }
-                None => evidence,
+            let user = user_name.as_deref();
+            let was_read = match reranker.filter(|_| !is_answered(&request, &evidence, user)) {
+                Some(reranker) => rerank(&mut pool, reranker, &self.config, &asked, user)?,
+                None => false,
+            };
+            if request.cancel.is_cancelled() {
+                return Err(RecallError::Cancelled);
+            }
+            if was_read {
+                self.for_rules(&request, &pool, names, &nature, on_progress)?
+            } else {
+                evidence
             }
         };
         evidence.seconds = start.elapsed().as_secs_f64();
@@ -477,13 +480,14 @@ fn gather(
     Ok((pool, user))
 }
 
+/// See [`Rerank::apply`].
 fn rerank(
     pool: &mut Pool,
     reranker: &dyn Reranker,
     config: &RecallConfig,
     asked: &Asked<'_>,
     user: Option<&str>,
-) -> Result<(), ModelError> {
+) -> Result<bool, ModelError> {
     let rerank = Rerank {
         reranker,
         question: asked.question,

@@ -22,11 +22,11 @@ pub(super) struct Rerank<'a> {
 }
 
 impl Rerank<'_> {
-    /// Judges the best units of the pool anew.
+    /// Judges the best units of the pool anew; false if none was read, and all is as it was.
     ///
     /// # Errors
     /// If the reranker fails.
-    pub(super) fn apply(&self, pool: &mut Pool) -> Result<(), ModelError> {
+    pub(super) fn apply(&self, pool: &mut Pool) -> Result<bool, ModelError> {
         // By relevance, facts first: (relevance, is a message, place in its list).
         let facts = pool.semantics.iter().enumerate().map(|(i, s)| (s.relevance, false, i));
         let messages = pool.messages.iter().enumerate().map(|(i, m)| (m.relevance, true, i));
@@ -45,9 +45,9 @@ impl Rerank<'_> {
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         if texts.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(scores) = self.reranker.scores(self.question, &texts)? else { return Ok(()) };
+        let Some(scores) = self.reranker.scores(self.question, &texts)? else { return Ok(false) };
         let largest = f64::from(scores.iter().copied().fold(f32::NEG_INFINITY, f32::max));
         for ((by_cues, is_message, i), score) in best.into_iter().zip(scores) {
             let score = f64::from(score);
@@ -67,7 +67,7 @@ impl Rerank<'_> {
             rank_below_successors(&mut pool.semantics);
         }
         pool.sort();
-        Ok(())
+        Ok(true)
     }
 
     /// As the reranker knows a conversation: `Speaker: text`.
