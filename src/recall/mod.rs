@@ -449,9 +449,8 @@ fn gather(
     asked: &Asked<'_>,
 ) -> Result<(Pool, Option<String>), RecallError> {
     let (known_embedder, nothing, user) = store.read(|r| {
-        let counts = r.counts()?;
-        // What is in the window and the question itself are all there is.
-        let nothing = counts.semantics == 0 && counts.messages <= asked.n_in_window + 1;
+        // What is in the window and the question itself may be all there is.
+        let nothing = !r.has_more_than(asked.n_in_window + 1)?;
         Ok((r.embedder_id()?, nothing, r.setting("user_name")?))
     })?;
     let user = user.filter(|name| !name.trim().is_empty());

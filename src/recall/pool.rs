@@ -55,6 +55,8 @@ pub(super) struct Search<'a> {
 struct Hits {
     level: Level,
     direction: Option<Direction>,
+    nearest: Vec<i64>,
+    /// Of the nearest and of whatever else was compared.
     dense: BTreeMap<i64, f64>,
     /// Divided by the best.
     lexical: BTreeMap<i64, f64>,
@@ -65,33 +67,56 @@ impl Hits {
         /// Vectors that show what a level's have in common.
         const N_SAMPLE: usize = 64;
         let direction = match search.vector {
-            // Episodes are compared with each other only, and tell of many things.
-            Some(vector) if level == Level::Episode => Some(Direction::new(vector, &[])),
             Some(vector) => Some(Direction::new(vector, &reader.sample(level, N_SAMPLE)?)),
             None => None,
         };
-        let dense = match &direction {
-            Some(direction) => reader
-                .nearest(level, &direction.vector, search.size)?
-                .into_iter()
-                .map(|(id, cosine)| (id, direction.nearness(cosine)))
-                .collect(),
-            None => BTreeMap::new(),
+        let compared = match &direction {
+            Some(direction) => reader.compared(level, &direction.vector, search.size)?,
+            None => Vec::new(),
         };
+        let nearest = compared.iter().take(search.size).map(|&(id, _)| id).collect();
+        let lexical = Self::lexical_of(reader, level, search)?;
+        let mut hits = Self { level, direction, nearest, dense: BTreeMap::new(), lexical };
+        hits.add(compared);
+        Ok(hits)
+    }
+
+    /// Of episodes, which are only looked up: those of the other levels' hits.
+    fn of_episodes(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
+        let level = Level::Episode;
+        Ok(Self {
+            level,
+            // They are compared with each other only, and tell of many things.
+            direction: search.vector.map(|vector| Direction::new(vector, &[])),
+            nearest: Vec::new(),
+            dense: BTreeMap::new(),
+            lexical: Self::lexical_of(reader, level, search)?,
+        })
+    }
+
+    fn lexical_of(
+        reader: &Reader<'_>,
+        level: Level,
+        search: &Search<'_>,
+    ) -> Result<BTreeMap<i64, f64>> {
         let lexical = reader.full_text(level, &search.nature.words, search.size)?;
         let best = lexical.first().map_or(1.0, |&(_, score)| f64::from(score));
-        let lexical = lexical.into_iter().map(|(id, s)| (id, f64::from(s) / best)).collect();
-        Ok(Self { level, direction, dense, lexical })
+        Ok(lexical.into_iter().map(|(id, s)| (id, f64::from(s) / best)).collect())
+    }
+
+    fn add(&mut self, cosines: Vec<(i64, f32)>) {
+        let Some(direction) = &self.direction else { return };
+        self.dense.extend(cosines.into_iter().map(|(id, c)| (id, direction.nearness(c))));
     }
 
     fn ids(&self) -> impl Iterator<Item = i64> {
-        self.dense.keys().chain(self.lexical.keys()).copied()
+        self.nearest.iter().chain(self.lexical.keys()).copied()
     }
 
     /// Without those that this reader does not see.
     fn known(mut self, reader: &Reader<'_>) -> Result<Self> {
         let known = reader.known(self.level, self.ids())?;
-        self.dense.retain(|id, _| known.contains(id));
+        self.nearest.retain(|id| known.contains(id));
         self.lexical.retain(|id, _| known.contains(id));
         Ok(self)
     }
@@ -100,9 +125,8 @@ impl Hits {
     fn complete(&mut self, reader: &Reader<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
         let Some(direction) = &self.direction else { return Ok(()) };
         let missing: Vec<i64> = ids.into_iter().filter(|id| !self.dense.contains_key(id)).collect();
-        for (id, cosine) in reader.cosines(self.level, &direction.vector, missing)? {
-            self.dense.insert(id, direction.nearness(cosine));
-        }
+        let cosines = reader.cosines(self.level, &direction.vector, missing)?;
+        self.add(cosines);
         Ok(())
     }
 
@@ -123,7 +147,7 @@ impl Pool {
             |other| Hits::of(other, Level::Message, search),
             |reader, of_messages| {
                 let of_semantics = Hits::of(reader, Level::Semantic, search)?;
-                let of_episodes = Hits::of(reader, Level::Episode, search)?;
+                let of_episodes = Hits::of_episodes(reader, search)?;
                 let of_messages = of_messages()?.known(reader)?;
                 Self::of_hits(reader, search, of_semantics, of_messages, of_episodes)
             },

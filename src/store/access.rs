@@ -16,6 +16,7 @@ use super::error::{Result, StoreError};
 use super::lock::Lock;
 use super::open::{self, ReadOnly};
 use super::records::Level;
+use super::sketch_cache::{SketchCache, SketchChanges};
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
 const IDLE_READERS_MAX: usize = 4;
@@ -45,6 +46,8 @@ enum Connections {
 struct Readers {
     idle: Mutex<Vec<Connection>>,
     open: fn(&Path) -> Result<Connection>,
+    /// Where nobody else can write: another process's commits would not be seen.
+    sketches: Option<SketchCache>,
 }
 
 /// A connection that one thread has at a time. A closure that panics rolls its transaction back
@@ -87,40 +90,48 @@ impl Drop for Held<'_> {
 }
 
 impl Readers {
-    fn new(first: Option<Connection>, open: fn(&Path) -> Result<Connection>) -> Self {
-        Self { idle: Mutex::new(first.into_iter().collect()), open }
+    fn beside_writer() -> Self {
+        Self { idle: Mutex::default(), open: open::reader, sketches: Some(SketchCache::default()) }
+    }
+
+    fn alone(first: Connection, open: fn(&Path) -> Result<Connection>) -> Self {
+        Self { idle: Mutex::new(vec![first]), open, sketches: None }
     }
 
     /// The one given back last, or a new one.
     fn borrow(&self, path: &Path) -> Result<Borrowed<'_>> {
         let idle = unpoisoned(&self.idle).pop();
         let conn = idle.map_or_else(|| (self.open)(path), Ok)?;
-        Ok(Borrowed { conn: Some(conn), idle: &self.idle })
+        Ok(Borrowed { conn: Some(conn), readers: self })
     }
 }
 
-fn within<T>(conn: &Connection, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
+fn within<T>(
+    conn: &Connection,
+    sketches: Option<&SketchCache>,
+    f: impl FnOnce(&Reader<'_>) -> Result<T>,
+) -> Result<T> {
+    let sketches = sketches.map(|cache| (cache, cache.generation()));
     let snapshot = Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
-    f(&Reader { conn: &snapshot })
+    f(&Reader { conn: &snapshot, sketches })
 }
 
 /// A reading connection, given back when dropped.
 struct Borrowed<'a> {
     conn: Option<Connection>,
-    idle: &'a Mutex<Vec<Connection>>,
+    readers: &'a Readers,
 }
 
 impl Borrowed<'_> {
     fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
-        self.conn
-            .as_ref()
-            .map_or_else(|| Err(StoreError::invalid("no connection")), |c| within(c, f))
+        let Some(conn) = &self.conn else { return Err(StoreError::invalid("no connection")) };
+        within(conn, self.readers.sketches.as_ref(), f)
     }
 }
 
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        let mut idle = unpoisoned(self.idle);
+        let mut idle = unpoisoned(&self.readers.idle);
         if idle.len() < IDLE_READERS_MAX {
             idle.extend(self.conn.take());
         }
@@ -142,7 +153,7 @@ impl Store {
         let writer = open::writer(&path).map_err(|e| e.within("open", &path))?;
         let store = Self::new(
             Connections::File {
-                readers: Readers::new(None, open::reader),
+                readers: Readers::beside_writer(),
                 writer: Some(Exclusive::new(writer)),
             },
             path,
@@ -171,7 +182,7 @@ impl Store {
         };
         let connections = match found {
             ReadOnly::File(conn, again) => {
-                Connections::File { readers: Readers::new(Some(conn), again), writer: None }
+                Connections::File { readers: Readers::alone(conn, again), writer: None }
             }
             ReadOnly::Nothing => single(open::in_memory()?)?,
             ReadOnly::Copy(conn) => single(conn)?,
@@ -194,7 +205,9 @@ impl Store {
     /// Reads, in one snapshot; never waits for a writer.
     pub fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
         match &self.0.connections {
-            Connections::One(exclusive) => exclusive.hold().and_then(|held| within(&held.conn, f)),
+            Connections::One(exclusive) => {
+                exclusive.hold().and_then(|held| within(&held.conn, None, f))
+            }
             Connections::File { readers, .. } => {
                 readers.borrow(&self.0.path).and_then(|borrowed| borrowed.read(f))
             }
@@ -234,7 +247,13 @@ impl Store {
             let mut tx = WriteTx::new(&transaction)?;
             let value = f(&mut tx)?;
             tx.before_commit()?;
+            let sketches = tx.sketches;
             transaction.commit()?;
+            if let Connections::File { readers, .. } = &self.0.connections
+                && let Some(cache) = &readers.sketches
+            {
+                cache.apply(sketches);
+            }
             Ok(value)
         };
         let value = run().map_err(|e: StoreError| e.within("write", &self.0.path))?;
@@ -287,6 +306,8 @@ pub type Wait<'a, T> = Box<dyn FnOnce() -> Result<T> + 'a>;
 /// Reads, in one consistent snapshot.
 pub struct Reader<'a> {
     pub(super) conn: &'a Connection,
+    /// With its generation from before the snapshot.
+    pub(super) sketches: Option<(&'a SketchCache, u64)>,
 }
 
 /// A write transaction: commits when the closure returns `Ok`, leaves no trace otherwise. Reads see
@@ -296,6 +317,7 @@ pub struct WriteTx<'a> {
     /// Members were moved or removed: empty themes have to be looked for.
     themes_touched: bool,
     hierarchy_touched: bool,
+    pub(super) sketches: SketchChanges,
     /// A job was finished: this is the worker's transaction, not the person's.
     pub(super) is_workers: bool,
     /// Operations with greater ids were recorded by this transaction.
@@ -311,12 +333,13 @@ impl<'a> Deref for WriteTx<'a> {
 
 impl<'a> WriteTx<'a> {
     fn new(conn: &'a Connection) -> Result<Self> {
-        let reader = Reader { conn };
+        let reader = Reader { conn, sketches: None };
         let operations_before = reader.last_id("operation")?;
         Ok(Self {
             reader,
             themes_touched: false,
             hierarchy_touched: false,
+            sketches: SketchChanges::default(),
             is_workers: false,
             operations_before,
         })

@@ -30,6 +30,8 @@ mod scrub;
 mod semantics;
 mod sessions;
 mod settings;
+mod sketch;
+mod sketch_cache;
 mod stats;
 mod themes;
 mod undo;

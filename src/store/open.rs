@@ -171,10 +171,9 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// A search reads every sketch, of facts in one connection and of messages in another: those of a
-/// hundred thousand take 6.5 MB of pages, which must still be there at the next question, whatever
-/// else was read in between. (With 20 MB a selection takes half as long again.)
-const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -24000;";
+/// What one question reads at a hundred thousand facts hardly has to be read twice. There is little use in more: a
+/// commit of another connection empties it, page by page, and sketches are kept elsewhere (`sketch_cache`).
+const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
 /// A reading connection beside a writer.
 pub(super) fn reader(path: &Path) -> Result<Connection> {

@@ -15,6 +15,15 @@ impl Reader<'_> {
         })
     }
 
+    /// Whether there is any fact, or there are more than so many messages. (To count takes longer the
+    /// more there is.)
+    pub fn has_more_than(&self, messages: usize) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM semantic)
+                       OR EXISTS (SELECT 1 FROM message LIMIT 1 OFFSET ?1)";
+        let messages = i64::try_from(messages).unwrap_or(i64::MAX);
+        Ok(self.optional(sql, [messages], |row| row.get(0))?.unwrap_or(false))
+    }
+
     pub fn stats(&self) -> Result<MemoryStats> {
         let Counts { messages, episodes, semantics, themes, .. } = self.counts()?;
         let moved = self.count("SELECT count(*) FROM semantic WHERE moves > 0")?;

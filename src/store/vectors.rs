@@ -2,16 +2,19 @@
 //!
 //! Up to [`EXACT_MAX`] vectors a search compares all. Beyond, it reads the sketches (one bit a
 //! component: its sign), which are a thirtieth of the bytes, and compares in full what they put
-//! first. A sketch is weighed with the query's own components, not with a sketch of it.
+//! first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
+use pulp::Arch;
 use rusqlite::types::ValueRef;
 
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
+use super::sketch::{Weights, sketch, sketch_len};
+use super::sketch_cache::Rows;
 use crate::memory::Embedding;
 
 const EMBEDDER: &str = "embedder";
@@ -49,47 +52,6 @@ fn cosine(query: &Embedding, blob: &[u8], scratch: &mut Vec<f32>) -> f32 {
     scratch.extend(floats(blob));
     let dot = query.dot(scratch);
     if dot.is_nan() { -1.0 } else { dot.clamp(-1.0, 1.0) }
-}
-
-/// Bytes of one sketch, with the one that says that there is a vector.
-fn sketch_len(dimensions: usize) -> usize {
-    1 + dimensions.div_ceil(8)
-}
-
-fn sketch(embedding: &Embedding) -> Vec<u8> {
-    let signs = embedding.as_slice().chunks(8).map(|components| {
-        let bits = components.iter().enumerate().map(|(bit, &x)| u8::from(x > 0.0) << bit);
-        bits.fold(0, |byte, bit| byte | bit)
-    });
-    std::iter::once(1).chain(signs).collect()
-}
-
-/// For each byte of a sketch and each value of it, what its bits add to the query's likeness, in
-/// units small enough for whole numbers: their sums wait for no rounding, and all the tables of 384
-/// components stay in the innermost cache.
-struct Weights(Vec<[i16; 256]>);
-
-impl Weights {
-    fn of(query: &Embedding) -> Self {
-        // No byte's bits add up to more than the components' absolute values do.
-        let largest = query.as_slice().chunks(8).map(|byte| byte.iter().map(|x| x.abs()).sum());
-        let unit = largest.fold(f32::MIN_POSITIVE, f32::max) / f32::from(i16::MAX);
-        let of_byte = |components: &[f32]| {
-            let mut sums = [0.0f32; 256];
-            for value in 1..256usize {
-                let bit = value.trailing_zeros() as usize;
-                let component = components.get(bit).copied().unwrap_or(0.0);
-                sums[value] = sums[value & (value - 1)] + component;
-            }
-            sums.map(|sum| (sum / unit) as i16)
-        };
-        Self(query.as_slice().chunks(8).map(of_byte).collect())
-    }
-
-    fn score(&self, signs: &[u8]) -> i32 {
-        let weighed = self.0.iter().zip(signs).map(|(weights, &byte)| weights[usize::from(byte)]);
-        weighed.map(i32::from).sum()
-    }
 }
 
 fn blob<'a>(row: &'a rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'a [u8]> {
@@ -191,6 +153,16 @@ impl Reader<'_> {
     /// # Errors
     /// If the query is not of the stored vectors' length.
     pub fn nearest(&self, level: Level, query: &Embedding, k: usize) -> Result<Vec<(i64, f32)>> {
+        let mut found = self.compared(level, query, k)?;
+        found.truncate(k);
+        Ok(found)
+    }
+
+    /// [`Reader::nearest`], and behind them all others that were compared on the way.
+    ///
+    /// # Errors
+    /// If the query is not of the stored vectors' length.
+    pub fn compared(&self, level: Level, query: &Embedding, k: usize) -> Result<Vec<(i64, f32)>> {
         let Some(dimensions) = self.dimensions()? else { return Ok(Vec::new()) };
         check(query, dimensions)?;
         let Some((first, last)) = self.ends(level)? else { return Ok(Vec::new()) };
@@ -206,26 +178,21 @@ impl Reader<'_> {
             self.cosines(level, query, self.by_sketch(level, query, n_compared)?)?
         };
         found.sort_unstable_by(by_score);
-        found.truncate(k);
         Ok(found)
     }
 
     /// The `n` whose sketches say most, in no order.
     fn by_sketch(&self, level: Level, query: &Embedding, n: usize) -> Result<Vec<i64>> {
-        let weights = Weights::of(query);
-        let length = sketch_len(query.dimensions());
+        let (weights, arch) = (Weights::of(query), Arch::new());
+        let mut scores = Vec::new();
         // The best so far are set apart now and then; whoever is below all of them is not kept.
         let n_kept_max = n.saturating_mul(4);
-        let mut best: Vec<(Reverse<i32>, i64)> = Vec::new();
-        let mut score_min = i32::MIN;
-        let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
-        self.all(&sql, [], |row| {
-            let block: i64 = row.get(0)?;
-            for (slot, sketch) in (0..BLOCK).zip(blob(row, 1)?.chunks_exact(length)) {
-                let score = weights.score(&sketch[1..]);
-                if score < score_min || sketch[0] == 0 {
-                    continue;
-                }
+        let mut best: Vec<(Reverse<u32>, i64)> = Vec::new();
+        let mut score_min = 0;
+        self.each_row_of_sketches(level, |block, row| {
+            weights.scores(arch, row, &mut scores);
+            for (slot, score) in (0..BLOCK).zip(&scores) {
+                let Some(score) = score.filter(|&score| score >= score_min) else { continue };
                 best.push((Reverse(score), block.wrapping_mul(BLOCK).wrapping_add(slot)));
                 if best.len() >= n_kept_max {
                     let (_, last, _) = best.select_nth_unstable(n);
@@ -233,13 +200,33 @@ impl Reader<'_> {
                     best.truncate(n);
                 }
             }
-            Ok(())
         })?;
         if best.len() > n {
             best.select_nth_unstable(n);
             best.truncate(n);
         }
         Ok(best.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// From memory, where they are kept there: it may have more than this snapshot.
+    fn each_row_of_sketches(&self, level: Level, mut f: impl FnMut(i64, &[u8])) -> Result<()> {
+        if self.sketches.is_some_and(|(cache, _)| cache.visit(level, &mut f)) {
+            return Ok(());
+        }
+        let mut rows = Rows::new();
+        let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
+        self.all(&sql, [], |row| {
+            let (block, sketches) = (row.get(0)?, blob(row, 1)?);
+            f(block, sketches);
+            if self.sketches.is_some() {
+                rows.insert(block, sketches.to_vec());
+            }
+            Ok(())
+        })?;
+        if let Some((cache, generation)) = self.sketches {
+            cache.keep(level, rows, generation);
+        }
+        Ok(())
     }
 
     /// Units whose sketch is not that of their vector (these are the level's, of so many
@@ -336,6 +323,7 @@ impl WriteTx<'_> {
             self.run(&format!("DELETE FROM {name}_vector"), [])?;
             self.run(&format!("DELETE FROM {name}_sketch"), [])?;
         }
+        self.sketches.clear();
         self.set_meta(EMBEDDER, Some(id))?;
         self.set_meta(DIMENSIONS, Some(&dimensions.to_string()))?;
         let units = self.counts()?;
@@ -370,6 +358,7 @@ impl WriteTx<'_> {
         sketches[slot * sketch.len()..][..sketch.len()].copy_from_slice(sketch);
         if sketches.iter().all(|&byte| byte == 0) {
             self.run(&format!("DELETE FROM {name}_sketch WHERE block = ?1"), [block])?;
+            sketches.clear();
         } else {
             let write = format!(
                 "INSERT INTO {name}_sketch (block, sketches) VALUES (?1, ?2)
@@ -377,6 +366,7 @@ impl WriteTx<'_> {
             );
             self.run(&write, rusqlite::params![block, sketches])?;
         }
+        self.sketches.put(level, block, sketches);
         Ok(())
     }
 }

@@ -4,7 +4,8 @@
 //! An insert is what the worker does in `memory` for a new semantic (settle, attach, split, merge,
 //! both kNN graphs); writing it to disk is not in it. A selection is recall's own search and Stage I
 //! on a store on disk with as many semantics, a message each and an episode to eight, all of them
-//! with vectors; the question's own vector is given.
+//! with vectors; the question's own vector is given. As in a chat, the question is saved before it is
+//! searched for (untimed), which empties the page caches of the connections that read.
 
 mod clusters;
 
@@ -19,7 +20,7 @@ use super::EvalError;
 use super::retrieval::Known;
 use crate::interfaces::{Cancel, Embedder as _};
 use crate::memory::reorganize::Policy;
-use crate::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, ThemeId};
+use crate::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::metrics::nearest_rank;
 use crate::recall::{Levels, RecallConfig, RecallError, Survey};
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
@@ -111,11 +112,15 @@ fn measure(
     let folder = tempfile::tempdir()
         .map_err(|source| EvalError::Unreadable { path: std::env::temp_dir(), source })?;
     let store = stored(folder.path(), n, &hierarchy, on_progress, cancel)?;
+    let session = store.write(|tx| tx.create_session("asking", moment(0), true))?;
     let mut selections = Vec::with_capacity(N_SELECTIONS);
     for i in 0..N_WARM + N_SELECTIONS {
         check(cancel)?;
         on_progress(ScaleStep::Selecting, i, N_WARM + N_SELECTIONS);
-        let took = select(&store, clusters.question())?;
+        let question = clusters.question();
+        let said = spoken(session, None, question.text.clone(), moment(n));
+        store.write(|tx| tx.append_message(said))?;
+        let took = select(&store, question)?;
         if i >= N_WARM {
             selections.push(took);
         }
@@ -197,15 +202,9 @@ fn stored(
                 let Some(first) = facts.first() else { break };
                 let mut messages = Vec::with_capacity(facts.len());
                 for (i, fact) in facts.iter().enumerate() {
-                    let message = tx.append_message(NewMessage {
-                        session,
-                        role: Role::User,
-                        speaker: Some("Ana".into()),
-                        content: format!("{} and that was it", fact.text),
-                        created_at: moment(n_stored + i),
-                        external_id: None,
-                        complete: true,
-                    })?;
+                    let text = format!("{} and that was it", fact.text);
+                    let said = spoken(session, Some("Ana".into()), text, moment(n_stored + i));
+                    let message = tx.append_message(said)?;
                     tx.put_embedding(Level::Message, message.0, &fact.vector)?;
                     messages.push(message);
                 }
@@ -240,6 +239,18 @@ fn stored(
         })?;
     }
     Ok(store)
+}
+
+fn spoken(session: SessionId, speaker: Option<String>, text: String, at: Moment) -> NewMessage {
+    NewMessage {
+        session,
+        role: Role::User,
+        speaker,
+        content: text,
+        created_at: at,
+        external_id: None,
+        complete: true,
+    }
 }
 
 /// An hour after the one before.

@@ -40,6 +40,26 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn more_than_a_few_messages_or_a_fact() {
+    let store = Store::in_memory().unwrap();
+    let more_than = |n| store.read(|r| r.has_more_than(n)).unwrap();
+    assert!(!more_than(0));
+    store
+        .write(|tx| {
+            let session = tx.create_session("", at(0), false)?;
+            for text in ["one", "two", "three"] {
+                say(tx, session, Role::User, text);
+            }
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    assert_eq!([1, 2, 3, usize::MAX].map(more_than), [true, true, false, false]);
+    let store = Store::in_memory().unwrap();
+    small(&store);
+    assert!(store.read(|r| r.has_more_than(usize::MAX)).unwrap());
+}
+
+#[test]
 fn dump_shows_the_hierarchy() {
     let store = Store::in_memory().unwrap();
     small(&store);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::builders::*;
 use crate::memory::{Embedding, MessageId, Role};
-use crate::store::{AnyId, JobKind, Level, NewMessage, Store};
+use crate::store::{AnyId, JobKind, Level, NewMessage, Store, StoreError};
 
 fn with_messages(texts: &[&str]) -> Store {
     let store = Store::in_memory().unwrap();
@@ -47,6 +47,13 @@ fn nearest_is_exact() {
 
 #[test]
 fn beyond_the_exact_size_hardly_any_of_the_nearest_are_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    for store in [Store::in_memory().unwrap(), Store::open(folder.path()).unwrap()] {
+        finds_nearly_all_of_the_nearest(&store);
+    }
+}
+
+fn finds_nearly_all_of_the_nearest(store: &Store) {
     const DIMENSIONS: usize = 384;
     const N: u64 = 3_000;
     // Three of ten are of the cone that all lie in, three of one of fifty topics.
@@ -67,7 +74,6 @@ fn beyond_the_exact_size_hardly_any_of_the_nearest_are_missed() {
         let sum = parts.map(|((a, b), c)| 0.55 * a + 0.55 * b + 0.63 * c).collect();
         Embedding::normalise(sum).unwrap()
     };
-    let store = Store::in_memory().unwrap();
     store
         .write(|tx| {
             tx.use_embedder("made up", DIMENSIONS)?;
@@ -93,7 +99,7 @@ fn beyond_the_exact_size_hardly_any_of_the_nearest_are_missed() {
     }
     let share = n_found as f64 / f64::from(n_true);
     assert!(share > 0.98, "{share} of the nearest");
-    assert_valid(&store);
+    assert_valid(store);
     // One that goes is not found again, one that changes is found where it is now.
     let query = drawn(N);
     let best = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
@@ -104,7 +110,25 @@ fn beyond_the_exact_size_hardly_any_of_the_nearest_are_missed() {
     let after = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
     assert_eq!(after[0].0, 7);
     assert_eq!(after[1], best[1]);
-    assert_valid(&store);
+    // What is not committed is not there, and what comes anew is.
+    let refused = store.write(|tx| {
+        tx.put_embedding(Level::Message, 8, &query)?;
+        Err::<(), _>(StoreError::invalid("no"))
+    });
+    assert!(refused.is_err());
+    assert_eq!(store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap(), after);
+    let new = drawn(u64::MAX / 2);
+    let id = store.write(|tx| {
+        let session = tx.create_session("", at(0), false)?;
+        let id = say(tx, session, Role::User, "x").0;
+        tx.put_embedding(Level::Message, id, &new)?;
+        Ok::<_, StoreError>(id)
+    });
+    let found = store.read(|r| r.nearest(Level::Message, &new, 1)).unwrap();
+    assert_eq!(found[0].0, id.unwrap());
+    store.write(|tx| tx.use_embedder("another", DIMENSIONS)).unwrap();
+    assert_eq!(store.read(|r| r.nearest(Level::Message, &new, 1)).unwrap(), []);
+    assert_valid(store);
 }
 
 #[test]
