@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::Deref;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::ThreadId;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -16,7 +15,7 @@ use super::error::{Result, StoreError};
 use super::lock::Lock;
 use super::open::{self, ReadOnly};
 use super::records::Level;
-use super::sketch_cache::{SketchCache, SketchChanges};
+use super::search_cache::{SearchCache, SearchChanges};
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
 const IDLE_READERS_MAX: usize = 4;
@@ -46,8 +45,11 @@ enum Connections {
 struct Readers {
     idle: Mutex<Vec<Connection>>,
     open: fn(&Path) -> Result<Connection>,
+    /// Of one thread, for what is read beside another reading. It stays: memory that a thread took is
+    /// given back by the same one, and no two wait for each other's.
+    beside: OnceLock<rayon::ThreadPool>,
     /// Where nobody else can write: another process's commits would not be seen.
-    sketches: Option<SketchCache>,
+    cache: Option<SearchCache>,
 }
 
 /// A connection that one thread has at a time. A closure that panics rolls its transaction back
@@ -91,11 +93,27 @@ impl Drop for Held<'_> {
 
 impl Readers {
     fn beside_writer() -> Self {
-        Self { idle: Mutex::default(), open: open::reader, sketches: Some(SketchCache::default()) }
+        Self {
+            idle: Mutex::default(),
+            open: open::reader,
+            beside: OnceLock::new(),
+            cache: Some(SearchCache::default()),
+        }
     }
 
     fn alone(first: Connection, open: fn(&Path) -> Result<Connection>) -> Self {
-        Self { idle: Mutex::new(vec![first]), open, sketches: None }
+        Self { idle: Mutex::new(vec![first]), open, beside: OnceLock::new(), cache: None }
+    }
+
+    fn pool(&self) -> Result<&rayon::ThreadPool> {
+        if let Some(pool) = self.beside.get() {
+            return Ok(pool);
+        }
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let pool = one.thread_name(|_| "search".into()).build().map_err(|e| {
+            StoreError::Sqlite { action: "start a second search of", source: Box::new(e) }
+        })?;
+        Ok(self.beside.get_or_init(|| pool))
     }
 
     /// The one given back last, or a new one.
@@ -108,12 +126,12 @@ impl Readers {
 
 fn within<T>(
     conn: &Connection,
-    sketches: Option<&SketchCache>,
+    cache: Option<&SearchCache>,
     f: impl FnOnce(&Reader<'_>) -> Result<T>,
 ) -> Result<T> {
-    let sketches = sketches.map(|cache| (cache, cache.generation()));
+    let cache = cache.map(|cache| (cache, cache.generation()));
     let snapshot = Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
-    f(&Reader { conn: &snapshot, sketches })
+    f(&Reader { conn: &snapshot, cache })
 }
 
 /// A reading connection, given back when dropped.
@@ -125,7 +143,7 @@ struct Borrowed<'a> {
 impl Borrowed<'_> {
     fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
         let Some(conn) = &self.conn else { return Err(StoreError::invalid("no connection")) };
-        within(conn, self.readers.sketches.as_ref(), f)
+        within(conn, self.readers.cache.as_ref(), f)
     }
 }
 
@@ -229,9 +247,17 @@ impl Store {
             // The other is given back first: the next time each gets the connection whose cache has
             // its pages.
             let (own, other) = (readers.borrow(&self.0.path)?, readers.borrow(&self.0.path)?);
-            std::thread::scope(|scope| {
-                let beside = scope.spawn(move || other.read(beside));
-                let wait = || beside.join().unwrap_or_else(|panic| resume_unwind(panic));
+            readers.pool()?.in_place_scope(|scope| {
+                let (sender, receiver) = mpsc::sync_channel(1);
+                scope.spawn(move |_| {
+                    let found = other.read(beside);
+                    drop(other);
+                    // Nobody waits for it any more: `f` failed.
+                    let _ = sender.send(found);
+                });
+                // If it panicked, so does the scope when it ends.
+                let gone = |_| Err(StoreError::invalid("the other search did not end"));
+                let wait = || receiver.recv().unwrap_or_else(gone);
                 own.read(|reader| f(reader, Box::new(wait)))
             })
         };
@@ -247,12 +273,12 @@ impl Store {
             let mut tx = WriteTx::new(&transaction)?;
             let value = f(&mut tx)?;
             tx.before_commit()?;
-            let sketches = tx.sketches;
+            let changes = tx.search_changes;
             transaction.commit()?;
             if let Connections::File { readers, .. } = &self.0.connections
-                && let Some(cache) = &readers.sketches
+                && let Some(cache) = &readers.cache
             {
-                cache.apply(sketches);
+                cache.apply(changes);
             }
             Ok(value)
         };
@@ -307,7 +333,7 @@ pub type Wait<'a, T> = Box<dyn FnOnce() -> Result<T> + 'a>;
 pub struct Reader<'a> {
     pub(super) conn: &'a Connection,
     /// With its generation from before the snapshot.
-    pub(super) sketches: Option<(&'a SketchCache, u64)>,
+    pub(super) cache: Option<(&'a SearchCache, u64)>,
 }
 
 /// A write transaction: commits when the closure returns `Ok`, leaves no trace otherwise. Reads see
@@ -317,7 +343,7 @@ pub struct WriteTx<'a> {
     /// Members were moved or removed: empty themes have to be looked for.
     themes_touched: bool,
     hierarchy_touched: bool,
-    pub(super) sketches: SketchChanges,
+    pub(super) search_changes: SearchChanges,
     /// A job was finished: this is the worker's transaction, not the person's.
     pub(super) is_workers: bool,
     /// Operations with greater ids were recorded by this transaction.
@@ -333,13 +359,13 @@ impl<'a> Deref for WriteTx<'a> {
 
 impl<'a> WriteTx<'a> {
     fn new(conn: &'a Connection) -> Result<Self> {
-        let reader = Reader { conn, sketches: None };
+        let reader = Reader { conn, cache: None };
         let operations_before = reader.last_id("operation")?;
         Ok(Self {
             reader,
             themes_touched: false,
             hierarchy_touched: false,
-            sketches: SketchChanges::default(),
+            search_changes: SearchChanges::default(),
             is_workers: false,
             operations_before,
         })

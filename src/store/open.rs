@@ -172,7 +172,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 }
 
 /// What one question reads at a hundred thousand facts hardly has to be read twice. There is little use in more: a
-/// commit of another connection empties it, page by page, and sketches are kept elsewhere (`sketch_cache`).
+/// commit of another connection empties it, page by page, and sketches are kept elsewhere (`search_cache`).
 const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
 /// A reading connection beside a writer.

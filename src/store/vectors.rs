@@ -6,15 +6,15 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use pulp::Arch;
 use rusqlite::types::ValueRef;
 
 use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
-use super::sketch::{Weights, sketch, sketch_len};
-use super::sketch_cache::Rows;
+use super::search_cache::{Rows, Sample};
+use super::sketch::{Search, sketch, sketch_len};
 use crate::memory::Embedding;
 
 const EMBEDDER: &str = "embedder";
@@ -27,6 +27,9 @@ const EXACT_MAX: usize = 2_048;
 /// conversations' semantics (MiniLM, 1,143) the 256 best sketches hold 0.9995 of the 64 nearest.
 const N_COMPARED_EACH: usize = 4;
 const N_COMPARED_MIN: usize = 256;
+
+/// Sketches that are weighed for one that is compared in full, at least.
+const N_WEIGHED_EACH: usize = 8;
 
 /// Units to a row of sketches: with 384 components they fill a page.
 const BLOCK: i64 = 64;
@@ -59,6 +62,16 @@ fn blob<'a>(row: &'a rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'a [
         ValueRef::Blob(bytes) => Ok(bytes),
         _ => Ok(&[]),
     }
+}
+
+/// Of a large level, an id not far from the last that stays as more come.
+fn steady(first: i64, last: i64) -> i64 {
+    let span = last.abs_diff(first);
+    if span < EXACT_MAX as u64 {
+        return last;
+    }
+    let step = 1 << (span.ilog2() - 4);
+    first.saturating_add_unsigned(span / step * step)
 }
 
 /// Best first; of equals the older.
@@ -106,25 +119,39 @@ impl Reader<'_> {
     }
 
     /// At most `n` vectors of a level, spread evenly over its ids and so over time; the same ones at
-    /// every call.
-    pub fn sample(&self, level: Level, n: usize) -> Result<Vec<Embedding>> {
-        let Some((first, last)) = self.ends(level)? else { return Ok(Vec::new()) };
+    /// every call, of a large level until it has grown by a sixteenth.
+    pub fn sample(&self, level: Level, n: usize) -> Result<Arc<[Embedding]>> {
+        let Some((first, last)) = self.ends(level)? else { return Ok(Arc::default()) };
+        let last = steady(first, last);
+        let is_large = i128::from(last) - i128::from(first) >= EXACT_MAX as i128;
+        let cache = self.cache.filter(|_| is_large);
+        let of = (first, last, n);
+        if let Some(vectors) = cache.and_then(|(cache, _)| cache.sample(level, of)) {
+            return Ok(vectors);
+        }
         let next = format!(
             "SELECT id, embedding FROM {}_vector WHERE id >= ?1 ORDER BY id LIMIT 1",
             level.name()
         );
         let steps = n.saturating_sub(1).max(1) as i128;
-        let mut vectors = BTreeMap::new();
+        let (mut vectors, mut blocks) = (BTreeMap::new(), Vec::new());
         for step in 0..n as i128 {
             let from = i128::from(first) + (i128::from(last) - i128::from(first)) * step / steps;
-            let found = self.optional(&next, [from as i64], |row| {
-                Ok((row.get::<_, i64>(0)?, parse(blob(row, 1)?)))
-            })?;
+            let from = from as i64;
+            let found = self
+                .optional(&next, [from], |row| Ok((row.get::<_, i64>(0)?, parse(blob(row, 1)?))))?;
+            let block = |id: i64| id.div_euclid(BLOCK);
+            blocks.push(block(from)..=found.as_ref().map_or(i64::MAX, |(id, _)| block(*id)));
             if let Some((id, vector)) = found {
                 vectors.insert(id, vector?);
             }
         }
-        Ok(vectors.into_values().collect())
+        let vectors: Arc<[Embedding]> = vectors.into_values().collect();
+        if let Some((cache, generation)) = cache {
+            let sample = Sample { of, vectors: vectors.clone(), blocks };
+            cache.keep_sample(level, sample, generation);
+        }
+        Ok(vectors)
     }
 
     /// The cosines of the query with those of these units (raw ids) that have a vector, by id.
@@ -183,17 +210,19 @@ impl Reader<'_> {
 
     /// The `n` whose sketches say most, in no order.
     fn by_sketch(&self, level: Level, query: &Embedding, n: usize) -> Result<Vec<i64>> {
-        let (weights, arch) = (Weights::of(query), Arch::new());
-        let mut scores = Vec::new();
+        let mut search = Search::new(query, n.saturating_mul(N_WEIGHED_EACH));
+        let mut weighed = Vec::new();
         // The best so far are set apart now and then; whoever is below all of them is not kept.
         let n_kept_max = n.saturating_mul(4);
         let mut best: Vec<(Reverse<u32>, i64)> = Vec::new();
         let mut score_min = 0;
-        self.each_row_of_sketches(level, |block, row| {
-            weights.scores(arch, row, &mut scores);
-            for (slot, score) in (0..BLOCK).zip(&scores) {
-                let Some(score) = score.filter(|&score| score >= score_min) else { continue };
-                best.push((Reverse(score), block.wrapping_mul(BLOCK).wrapping_add(slot)));
+        self.each_row_of_sketches(level, query.dimensions(), |block, row| {
+            search.row(row, &mut weighed);
+            for &(place, score) in &weighed {
+                if score < score_min {
+                    continue;
+                }
+                best.push((Reverse(score), block.wrapping_mul(BLOCK).wrapping_add(place as i64)));
                 if best.len() >= n_kept_max {
                     let (_, last, _) = best.select_nth_unstable(n);
                     score_min = last.0.0;
@@ -209,22 +238,27 @@ impl Reader<'_> {
     }
 
     /// From memory, where they are kept there: it may have more than this snapshot.
-    fn each_row_of_sketches(&self, level: Level, mut f: impl FnMut(i64, &[u8])) -> Result<()> {
-        if self.sketches.is_some_and(|(cache, _)| cache.visit(level, &mut f)) {
+    fn each_row_of_sketches(
+        &self,
+        level: Level,
+        dimensions: usize,
+        mut f: impl FnMut(i64, &[u8]),
+    ) -> Result<()> {
+        if self.cache.is_some_and(|(cache, _)| cache.visit_sketches(level, &mut f)) {
             return Ok(());
         }
-        let mut rows = Rows::new();
+        let mut rows = Rows::new(BLOCK as usize * sketch_len(dimensions));
         let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
         self.all(&sql, [], |row| {
             let (block, sketches) = (row.get(0)?, blob(row, 1)?);
             f(block, sketches);
-            if self.sketches.is_some() {
-                rows.insert(block, sketches.to_vec());
+            if self.cache.is_some() {
+                rows.put(block, sketches);
             }
             Ok(())
         })?;
-        if let Some((cache, generation)) = self.sketches {
-            cache.keep(level, rows, generation);
+        if let Some((cache, generation)) = self.cache {
+            cache.keep_sketches(level, rows, generation);
         }
         Ok(())
     }
@@ -323,7 +357,7 @@ impl WriteTx<'_> {
             self.run(&format!("DELETE FROM {name}_vector"), [])?;
             self.run(&format!("DELETE FROM {name}_sketch"), [])?;
         }
-        self.sketches.clear();
+        self.search_changes.clear();
         self.set_meta(EMBEDDER, Some(id))?;
         self.set_meta(DIMENSIONS, Some(&dimensions.to_string()))?;
         let units = self.counts()?;
@@ -366,7 +400,7 @@ impl WriteTx<'_> {
             );
             self.run(&write, rusqlite::params![block, sketches])?;
         }
-        self.sketches.put(level, block, sketches);
+        self.search_changes.put(level, block, sketches);
         Ok(())
     }
 }

@@ -100,6 +100,16 @@ fn finds_nearly_all_of_the_nearest(store: &Store) {
     let share = n_found as f64 / f64::from(n_true);
     assert!(share > 0.98, "{share} of the nearest");
     assert_valid(store);
+    // The sample does not wait for new ones, and has those of now.
+    let samples_its_vectors = || {
+        let vector =
+            |i: i64| store.read(|r| r.embedding(Level::Message, 1 + 2_944 * i / 63)).unwrap();
+        let expected: Vec<Embedding> = (0..64).filter_map(vector).collect();
+        for _ in 0..2 {
+            assert_eq!(*store.read(|r| r.sample(Level::Message, 64)).unwrap(), expected);
+        }
+    };
+    samples_its_vectors();
     // One that goes is not found again, one that changes is found where it is now.
     let query = drawn(N);
     let best = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
@@ -110,9 +120,10 @@ fn finds_nearly_all_of_the_nearest(store: &Store) {
     let after = store.read(|r| r.nearest(Level::Message, &query, 2)).unwrap();
     assert_eq!(after[0].0, 7);
     assert_eq!(after[1], best[1]);
+    samples_its_vectors();
     // What is not committed is not there, and what comes anew is.
     let refused = store.write(|tx| {
-        tx.put_embedding(Level::Message, 8, &query)?;
+        tx.put_embedding(Level::Message, 1, &query)?;
         Err::<(), _>(StoreError::invalid("no"))
     });
     assert!(refused.is_err());
@@ -126,6 +137,9 @@ fn finds_nearly_all_of_the_nearest(store: &Store) {
     });
     let found = store.read(|r| r.nearest(Level::Message, &new, 1)).unwrap();
     assert_eq!(found[0].0, id.unwrap());
+    samples_its_vectors();
+    store.write(|tx| tx.put_embedding(Level::Message, 1, &new)).unwrap();
+    samples_its_vectors();
     store.write(|tx| tx.use_embedder("another", DIMENSIONS)).unwrap();
     assert_eq!(store.read(|r| r.nearest(Level::Message, &new, 1)).unwrap(), []);
     assert_valid(store);
@@ -259,19 +273,19 @@ fn a_sample_is_spread_over_all_vectors() {
     let store = with_messages(&refs);
     let sample = |n| store.read(|r| r.sample(Level::Message, n)).unwrap();
     let of = |id: usize| embed(&texts[id - 1]);
-    assert_eq!(sample(0), []);
-    assert_eq!(sample(1), [of(1)]);
-    assert_eq!(sample(4), [of(1), of(34), of(67), of(100)]);
+    assert_eq!(*sample(0), []);
+    assert_eq!(*sample(1), [of(1)]);
+    assert_eq!(*sample(4), [of(1), of(34), of(67), of(100)]);
     assert_eq!(sample(100).len(), 100, "all where there are no more");
     assert_eq!(sample(1000).len(), 100);
-    assert_eq!(store.read(|r| r.sample(Level::Semantic, 9)).unwrap(), []);
-    assert_eq!(Store::in_memory().unwrap().read(|r| r.sample(Level::Message, 9)).unwrap(), []);
+    assert_eq!(*store.read(|r| r.sample(Level::Semantic, 9)).unwrap(), []);
+    assert_eq!(*Store::in_memory().unwrap().read(|r| r.sample(Level::Message, 9)).unwrap(), []);
     // Gaps are stepped over, none counts twice.
     let gone: Vec<AnyId> = (2..=99).map(|i| AnyId::Message(MessageId(i))).collect();
     let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
     store.write(|tx| tx.forget(&plan)).unwrap();
     let left = store.read(|r| r.sample(Level::Message, 9)).unwrap();
-    assert_eq!(left, [of(1), of(100)]);
+    assert_eq!(*left, [of(1), of(100)]);
 }
 
 #[track_caller]
