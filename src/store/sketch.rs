@@ -34,7 +34,7 @@ pub(super) fn sketch(embedding: &Embedding) -> Vec<u8> {
 const STRONG: f32 = 0.6;
 
 /// A query as sketches are compared with it.
-pub(super) struct Weights {
+struct Weights {
     words: Vec<Word>,
     /// Bytes of one sketch.
     length: usize,
@@ -66,7 +66,7 @@ impl Word {
 }
 
 impl Weights {
-    pub(super) fn of(query: &Embedding) -> Self {
+    fn of(query: &Embedding) -> Self {
         let components = query.as_slice();
         let largest = components.iter().fold(f32::MIN_POSITIVE, |max, x| max.max(x.abs()));
         let unit = largest / ((1 << N_DIGITS) - 1) as f32;

@@ -65,13 +65,13 @@ fn blob<'a>(row: &'a rusqlite::Row<'_>, column: usize) -> rusqlite::Result<&'a [
 }
 
 /// Of a large level, an id not far from the last that stays as more come.
-fn steady(first: i64, last: i64) -> i64 {
+fn steady(first: i64, last: i64) -> Option<i64> {
     let span = last.abs_diff(first);
     if span < EXACT_MAX as u64 {
-        return last;
+        return None;
     }
     let step = 1 << (span.ilog2() - 4);
-    first.saturating_add_unsigned(span / step * step)
+    Some(first.saturating_add_unsigned(span / step * step))
 }
 
 /// Best first; of equals the older.
@@ -122,9 +122,9 @@ impl Reader<'_> {
     /// every call, of a large level until it has grown by a sixteenth.
     pub fn sample(&self, level: Level, n: usize) -> Result<Arc<[Embedding]>> {
         let Some((first, last)) = self.ends(level)? else { return Ok(Arc::default()) };
-        let last = steady(first, last);
-        let is_large = i128::from(last) - i128::from(first) >= EXACT_MAX as i128;
-        let cache = self.cache.filter(|_| is_large);
+        let steady = steady(first, last);
+        let cache = self.cache.filter(|_| steady.is_some());
+        let last = steady.unwrap_or(last);
         let of = (first, last, n);
         if let Some(vectors) = cache.and_then(|(cache, _)| cache.sample(level, of)) {
             return Ok(vectors);
@@ -247,10 +247,13 @@ impl Reader<'_> {
         if self.cache.is_some_and(|(cache, _)| cache.visit_sketches(level, &mut f)) {
             return Ok(());
         }
-        let mut rows = Rows::new(BLOCK as usize * sketch_len(dimensions));
+        let row_length = BLOCK as usize * sketch_len(dimensions);
+        let mut rows = Rows::new(row_length);
         let sql = format!("SELECT block, sketches FROM {}_sketch", level.name());
         self.all(&sql, [], |row| {
             let (block, sketches) = (row.get(0)?, blob(row, 1)?);
+            // A damaged file's may be longer, and reach into the next block's.
+            let sketches = &sketches[..sketches.len().min(row_length)];
             f(block, sketches);
             if self.cache.is_some() {
                 rows.put(block, sketches);
