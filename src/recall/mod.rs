@@ -135,6 +135,7 @@ impl Recall<'_> {
         let reranker = self.models.reranker.as_deref();
         let first = reranker.filter(|_| request.prompt);
         let (mut pool, user_name) = gather(self.store, embedder, first, &self.config, &asked)?;
+        pool.load_episodes(self.store)?;
         if self.config.levels == Levels::Facts {
             pool.messages.clear();
         }
@@ -166,11 +167,14 @@ impl Recall<'_> {
     }
 
     fn coarse(&self, pool: &Pool, characters: usize) -> Result<Coarse, RecallError> {
-        Ok(self.store.read(|r| Coarse::select(r, pool, &self.config, characters))?)
+        let Pool { semantics, messages, .. } = pool;
+        Ok(self.store.read(|r| Coarse::select(r, semantics, messages, &self.config, characters))?)
     }
 
+    /// Without those that were forgotten since.
     fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
-        Ok(self.store.read(|r| r.messages_by_id(ids))?)
+        let found = self.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        Ok(found.into_values().collect())
     }
 
     /// For an extractive reader: no model is asked.
@@ -516,6 +520,6 @@ fn by_overlap<'a>(
         .iter()
         .map(|s| s.unit.content.as_str())
         .chain(pool.messages.iter().map(|m| m.unit.content.as_str()))
-        .chain(pool.episodes.values().map(|(e, _)| e.content.as_str()));
+        .chain(pool.episodes.values().map(|e| e.content.as_str()));
     ByOverlap::new(&nature.terms, texts, room, size_of)
 }

@@ -28,13 +28,21 @@ pub(super) struct Scored<T> {
     pub answers: Option<f64>,
 }
 
+impl<T> Scored<T> {
+    fn new(unit: T, cues: Cues, relevance: f64) -> Self {
+        Self { unit, relevance, cues, score: None, answers: None }
+    }
+}
+
 /// See the module. Best first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pool {
     pub semantics: Vec<Scored<Semantic>>,
     pub messages: Vec<Scored<Message>>,
-    /// Those of the units above; the value is what speaks for the episode itself.
-    pub episodes: BTreeMap<EpisodeId, (Episode, f64)>,
+    /// What speaks for the episodes themselves that the units are from.
+    pub worth_of_episodes: BTreeMap<EpisodeId, f64>,
+    /// Those episodes, once they are loaded: only Stage II reads them.
+    pub episodes: BTreeMap<EpisodeId, Episode>,
 }
 
 /// What the pool is gathered for.
@@ -113,14 +121,6 @@ impl Hits {
         self.nearest.iter().chain(self.lexical.keys()).copied()
     }
 
-    /// Without those that this reader does not see.
-    fn known(mut self, reader: &Reader<'_>) -> Result<Self> {
-        let known = reader.known(self.level, self.ids())?;
-        self.nearest.retain(|id| known.contains(id));
-        self.lexical.retain(|id, _| known.contains(id));
-        Ok(self)
-    }
-
     /// Nearness also of units that are not among the nearest themselves.
     fn complete(&mut self, reader: &Reader<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
         let Some(direction) = &self.direction else { return Ok(()) };
@@ -140,16 +140,66 @@ impl Hits {
     }
 }
 
+/// The messages that speak for themselves, and those beside them.
+struct Spoken {
+    hits: Hits,
+    messages: BTreeMap<MessageId, Message>,
+    /// That name one of them as their source.
+    facts: Vec<SemanticId>,
+}
+
+impl Spoken {
+    fn of(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
+        let mut hits = Hits::of(reader, Level::Message, search)?;
+        let mut ids: BTreeSet<MessageId> = hits.ids().map(MessageId).collect();
+        // An answer stands under its question, and need not repeat a word of it.
+        let matching = hits.lexical.keys().copied().map(MessageId);
+        ids.extend(reader.messages_beside(matching)?);
+        let facts = reader.semantics_of_messages(ids.iter().copied())?;
+        let messages = reader.find_messages(ids)?;
+        hits.complete(reader, messages.keys().map(|id| id.0))?;
+        Ok(Self { hits, messages, facts: facts.into_iter().map(|(_, fact)| fact).collect() })
+    }
+}
+
+/// The facts that speak for themselves, and what took their place since.
+struct Told {
+    hits: Hits,
+    semantics: BTreeMap<SemanticId, Semantic>,
+}
+
+impl Told {
+    fn of(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
+        let hits = Hits::of(reader, Level::Semantic, search)?;
+        let mut told = Self { hits, semantics: BTreeMap::new() };
+        told.load(reader, told.hits.ids().map(SemanticId).collect())?;
+        Ok(told)
+    }
+
+    /// These too, and whatever took their place.
+    fn load(&mut self, reader: &Reader<'_>, mut wanted: BTreeSet<SemanticId>) -> Result<()> {
+        loop {
+            wanted.retain(|id| !self.semantics.contains_key(id));
+            if wanted.is_empty() {
+                break;
+            }
+            let found = reader.find_semantics_and_messages(std::mem::take(&mut wanted))?;
+            wanted.extend(found.values().filter_map(|semantic| semantic.superseded_by));
+            self.semantics.extend(found);
+        }
+        self.hits.complete(reader, self.semantics.keys().map(|id| id.0))
+    }
+}
+
 impl Pool {
     pub(super) fn gather(store: &Store, search: &Search<'_>) -> Result<Self> {
-        // The searches are most of the work.
+        // Two threads have about as much to do.
         store.read_beside(
-            |other| Hits::of(other, Level::Message, search),
-            |reader, of_messages| {
-                let of_semantics = Hits::of(reader, Level::Semantic, search)?;
+            |other| Spoken::of(other, search),
+            |reader, spoken| {
+                let told = Told::of(reader, search)?;
                 let of_episodes = Hits::of_episodes(reader, search)?;
-                let of_messages = of_messages()?.known(reader)?;
-                Self::of_hits(reader, search, of_semantics, of_messages, of_episodes)
+                Self::of_hits(reader, search, told, spoken()?, of_episodes)
             },
         )
     }
@@ -157,57 +207,51 @@ impl Pool {
     fn of_hits(
         reader: &Reader<'_>,
         search: &Search<'_>,
-        mut of_semantics: Hits,
-        mut of_messages: Hits,
+        mut told: Told,
+        spoken: Spoken,
         mut of_episodes: Hits,
     ) -> Result<Self> {
-        let mut message_ids: BTreeSet<MessageId> = of_messages.ids().map(MessageId).collect();
-        // An answer stands under its question, and need not repeat a word of it.
-        let matching = of_messages.lexical.keys().copied().map(MessageId);
-        message_ids.extend(reader.messages_beside(matching)?);
-        let mut semantic_ids: BTreeSet<SemanticId> = of_semantics.ids().map(SemanticId).collect();
+        told.load(reader, spoken.facts.into_iter().collect())?;
+        let Told { hits: of_semantics, mut semantics } = told;
+        let Spoken { hits: mut of_messages, mut messages, .. } = spoken;
         let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
-        for (message, fact) in reader.semantics_of_messages(message_ids.iter().copied())? {
-            semantic_ids.insert(fact);
-            facts_of.entry(message).or_default().push(fact);
-        }
-        let mut semantics = load_with_successors(reader, semantic_ids)?;
         for (&id, semantic) in &semantics {
-            for &message in semantic.messages.iter().filter(|m| !message_ids.contains(m)) {
+            for &message in &semantic.messages {
                 facts_of.entry(message).or_default().push(id);
             }
         }
-        message_ids.extend(semantics.values().flat_map(|s| &s.messages));
-        let ids: Vec<MessageId> = message_ids.into_iter().collect();
-        let messages: BTreeMap<MessageId, Message> =
-            reader.messages_by_id(&ids)?.into_iter().map(|m| (m.id, m)).collect();
-        let episode_ids: BTreeSet<EpisodeId> = semantics
+        let sources = facts_of.keys().copied().filter(|id| !messages.contains_key(id));
+        let sources = reader.find_messages(sources)?;
+        of_messages.complete(reader, sources.keys().map(|id| id.0))?;
+        messages.extend(sources);
+        for semantic in semantics.values_mut() {
+            let of_messages = semantic.messages.iter().filter_map(|id| messages.get(id)?.episode);
+            semantic.episodes.extend(of_messages.collect::<BTreeSet<_>>());
+        }
+        let episodes: BTreeSet<EpisodeId> = semantics
             .values()
             .flat_map(|s| s.episodes.iter().copied())
             .chain(messages.values().filter_map(|m| m.episode))
             .collect();
-        let episode_ids: Vec<EpisodeId> = episode_ids.into_iter().collect();
+        of_episodes.complete(reader, episodes.iter().map(|id| id.0))?;
 
         let speakers = Speakers::of(messages.values(), search);
-        of_messages.complete(reader, messages.keys().map(|id| id.0))?;
-        of_semantics.complete(reader, semantics.keys().map(|id| id.0))?;
-        of_episodes.complete(reader, episode_ids.iter().map(|id| id.0))?;
         let best = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let nearest =
             |values: &mut dyn Iterator<Item = Option<f64>>| values.flatten().reduce(f64::max);
 
         let neighbour = |message: &Message, step: i64| {
-            let near = messages.get(&MessageId(message.id.0 + step)).filter(|other| {
-                other.session == message.session && other.episode == message.episode
-            });
+            let near =
+                messages.get(&MessageId(message.id.0.saturating_add(step))).filter(|other| {
+                    other.session == message.session && other.episode == message.episode
+                });
             near.map_or(0.0, |other| of_messages.lexical(other.id.0))
         };
-        let mut pool = Self::default();
-        for (id, semantic) in &semantics {
+        let of_fact = |semantic: &Semantic| {
             let own = || semantic.messages.iter().filter_map(|m| messages.get(m));
-            let cues = Cues {
-                dense: of_semantics.dense(id.0),
-                lexical: of_semantics.lexical(id.0),
+            Cues {
+                dense: of_semantics.dense(semantic.id.0),
+                lexical: of_semantics.lexical(semantic.id.0),
                 support_dense: nearest(
                     &mut semantic.messages.iter().map(|m| of_messages.dense(m.0)),
                 ),
@@ -222,24 +266,13 @@ impl Pool {
                 after_lexical: 0.0,
                 n_characters: characters_of_fact(semantic),
                 recency: recency(search, semantic.created_at),
-            };
-            let relevance = search.weights.of_semantic(&cues);
-            pool.semantics.push(Scored {
-                unit: semantic.clone(),
-                relevance,
-                cues,
-                score: None,
-                answers: None,
-            });
-        }
-        for (&id, message) in &messages {
-            if !is_evidence(message, search) {
-                continue;
             }
-            let facts = || facts_of.get(&id).into_iter().flatten();
-            let cues = Cues {
-                dense: of_messages.dense(id.0),
-                lexical: of_messages.lexical(id.0),
+        };
+        let of_message = |message: &Message| {
+            let facts = || facts_of.get(&message.id).into_iter().flatten();
+            Cues {
+                dense: of_messages.dense(message.id.0),
+                lexical: of_messages.lexical(message.id.0),
                 support_dense: nearest(&mut facts().map(|s| of_semantics.dense(s.0))),
                 support_lexical: best(&mut facts().map(|s| of_semantics.lexical(s.0))),
                 episode_lexical: message.episode.map_or(0.0, |e| of_episodes.lexical(e.0)),
@@ -248,29 +281,45 @@ impl Pool {
                 after_lexical: neighbour(message, 1),
                 n_characters: characters_of_message(message),
                 recency: recency(search, message.created_at),
-            };
-            let relevance = search.weights.of_message(&cues);
-            pool.messages.push(Scored {
-                unit: message.clone(),
-                relevance,
-                cues,
-                score: None,
-                answers: None,
-            });
-        }
+            }
+        };
+        let of_facts: Vec<Cues> = semantics.values().map(of_fact).collect();
+        let of_evidence: Vec<Option<Cues>> = messages
+            .values()
+            .map(|message| is_evidence(message, search).then(|| of_message(message)))
+            .collect();
+        let mut pool = Self {
+            semantics: semantics
+                .into_values()
+                .zip(of_facts)
+                .map(|(unit, cues)| Scored::new(unit, cues, search.weights.of_semantic(&cues)))
+                .collect(),
+            messages: messages
+                .into_values()
+                .zip(of_evidence)
+                .filter_map(|(unit, cues)| Some((unit, cues?)))
+                .map(|(unit, cues)| Scored::new(unit, cues, search.weights.of_message(&cues)))
+                .collect(),
+            ..Self::default()
+        };
         if !search.nature.past {
             rank_below_successors(&mut pool.semantics);
         }
-        for episode in reader.episodes_by_id(&episode_ids)? {
-            let dense = of_episodes.dense(episode.id.0).unwrap_or(0.0);
-            let own = dense + 0.25 * of_episodes.lexical(episode.id.0);
-            pool.episodes.insert(episode.id, (episode, own));
+        for id in episodes {
+            let dense = of_episodes.dense(id.0).unwrap_or(0.0);
+            pool.worth_of_episodes.insert(id, dense + 0.25 * of_episodes.lexical(id.0));
         }
-        semantics.clear();
         pool.semantics.retain(|s| s.relevance >= search.relevance_min);
         pool.messages.retain(|m| m.relevance >= search.relevance_min);
         pool.sort();
         Ok(pool)
+    }
+
+    /// What was forgotten since the search is not there any more.
+    pub(super) fn load_episodes(&mut self, store: &Store) -> Result<()> {
+        let ids = self.worth_of_episodes.keys().copied();
+        self.episodes = store.read(|reader| reader.find_episodes(ids))?;
+        Ok(())
     }
 
     /// Best first; of equals the older.
@@ -280,23 +329,6 @@ impl Pool {
         self.messages
             .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));
     }
-}
-
-/// The facts, and whatever took their place since.
-fn load_with_successors(
-    reader: &Reader<'_>,
-    mut wanted: BTreeSet<SemanticId>,
-) -> Result<BTreeMap<SemanticId, Semantic>> {
-    let mut found = BTreeMap::new();
-    while !wanted.is_empty() {
-        let ids: Vec<SemanticId> = std::mem::take(&mut wanted).into_iter().collect();
-        for semantic in reader.semantics_by_id(&ids)? {
-            wanted.extend(semantic.superseded_by);
-            found.insert(semantic.id, semantic);
-        }
-        wanted.retain(|id| !found.contains_key(id));
-    }
-    Ok(found)
 }
 
 /// A fact that was superseded is no better than what took its place: it comes right behind.

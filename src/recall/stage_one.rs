@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::config::{RecallConfig, StageOne};
-use super::pool::{Pool, Scored};
+use super::pool::Scored;
 use crate::memory::mix::{Kind, Unit, select_mixed, worth};
 use crate::memory::relevance::by_largest;
 use crate::memory::representatives::{
@@ -28,22 +28,24 @@ impl Coarse {
         self.semantics.is_empty() && self.messages.is_empty()
     }
 
+    /// From facts and messages, best first.
     pub(super) fn select(
         reader: &Reader<'_>,
-        pool: &Pool,
+        semantics: &[Scored<Semantic>],
+        messages: &[Scored<Message>],
         config: &RecallConfig,
         budget_characters: usize,
     ) -> Result<Self, StoreError> {
         let semantics: Vec<&Scored<Semantic>> = match config.stage_one {
-            StageOne::Relevance => pool.semantics.iter().collect(),
+            StageOne::Relevance => semantics.iter().collect(),
             StageOne::Representatives { alpha, n_themes, n_semantics, coverage_target } => {
                 let rule = Rule { alpha, coverage_target };
-                let themes = themes_by_equation_4(reader, pool, rule, n_themes)?;
-                semantics_by_equation_4(reader, pool, &themes, rule, n_semantics)?
+                let themes = themes_by_equation_4(reader, semantics, rule, n_themes)?;
+                semantics_by_equation_4(reader, semantics, &themes, rule, n_semantics)?
             }
         };
         // Facts alone are of like length: relevance is as good an order, and the plainer one.
-        let is_mixed = !pool.messages.is_empty();
+        let is_mixed = !messages.is_empty();
         let unit = |relevance, n_characters, kind| Unit {
             worth: if is_mixed { worth(relevance, n_characters) } else { relevance },
             n_characters,
@@ -53,9 +55,8 @@ impl Coarse {
             .iter()
             .map(|s| unit(s.relevance, characters_of_fact(&s.unit), Kind::Fact(&s.unit.messages)))
             .collect();
-        let messages = pool.messages.iter();
         units.extend(
-            messages.map(|m| {
+            messages.iter().map(|m| {
                 unit(m.relevance, characters_of_message(&m.unit), Kind::Message(m.unit.id))
             }),
         );
@@ -63,7 +64,7 @@ impl Coarse {
         for i in select_mixed(&units, budget_characters) {
             match semantics.get(i) {
                 Some(&semantic) => coarse.semantics.push(semantic.clone()),
-                None => coarse.messages.push(pool.messages[i - semantics.len()].clone()),
+                None => coarse.messages.push(messages[i - semantics.len()].clone()),
             }
         }
         let mut ids: Vec<ThemeId> = Vec::new();
@@ -128,12 +129,12 @@ fn representatives<Id: Copy + Ord>(
 
 fn themes_by_equation_4(
     reader: &Reader<'_>,
-    pool: &Pool,
+    semantics: &[Scored<Semantic>],
     rule: Rule,
     n_themes: usize,
 ) -> Result<BTreeSet<ThemeId>, StoreError> {
     let mut best: BTreeMap<ThemeId, f64> = BTreeMap::new();
-    for semantic in &pool.semantics {
+    for semantic in semantics {
         let relevance = best.entry(semantic.unit.theme).or_insert(0.0);
         *relevance = relevance.max(semantic.relevance);
     }
@@ -150,13 +151,12 @@ fn themes_by_equation_4(
 
 fn semantics_by_equation_4<'a>(
     reader: &Reader<'_>,
-    pool: &'a Pool,
+    semantics: &'a [Scored<Semantic>],
     themes: &BTreeSet<ThemeId>,
     rule: Rule,
     n_semantics: usize,
 ) -> Result<Vec<&'a Scored<Semantic>>, StoreError> {
-    let induced: BTreeMap<i64, &Scored<Semantic>> = pool
-        .semantics
+    let induced: BTreeMap<i64, &Scored<Semantic>> = semantics
         .iter()
         .filter(|s| themes.contains(&s.unit.theme))
         .map(|s| (s.unit.id.0, s))

@@ -53,7 +53,7 @@ pub(super) fn probe_order(pool: &Pool, coarse: &Coarse) -> Vec<Episode> {
     let mut order: Vec<(f64, &Episode)> = support
         .iter()
         .filter_map(|(id, sum)| {
-            let (episode, own) = pool.episodes.get(id)?;
+            let (episode, own) = (pool.episodes.get(id)?, pool.worth_of_episodes.get(id)?);
             Some((own + SUPPORT * sum / largest, episode))
         })
         .collect();

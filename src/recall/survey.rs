@@ -13,7 +13,7 @@ use super::{Asked, RecallError, gather};
 use crate::interfaces::{Embedder, Reranker};
 use crate::memory::relevance::Cues;
 use crate::memory::{MessageId, Moment};
-use crate::store::Store;
+use crate::store::{Reader, Store};
 
 /// A fact, or a whole message as `Speaker: text`.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +39,7 @@ pub struct Clue {
 pub struct Survey<'a> {
     store: &'a Store,
     config: &'a RecallConfig,
-    mixed: Pool,
-    facts: Pool,
+    pool: Pool,
 }
 
 impl<'a> Survey<'a> {
@@ -63,27 +62,26 @@ impl<'a> Survey<'a> {
             in_window: &BTreeSet::new(),
             n_in_window: 0,
         };
-        let (mixed, _) = gather(store, embedder, reranker, config, &asked)?;
-        let facts = Pool { semantics: mixed.semantics.clone(), ..Pool::default() };
-        Ok(Self { store, config, mixed, facts })
+        let (pool, _) = gather(store, embedder, reranker, config, &asked)?;
+        Ok(Self { store, config, pool })
     }
 
     /// Every fact that was found, by falling relevance.
     #[must_use]
     pub fn facts(&self) -> Vec<Block> {
-        self.facts.semantics.iter().map(of_fact).collect()
+        self.pool.semantics.iter().map(of_fact).collect()
     }
 
     /// Everything that was found, in no order that means anything.
     #[must_use]
     pub fn clues(&self) -> Vec<Clue> {
-        let facts = self.mixed.semantics.iter().map(|s| Clue {
+        let facts = self.pool.semantics.iter().map(|s| Clue {
             cues: s.cues,
             score: s.score,
             is_message: false,
             messages: s.unit.messages.clone(),
         });
-        let messages = self.mixed.messages.iter().map(|m| Clue {
+        let messages = self.pool.messages.iter().map(|m| Clue {
             cues: m.cues,
             score: m.score,
             is_message: true,
@@ -97,11 +95,14 @@ impl<'a> Survey<'a> {
     /// # Errors
     /// If the store can't be read.
     pub fn coarse(&self, levels: Levels, characters: usize) -> Result<Vec<Block>, RecallError> {
-        let pool = match levels {
-            Levels::Facts => &self.facts,
-            Levels::Mixed => &self.mixed,
+        let Pool { semantics, messages, .. } = &self.pool;
+        let messages = match levels {
+            Levels::Facts => &[][..],
+            Levels::Mixed => messages,
         };
-        let coarse = self.store.read(|r| Coarse::select(r, pool, self.config, characters))?;
+        let select =
+            |r: &Reader<'_>| Coarse::select(r, semantics, messages, self.config, characters);
+        let coarse = self.store.read(select)?;
         let mut blocks: Vec<Block> = coarse.semantics.iter().map(of_fact).collect();
         blocks.extend(coarse.messages.iter().map(|m| Block {
             text: match &m.unit.speaker {

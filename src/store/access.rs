@@ -14,13 +14,16 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::{Result, StoreError};
 use super::lock::Lock;
 use super::open::{self, ReadOnly};
-use super::records::Level;
 use super::search_cache::{SearchCache, SearchChanges};
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
 const IDLE_READERS_MAX: usize = 4;
 
 const HIERARCHY: &str = "hierarchy";
+
+/// The ids of [`Reader::of_ids`], each once, in its parameter. Joined: for `IN (SELECT …)` SQLite makes a
+/// table, with a page cache of its own.
+pub(super) const WANTED: &str = "(SELECT value AS wanted FROM json_each(?1))";
 
 /// The open memory. Clones share it; safe from any thread.
 #[derive(Clone)]
@@ -448,22 +451,16 @@ impl Reader<'_> {
         Ok(statement.query_row(params, row).optional()?)
     }
 
-    /// The rows of many ids in one query: `sql` names them as `(SELECT value FROM json_each(?1))`.
+    /// The rows of many ids in one query, which joins them as [`WANTED`]. Rows of a smaller id come first.
     pub(super) fn of_ids<T>(
         &self,
         sql: &str,
         ids: impl IntoIterator<Item = i64>,
         row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
+        let ids: BTreeSet<i64> = ids.into_iter().collect();
         let ids: Vec<i64> = ids.into_iter().collect();
         self.all(sql, [serde_json::Value::from(ids).to_string()], row)
-    }
-
-    /// Those of these units (raw ids) that there are.
-    pub fn known(&self, level: Level, ids: impl IntoIterator<Item = i64>) -> Result<BTreeSet<i64>> {
-        let name = level.name();
-        let sql = format!("SELECT id FROM {name} WHERE id IN (SELECT value FROM json_each(?1))");
-        Ok(self.of_ids(&sql, ids, |row| row.get(0))?.into_iter().collect())
     }
 
     pub(super) fn count(&self, sql: &str) -> Result<usize> {

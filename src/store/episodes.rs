@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx, in_order};
+use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewEpisode};
 use super::sessions::moment;
@@ -60,19 +60,32 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn episodes_by_id(&self, ids: &[EpisodeId]) -> Result<Vec<Episode>> {
-        let raw = || ids.iter().map(|id| id.0);
-        let sql = format!("{EPISODE} WHERE id IN (SELECT value FROM json_each(?1))");
+        in_order("episode", ids, &self.find_episodes(ids.iter().copied())?)
+    }
+
+    /// Those of them that there are.
+    pub fn find_episodes(
+        &self,
+        ids: impl IntoIterator<Item = EpisodeId>,
+    ) -> Result<BTreeMap<EpisodeId, Episode>> {
+        let ids: Vec<i64> = ids.into_iter().map(|id| id.0).collect();
+        let raw = || ids.iter().copied();
+        let sql = format!("{EPISODE} JOIN {WANTED} ON id = wanted");
         let rows = self.of_ids(&sql, raw(), episode)?;
         let mut found: BTreeMap<EpisodeId, Episode> =
             rows.into_iter().map(|unit| (unit.id, unit)).collect();
-        let members = "SELECT episode, id, created_ms, created_offset FROM message \
-                       WHERE episode IN (SELECT value FROM json_each(?1)) ORDER BY episode, id";
+        let members = format!(
+            "SELECT episode, id, created_ms, created_offset FROM message \
+             JOIN {WANTED} ON episode = wanted"
+        );
         let member =
             |row: &Row<'_>| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?));
-        for (id, message, at) in self.of_ids(members, raw(), member)? {
+        let mut members = self.of_ids(&members, raw(), member)?;
+        members.sort_unstable_by_key(|&(_, message, _)| message);
+        for (id, message, at) in members {
             found.entry(id).and_modify(|unit| unit.extend(message, at));
         }
-        in_order("episode", ids, &found)
+        Ok(found)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx, in_order};
+use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
@@ -60,23 +60,48 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
-        let raw = || ids.iter().map(|id| id.0);
-        let sql = format!("{SEMANTIC} WHERE id IN (SELECT value FROM json_each(?1))");
-        let rows = self.of_ids(&sql, raw(), semantic)?;
-        let mut found: BTreeMap<SemanticId, Semantic> =
-            rows.into_iter().map(|unit| (unit.id, unit)).collect();
-        let pair = |row: &Row<'_>| Ok((SemanticId(row.get(0)?), row.get::<_, i64>(1)?));
-        let episodes = "SELECT semantic, episode FROM semantic_episode \
-                        WHERE semantic IN (SELECT value FROM json_each(?1)) ORDER BY semantic, episode";
-        for (id, episode) in self.of_ids(episodes, raw(), pair)? {
+        in_order("fact", ids, &self.find_semantics(ids.iter().copied())?)
+    }
+
+    /// Those of them that there are.
+    pub fn find_semantics(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<BTreeMap<SemanticId, Semantic>> {
+        let mut found = self.find_semantics_and_messages(ids)?;
+        let ids: Vec<SemanticId> = found.keys().copied().collect();
+        for (id, episode) in self.sources("episode", ids)? {
             found.entry(id).and_modify(|unit| unit.episodes.push(EpisodeId(episode)));
         }
-        let messages = "SELECT semantic, message FROM semantic_message \
-                        WHERE semantic IN (SELECT value FROM json_each(?1)) ORDER BY semantic, message";
-        for (id, message) in self.of_ids(messages, raw(), pair)? {
+        Ok(found)
+    }
+
+    /// The same without their episodes, which take as long to find as their messages and are those of
+    /// the messages.
+    pub fn find_semantics_and_messages(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<BTreeMap<SemanticId, Semantic>> {
+        let sql = format!("{SEMANTIC} JOIN {WANTED} ON id = wanted");
+        let rows = self.of_ids(&sql, ids.into_iter().map(|id| id.0), semantic)?;
+        let mut found: BTreeMap<SemanticId, Semantic> =
+            rows.into_iter().map(|unit| (unit.id, unit)).collect();
+        let ids: Vec<SemanticId> = found.keys().copied().collect();
+        for (id, message) in self.sources("message", ids)? {
             found.entry(id).and_modify(|unit| unit.messages.push(MessageId(message)));
         }
-        in_order("fact", ids, &found)
+        Ok(found)
+    }
+
+    /// The raw ids of the messages or the episodes that facts are from, in order.
+    fn sources(&self, level: &str, of: Vec<SemanticId>) -> Result<Vec<(SemanticId, i64)>> {
+        let sql = format!(
+            "SELECT semantic, {level} FROM semantic_{level} JOIN {WANTED} ON semantic = wanted"
+        );
+        let pair = |row: &Row<'_>| Ok((SemanticId(row.get(0)?), row.get(1)?));
+        let mut pairs = self.of_ids(&sql, of.into_iter().map(|id| id.0), pair)?;
+        pairs.sort_unstable();
+        Ok(pairs)
     }
 
     /// The semantics written from an episode.
@@ -93,12 +118,13 @@ impl Reader<'_> {
         &self,
         ids: impl IntoIterator<Item = MessageId>,
     ) -> Result<Vec<(MessageId, SemanticId)>> {
-        self.of_ids(
-            "SELECT message, semantic FROM semantic_message \
-             WHERE message IN (SELECT value FROM json_each(?1)) ORDER BY message, semantic",
-            ids.into_iter().map(|id| id.0),
-            |row| Ok((MessageId(row.get(0)?), SemanticId(row.get(1)?))),
-        )
+        let sql = format!(
+            "SELECT message, semantic FROM semantic_message JOIN {WANTED} ON message = wanted"
+        );
+        let pair = |row: &Row<'_>| Ok((MessageId(row.get(0)?), SemanticId(row.get(1)?)));
+        let mut pairs = self.of_ids(&sql, ids.into_iter().map(|id| id.0), pair)?;
+        pairs.sort_unstable();
+        Ok(pairs)
     }
 
     /// The source messages of these semantics, each once, oldest first.

@@ -1,11 +1,11 @@
 //! Sessions and their messages (level 1).
 
 use jiff::{Timestamp, tz::Offset};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx, in_order};
+use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{Level, NewMessage, Session};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SessionId};
@@ -84,11 +84,17 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn messages_by_id(&self, ids: &[MessageId]) -> Result<Vec<Message>> {
-        let sql = format!("{MESSAGE} WHERE id IN (SELECT value FROM json_each(?1))");
-        let rows = self.of_ids(&sql, ids.iter().map(|id| id.0), message)?;
-        let found: BTreeMap<MessageId, Message> =
-            rows.into_iter().map(|unit| (unit.id, unit)).collect();
-        in_order("message", ids, &found)
+        in_order("message", ids, &self.find_messages(ids.iter().copied())?)
+    }
+
+    /// Those of them that there are.
+    pub fn find_messages(
+        &self,
+        ids: impl IntoIterator<Item = MessageId>,
+    ) -> Result<BTreeMap<MessageId, Message>> {
+        let sql = format!("{MESSAGE} JOIN {WANTED} ON id = wanted");
+        let rows = self.of_ids(&sql, ids.into_iter().map(|id| id.0), message)?;
+        Ok(rows.into_iter().map(|unit| (unit.id, unit)).collect())
     }
 
     /// The messages right before and after each of these, in its episode, each once and in order;
@@ -97,15 +103,20 @@ impl Reader<'_> {
         &self,
         ids: impl IntoIterator<Item = MessageId>,
     ) -> Result<Vec<MessageId>> {
-        self.of_ids(
-            "SELECT DISTINCT other.id FROM message AS one
-             JOIN message AS other ON other.id IN (one.id - 1, one.id + 1)
-             WHERE one.id IN (SELECT value FROM json_each(?1))
-               AND other.session = one.session AND other.episode = one.episode
-             ORDER BY other.id",
-            ids.into_iter().map(|id| id.0),
-            |row| row.get(0).map(MessageId),
-        )
+        let ids: BTreeSet<i64> = ids.into_iter().map(|id| id.0).collect();
+        let beside = |id: &i64| [id.saturating_sub(1), id.saturating_add(1)];
+        let all = ids.iter().flat_map(|id| [*id].into_iter().chain(beside(id)));
+        let sql = format!(
+            "SELECT id, session, episode FROM message JOIN {WANTED} ON id = wanted
+             WHERE episode IS NOT NULL"
+        );
+        let place = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+        let places: BTreeMap<i64, (i64, i64)> =
+            self.of_ids(&sql, all, place)?.into_iter().collect();
+        let is_beside = |&(id, place): &(&i64, &(i64, i64))| {
+            beside(id).iter().any(|one| ids.contains(one) && places.get(one) == Some(place))
+        };
+        Ok(places.iter().filter(is_beside).map(|(&id, _)| MessageId(id)).collect())
     }
 
     /// The session's messages that are in no episode yet, oldest first (complete ones and stopped ones).

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rusqlite::types::ValueRef;
 
-use super::access::{Reader, WriteTx};
+use super::access::{Reader, WANTED, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
 use super::search_cache::{Rows, Sample};
@@ -168,7 +168,7 @@ impl Reader<'_> {
         check(query, dimensions)?;
         let mut scratch = Vec::with_capacity(dimensions);
         let sql = format!(
-            "SELECT id, embedding FROM {}_vector WHERE id IN (SELECT value FROM json_each(?1))",
+            "SELECT id, embedding FROM {}_vector JOIN {WANTED} ON id = wanted",
             level.name()
         );
         self.of_ids(&sql, ids, |row| Ok((row.get(0)?, cosine(query, blob(row, 1)?, &mut scratch))))

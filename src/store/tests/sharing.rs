@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::builders::*;
 use crate::memory::Role;
-use crate::store::{JobKind, Level, Reader, Store, StoreError};
+use crate::store::{JobKind, Reader, Store, StoreError};
 
 #[test]
 fn four_threads_write_and_two_read() {
@@ -76,7 +76,7 @@ fn a_reading_beside_has_a_snapshot_of_its_own() {
     for store in [Store::open(dir.path()).unwrap(), Store::in_memory().unwrap()] {
         let session = store.write(|tx| tx.create_session("", at(0), false)).unwrap();
         let is_file = store.path().is_file();
-        let all = |r: &Reader<'_>| Ok(r.all_messages()?.iter().map(|m| m.id.0).collect::<Vec<_>>());
+        let all = |r: &Reader<'_>| Ok(r.all_messages()?.iter().map(|m| m.id).collect::<Vec<_>>());
         let written = Barrier::new(2);
         let (own, beside, known) = store
             .read_beside(
@@ -93,7 +93,7 @@ fn a_reading_beside_has_a_snapshot_of_its_own() {
                         written.wait();
                     }
                     let beside = wait()?;
-                    let known = reader.known(Level::Message, beside.iter().copied())?;
+                    let known = reader.find_messages(beside.iter().copied())?;
                     Ok((own, beside, known.len()))
                 },
             )
