@@ -487,9 +487,13 @@ pub enum Bench {
 #[derive(Debug, Args)]
 pub struct BenchMemory {
     /// Sizes, smallest first whatever the order; a hundred thousand takes minutes and 1.5 GB of disk
+    /// (all sizes are kept until the last is measured)
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1000,10000",
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub semantics: Vec<u32>,
+    /// This size alone, asked as standard input says: the command runs itself so
+    #[arg(long, hide = true)]
+    pub part: Option<u32>,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

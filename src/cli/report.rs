@@ -71,6 +71,8 @@ pub enum Failure {
         #[source]
         source: std::io::Error,
     },
+    #[error("the measurement of {0} ended early")]
+    Part(String),
     #[error("cannot write the result")]
     Output(#[source] std::io::Error),
     #[error("interrupted")]
@@ -164,6 +166,7 @@ impl Failure {
                 "correct that line, or take it out: every setting is optional"
             }
             Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
+            Self::Part(_) => "what it ended with stands above",
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
             Self::File { source, .. }

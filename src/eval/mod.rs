@@ -46,7 +46,7 @@ pub use retrieval::{
     BUDGETS, Category, DensityRow, RetrievalModels, RetrievalReport, RetrievalRow, SIZE_CLASSES,
     ThemesReport, ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
-pub use scale::{ScaleReport, ScaleRow, ScaleStep, measure_scale};
+pub use scale::{N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory};
 pub use score::{BadRow, Scored, Scores, score};
 pub use starter::{Options, measure};
 

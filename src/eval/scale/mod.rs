@@ -6,6 +6,9 @@
 //! on a store on disk with as many semantics, a message each and an episode to eight, all of them
 //! with vectors; the question's own vector is given. As in a chat, the question is saved before it is
 //! searched for (untimed), which empties the page caches of the connections that read.
+//!
+//! A machine is a third faster or slower from one minute to the next, and sizes are compared: each is
+//! built in a process of its own, and questions go to one after the other, in rounds (`cli/bench`).
 
 mod clusters;
 
@@ -13,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::clusters::{Clusters, DIMENSIONS, Drawn};
 use super::EvalError;
@@ -27,8 +30,11 @@ use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError
 
 /// Inserts that are timed, at least: the last ones at each size, or a tenth of all.
 const N_INSERTS: usize = 1_000;
-const N_SELECTIONS: usize = 200;
-/// Searches before any is timed: the file's pages are read.
+/// Rounds of questions.
+pub const N_ROUNDS: usize = 20;
+/// Questions of a round …
+const N_SELECTIONS: usize = 20;
+/// … after those that are not timed: what other sizes left in the processor's caches goes.
 const N_WARM: usize = 5;
 /// Semantics whose edges are compared with those of a full search.
 const N_COMPARED: usize = 200;
@@ -36,7 +42,7 @@ const SEED: u64 = 7;
 const MESSAGES_AN_EPISODE: usize = 8;
 
 /// One size.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRow {
     pub semantics: usize,
     pub themes: usize,
@@ -57,87 +63,115 @@ pub struct ScaleRow {
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScaleReport {
-    /// By size: a smaller memory goes before the next is built.
+    /// By size.
     pub rows: Vec<ScaleRow>,
 }
 
 /// What is being done at a size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScaleStep {
     Inserting,
     Storing,
-    Selecting,
 }
 
-/// Measures every size.
-///
-/// # Errors
-/// If the store of a size can't be made, or it was cancelled.
-pub fn measure_scale(
-    sizes: &BTreeSet<usize>,
-    on_progress: &dyn Fn(usize, ScaleStep, usize, usize),
-    cancel: &Cancel,
-) -> Result<ScaleReport, EvalError> {
-    let measured =
-        sizes.iter().map(|&n| measure(n, &|step, done, of| on_progress(n, step, done, of), cancel));
-    Ok(ScaleReport { rows: measured.collect::<Result<_, _>>()? })
+/// A memory of one size, what it cost, and what its questions cost so far.
+pub struct SizedMemory {
+    hierarchy: Hierarchy,
+    clusters: Clusters,
+    inserts: Times,
+    insert_seconds: f64,
+    neighbour_recall: f64,
+    after_inserts: Option<u64>,
+    store: Store,
+    session: SessionId,
+    selections: Vec<Duration>,
+    /// Last: the store's files go after the store.
+    _folder: tempfile::TempDir,
 }
 
-fn measure(
-    n: usize,
-    on_progress: &dyn Fn(ScaleStep, usize, usize),
-    cancel: &Cancel,
-) -> Result<ScaleRow, EvalError> {
-    let n_timed = N_INSERTS.max(n / 10).min(n);
-    let mut hierarchy = Hierarchy::default();
-    let mut clusters = Clusters::new(SEED, n);
-    let (mut all, mut timed) = (Duration::ZERO, Vec::with_capacity(n_timed));
-    for i in 0..n {
-        if i % 256 == 0 {
+impl SizedMemory {
+    /// With that many semantics; `on_progress` gets what is done, how many, and of how many.
+    ///
+    /// # Errors
+    /// If the store can't be made, or it was cancelled.
+    pub fn build(
+        n: usize,
+        on_progress: &dyn Fn(ScaleStep, usize, usize),
+        cancel: &Cancel,
+    ) -> Result<Self, EvalError> {
+        let n_timed = N_INSERTS.max(n / 10).min(n);
+        let mut hierarchy = Hierarchy::default();
+        let mut clusters = Clusters::new(SEED, n);
+        let (mut all, mut timed) = (Duration::ZERO, Vec::with_capacity(n_timed));
+        for i in 0..n {
+            if i % 256 == 0 {
+                check(cancel)?;
+                on_progress(ScaleStep::Inserting, i, n);
+            }
+            let fact = clusters.fact();
+            let took = insert(&mut hierarchy, id(i), fact.vector);
+            all += took;
+            if i >= n - n_timed {
+                timed.push(took);
+            }
+        }
+        let neighbour_recall = neighbour_recall(&hierarchy);
+        let after_inserts = resident_bytes();
+        let folder = tempfile::tempdir()
+            .map_err(|source| EvalError::Unreadable { path: std::env::temp_dir(), source })?;
+        let store = stored(folder.path(), n, &hierarchy, on_progress, cancel)?;
+        let session = store.write(|tx| tx.create_session("asking", moment(0), true))?;
+        Ok(Self {
+            hierarchy,
+            clusters,
+            inserts: Times::of(timed),
+            insert_seconds: all.as_secs_f64(),
+            neighbour_recall,
+            after_inserts,
+            store,
+            session,
+            selections: Vec::new(),
+            _folder: folder,
+        })
+    }
+
+    /// A round of questions.
+    ///
+    /// # Errors
+    /// If the store can't be read or written, or it was cancelled.
+    pub fn ask(&mut self, cancel: &Cancel) -> Result<(), EvalError> {
+        for i in 0..N_WARM + N_SELECTIONS {
             check(cancel)?;
-            on_progress(ScaleStep::Inserting, i, n);
+            let question = self.clusters.question();
+            let at = moment(self.hierarchy.partition.n_semantics());
+            let said = spoken(self.session, None, question.text.clone(), at);
+            self.store.write(|tx| tx.append_message(said))?;
+            let took = select(&self.store, question)?;
+            if i >= N_WARM {
+                self.selections.push(took);
+            }
         }
-        let fact = clusters.fact();
-        let took = insert(&mut hierarchy, id(i), fact.vector);
-        all += took;
-        if i >= n - n_timed {
-            timed.push(took);
-        }
+        Ok(())
     }
-    let inserts = Times::of(timed);
-    let neighbour_recall = neighbour_recall(&hierarchy);
-    let after_inserts = resident_bytes();
-    let themes = hierarchy.partition.n_themes();
 
-    let folder = tempfile::tempdir()
-        .map_err(|source| EvalError::Unreadable { path: std::env::temp_dir(), source })?;
-    let store = stored(folder.path(), n, &hierarchy, on_progress, cancel)?;
-    let session = store.write(|tx| tx.create_session("asking", moment(0), true))?;
-    let mut selections = Vec::with_capacity(N_SELECTIONS);
-    for i in 0..N_WARM + N_SELECTIONS {
-        check(cancel)?;
-        on_progress(ScaleStep::Selecting, i, N_WARM + N_SELECTIONS);
-        let question = clusters.question();
-        let said = spoken(session, None, question.text.clone(), moment(n));
-        store.write(|tx| tx.append_message(said))?;
-        let took = select(&store, question)?;
-        if i >= N_WARM {
-            selections.push(took);
+    /// What was measured.
+    #[must_use]
+    pub fn row(&self) -> ScaleRow {
+        let selections = Times::of(self.selections.clone());
+        ScaleRow {
+            semantics: self.hierarchy.partition.n_semantics(),
+            themes: self.hierarchy.partition.n_themes(),
+            insert_p50_ms: self.inserts.at(0.5),
+            insert_p99_ms: self.inserts.at(0.99),
+            insert_max_ms: self.inserts.at(1.0),
+            insert_seconds: self.insert_seconds,
+            selection_p50_ms: selections.at(0.5),
+            selection_p99_ms: selections.at(0.99),
+            neighbour_recall: self.neighbour_recall,
+            resident_bytes: self.after_inserts.max(resident_bytes()),
         }
     }
-    let selections = Times::of(selections);
-    Ok(ScaleRow {
-        semantics: hierarchy.partition.n_semantics(),
-        themes,
-        insert_p50_ms: inserts.at(0.5),
-        insert_p99_ms: inserts.at(0.99),
-        insert_max_ms: inserts.at(1.0),
-        insert_seconds: all.as_secs_f64(),
-        selection_p50_ms: selections.at(0.5),
-        selection_p99_ms: selections.at(0.99),
-        neighbour_recall,
-        resident_bytes: after_inserts.max(resident_bytes()),
-    })
 }
 
 fn check(cancel: &Cancel) -> Result<(), EvalError> {
