@@ -7,7 +7,8 @@
 //! ([`KnnGraph::insert_near`]) nearly so, and symmetric and current either way.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
 
 use super::Embedding;
 
@@ -18,7 +19,7 @@ pub const N_NEIGHBOURS: usize = 10;
 #[derive(Debug, Clone)]
 pub struct KnnGraph<Id> {
     k: usize,
-    nodes: BTreeMap<Id, Node<Id>>,
+    nodes: HashMap<Id, Node<Id>>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,13 +53,27 @@ impl<Id: Copy + Ord> Node<Id> {
     }
 }
 
+/// A node that a vector was compared with.
+struct Found<Id> {
+    id: Id,
+    similarity: f32,
+    /// Whether the vector's node comes before the last that this one keeps. So few are looked up twice.
+    may_keep: bool,
+}
+
+impl<Id: Copy> Found<Id> {
+    fn edge(&self) -> (Id, f32) {
+        (self.id, self.similarity)
+    }
+}
+
 /// Where to look for a vector's nearest nodes: ids that may be unknown, or `None` for all.
 type Near<'a, Id> = &'a dyn Fn(&Embedding) -> Option<Vec<Id>>;
 
-impl<Id: Copy + Ord> KnnGraph<Id> {
+impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     #[must_use]
     pub fn new(k: usize) -> Self {
-        Self { k, nodes: BTreeMap::new() }
+        Self { k, nodes: HashMap::new() }
     }
 
     #[must_use]
@@ -115,7 +130,9 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
 
     /// Its nodes, by id.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
-        self.nodes.keys().copied()
+        let mut ids: Vec<Id> = self.nodes.keys().copied().collect();
+        ids.sort_unstable();
+        ids.into_iter()
     }
 
     /// A node's vector.
@@ -177,10 +194,10 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
         self.nodes.insert(id, Node { embedding, nearest, kept_by: keepers.clone() });
         self.reconsider(id, keepers, changed, lacking);
         // Who has not kept it before may do so now.
-        for &(other, similarity) in &found {
-            self.offer(other, (id, similarity), changed);
+        for found in found.iter().filter(|found| found.may_keep) {
+            self.offer(found.id, (id, found.similarity), changed);
         }
-        let nearest = best(found, self.k);
+        let nearest = best(found.iter().map(Found::edge).collect(), self.k);
         self.look_to(id, nearest, changed);
     }
 
@@ -268,7 +285,7 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
     fn look_again(&mut self, id: Id, near: Near<'_, Id>, changed: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let found = self.compared(id, &node.embedding, node.known().collect(), near);
-        let nearest = best(found, self.k);
+        let nearest = best(found.iter().map(Found::edge).collect(), self.k);
         self.look_to(id, nearest, changed);
     }
 
@@ -294,24 +311,31 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
         }
     }
 
-    /// Similarities with the nodes that are known or that `near` gives, except `id` itself.
+    /// The nodes that are known or that `near` gives, except `id` itself.
     fn compared(
         &self,
         id: Id,
         vector: &Embedding,
         known: Vec<Id>,
         near: Near<'_, Id>,
-    ) -> Vec<(Id, f32)> {
+    ) -> Vec<Found<Id>> {
+        let found = |other: Id, node: &Node<Id>| {
+            let similarity = vector.cosine(&node.embedding);
+            let comes_before = |&last: &(Id, f32)| precedes((id, similarity), last);
+            let is_full = node.nearest.len() >= self.k;
+            let may_keep = !is_full || node.nearest.last().is_some_and(comes_before);
+            Found { id: other, similarity, may_keep }
+        };
         let Some(mut ids) = near(vector) else {
             let others = self.nodes.iter().filter(|&(&other, _)| other != id);
-            return others.map(|(&other, node)| (other, vector.cosine(&node.embedding))).collect();
+            return others.map(|(&other, node)| found(other, node)).collect();
         };
         ids.extend(known);
         ids.sort_unstable();
         ids.dedup();
         ids.into_iter()
             .filter(|&other| other != id)
-            .filter_map(|other| Some((other, vector.cosine(&self.nodes.get(&other)?.embedding))))
+            .filter_map(|other| Some(found(other, self.nodes.get(&other)?)))
             .collect()
     }
 
@@ -337,9 +361,8 @@ impl<Id: Copy + Ord> KnnGraph<Id> {
     /// Every edge once, with the smaller id first.
     #[must_use]
     pub fn edges(&self) -> Vec<(Id, Id, f32)> {
-        self.nodes
-            .keys()
-            .flat_map(|&a| {
+        self.ids()
+            .flat_map(|a| {
                 self.neighbours(a)
                     .into_iter()
                     .filter(move |&(b, _)| a < b)

@@ -12,6 +12,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
+use pulp::{Arch, WithSimd};
+
 use super::embedding::dot;
 use super::{Embedding, SemanticId, ThemeId};
 
@@ -245,15 +247,19 @@ impl ThemeIndex {
         // By the number of bits that differ, at most one a component.
         let mut n_at = vec![0usize; self.n_dimensions + 1];
         let mut sketched: Vec<(usize, usize)> = Vec::with_capacity(n_sketched * 2);
+        let arch = Arch::new();
         for (_, id) in cells {
             if sketched.len() >= n_sketched {
                 break;
             }
-            for &place in self.pivots.get(&id).into_iter().flat_map(|pivot| &pivot.cell) {
-                let differing = differing_bits(&wanted, &self.sketches[place * words..][..words]);
-                n_at[differing] += 1;
-                sketched.push((differing, place));
-            }
+            let cell = self.pivots.get(&id).map_or(&[][..], |pivot| &pivot.cell);
+            arch.dispatch(Differing {
+                wanted: &wanted,
+                sketches: &self.sketches,
+                places: cell,
+                n_at: &mut n_at,
+                sketched: &mut sketched,
+            });
         }
         let (mut most, mut n_within) = (0, n_at[0]);
         while n_within < n_compared && most < self.n_dimensions {
@@ -280,8 +286,34 @@ fn sketch(vector: &[f32], centre: &[f32], words: &mut [u64]) {
     }
 }
 
-fn differing_bits(a: &[u64], b: &[u64]) -> usize {
-    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum()
+/// How many bits of these sketches differ from the wanted ones: with all the instructions that the
+/// processor has.
+struct Differing<'a> {
+    wanted: &'a [u64],
+    sketches: &'a [u64],
+    places: &'a [usize],
+    /// How many differ in so many.
+    n_at: &'a mut [usize],
+    /// In so many, at which place.
+    sketched: &'a mut Vec<(usize, usize)>,
+}
+
+impl WithSimd for Differing<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        // No closure: it would be compiled without those instructions.
+        let words = self.wanted.len();
+        for &place in self.places {
+            let mut differing = 0;
+            for (a, b) in self.wanted.iter().zip(&self.sketches[place * words..][..words]) {
+                differing += (a ^ b).count_ones() as usize;
+            }
+            self.n_at[differing] += 1;
+            self.sketched.push((differing, place));
+        }
+    }
 }
 
 #[cfg(test)]

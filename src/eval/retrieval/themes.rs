@@ -9,6 +9,7 @@
 //! chance two facts that one answer rests on share a theme.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 use std::path::Path;
 use std::time::Instant;
 
@@ -248,7 +249,7 @@ impl Organised {
     }
 }
 
-fn representatives<Id: Copy + Ord>(
+fn representatives<Id: Copy + Ord + Hash>(
     nodes: &[(Id, f64)],
     graph: &KnnGraph<Id>,
     budget: usize,

@@ -299,12 +299,13 @@ fn neighbour_recall(hierarchy: &Hierarchy) -> f64 {
     let graph = &hierarchy.semantic_graph;
     let every = (graph.len() / N_COMPARED).max(1);
     let (mut n_found, mut n_true) = (0, 0);
-    for asked in graph.ids().step_by(every) {
+    let ids: Vec<SemanticId> = graph.ids().collect();
+    for &asked in ids.iter().step_by(every) {
         let Some(vector) = graph.embedding(asked) else { continue };
-        let mut all: Vec<(f32, SemanticId)> = graph
-            .ids()
-            .filter(|&other| other != asked)
-            .filter_map(|other| Some((graph.embedding(other)?.cosine(vector), other)))
+        let mut all: Vec<(f32, SemanticId)> = ids
+            .iter()
+            .filter(|&&other| other != asked)
+            .filter_map(|&other| Some((graph.embedding(other)?.cosine(vector), other)))
             .collect();
         all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let edges: BTreeSet<SemanticId> =
