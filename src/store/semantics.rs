@@ -77,7 +77,7 @@ impl Reader<'_> {
     }
 
     /// The same without their episodes, which take as long to find as their messages and are those of
-    /// the messages.
+    /// the messages (and those whose messages were forgotten).
     pub fn find_semantics_and_messages(
         &self,
         ids: impl IntoIterator<Item = SemanticId>,
