@@ -145,7 +145,7 @@ struct Spoken {
     hits: Hits,
     messages: BTreeMap<MessageId, Message>,
     /// That name one of them as their source.
-    facts: Vec<SemanticId>,
+    facts: BTreeSet<SemanticId>,
 }
 
 impl Spoken {
@@ -158,7 +158,7 @@ impl Spoken {
         let facts = reader.semantics_of_messages(ids.iter().copied())?;
         let messages = reader.find_messages(ids)?;
         hits.complete(reader, messages.keys().map(|id| id.0))?;
-        Ok(Self { hits, messages, facts: facts.into_iter().map(|(_, fact)| fact).collect() })
+        Ok(Self { hits, messages, facts })
     }
 }
 
@@ -211,9 +211,9 @@ impl Pool {
         spoken: Spoken,
         mut of_episodes: Hits,
     ) -> Result<Self> {
-        told.load(reader, spoken.facts.into_iter().collect())?;
+        let Spoken { hits: mut of_messages, mut messages, facts } = spoken;
+        told.load(reader, facts)?;
         let Told { hits: of_semantics, mut semantics } = told;
-        let Spoken { hits: mut of_messages, mut messages, .. } = spoken;
         let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
         for (&id, semantic) in &semantics {
             for &message in &semantic.messages {
@@ -228,11 +228,7 @@ impl Pool {
             let of_messages = semantic.messages.iter().filter_map(|id| messages.get(id)?.episode);
             semantic.episodes.extend(of_messages.collect::<BTreeSet<_>>());
         }
-        let episodes: BTreeSet<EpisodeId> = semantics
-            .values()
-            .flat_map(|s| s.episodes.iter().copied())
-            .chain(messages.values().filter_map(|m| m.episode))
-            .collect();
+        let episodes: BTreeSet<EpisodeId> = messages.values().filter_map(|m| m.episode).collect();
         of_episodes.complete(reader, episodes.iter().map(|id| id.0))?;
 
         let speakers = Speakers::of(messages.values(), search);

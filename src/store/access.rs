@@ -463,6 +463,18 @@ impl Reader<'_> {
         self.all(sql, [serde_json::Value::from(ids).to_string()], row)
     }
 
+    /// Those of these units that there are; `select` reads them, without a condition.
+    pub(super) fn units<Id: Ord, T>(
+        &self,
+        select: &str,
+        ids: impl IntoIterator<Item = i64>,
+        unit: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+        id: impl Fn(&T) -> Id,
+    ) -> Result<BTreeMap<Id, T>> {
+        let rows = self.of_ids(&format!("{select} JOIN {WANTED} ON id = wanted"), ids, unit)?;
+        Ok(rows.into_iter().map(|unit| (id(&unit), unit)).collect())
+    }
+
     pub(super) fn count(&self, sql: &str) -> Result<usize> {
         let n = self.optional(sql, [], |row| row.get::<_, i64>(0))?.unwrap_or(0);
         Ok(usize::try_from(n).unwrap_or(0))

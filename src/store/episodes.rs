@@ -68,19 +68,15 @@ impl Reader<'_> {
         &self,
         ids: impl IntoIterator<Item = EpisodeId>,
     ) -> Result<BTreeMap<EpisodeId, Episode>> {
-        let ids: Vec<i64> = ids.into_iter().map(|id| id.0).collect();
-        let raw = || ids.iter().copied();
-        let sql = format!("{EPISODE} JOIN {WANTED} ON id = wanted");
-        let rows = self.of_ids(&sql, raw(), episode)?;
-        let mut found: BTreeMap<EpisodeId, Episode> =
-            rows.into_iter().map(|unit| (unit.id, unit)).collect();
+        let ids = ids.into_iter().map(|id| id.0);
+        let mut found = self.units(EPISODE, ids, episode, |unit| unit.id)?;
         let members = format!(
             "SELECT episode, id, created_ms, created_offset FROM message \
              JOIN {WANTED} ON episode = wanted"
         );
         let member =
             |row: &Row<'_>| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?));
-        let mut members = self.of_ids(&members, raw(), member)?;
+        let mut members = self.of_ids(&members, found.keys().map(|id| id.0), member)?;
         members.sort_unstable_by_key(|&(_, message, _)| message);
         for (id, message, at) in members {
             found.entry(id).and_modify(|unit| unit.extend(message, at));

@@ -1,6 +1,6 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::Row;
 
@@ -60,46 +60,38 @@ impl Reader<'_> {
 
     /// In the order asked for; unknown ids are an error.
     pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
-        in_order("fact", ids, &self.find_semantics(ids.iter().copied())?)
-    }
-
-    /// Those of them that there are.
-    pub fn find_semantics(
-        &self,
-        ids: impl IntoIterator<Item = SemanticId>,
-    ) -> Result<BTreeMap<SemanticId, Semantic>> {
-        let mut found = self.find_semantics_and_messages(ids)?;
-        let ids: Vec<SemanticId> = found.keys().copied().collect();
-        for (id, episode) in self.sources("episode", ids)? {
+        let mut found = self.find_semantics_and_messages(ids.iter().copied())?;
+        for (id, episode) in self.sources("episode", &found)? {
             found.entry(id).and_modify(|unit| unit.episodes.push(EpisodeId(episode)));
         }
-        Ok(found)
+        in_order("fact", ids, &found)
     }
 
-    /// The same without their episodes, which take as long to find as their messages and are those of
-    /// the messages (and those whose messages were forgotten).
+    /// Those of them that there are, without their episodes: these take as long to find as the messages
+    /// and are those of the messages (and those whose messages were forgotten).
     pub fn find_semantics_and_messages(
         &self,
         ids: impl IntoIterator<Item = SemanticId>,
     ) -> Result<BTreeMap<SemanticId, Semantic>> {
-        let sql = format!("{SEMANTIC} JOIN {WANTED} ON id = wanted");
-        let rows = self.of_ids(&sql, ids.into_iter().map(|id| id.0), semantic)?;
-        let mut found: BTreeMap<SemanticId, Semantic> =
-            rows.into_iter().map(|unit| (unit.id, unit)).collect();
-        let ids: Vec<SemanticId> = found.keys().copied().collect();
-        for (id, message) in self.sources("message", ids)? {
+        let ids = ids.into_iter().map(|id| id.0);
+        let mut found = self.units(SEMANTIC, ids, semantic, |unit| unit.id)?;
+        for (id, message) in self.sources("message", &found)? {
             found.entry(id).and_modify(|unit| unit.messages.push(MessageId(message)));
         }
         Ok(found)
     }
 
     /// The raw ids of the messages or the episodes that facts are from, in order.
-    fn sources(&self, level: &str, of: Vec<SemanticId>) -> Result<Vec<(SemanticId, i64)>> {
+    fn sources(
+        &self,
+        level: &str,
+        of: &BTreeMap<SemanticId, Semantic>,
+    ) -> Result<Vec<(SemanticId, i64)>> {
         let sql = format!(
             "SELECT semantic, {level} FROM semantic_{level} JOIN {WANTED} ON semantic = wanted"
         );
         let pair = |row: &Row<'_>| Ok((SemanticId(row.get(0)?), row.get(1)?));
-        let mut pairs = self.of_ids(&sql, of.into_iter().map(|id| id.0), pair)?;
+        let mut pairs = self.of_ids(&sql, of.keys().map(|id| id.0), pair)?;
         pairs.sort_unstable();
         Ok(pairs)
     }
@@ -113,18 +105,16 @@ impl Reader<'_> {
         )
     }
 
-    /// The semantics that name these messages as their source: `(message, semantic)`, in order.
+    /// The semantics that name one of these messages as their source.
     pub fn semantics_of_messages(
         &self,
         ids: impl IntoIterator<Item = MessageId>,
-    ) -> Result<Vec<(MessageId, SemanticId)>> {
-        let sql = format!(
-            "SELECT message, semantic FROM semantic_message JOIN {WANTED} ON message = wanted"
-        );
-        let pair = |row: &Row<'_>| Ok((MessageId(row.get(0)?), SemanticId(row.get(1)?)));
-        let mut pairs = self.of_ids(&sql, ids.into_iter().map(|id| id.0), pair)?;
-        pairs.sort_unstable();
-        Ok(pairs)
+    ) -> Result<BTreeSet<SemanticId>> {
+        let sql =
+            format!("SELECT semantic FROM semantic_message JOIN {WANTED} ON message = wanted");
+        let ids = ids.into_iter().map(|id| id.0);
+        let found = self.of_ids(&sql, ids, |row| row.get(0).map(SemanticId))?;
+        Ok(found.into_iter().collect())
     }
 
     /// The source messages of these semantics, each once, oldest first.

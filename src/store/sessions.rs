@@ -92,9 +92,7 @@ impl Reader<'_> {
         &self,
         ids: impl IntoIterator<Item = MessageId>,
     ) -> Result<BTreeMap<MessageId, Message>> {
-        let sql = format!("{MESSAGE} JOIN {WANTED} ON id = wanted");
-        let rows = self.of_ids(&sql, ids.into_iter().map(|id| id.0), message)?;
-        Ok(rows.into_iter().map(|unit| (unit.id, unit)).collect())
+        self.units(MESSAGE, ids.into_iter().map(|id| id.0), message, |unit| unit.id)
     }
 
     /// The messages right before and after each of these, in its episode, each once and in order;
