@@ -1,0 +1,2 @@
+//! The papers' tables.
+fn main() {}
