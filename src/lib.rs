@@ -1,7 +1,5 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
-pub mod metrics;
-
 pub mod memory;
 
 pub mod grammar;
@@ -23,8 +21,6 @@ pub mod worker;
 pub mod recall;
 
 pub mod chat;
-
-pub mod eval;
 
 pub mod tui;
 

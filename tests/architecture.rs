@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// Arrows point down: a module, and the modules whose `crate::` paths it may name. Itself always.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("metrics", &[]),
     ("memory", &[]),
     ("grammar", &[]),
     ("interfaces", &["grammar", "memory"]),
@@ -20,11 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("registry", &["interfaces"]),
     ("store", &["memory"]),
     ("recall", &["store", "prompts", "extractive", "interfaces", "memory"]),
-    ("worker", &["store", "prompts", "extractive", "interfaces", "grammar", "memory", "metrics"]),
-    (
-        "eval",
-        &["worker", "recall", "store", "prompts", "extractive", "interfaces", "memory", "metrics"],
-    ),
+    ("worker", &["store", "prompts", "extractive", "interfaces", "grammar", "memory"]),
     ("chat", &["recall", "store", "prompts", "extractive", "interfaces", "memory"]),
     (
         "tui",
@@ -34,7 +29,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "cli",
         &[
             "tui",
-            "eval",
             "registry",
             "inference",
             "chat",
@@ -58,14 +52,12 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("registry", &[]),
     ("recall", &["testing", "inference"]),
     ("worker", &["testing", "inference", "recall"]),
-    ("eval", &["testing"]),
     ("chat", &["testing", "inference", "worker"]),
     ("tui", &["testing", "registry"]),
     ("cli", &["testing"]),
     ("prompts", &["testing"]),
     ("inference", &["testing"]),
     ("store", &["testing", "interfaces"]),
-    ("metrics", &[]),
     ("memory", &[]),
     ("extractive", &[]),
     ("interfaces", &["testing"]),
@@ -85,7 +77,6 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio::net", &[], "nothing leaves the machine"),
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
-    ("plotters", &["eval/plot.rs"], "plots are text to everybody else"),
     ("unsafe", &["inference/"], "reasoned exceptions only"),
 ];
 
@@ -392,7 +383,7 @@ fn the_network_is_behind_the_feature_and_in_one_file() {
 fn the_pure_modules_are_pure() {
     let mut broken = Vec::new();
     for source in sources() {
-        if !["memory", "extractive", "metrics", "grammar"].contains(&source.module()) {
+        if !["memory", "extractive", "grammar"].contains(&source.module()) {
             continue;
         }
         for word in IMPURE {

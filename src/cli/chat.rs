@@ -50,7 +50,10 @@ impl App {
     }
 
     /// How recall works, as `--uncertainty` and the configuration say.
-    pub(super) fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
+    ///
+    /// # Errors
+    /// If `asked` names no signal.
+    pub fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
         let signal = match asked.or(self.config.uncertainty.as_deref()) {
             None | Some("auto") => None,
             Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {

@@ -58,7 +58,10 @@ fn is_on(value: &str) -> bool {
 impl App {
     /// The registry of this data directory, with the model that the flags or the configuration
     /// choose.
-    pub(super) fn registry(&self) -> Result<Registry, Failure> {
+    ///
+    /// # Errors
+    /// If the installed models or the catalogue can't be read.
+    pub fn registry(&self) -> Result<Registry, Failure> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let hub = HubSettings {
             endpoint: env("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into()),
@@ -85,7 +88,10 @@ impl App {
     }
 
     /// The language model and the embedder in use.
-    pub(super) fn models(&self) -> Result<Models, Failure> {
+    ///
+    /// # Errors
+    /// If a model is not installed or can't be loaded.
+    pub fn models(&self) -> Result<Models, Failure> {
         self.models_named(None)
     }
 
@@ -96,21 +102,34 @@ impl App {
     }
 
     /// How the worker works, as the configuration says.
-    pub(super) fn worker_config(&self) -> WorkerConfig {
+    #[must_use]
+    pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
             writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
             ..WorkerConfig::default()
         }
     }
 
+    /// The setting `writer`.
+    #[must_use]
+    pub fn writer_setting(&self) -> &str {
+        self.config.writer.as_deref().unwrap_or("auto")
+    }
+
     /// Only the embedder.
-    pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
+    ///
+    /// # Errors
+    /// If it can't be loaded.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
     }
 
     /// Only the reranker, if there is one.
-    pub(super) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
+    ///
+    /// # Errors
+    /// As [`App::registry`].
+    pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
         Ok(self.registry()?.reranker())
     }
 }

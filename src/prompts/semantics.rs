@@ -46,7 +46,7 @@ impl Semantics<'_> {
 }
 
 /// The lines that are facts, without marks and repeats.
-pub(super) fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
+pub fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
     let (mut facts, mut problems) = (Vec::<String>::new(), Vec::new());
     for line in lines {
         let fact = reply::strip_marks(&line);

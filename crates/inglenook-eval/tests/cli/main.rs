@@ -1,0 +1,40 @@
+//! The program as a person or a script runs it: the real binary, real files, exit codes.
+//!
+//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+mod bench;
+mod eval;
+#[path = "../../../../tests/support/home.rs"]
+mod home;
+
+use home::{Home, shared};
+
+/// What [`Home`] runs.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_inglenook-eval");
+/// The checkout, from this package.
+const CHECKOUT: &str = "../..";
+
+#[test]
+fn help_names_every_command_and_no_path_of_ours() {
+    let home = Home::new();
+    let help = home.ok(&["--help"]);
+    for command in [
+        "starter",
+        "retrieval",
+        "themes",
+        "locomo",
+        "longmemeval",
+        "perltqa",
+        "msc",
+        "gate",
+        "score",
+        "bench",
+    ] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} is not in the help");
+        let help = home.ok(&[command, "--help"]);
+        assert!(!help.contains("../"), "{help}");
+    }
+    assert!(!home.data().exists(), "help makes no files");
+}
