@@ -1,60 +1,49 @@
-//! The products of quantised values by AVX2, half a tile (eight rows of the matrix) an instruction.
-//! Bytes are multiplied and summed in 16 bits as long as nothing can overflow, then in 32.
+//! Products of quantised values by AVX2, half a tile (eight rows of the matrix) at a time. Bytes are
+//! multiplied and summed in 16 bits for as long as nothing can overflow, then in 32.
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
 
-use super::activations::Quantised;
-use super::packed::{BLOCK, Kind, ROWS, TileBlock, block_of, for_kind};
+use crate::activations::Int8Rows;
+use crate::formats::{Bits, BlockFormat, Scales};
+use crate::matrix::{BLOCK, ROWS, TileBlock, tile_block};
 
 /// Rows of half a tile.
 const HALF: usize = ROWS / 2;
 
-/// What [`super::portable::rows`] computes.
+/// What [`crate::plain::rows`] computes.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub fn rows<const M: usize>(
-    kind: Kind,
+pub fn rows<F: BlockFormat, const M: usize>(
     tile: &[u8],
-    inputs: &Quantised,
+    inputs: &Int8Rows,
     first: usize,
 ) -> [[f32; ROWS]; M] {
-    for_kind!(kind, KIND => rows_of::<{ KIND as u8 }, M>(tile, inputs, first))
-}
-
-#[inline]
-#[target_feature(enable = "avx2,fma,f16c")]
-fn rows_of<const KIND: u8, const M: usize>(
-    tile: &[u8],
-    inputs: &Quantised,
-    first: usize,
-) -> [[f32; ROWS]; M] {
-    let kind = Kind::numbered(KIND);
     let mut sums = [[_mm256_setzero_ps(); M]; 2];
     for b in 0..inputs.n_blocks() {
-        let block = block_of(kind, tile, b);
+        let block = tile_block::<F>(tile, b);
         for (half, sums) in sums.iter_mut().enumerate() {
-            let quads = unpack::<KIND>(block.values, half);
-            let scales = scales_of::<KIND>(block, half);
+            let quads = unpack::<F>(block.values, half);
+            let scales = scales_of::<F>(block, half);
             for (i, sum) in sums.iter_mut().enumerate() {
                 let input = inputs.block(first + i, b);
                 let [first_sum, second_sum] = input.sums;
-                let [first_half, second_half] = dot::<KIND>(&quads, input.values);
+                let [first_half, second_half] = dot::<F>(&quads, input.values);
                 let input_scale = _mm256_set1_ps(input.scale);
                 let mut add = |part: __m256i, total: i32, scale: __m256| {
-                    // Q8_0 is unpacked with its sign.
-                    let offset = if kind == Kind::Q8_0 { 0 } else { kind.offset() };
+                    // Values of 8 bits are unpacked with their sign.
+                    let offset = if F::BITS == Bits::Eight { 0 } else { F::OFFSET };
                     let part = _mm256_sub_epi32(part, _mm256_set1_epi32(offset * total));
                     let scale = _mm256_mul_ps(scale, input_scale);
                     *sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(part), scale, *sum);
                 };
-                if kind == Kind::Q6K {
+                if F::IS_BY_16 {
                     add(first_half, first_sum, scales.first);
                     add(second_half, second_sum, scales.second);
                 } else {
                     let part = _mm256_add_epi32(first_half, second_half);
                     add(part, first_sum + second_sum, scales.first);
                 }
-                if matches!(kind, Kind::Q4K | Kind::Q5K) {
+                if F::HAS_MINIMA {
                     let total = input.scale * (first_sum + second_sum) as f32;
                     *sum = _mm256_fnmadd_ps(scales.minimum, _mm256_set1_ps(total), *sum);
                 }
@@ -72,18 +61,17 @@ fn rows_of<const KIND: u8, const M: usize>(
 
 /// The products of the first and of the last 16 columns, eight rows each.
 ///
-/// A product of pairs is at most 2 · 127 times the largest weight: 15 eight times, 31 four times and
-/// 63 twice are less than 2^15.
+/// A pair's sum is at most 2 · 127 times the largest weight: eight of 15, four of 31 and two of 63
+/// stay below 2^15.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn dot<const KIND: u8>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2] {
-    let kind = Kind::numbered(KIND);
+fn dot<F: BlockFormat>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2] {
     let ones = _mm256_set1_epi16(1);
     let fours = input.as_chunks::<4>().0;
     let pairs = |q: usize| {
         let four = _mm256_set1_epi32(i32::from_le_bytes(fours[q].map(i8::cast_unsigned)));
-        if kind == Kind::Q8_0 {
-            // 128 · 127 · 2 fits too: the sign goes to the input, which has no −128.
+        if F::BITS == Bits::Eight {
+            // 128 · 127 · 2 fits too: the sign moves to the input, which is never −128.
             _mm256_maddubs_epi16(_mm256_abs_epi8(quads[q]), _mm256_sign_epi8(four, quads[q]))
         } else {
             _mm256_maddubs_epi16(quads[q], four)
@@ -96,24 +84,23 @@ fn dot<const KIND: u8>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2
     let four_of_six = |q: usize| _mm256_add_epi32(wide(two(q)), wide(two(q + 2)));
     let two_of_eight = |q: usize| _mm256_add_epi32(wide(pairs(q)), wide(pairs(q + 1)));
     let four_of_eight = |q: usize| _mm256_add_epi32(two_of_eight(q), two_of_eight(q + 2));
-    match kind {
-        Kind::Q4_0 | Kind::Q4K => {
+    match F::BITS {
+        Bits::Four if !F::IS_BY_16 => {
             [wide(_mm256_add_epi16(four(0), four(4))), _mm256_setzero_si256()]
         }
-        Kind::Q5_0 | Kind::Q5K => [wide(four(0)), wide(four(4))],
-        Kind::Q6K => [four_of_six(0), four_of_six(4)],
-        Kind::Q8_0 => [four_of_eight(0), four_of_eight(4)],
+        Bits::Four | Bits::Five => [wide(four(0)), wide(four(4))],
+        Bits::Six => [four_of_six(0), four_of_six(4)],
+        Bits::Eight => [four_of_eight(0), four_of_eight(4)],
     }
 }
 
-/// The eight quads of a block, of half the rows: unsigned, but for Q8_0.
+/// The eight quads of a block, of half the rows: unsigned, but those of 8 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn unpack<const KIND: u8>(values: &[u8], half: usize) -> [__m256i; 8] {
-    let kind = Kind::numbered(KIND);
+fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
     let at = |vector: usize| load(&values[vector * 64 + half * 32..]);
     let mut quads = [_mm256_setzero_si256(); 8];
-    if kind == Kind::Q8_0 {
+    if F::BITS == Bits::Eight {
         let sign = _mm256_set1_epi8(-128);
         for (q, quad) in quads.iter_mut().enumerate() {
             *quad = _mm256_xor_si256(at(q), sign);
@@ -126,13 +113,13 @@ fn unpack<const KIND: u8>(values: &[u8], half: usize) -> [__m256i; 8] {
         quads[2 * v] = _mm256_and_si256(pair, low);
         quads[2 * v + 1] = _mm256_and_si256(_mm256_srli_epi16::<4>(pair), low);
     }
-    if matches!(kind, Kind::Q5_0 | Kind::Q5K) {
+    if F::BITS == Bits::Five {
         for (quad, bits) in quads.iter_mut().zip(values[256..320].as_chunks::<8>().0) {
             let bits = bits.as_chunks::<4>().0[half];
             *quad = _mm256_or_si256(*quad, sixteen_where(u32::from_le_bytes(bits)));
         }
     }
-    if kind == Kind::Q6K {
+    if F::BITS == Bits::Six {
         let upper_bits = _mm256_set1_epi8(0x30);
         for v in 0..2 {
             let upper = at(4 + v);
@@ -154,7 +141,7 @@ fn unpack<const KIND: u8>(values: &[u8], half: usize) -> [__m256i; 8] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sixteen_where(bits: u32) -> __m256i {
-    // Byte i of the vector gets the byte of bit i, of which its own bit is looked at.
+    // Byte i of the vector gets the byte that has bit i, and keeps that bit.
     let spread =
         _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
     let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
@@ -163,8 +150,8 @@ fn sixteen_where(bits: u32) -> __m256i {
     _mm256_and_si256(is_set, _mm256_set1_epi8(16))
 }
 
-/// As [`super::packed::BlockScales`], of half the rows.
-struct Scales {
+/// [`crate::matrix::BlockScales`] of half the rows.
+struct HalfScales {
     first: __m256,
     second: __m256,
     minimum: __m256,
@@ -172,49 +159,49 @@ struct Scales {
 
 #[inline]
 #[target_feature(enable = "avx2,f16c")]
-fn scales_of<const KIND: u8>(block: TileBlock<'_>, half: usize) -> Scales {
-    let kind = Kind::numbered(KIND);
-    let halves = |row: usize| load_halves(&block.scales[2 * (row + half * HALF)..]);
+fn scales_of<F: BlockFormat>(block: TileBlock<'_>, half: usize) -> HalfScales {
+    let f16_from = |row: usize| load_f16(&block.scales[2 * (row + half * HALF)..]);
     let minimum = _mm256_setzero_ps();
-    if !kind.is_super() {
-        let first = halves(block.place * ROWS);
-        return Scales { first, second: first, minimum };
+    if F::SCALES == Scales::Single {
+        let first = f16_from(block.place * ROWS);
+        return HalfScales { first, second: first, minimum };
     }
     let small = &block.scales[64 + block.place * 32 + half * HALF..];
-    let (scale, other) = (halves(0), &small[ROWS..]);
-    if kind == Kind::Q6K {
-        let first = _mm256_mul_ps(scale, load_small::<true>(small));
-        return Scales { first, second: _mm256_mul_ps(scale, load_small::<true>(other)), minimum };
+    let (scale, other) = (f16_from(0), &small[ROWS..]);
+    if F::IS_BY_16 {
+        let first = _mm256_mul_ps(scale, load_bytes::<true>(small));
+        return HalfScales {
+            first,
+            second: _mm256_mul_ps(scale, load_bytes::<true>(other)),
+            minimum,
+        };
     }
-    let first = _mm256_mul_ps(scale, load_small::<false>(small));
-    let minimum = _mm256_mul_ps(halves(ROWS), load_small::<false>(other));
-    Scales { first, second: first, minimum }
+    let first = _mm256_mul_ps(scale, load_bytes::<false>(small));
+    let minimum = _mm256_mul_ps(f16_from(ROWS), load_bytes::<false>(other));
+    HalfScales { first, second: first, minimum }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "an unaligned load of 32 bytes")]
 fn load(bytes: &[u8]) -> __m256i {
     assert!(bytes.len() >= 32);
-    // SAFETY: there are 32 bytes.
+    // SAFETY: 32 bytes are there, as asserted.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,f16c")]
-#[expect(unsafe_code, reason = "an unaligned load of 16 bytes")]
-fn load_halves(bytes: &[u8]) -> __m256 {
+fn load_f16(bytes: &[u8]) -> __m256 {
     assert!(bytes.len() >= 16);
-    // SAFETY: there are 16 bytes.
+    // SAFETY: 16 bytes are there, as asserted.
     _mm256_cvtph_ps(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "an unaligned load of 8 bytes")]
-fn load_small<const SIGNED: bool>(bytes: &[u8]) -> __m256 {
+fn load_bytes<const SIGNED: bool>(bytes: &[u8]) -> __m256 {
     assert!(bytes.len() >= 8);
-    // SAFETY: there are 8 bytes.
+    // SAFETY: 8 bytes are there, as asserted.
     let bytes = unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) };
     _mm256_cvtepi32_ps(if SIGNED {
         _mm256_cvtepi8_epi32(bytes)
@@ -225,8 +212,7 @@ fn load_small<const SIGNED: bool>(bytes: &[u8]) -> __m256 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "a store of 32 bytes")]
 fn store(vector: __m256, out: &mut [f32; HALF]) {
-    // SAFETY: there is room for 8 values.
+    // SAFETY: `out` has room for 8 values.
     unsafe { _mm256_storeu_ps(out.as_mut_ptr(), vector) };
 }

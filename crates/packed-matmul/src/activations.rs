@@ -1,15 +1,16 @@
-//! The input of a product, rounded to what the kernels multiply.
+//! The input of a product, rounded to 8 bits.
 
 use rayon::prelude::*;
 
-use super::packed::BLOCK;
+use crate::matrix::BLOCK;
+use crate::vectorised;
 
-/// Below this many values another core is not worth waking.
+/// Values below which a task is not worth another core.
 const VALUES_PER_TASK: usize = 32 * 1024;
 
-/// Rows in eight bits: each block of 32 columns has its scale, the largest size ÷ 127.
+/// Rows in 8 bits, with a scale for each block of 32 columns: its largest size ÷ 127.
 #[derive(Debug)]
-pub struct Quantised {
+pub struct Int8Rows {
     n_blocks: usize,
     values: Vec<[i8; BLOCK]>,
     scales: Vec<f32>,
@@ -25,17 +26,17 @@ pub struct Block<'a> {
     pub sums: [i32; 2],
 }
 
-impl Quantised {
+impl Int8Rows {
     /// `xs`: rows of `n_blocks` · 32 values.
     pub fn new(xs: &[f32], n_blocks: usize) -> Self {
         let blocks = xs.as_chunks::<BLOCK>().0;
-        let mut quantised = Self {
+        let mut rows = Self {
             n_blocks,
             values: vec![[0; BLOCK]; blocks.len()],
             scales: vec![0.0; blocks.len()],
             sums: vec![[0; 2]; blocks.len()],
         };
-        let Self { values, scales, sums, .. } = &mut quantised;
+        let Self { values, scales, sums, .. } = &mut rows;
         let per_task = VALUES_PER_TASK / BLOCK;
         if blocks.len() < 2 * per_task {
             quantise(blocks, values, scales, sums);
@@ -49,9 +50,15 @@ impl Quantised {
                     quantise(blocks, values, scales, sums);
                 });
         }
-        quantised
+        rows
     }
 
+    #[cfg(target_arch = "x86_64")]
+    pub fn n_rows(&self) -> usize {
+        self.values.len() / self.n_blocks
+    }
+
+    /// Blocks of a row.
     pub fn n_blocks(&self) -> usize {
         self.n_blocks
     }
@@ -67,8 +74,8 @@ impl Quantised {
 #[cfg(target_arch = "x86_64")]
 pub const PANEL: usize = 8;
 
-/// One block of [`PANEL`] rows, one behind the other, with what a kernel of many rows adds to their
-/// products: a broadcast from here costs it nothing.
+/// One block of [`PANEL`] rows, one after the other, with what a kernel of many rows adds to their
+/// products: loading it from here takes no instruction of its own.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -77,16 +84,16 @@ pub struct PanelBlock {
     pub scales: [f32; PANEL],
     /// The scale times the sum of the block.
     pub totals: [f32; PANEL],
-    /// What the weights' offset adds to the products of the first and of the last 16 values.
+    /// What the weights' offset adds to the sums of the first and of the last 16 products.
     pub corrections: [[i32; PANEL]; 2],
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Quantised {
-    /// The whole panels of the rows, `n_blocks` blocks each, for weights that count `offset` less.
+impl Int8Rows {
+    /// The whole panels of the rows, `n_blocks` blocks each, for weights with this offset.
     pub fn panels(&self, offset: i32) -> Vec<PanelBlock> {
         let n_blocks = self.n_blocks;
-        let n_panels = self.values.len() / n_blocks / PANEL;
+        let n_panels = self.n_rows() / PANEL;
         let block = |index: usize| {
             let (panel, b) = (index / n_blocks, index % n_blocks);
             let row = |r: usize| self.block(panel * PANEL + r, b);
@@ -106,7 +113,7 @@ impl Quantised {
 }
 
 vectorised! {
-/// A value that is no number makes the scale none either, and so the product.
+/// A NaN or infinity makes the scale NaN or infinite, and with it the product.
 fn quantise(
     blocks: &[[f32; BLOCK]],
     values: &mut [[i8; BLOCK]],
@@ -119,10 +126,10 @@ fn quantise(
 }
 }
 
-/// The largest size; no number if one is none.
+/// The largest size; NaN if any input is NaN.
 #[inline(always)]
 pub fn largest(xs: &[f32]) -> f32 {
-    // Sizes in their bits go in the order of the numbers, and what is no number is above them all.
+    // The bits of sizes are ordered as the sizes are, with NaN above all.
     let size = |x: &f32| x.to_bits() & 0x7fff_ffff;
     let (chunks, rest) = xs.as_chunks::<16>();
     let mut maxima = [0u32; 16];
@@ -134,11 +141,11 @@ pub fn largest(xs: &[f32]) -> f32 {
     f32::from_bits(maxima.into_iter().chain(rest.iter().map(size)).max().unwrap_or(0))
 }
 
-/// `x · factor`, rounded, ties to even; anything where that is no number or beyond 2^22. (A cast would look
-/// for those, one by one.)
+/// `x · factor`, rounded, ties to even; anything for NaN and beyond 2^22. (A cast would test for
+/// those, value by value.)
 #[inline(always)]
 pub fn rounded_product(x: f32, factor: f32) -> i32 {
-    // At this size a float's last bit is worth one, and the integer stands in the lowest bits.
+    // At this size a float's last bit is worth 1, so its lowest bits are the integer.
     const SHIFT: f32 = (3 << 22) as f32;
     x.mul_add(factor, SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()).cast_signed()
 }

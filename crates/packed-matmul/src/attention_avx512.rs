@@ -1,33 +1,32 @@
-//! One position's attention to keys and values in f16, by AVX-512: bit for bit what the plain code of
-//! [`crate::inference::attention`] computes from them in f32, without writing them down in between.
+//! [`crate::attention`] for keys and values in f16, by AVX-512: bit for bit what the plain code
+//! computes from them in f32, without storing those.
 //!
-//! A key is converted once for up to four queries, and sixteen products are summed across at once; a
-//! value's columns stay in registers from the first key to the last.
+//! A key is converted once for up to four queries, and sixteen sums of products are added up at once;
+//! a value's columns stay in registers from the first key to the last.
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
 
 use half::f16;
 
-use super::Level;
-use super::avx512::to_array;
+use crate::InstructionSet;
+use crate::avx512::to_array;
 
-/// Numbers of a vector.
+/// Values in a vector.
 const LANES: usize = 16;
 
-/// Columns of values that are mixed at once, in vectors: four queries fill half of the registers.
+/// Columns that are summed at once, in vectors: those of four queries fill half of the registers.
 const COLUMNS: usize = 4;
 
-/// Whether this processor has a kernel for rows of `dim` numbers and so many keys.
+/// True if this processor has a kernel for rows of `dim` values and as many keys.
 pub fn fits(dim: usize, n_keys: usize) -> bool {
-    Level::best() >= Level::Avx512 && dim.is_multiple_of(LANES) && n_keys >= LANES
+    InstructionSet::best().has_avx512() && dim.is_multiple_of(LANES) && n_keys >= LANES
 }
 
-/// Each of the queries (rows of `dim`) times each of the keys (rows of `dim`), times `scale`: rows of
-/// as many scores as there are keys.
+/// As [`crate::attention::score`].
 ///
 /// # Panics
-/// If the sizes differ, or the kernel does not fit.
+/// If the shapes do not match, or [`fits`] is false.
 #[target_feature(enable = "avx512f")]
 pub fn score(queries: &[f32], keys: &[f16], dim: usize, scale: f32, scores: &mut [f32]) {
     let n_keys = keys.len() / dim;
@@ -47,34 +46,34 @@ pub fn score(queries: &[f32], keys: &[f16], dim: usize, scale: f32, scores: &mut
     }
 }
 
-/// `out += Σ share · value`: rows of shares, one a value, give as many rows of `dim` each.
+/// As [`crate::attention::add_weighted`].
 ///
 /// # Panics
-/// If the sizes differ, or the kernel does not fit.
+/// If the shapes do not match, or [`fits`] is false.
 #[target_feature(enable = "avx512f")]
-pub fn mix(shares: &[f32], values: &[f16], dim: usize, out: &mut [f32]) {
+pub fn add_weighted(weights: &[f32], values: &[f16], dim: usize, out: &mut [f32]) {
     let n_keys = values.len() / dim;
     assert!(fits(dim, n_keys) && values.len() == n_keys * dim);
-    assert!(out.len().is_multiple_of(dim) && shares.len() == out.len() / dim * n_keys);
-    let (mut shares, mut out) = (shares, out);
+    assert!(out.len().is_multiple_of(dim) && weights.len() == out.len() / dim * n_keys);
+    let (mut weights, mut out) = (weights, out);
     while !out.is_empty() {
         let n = group(out.len() / dim);
-        let (own, others) = shares.split_at(n * n_keys);
+        let (own, others) = weights.split_at(n * n_keys);
         let (own_out, other_out) = out.split_at_mut(n * dim);
         let mut first = 0;
         while first < dim {
             let wide = dim - first >= COLUMNS * LANES;
             match (n, wide) {
-                (4, true) => mix_group::<4, COLUMNS>(own, values, dim, first, own_out),
-                (4, false) => mix_group::<4, 1>(own, values, dim, first, own_out),
-                (2, true) => mix_group::<2, COLUMNS>(own, values, dim, first, own_out),
-                (2, false) => mix_group::<2, 1>(own, values, dim, first, own_out),
-                (_, true) => mix_group::<1, COLUMNS>(own, values, dim, first, own_out),
-                (_, false) => mix_group::<1, 1>(own, values, dim, first, own_out),
+                (4, true) => add_weighted_group::<4, COLUMNS>(own, values, dim, first, own_out),
+                (4, false) => add_weighted_group::<4, 1>(own, values, dim, first, own_out),
+                (2, true) => add_weighted_group::<2, COLUMNS>(own, values, dim, first, own_out),
+                (2, false) => add_weighted_group::<2, 1>(own, values, dim, first, own_out),
+                (_, true) => add_weighted_group::<1, COLUMNS>(own, values, dim, first, own_out),
+                (_, false) => add_weighted_group::<1, 1>(own, values, dim, first, own_out),
             }
             first += if wide { COLUMNS * LANES } else { LANES };
         }
-        (shares, out) = (others, other_out);
+        (weights, out) = (others, other_out);
     }
 }
 
@@ -87,7 +86,7 @@ fn group(n_queries: usize) -> usize {
     }
 }
 
-/// `QUERIES` · `KEYS` are sixteen.
+/// `QUERIES · KEYS` is sixteen.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn score_group<const QUERIES: usize, const KEYS: usize>(
@@ -100,7 +99,7 @@ fn score_group<const QUERIES: usize, const KEYS: usize>(
     let n_keys = keys.len() / dim;
     let mut first = 0;
     while first < n_keys {
-        // The last ones once more, where fewer are left.
+        // If fewer are left, the last ones again.
         first = first.min(n_keys - KEYS);
         let mut sums = [_mm512_setzero_ps(); 16];
         for column in (0..dim).step_by(LANES) {
@@ -109,7 +108,7 @@ fn score_group<const QUERIES: usize, const KEYS: usize>(
                 *query = load(&queries[q * dim + column..]);
             }
             for k in 0..KEYS {
-                let key = load_half(&keys[(first + k) * dim + column..]);
+                let key = load_f16(&keys[(first + k) * dim + column..]);
                 for (q, query) in query.iter().enumerate() {
                     let place = q * KEYS + k;
                     let sum = &mut sums[place % 4 * 4 + place / 4];
@@ -128,18 +127,18 @@ fn score_group<const QUERIES: usize, const KEYS: usize>(
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn mix_group<const QUERIES: usize, const COLUMNS: usize>(
-    shares: &[f32],
+fn add_weighted_group<const QUERIES: usize, const COLUMNS: usize>(
+    weights: &[f32],
     values: &[f16],
     dim: usize,
     first: usize,
     out: &mut [f32],
 ) {
     let n_keys = values.len() / dim;
-    let mut mixed = [[_mm512_setzero_ps(); COLUMNS]; QUERIES];
-    for (q, mixed) in mixed.iter_mut().enumerate() {
-        for (c, mixed) in mixed.iter_mut().enumerate() {
-            *mixed = load(&out[q * dim + first + c * LANES..]);
+    let mut sums = [[_mm512_setzero_ps(); COLUMNS]; QUERIES];
+    for (q, sums) in sums.iter_mut().enumerate() {
+        for (c, sum) in sums.iter_mut().enumerate() {
+            *sum = load(&out[q * dim + first + c * LANES..]);
         }
     }
     let n_fours = n_keys / 4;
@@ -147,37 +146,37 @@ fn mix_group<const QUERIES: usize, const COLUMNS: usize>(
         for c in 0..COLUMNS {
             let mut value = [_mm512_setzero_ps(); 4];
             for (k, value) in value.iter_mut().enumerate() {
-                *value = load_half(&values[(four * 4 + k) * dim + first + c * LANES..]);
+                *value = load_f16(&values[(four * 4 + k) * dim + first + c * LANES..]);
             }
             let [a, b, c_, d] = value;
-            for (q, mixed) in mixed.iter_mut().enumerate() {
-                let share: &[f32] = &shares[q * n_keys + four * 4..][..4];
-                let times = |k: usize, x| _mm512_mul_ps(_mm512_set1_ps(share[k]), x);
+            for (q, sums) in sums.iter_mut().enumerate() {
+                let weight: &[f32] = &weights[q * n_keys + four * 4..][..4];
+                let times = |k: usize, x| _mm512_mul_ps(_mm512_set1_ps(weight[k]), x);
                 let sum = _mm512_add_ps(
                     _mm512_add_ps(times(0, a), times(1, b)),
                     _mm512_add_ps(times(2, c_), times(3, d)),
                 );
-                mixed[c] = _mm512_add_ps(mixed[c], sum);
+                sums[c] = _mm512_add_ps(sums[c], sum);
             }
         }
     }
     for k in n_fours * 4..n_keys {
         for c in 0..COLUMNS {
-            let value = load_half(&values[k * dim + first + c * LANES..]);
-            for (q, mixed) in mixed.iter_mut().enumerate() {
-                let share = _mm512_set1_ps(shares[q * n_keys + k]);
-                mixed[c] = _mm512_add_ps(mixed[c], _mm512_mul_ps(share, value));
+            let value = load_f16(&values[k * dim + first + c * LANES..]);
+            for (q, sums) in sums.iter_mut().enumerate() {
+                let weight = _mm512_set1_ps(weights[q * n_keys + k]);
+                sums[c] = _mm512_add_ps(sums[c], _mm512_mul_ps(weight, value));
             }
         }
     }
-    for (q, mixed) in mixed.iter().enumerate() {
-        for (c, mixed) in mixed.iter().enumerate() {
-            store(&mut out[q * dim + first + c * LANES..], *mixed);
+    for (q, sums) in sums.iter().enumerate() {
+        for (c, sum) in sums.iter().enumerate() {
+            store(&mut out[q * dim + first + c * LANES..], *sum);
         }
     }
 }
 
-/// The sums across sixteen vectors, by halves (lane l and l + 8, then l and l + 4 …). Number 4 · l + p
+/// The sum of each of sixteen vectors, pairwise (lanes l and l + 8, then l and l + 4 …). Lane 4 · l + p
 /// is that of vector 4 · p + l.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -212,27 +211,24 @@ fn sixteen_sums(v: &[__m512; 16]) -> __m512 {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "an unaligned load of 64 bytes")]
 fn load(values: &[f32]) -> __m512 {
     let values = &values[..LANES];
-    // SAFETY: there are sixteen.
+    // SAFETY: sixteen values are there, by the slicing above.
     unsafe { _mm512_loadu_ps(values.as_ptr()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "an unaligned load of 32 bytes")]
-fn load_half(values: &[f16]) -> __m512 {
+fn load_f16(values: &[f16]) -> __m512 {
     let values = &values[..LANES];
-    // SAFETY: there are sixteen.
+    // SAFETY: sixteen values are there, by the slicing above.
     _mm512_cvtph_ps(unsafe { _mm256_loadu_si256(values.as_ptr().cast()) })
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-#[expect(unsafe_code, reason = "an unaligned store of 64 bytes")]
 fn store(out: &mut [f32], values: __m512) {
     let out = &mut out[..LANES];
-    // SAFETY: there is room for sixteen.
+    // SAFETY: `out` has room for sixteen values, by the slicing above.
     unsafe { _mm512_storeu_ps(out.as_mut_ptr(), values) };
 }

@@ -1,42 +1,51 @@
-//! Keys and values between f16 and f32, a slice at a time.
+//! Slices between f16 and f32.
 //!
-//! `half` calls a function for every eight of them on x86-64. On Arm it wants FEAT_FP16 for what every
-//! 64-bit processor has, converts number by number without it (Raspberry Pi 4), and calls a function
-//! for every four with it. Elsewhere, and where the instructions are missing, it does the work.
+//! On x86-64 `half` calls a function for every eight values. On Arm it asks for FEAT_FP16 though every
+//! 64-bit processor has these conversions: without it, it converts value by value (Raspberry Pi 4), with
+//! it, it calls a function for every four. On other processors, and without the instructions, it is
+//! what is used here.
 
 use half::f16;
 #[cfg(not(target_arch = "aarch64"))]
 use half::slice::HalfFloatSliceExt as _;
 
 #[cfg(target_arch = "x86_64")]
-use super::Level;
+use crate::InstructionSet;
 
-/// # Panics
-/// If `out` is not as long as `halves`.
-#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
-pub fn widen(halves: &[f16], out: &mut [f32]) {
-    #[cfg(target_arch = "aarch64")]
-    neon::widen(halves, out);
-    #[cfg(target_arch = "x86_64")]
-    if Level::best() >= Level::Avx2 {
-        // SAFETY: the instructions go with that level.
-        return unsafe { f16c::widen(halves, out) };
-    }
-    #[cfg(not(target_arch = "aarch64"))]
-    halves.convert_to_f32_slice(out);
-}
-
-/// Rounded, ties to even.
+/// Converts f16 to f32.
+///
+/// ```
+/// use half::f16;
+///
+/// let mut wide = [0.0; 2];
+/// packed_matmul::f16_to_f32(&[f16::ONE, f16::from_f32(-0.5)], &mut wide);
+/// assert_eq!(wide, [1.0, -0.5]);
+/// ```
 ///
 /// # Panics
-/// If `out` is not as long as `values`.
-#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "the processor was asked"))]
-pub fn narrow(values: &[f32], out: &mut [f16]) {
+/// If the slices differ in length.
+pub fn f16_to_f32(values: &[f16], out: &mut [f32]) {
+    #[cfg(target_arch = "aarch64")]
+    neon::widen(values, out);
+    #[cfg(target_arch = "x86_64")]
+    if InstructionSet::best().has_avx2() {
+        // SAFETY: `has_avx2` includes AVX and F16C.
+        return unsafe { f16c::widen(values, out) };
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    values.convert_to_f32_slice(out);
+}
+
+/// Converts f32 to f16, rounding to the nearest, ties to even.
+///
+/// # Panics
+/// If the slices differ in length.
+pub fn f32_to_f16(values: &[f32], out: &mut [f16]) {
     #[cfg(target_arch = "aarch64")]
     neon::narrow(values, out);
     #[cfg(target_arch = "x86_64")]
-    if Level::best() >= Level::Avx2 {
-        // SAFETY: the instructions go with that level.
+    if InstructionSet::best().has_avx2() {
+        // SAFETY: `has_avx2` includes AVX and F16C.
         return unsafe { f16c::narrow(values, out) };
     }
     #[cfg(not(target_arch = "aarch64"))]
@@ -54,13 +63,12 @@ mod f16c {
     use half::slice::HalfFloatSliceExt as _;
 
     #[target_feature(enable = "avx,f16c")]
-    #[expect(unsafe_code, reason = "loads and stores of eight values")]
-    pub fn widen(halves: &[f16], out: &mut [f32]) {
-        assert_eq!(halves.len(), out.len());
-        let (eights, rest) = halves.as_chunks::<8>();
+    pub fn widen(values: &[f16], out: &mut [f32]) {
+        assert_eq!(values.len(), out.len());
+        let (eights, rest) = values.as_chunks::<8>();
         let (out, rest_out) = out.as_chunks_mut::<8>();
         for (eight, out) in eights.iter().zip(out) {
-            // SAFETY: eight values on both sides.
+            // SAFETY: `eight` and `out` are arrays of eight values.
             unsafe {
                 let eight = _mm_loadu_si128(eight.as_ptr().cast());
                 _mm256_storeu_ps(out.as_mut_ptr(), _mm256_cvtph_ps(eight));
@@ -70,13 +78,12 @@ mod f16c {
     }
 
     #[target_feature(enable = "avx,f16c")]
-    #[expect(unsafe_code, reason = "loads and stores of eight values")]
     pub fn narrow(values: &[f32], out: &mut [f16]) {
         assert_eq!(values.len(), out.len());
         let (eights, rest) = values.as_chunks::<8>();
         let (out, rest_out) = out.as_chunks_mut::<8>();
         for (eight, out) in eights.iter().zip(out) {
-            // SAFETY: as above.
+            // SAFETY: as in `widen`.
             unsafe {
                 let eight = _mm256_loadu_ps(eight.as_ptr());
                 let eight = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(eight);
@@ -97,13 +104,12 @@ mod neon {
     use half::f16;
     use half::slice::HalfFloatSliceExt as _;
 
-    #[expect(unsafe_code, reason = "loads and stores of four values")]
-    pub fn widen(halves: &[f16], out: &mut [f32]) {
-        assert_eq!(halves.len(), out.len());
-        let (fours, rest) = halves.reinterpret_cast().as_chunks::<4>();
+    pub fn widen(values: &[f16], out: &mut [f32]) {
+        assert_eq!(values.len(), out.len());
+        let (fours, rest) = values.reinterpret_cast().as_chunks::<4>();
         let (out, rest_out) = out.as_chunks_mut::<4>();
         for (four, out) in fours.iter().zip(out) {
-            // SAFETY: four values on both sides, and every 64-bit Arm that Rust compiles for has NEON.
+            // SAFETY: `four` and `out` are arrays of four values; NEON is part of the target.
             unsafe {
                 let four = vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(four.as_ptr())));
                 vst1q_f32(out.as_mut_ptr(), four);
@@ -114,13 +120,12 @@ mod neon {
         }
     }
 
-    #[expect(unsafe_code, reason = "loads and stores of four values")]
     pub fn narrow(values: &[f32], out: &mut [f16]) {
         assert_eq!(values.len(), out.len());
         let (fours, rest) = values.as_chunks::<4>();
         let (out, rest_out) = out.reinterpret_cast_mut().as_chunks_mut::<4>();
         for (four, out) in fours.iter().zip(out) {
-            // SAFETY: as above.
+            // SAFETY: as in `widen`.
             unsafe {
                 let four = vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(four.as_ptr())));
                 vst1_u16(out.as_mut_ptr(), four);
@@ -137,19 +142,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_half_becomes_the_same_single_and_comes_back() {
+    fn every_f16_survives_the_way_to_f32_and_back() {
         // Odd in length, so that some are left over.
-        let halves: Vec<f16> = (0..=u16::MAX).chain(0..3).map(f16::from_bits).collect();
-        let mut wide = vec![0f32; halves.len()];
-        widen(&halves, &mut wide);
-        let mut back = vec![f16::ZERO; halves.len()];
-        narrow(&wide, &mut back);
-        for ((half, wide), back) in halves.iter().zip(&wide).zip(&back) {
-            if half.is_nan() {
+        let all: Vec<f16> = (0..=u16::MAX).chain(0..3).map(f16::from_bits).collect();
+        let mut wide = vec![0f32; all.len()];
+        f16_to_f32(&all, &mut wide);
+        let mut back = vec![f16::ZERO; all.len()];
+        f32_to_f16(&wide, &mut back);
+        for ((value, wide), back) in all.iter().zip(&wide).zip(&back) {
+            if value.is_nan() {
                 assert!(wide.is_nan() && back.is_nan());
             } else {
                 // By its definition: 11 bits, a unit of 2^-24 at the least.
-                let bits = half.to_bits();
+                let bits = value.to_bits();
                 let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
                 let size = match exponent {
                     0 => fraction * 2f64.powi(-24),
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_goes_to_the_nearest_half_ties_to_even() {
+    fn f32_values_round_to_the_nearest_f16_ties_to_even() {
         for (value, expected) in [
             (1.0 + 1.0 / 2048.0, 0x3c00), // halfway between 1 and the next: to the even one
             (1.0 + 1.001 / 2048.0, 0x3c01),
@@ -176,7 +181,7 @@ mod tests {
         ] {
             for n in [1, 4] {
                 let mut out = vec![f16::ONE; n];
-                narrow(&vec![value; n], &mut out);
+                f32_to_f16(&vec![value; n], &mut out);
                 assert!(out.iter().all(|half| half.to_bits() == expected), "{value}: {out:?}");
             }
         }

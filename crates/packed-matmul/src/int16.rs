@@ -1,103 +1,112 @@
 //! Dense matrices in 16-bit integers, with exact sums in 32.
 //!
 //! Processors multiply and add pairs of 16-bit integers at least twice as fast as f32, and as fast as
-//! bf16 or faster; only the tile unit ([`super::amx`]) is quicker. Each row of the matrix and of the
-//! input has one scale. Inputs take 13 bits; a row of the matrix takes what is left so that no sum can
-//! overflow, whatever the input: Σ|w| · max|x| < 2^31. With n columns that is a rounding of about
-//! n ÷ 1,800,000 of a typical weight: less than bf16's up to some 2,000 columns.
+//! bf16 or faster. Each row of the matrix and of the input has one scale. Inputs take 13 bits; a row
+//! of the matrix takes as many as leave no sum able to overflow, whatever the input:
+//! Σ|w| · max|x| < 2^31. With n columns that is a rounding of about n ÷ 1,800,000 of a typical weight:
+//! less than bf16's up to some 2,000 columns.
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Level, Outputs, activations};
+use crate::activations;
+use crate::columns::Columns;
+use crate::instruction_set::{InstructionSet, Set};
+use crate::vectorised;
 
 /// Rows of the matrix that are multiplied at once.
 const PANEL: usize = 32;
-/// Most columns of a matrix: with more, weights would be rounded too much.
+/// Most columns of a matrix: with more, weights would be rounded too coarsely.
 pub const N_IN_MAX: usize = 4096;
 const INPUT_MAX: f32 = 4095.0;
 const WEIGHT_MAX: f32 = i16::MAX as f32;
-/// Most that the sizes in a row of the matrix add up to, and some room for the rounding of its scale.
+/// Most that the sizes in a row of the matrix add up to, less some room for the scale's rounding.
 const ROW_SUM_MAX: usize = i32::MAX as usize / INPUT_MAX as usize - 64;
 
-/// Two columns of a panel: 16-bit numbers side by side, as an instruction takes them.
+/// Two columns of a panel, row by row side by side, as an instruction reads them.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-struct Columns([[i16; 2]; PANEL]);
+struct ColumnPair([[i16; 2]; PANEL]);
 
-/// See the module.
+/// A matrix in 16-bit integers, for AVX2 or AVX-512.
 #[derive(Debug)]
 pub struct Int16Matrix {
     n_out: usize,
     n_pairs: usize,
-    /// Per panel `n_pairs` pairs of columns; rows past the last are 0.
-    columns: Vec<Columns>,
-    /// One a row, up to whole panels.
+    /// `n_pairs` for each panel; rows past the last are 0.
+    pairs: Vec<ColumnPair>,
+    /// One for each row, up to whole panels.
     scales: Vec<f32>,
+    instructions: InstructionSet,
 }
 
 /// Rows of input: values, and a scale each.
-struct Inputs {
+struct Int16Rows {
     values: Vec<[i16; 2]>,
     scales: Vec<f32>,
 }
 
 impl Int16Matrix {
-    /// From `[n_out, n_in]` in row-major order; `n_in` is even and at most [`N_IN_MAX`].
-    pub fn new(values: &[f32], n_out: usize, n_in: usize) -> Self {
+    /// From `[n_out, n_in]` in row-major order.
+    ///
+    /// # Panics
+    /// If `n_in` is odd or more than [`N_IN_MAX`], or the instruction set is below AVX2.
+    pub fn new(values: &[f32], n_out: usize, n_in: usize, instructions: InstructionSet) -> Self {
         assert!(n_in.is_multiple_of(2) && n_in <= N_IN_MAX && values.len() == n_out * n_in);
+        assert!(instructions.has_avx2());
         let n_pairs = n_in / 2;
         let n_panels = n_out.div_ceil(PANEL);
-        let mut columns = vec![Columns([[0; 2]; PANEL]); n_panels * n_pairs];
+        let mut pairs = vec![ColumnPair([[0; 2]; PANEL]); n_panels * n_pairs];
         let mut scales = vec![0f32; n_panels * PANEL];
-        columns
+        pairs
             .par_chunks_exact_mut(n_pairs)
             .zip(scales.par_chunks_exact_mut(PANEL))
             .zip(values.par_chunks(PANEL * n_in))
-            .for_each(|((columns, scales), rows)| {
+            .for_each(|((pairs, scales), rows)| {
                 let mut rounded = vec![0i16; n_in];
                 for (r, (row, scale)) in rows.chunks_exact(n_in).zip(scales).enumerate() {
                     *scale = weight_scale(row);
                     round(row, *scale, &mut rounded);
-                    for (columns, &two) in columns.iter_mut().zip(rounded.as_chunks::<2>().0) {
-                        columns.0[r] = two;
+                    for (pair, &two) in pairs.iter_mut().zip(rounded.as_chunks::<2>().0) {
+                        pair.0[r] = two;
                     }
                 }
             });
-        Self { n_out, n_pairs, columns, scales }
+        Self { n_out, n_pairs, pairs, scales, instructions }
     }
 
-    /// The rows of `xs` times the matrix, by a level that has a kernel.
-    pub fn multiply(&self, xs: &[f32], output: &Outputs<'_>, level: Level) {
-        let inputs = Inputs::new(xs, 2 * self.n_pairs);
+    /// The rows of `xs` times the matrix.
+    ///
+    /// # Panics
+    /// If `output` has not as many rows, or other columns than the matrix has rows.
+    pub fn multiply(&self, xs: &[f32], output: Columns<'_>) {
+        let inputs = Int16Rows::new(xs, 2 * self.n_pairs);
         let n_panels = self.scales.len() / PANEL;
-        let fair = n_panels.div_ceil(4 * rayon::current_num_threads());
-        let tasks = (0..n_panels).into_par_iter().step_by(fair).with_max_len(1);
-        tasks.for_each(|first| {
-            let panels = first..n_panels.min(first + fair);
-            self.multiply_panels(panels, &inputs, output, level);
+        let step = n_panels.div_ceil(4 * rayon::current_num_threads());
+        let tasks: Vec<_> = (0..n_panels).step_by(step).zip(output.chunks(step * PANEL)).collect();
+        tasks.into_par_iter().with_max_len(1).for_each(|(first, mut output)| {
+            let panels = first..n_panels.min(first + step);
+            self.multiply_panels(panels, &inputs, &mut output);
         });
     }
 
-    fn multiply_panels(
-        &self,
-        panels: std::ops::Range<usize>,
-        inputs: &Inputs,
-        output: &Outputs<'_>,
-        level: Level,
-    ) {
+    /// `output`: the columns of these panels.
+    fn multiply_panels(&self, panels: Range<usize>, inputs: &Int16Rows, output: &mut Columns<'_>) {
         let n_rows = inputs.scales.len();
         // As many as the registers hold, and no group much smaller than the others.
-        let n_groups = n_rows.div_ceil(if level == Level::Avx2 { 4 } else { 12 });
+        let rows_max = if self.instructions.set() == Set::Avx512 { 12 } else { 4 };
+        let n_groups = n_rows.div_ceil(rows_max);
         for group in 0..n_groups {
             let rows = group * n_rows / n_groups..(group + 1) * n_rows / n_groups;
             for panel in panels.clone() {
+                let column = (panel - panels.start) * PANEL;
                 macro_rules! for_size {
                     ($($n:literal)*) => {
                         match rows.len() {
-                            $($n => self.product::<$n>(panel, inputs, rows.start, output, level),)*
+                            $($n => self.product::<$n>(panel, inputs, rows.start, column, output),)*
                             n => unreachable!("a group of {n} rows"),
                         }
                     };
@@ -107,42 +116,39 @@ impl Int16Matrix {
         }
     }
 
-    /// `M` rows of input from `first` on times a panel.
-    #[expect(unsafe_code, reason = "the processor was asked")]
+    /// `M` rows of input, from row `first` on, times a panel, into `output` from `column` on.
     fn product<const M: usize>(
         &self,
         panel: usize,
-        inputs: &Inputs,
+        inputs: &Int16Rows,
         first: usize,
-        output: &Outputs<'_>,
-        level: Level,
+        column: usize,
+        output: &mut Columns<'_>,
     ) {
-        let columns = &self.columns[panel * self.n_pairs..(panel + 1) * self.n_pairs];
+        let pairs = &self.pairs[panel * self.n_pairs..(panel + 1) * self.n_pairs];
         let values = &inputs.values[first * self.n_pairs..(first + M) * self.n_pairs];
         let rows = std::array::from_fn(|r| &values[r * self.n_pairs..(r + 1) * self.n_pairs]);
-        // SAFETY: [`super::DenseMatrix::new`] makes such a matrix for these levels only, and
-        // [`Level::all`] names only what is there.
-        let sums: [[i32; PANEL]; M] = unsafe {
-            match level {
-                Level::Avx2 => avx2(columns, rows),
-                _ => avx512(columns, rows),
-            }
+        let sums: [[i32; PANEL]; M] = if self.instructions.set() == Set::Avx512 {
+            // SAFETY: the processor has what an `InstructionSet` names: it comes from detection.
+            unsafe { avx512(pairs, rows) }
+        } else {
+            // SAFETY: as above; `new` refuses sets below AVX2.
+            unsafe { avx2(pairs, rows) }
         };
-        let column = panel * PANEL;
-        let n_columns = PANEL.min(self.n_out - column);
-        let scales: &[f32] = &self.scales[column..column + PANEL];
+        let n_columns = PANEL.min(self.n_out - panel * PANEL);
+        let scales: &[f32] = &self.scales[panel * PANEL..(panel + 1) * PANEL];
         for (r, sums) in sums.iter().enumerate() {
             let mut products = [0f32; PANEL];
             let row_scale = inputs.scales[first + r];
             for ((product, &sum), &scale) in products.iter_mut().zip(sums).zip(scales) {
                 *product = sum as f32 * (row_scale * scale);
             }
-            output.put(first + r, column, &products[..n_columns]);
+            output.write(first + r, column, &products[..n_columns]);
         }
     }
 }
 
-impl Inputs {
+impl Int16Rows {
     /// `xs`: rows of `n_in` values.
     fn new(xs: &[f32], n_in: usize) -> Self {
         const ROWS_PER_TASK: usize = 16;
@@ -165,11 +171,12 @@ impl Inputs {
     }
 }
 
-/// See [`ROW_SUM_MAX`]; rounding adds up to a half to each.
+/// The scale with which a row's sizes add up to at most [`ROW_SUM_MAX`], of which rounding may take
+/// up to a half for each; NaN or infinite if a weight is.
 fn weight_scale(row: &[f32]) -> f32 {
     let sum: f64 = row.iter().map(|w| f64::from(w.abs())).sum();
     let scale = (sum / (ROW_SUM_MAX - row.len() / 2) as f64) as f32;
-    // What is no number stays so.
+    // False for NaN, which so stays.
     if scale < largest(row) / WEIGHT_MAX { largest(row) / WEIGHT_MAX } else { scale }
 }
 
@@ -180,9 +187,9 @@ fn largest(xs: &[f32]) -> f32 {
 }
 
 vectorised! {
-/// `xs ÷ scale`, rounded; anything where that is no number.
+/// `xs ÷ scale`, rounded; anything if the scale is NaN or infinite.
 fn round(xs: &[f32], scale: f32, out: &mut [i16]) {
-    // What is all but nothing is nothing.
+    // Subnormal rows count as zeros.
     let inverse = if scale >= f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
     for (out, &x) in out.iter_mut().zip(xs) {
         *out = activations::rounded_product(x, inverse) as i16;
@@ -191,16 +198,15 @@ fn round(xs: &[f32], scale: f32, out: &mut [i16]) {
 }
 
 #[target_feature(enable = "avx512f,avx512vnni")]
-#[expect(unsafe_code, reason = "loads and stores of 64 bytes, broadcasts of 4")]
-fn avx512<const M: usize>(columns: &[Columns], rows: [&[[i16; 2]]; M]) -> [[i32; PANEL]; M] {
-    assert!(rows.iter().all(|row| row.len() == columns.len()));
+fn avx512<const M: usize>(pairs: &[ColumnPair], rows: [&[[i16; 2]]; M]) -> [[i32; PANEL]; M] {
+    assert!(rows.iter().all(|row| row.len() == pairs.len()));
     let mut sums = [[_mm512_setzero_si512(); 2]; M];
-    for (p, columns) in columns.iter().enumerate() {
-        // SAFETY: there are 128 bytes.
+    for (p, pair) in pairs.iter().enumerate() {
+        // SAFETY: a pair of columns is 128 bytes: 64 from 0 on, and 64 from its row 16 on.
         let columns =
-            [0, PANEL / 2].map(|i| unsafe { _mm512_loadu_si512(columns.0.as_ptr().add(i).cast()) });
+            [0, PANEL / 2].map(|i| unsafe { _mm512_loadu_si512(pair.0.as_ptr().add(i).cast()) });
         for (sums, row) in sums.iter_mut().zip(&rows) {
-            // SAFETY: every row has as many pairs as there are columns; a pair is four bytes.
+            // SAFETY: `p < row.len()`, as asserted; two `i16` are the four bytes of an `i32`.
             let two =
                 _mm512_set1_epi32(unsafe { row.as_ptr().add(p).cast::<i32>().read_unaligned() });
             sums[0] = _mm512_dpwssd_epi32(sums[0], columns[0], two);
@@ -209,7 +215,7 @@ fn avx512<const M: usize>(columns: &[Columns], rows: [&[[i16; 2]]; M]) -> [[i32;
     }
     sums.map(|[a, b]| {
         let mut out = [0; PANEL];
-        // SAFETY: room for two vectors of sixteen.
+        // SAFETY: `out` has room for two vectors of sixteen `i32`.
         unsafe {
             _mm512_storeu_si512(out.as_mut_ptr().cast(), a);
             _mm512_storeu_si512(out.as_mut_ptr().add(PANEL / 2).cast(), b);
@@ -219,19 +225,18 @@ fn avx512<const M: usize>(columns: &[Columns], rows: [&[[i16; 2]]; M]) -> [[i32;
 }
 
 #[target_feature(enable = "avx2")]
-#[expect(unsafe_code, reason = "loads and stores of 32 bytes, broadcasts of 4")]
-fn avx2<const M: usize>(columns: &[Columns], rows: [&[[i16; 2]]; M]) -> [[i32; PANEL]; M] {
+fn avx2<const M: usize>(pairs: &[ColumnPair], rows: [&[[i16; 2]]; M]) -> [[i32; PANEL]; M] {
     const WIDTH: usize = 8;
-    assert!(rows.iter().all(|row| row.len() == columns.len()));
+    assert!(rows.iter().all(|row| row.len() == pairs.len()));
     let mut out = [[0; PANEL]; M];
     for first in (0..PANEL).step_by(2 * WIDTH) {
         let mut sums = [[_mm256_setzero_si256(); 2]; M];
-        for (p, columns) in columns.iter().enumerate() {
-            // SAFETY: there are 64 bytes from `first` on.
+        for (p, pair) in pairs.iter().enumerate() {
+            // SAFETY: `first` is 0 or 16 of 32 rows of four bytes, so 64 bytes follow it.
             let columns = [first, first + WIDTH]
-                .map(|i| unsafe { _mm256_loadu_si256(columns.0.as_ptr().add(i).cast()) });
+                .map(|i| unsafe { _mm256_loadu_si256(pair.0.as_ptr().add(i).cast()) });
             for (sums, row) in sums.iter_mut().zip(&rows) {
-                // SAFETY: every row has as many pairs as there are columns; a pair is four bytes.
+                // SAFETY: `p < row.len()`, as asserted; two `i16` are the four bytes of an `i32`.
                 let two = _mm256_set1_epi32(unsafe {
                     row.as_ptr().add(p).cast::<i32>().read_unaligned()
                 });
@@ -240,7 +245,7 @@ fn avx2<const M: usize>(columns: &[Columns], rows: [&[[i16; 2]]; M]) -> [[i32; P
             }
         }
         for (out, [a, b]) in out.iter_mut().zip(sums) {
-            // SAFETY: room for two vectors of eight from `first` on.
+            // SAFETY: `out` has room for two vectors of eight `i32` from `first` (0 or 16) on.
             unsafe {
                 _mm256_storeu_si256(out.as_mut_ptr().add(first).cast(), a);
                 _mm256_storeu_si256(out.as_mut_ptr().add(first + WIDTH).cast(), b);
