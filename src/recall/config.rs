@@ -96,7 +96,7 @@ pub struct RecallConfig {
     /// … but for a short prompt this many, or nothing could be tried at all.
     pub overhead_tokens_min: usize,
     /// How many of each level and cue are looked at.
-    pub pool: usize,
+    pub n_candidates: usize,
     /// How many of the best, by their cues, the reranker reads: before a model
     /// does, and where the rules are not sure.
     pub n_reranked: usize,
@@ -118,7 +118,7 @@ impl Default for RecallConfig {
             n_positions: 8,
             overhead_share: 0.5,
             overhead_tokens_min: 128,
-            pool: 64,
+            n_candidates: 64,
             n_reranked: 48,
             relevance_min: 0.0002,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::corpus::Corpus;
 use super::growth::grown;
-use crate::memory::mix::{Kind, Unit, select_mixed};
+use crate::memory::mix::{Unit, UnitKind, select_mixed};
 use crate::memory::official_recall::{OfficialMemory, SourcedSemantic};
 use crate::memory::reorganize::Policy;
 use crate::memory::{Embedding, MessageId, SemanticId, ThemeId};
@@ -19,7 +19,7 @@ pub(super) fn by_score(
         .map(|(score, n_characters, messages)| Unit {
             worth: *score,
             n_characters: *n_characters,
-            kind: Kind::Fact(messages),
+            kind: UnitKind::Fact(messages),
         })
         .collect();
     select_mixed(&units, budget_characters)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::memory::relevance::{
     Judgement, N_FEATURES, N_JUDGED, Relevance, Reranking, Weights, probability,
 };
-use crate::recall::Clue;
+use crate::recall::UnitCues;
 
 /// With the bias.
 const N: usize = N_FEATURES + 1;
@@ -22,7 +22,7 @@ pub(super) struct Sets {
     /// One for each of [`Relevance`]'s weights by cues, in its order.
     pub by_cues: [Examples; 4],
     /// What the reranker read for each question, its scores, and whether they are evidence.
-    pub reranked: Vec<Vec<(Clue, f64, bool)>>,
+    pub reranked: Vec<Vec<(UnitCues, f64, bool)>>,
 }
 
 /// One weight.

@@ -41,7 +41,7 @@ use super::EvalError;
 use super::locomo::{Folder, folders};
 use crate::interfaces::{Cancel, Embedder, Reranker};
 use crate::memory::MessageId;
-use crate::recall::{Block, Levels, RecallConfig, RecallError, Survey};
+use crate::recall::{Block, EvidenceSearch, Levels, RecallConfig, RecallError};
 
 /// Characters of evidence at which methods are compared.
 pub const BUDGETS: [usize; 5] = [300, 700, 1350, 2700, 4000];
@@ -226,10 +226,16 @@ fn examples(
         }
         let known = &corpus.vectors.questions;
         if known.by_text.contains_key(&question.text) {
-            let survey =
-                Survey::new(&memory.store, known, reranker, &config, &question.text, memory.now)?;
+            let survey = EvidenceSearch::new(
+                &memory.store,
+                known,
+                reranker,
+                &config,
+                &question.text,
+                memory.now,
+            )?;
             let mut read = Vec::new();
-            for clue in survey.clues() {
+            for clue in survey.unit_cues() {
                 let is_evidence =
                     clue.messages.iter().any(|m| question.evidence.contains(&memory.places[m]));
                 let set = match (clue.is_message, clue.cues.dense, clue.cues.support_dense) {
@@ -295,7 +301,7 @@ fn conversation(
             return Err(EvalError::Cancelled);
         }
         let Some(vector) = vectors.questions.by_text.get(&question.text) else { continue };
-        let survey = Survey::new(
+        let survey = EvidenceSearch::new(
             &memory.store,
             &vectors.questions,
             reranker,

@@ -25,7 +25,7 @@ use crate::interfaces::{Cancel, Embedder as _};
 use crate::memory::reorganize::Policy;
 use crate::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::metrics::nearest_rank;
-use crate::recall::{Levels, RecallConfig, RecallError, Survey};
+use crate::recall::{EvidenceSearch, Levels, RecallConfig, RecallError};
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
 
 /// Inserts that are timed, at least: the last ones at each size, or a tenth of all.
@@ -195,7 +195,7 @@ fn select(store: &Store, question: Drawn) -> Result<Duration, EvalError> {
     let embedder = Known { dimensions: DIMENSIONS, by_text };
     let config = RecallConfig::default();
     let start = Instant::now();
-    let survey = Survey::new(store, &embedder, None, &config, &question.text, moment(0));
+    let survey = EvidenceSearch::new(store, &embedder, None, &config, &question.text, moment(0));
     let chosen = survey.and_then(|s| s.coarse(Levels::Mixed, config.coarse_characters));
     let took = start.elapsed();
     match chosen {

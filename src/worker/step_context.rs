@@ -1,6 +1,6 @@
 //! The worker's tools: store, models, clock, cache, and the one way to commit.
 //!
-//! The steps in `steps/` are methods of [`Bench`].
+//! The steps in `steps/` are methods of [`StepContext`].
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl From<ModelError> for StepError {
 }
 
 /// See the module.
-pub(super) struct Bench {
+pub(super) struct StepContext {
     pub store: Store,
     pub models: Models,
     pub clock: Arc<dyn Clock>,
@@ -60,7 +60,7 @@ pub(super) struct Bench {
     pub commits_left: Option<usize>,
 }
 
-impl Bench {
+impl StepContext {
     pub fn new(store: Store, models: Models, clock: Arc<dyn Clock>, config: WorkerConfig) -> Self {
         Self { store, models, clock, config, cache: None, commits_left: None }
     }
