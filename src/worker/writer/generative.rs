@@ -147,8 +147,7 @@ impl Generative {
         cancel: &Cancel,
     ) -> Result<Option<Relation>, ModelError> {
         let prompt = Conflict { earlier, later }.fill(self.style);
-        let n = if self.style == Style::Trained { 2 } else { Conflict::CHOICES.len() };
-        let index = self.choose(&prompt, &Conflict::CHOICES[..n], cancel)?;
+        let index = self.choose(&prompt, Conflict::choices(self.style), cancel)?;
         Ok(index.map(|i| Conflict::RELATIONS[i]))
     }
 
@@ -179,7 +178,7 @@ impl Generative {
     ) -> Result<Option<EpisodeDraft>, ModelError> {
         let prompt = Episode { lines, started_at }.fill(self.style);
         let reply = self.ask(&prompt, EPISODE_TOKENS_MAX, None, cancel)?;
-        Ok(reply.map(|reply| Episode::parse(&reply.text).0))
+        Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
     /// The facts as the model notes them, nothing checked, and what was wrong with its list; `None`
@@ -216,7 +215,7 @@ impl Generative {
     ) -> Result<Option<String>, ModelError> {
         let prompt = ThemeName { facts }.fill(self.style);
         let reply = self.ask(&prompt, LINE_TOKENS_MAX, self.forms.theme.as_ref(), cancel)?;
-        Ok(reply.and_then(|reply| ThemeName::parse(&reply.text).0))
+        Ok(reply.and_then(|reply| ThemeName::parse(&reply.text)))
     }
 
     /// One fact out of two as the model writes it, nothing checked; `None` if it gives none.
@@ -231,7 +230,7 @@ impl Generative {
     ) -> Result<Option<String>, ModelError> {
         let prompt = MergedFact { earlier, later }.fill(self.style);
         let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, self.forms.merged.as_ref(), cancel)?;
-        Ok(reply.and_then(|reply| MergedFact::parse(&reply.text).0))
+        Ok(reply.and_then(|reply| MergedFact::parse(&reply.text)))
     }
 }
 
