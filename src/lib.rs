@@ -10,6 +10,8 @@ pub mod interfaces;
 
 pub mod prompts;
 
+pub mod model_policy;
+
 pub mod extractive;
 
 pub mod inference;

@@ -29,10 +29,11 @@ use crate::interfaces::{
     Cancel, Context, Embedder, ModelError, Models, Priority, Reranker, Signal, TurnRole,
 };
 use crate::memory::{Message, MessageId, Moment};
+use crate::model_policy::{Grade, gate_signal};
 use crate::prompts::Answer;
 use crate::store::{Store, StoreError};
 
-pub use config::{Levels, RecallConfig, StageOne, signal_for};
+pub use config::{Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 
@@ -358,7 +359,7 @@ impl Recall<'_> {
         let info = self.models.language.info();
         let key = info.grade_key();
         let grade = self.store.read(|r| r.setting(&key))?;
-        Ok(signal_for(info, grade.as_deref()))
+        Ok(gate_signal(info, Grade::from_setting(grade.as_deref()).as_ref()))
     }
 
     fn evidence(

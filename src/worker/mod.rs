@@ -18,7 +18,6 @@ mod step_context;
 mod steps;
 
 pub mod check;
-pub mod policy;
 pub mod segment;
 pub mod writer;
 
@@ -36,6 +35,7 @@ use thiserror::Error;
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::reorganize::Policy;
 use crate::memory::{SemanticId, SessionId};
+use crate::model_policy::Mode;
 use crate::store::{Store, StoreError};
 use driver::{Driver, Halt, Shared};
 use machine::Event;
@@ -48,7 +48,7 @@ const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
     /// Overrules the setting `writer`.
-    pub writer: Option<policy::Mode>,
+    pub writer: Option<Mode>,
     pub policy: Policy,
     pub boundaries: segment::Rules,
     /// n of the update queue.

@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use super::WorkerConfig;
 use super::cache::Cache;
-use super::policy::{Grade, Mode, Plan};
 use super::writer::Writers;
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::Embedding;
+use crate::model_policy::{Grade, Mode, Plan};
 use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
 
 /// Texts embedded in one call.

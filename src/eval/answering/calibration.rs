@@ -25,7 +25,8 @@ use crate::interfaces::{Cancel, Context, Models, Signal};
 use crate::memory::Moment;
 use crate::memory::inclusion::{GatePolicy, Reference};
 use crate::metrics::{Interval, interval, roc_auc};
-use crate::recall::{Recall, RecallConfig, RecallRequest, signal_for};
+use crate::model_policy::{Grade, gate_signal};
+use crate::recall::{Recall, RecallConfig, RecallRequest};
 
 /// Episodes shown for a question: as many as the official code probes at most.
 const N_PROBES: usize = 10;
@@ -106,10 +107,9 @@ pub fn measure_gate(
     let chosen = chosen(&told, run.questions_max);
     let info = models.language.info();
     let grade = run.grade.as_ref();
-    let swept = run
-        .recall
-        .signal
-        .unwrap_or_else(|| signal_for(info, grade.map(|(_, grade)| grade.as_str())));
+    let swept = run.recall.signal.unwrap_or_else(|| {
+        gate_signal(info, Grade::from_setting(grade.map(|(_, text)| text.as_str())).as_ref())
+    });
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;

@@ -57,7 +57,8 @@ use self::workshop::Hands;
 use super::sample::some;
 use super::{EvalError, SEED};
 use crate::interfaces::{Cancel, ModelError, Models};
-use crate::recall::{RecallConfig, signal_for};
+use crate::model_policy::{Grade, gate_signal};
+use crate::recall::RecallConfig;
 use crate::worker::WorkerConfig;
 
 /// Something that was left out, and why.
@@ -243,10 +244,12 @@ fn chosen(told: &[Told], questions_max: Option<usize>) -> Vec<(usize, &Asked)> {
 
 fn manifest(run: &Run<'_>, models: &Models, told: &[Told], chosen: &[(usize, &Asked)]) -> Value {
     let info = models.language.info();
-    let signal = run
-        .recall
-        .signal
-        .unwrap_or_else(|| signal_for(info, run.grade.as_ref().map(|(_, grade)| grade.as_str())));
+    let signal = run.recall.signal.unwrap_or_else(|| {
+        gate_signal(
+            info,
+            Grade::from_setting(run.grade.as_ref().map(|(_, text)| text.as_str())).as_ref(),
+        )
+    });
     let conversations: BTreeSet<usize> = chosen.iter().map(|&(i, _)| i).collect();
     let mut manifest = json!({
         "command": run.set.command(),

@@ -15,8 +15,8 @@ use crate::eval::retrieval::vectors::embed;
 use crate::extractive::{Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelInfo, Models};
 use crate::memory::{Embedding, MessageId, Role};
+use crate::model_policy::{Grade, Mode, Plan, reader_generates};
 use crate::prompts::{Line, MemoryLine};
-use crate::worker::policy::{Grade, Mode, Plan, reader_generates};
 use crate::worker::writer::{Extractive, Generative, Writer as _, Writers};
 
 /// What the model does itself; the rest is done by the program's rules.

@@ -15,6 +15,7 @@ use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
+use crate::model_policy::prompt_style;
 use crate::prompts::{
     Boundary, Conflict, Episode, EpisodeDraft, Line, MergedFact, Problem, Prompt, Relation, Router,
     Semantics, Style, ThemeName,
@@ -56,7 +57,7 @@ pub struct Reply {
 impl Generative {
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
-        let style = if model.info().starter { Style::Trained } else { Style::Instructed };
+        let style = prompt_style(model.info());
         Self::with_style(model, style)
     }
 

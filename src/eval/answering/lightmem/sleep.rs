@@ -83,8 +83,8 @@ mod tests {
     use super::super::super::workshop::Hands;
     use super::*;
     use crate::interfaces::{Cancel, LanguageModel, Models};
+    use crate::model_policy::Plan;
     use crate::testing::{HashEmbedder, ScriptedModel};
-    use crate::worker::policy::Plan;
     use crate::worker::writer::{Generative, Writers};
 
     const HOUSE: &str = "Ana lives in a small yellow house by the old harbour of the quiet town of";
