@@ -1,6 +1,6 @@
 //! The worker's tools: store, models, clock, cache, and the one way to commit.
 //!
-//! The steps in `steps/` are methods of [`Bench`].
+//! The steps in `steps/` are methods of [`StepContext`].
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use super::WorkerConfig;
 use super::cache::Cache;
-use super::policy::{Grade, Mode, Plan};
 use super::writer::Writers;
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::Embedding;
+use crate::model_policy::{Grade, Mode, Plan};
 use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
 
 /// Texts embedded in one call.
@@ -50,7 +50,7 @@ impl From<ModelError> for StepError {
 }
 
 /// See the module.
-pub(super) struct Bench {
+pub(super) struct StepContext {
     pub store: Store,
     pub models: Models,
     pub clock: Arc<dyn Clock>,
@@ -60,7 +60,7 @@ pub(super) struct Bench {
     pub commits_left: Option<usize>,
 }
 
-impl Bench {
+impl StepContext {
     pub fn new(store: Store, models: Models, clock: Arc<dyn Clock>, config: WorkerConfig) -> Self {
         Self { store, models, clock, config, cache: None, commits_left: None }
     }

@@ -36,7 +36,7 @@ impl<T> Scored<T> {
 
 /// See the module. Best first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pool {
+pub(super) struct Candidates {
     pub semantics: Vec<Scored<Semantic>>,
     pub messages: Vec<Scored<Message>>,
     /// What speaks for the episodes themselves that the units are from.
@@ -45,7 +45,7 @@ pub(super) struct Pool {
     pub episodes: BTreeMap<EpisodeId, Episode>,
 }
 
-/// What the pool is gathered for.
+/// What the candidates are gathered for.
 pub(super) struct Search<'a> {
     pub question: &'a str,
     pub nature: &'a Nature,
@@ -141,14 +141,14 @@ impl Hits {
 }
 
 /// The messages that speak for themselves, and those beside them.
-struct Spoken {
+struct MessageHits {
     hits: Hits,
     messages: BTreeMap<MessageId, Message>,
     /// That name one of them as their source.
     facts: BTreeSet<SemanticId>,
 }
 
-impl Spoken {
+impl MessageHits {
     fn of(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
         let mut hits = Hits::of(reader, Level::Message, search)?;
         let mut ids: BTreeSet<MessageId> = hits.ids().map(MessageId).collect();
@@ -163,17 +163,17 @@ impl Spoken {
 }
 
 /// The facts that speak for themselves, and what took their place since.
-struct Told {
+struct FactHits {
     hits: Hits,
     semantics: BTreeMap<SemanticId, Semantic>,
 }
 
-impl Told {
+impl FactHits {
     fn of(reader: &Reader<'_>, search: &Search<'_>) -> Result<Self> {
         let hits = Hits::of(reader, Level::Semantic, search)?;
-        let mut told = Self { hits, semantics: BTreeMap::new() };
-        told.load(reader, told.hits.ids().map(SemanticId).collect())?;
-        Ok(told)
+        let mut fact_hits = Self { hits, semantics: BTreeMap::new() };
+        fact_hits.load(reader, fact_hits.hits.ids().map(SemanticId).collect())?;
+        Ok(fact_hits)
     }
 
     /// These too, and whatever took their place.
@@ -191,15 +191,15 @@ impl Told {
     }
 }
 
-impl Pool {
+impl Candidates {
     pub(super) fn gather(store: &Store, search: &Search<'_>) -> Result<Self> {
         // Two threads have about as much to do.
         store.read_beside(
-            |other| Spoken::of(other, search),
-            |reader, spoken| {
-                let told = Told::of(reader, search)?;
+            |other| MessageHits::of(other, search),
+            |reader, message_hits| {
+                let fact_hits = FactHits::of(reader, search)?;
                 let of_episodes = Hits::of_episodes(reader, search)?;
-                Self::of_hits(reader, search, told, spoken()?, of_episodes)
+                Self::of_hits(reader, search, fact_hits, message_hits()?, of_episodes)
             },
         )
     }
@@ -207,13 +207,13 @@ impl Pool {
     fn of_hits(
         reader: &Reader<'_>,
         search: &Search<'_>,
-        mut told: Told,
-        spoken: Spoken,
+        mut fact_hits: FactHits,
+        message_hits: MessageHits,
         mut of_episodes: Hits,
     ) -> Result<Self> {
-        let Spoken { hits: mut of_messages, mut messages, facts } = spoken;
-        told.load(reader, facts)?;
-        let Told { hits: of_semantics, mut semantics } = told;
+        let MessageHits { hits: mut of_messages, mut messages, facts } = message_hits;
+        fact_hits.load(reader, facts)?;
+        let FactHits { hits: of_semantics, mut semantics } = fact_hits;
         let mut facts_of: BTreeMap<MessageId, Vec<SemanticId>> = BTreeMap::new();
         for (&id, semantic) in &semantics {
             for &message in &semantic.messages {
@@ -284,7 +284,7 @@ impl Pool {
             .values()
             .map(|message| is_evidence(message, search).then(|| of_message(message)))
             .collect();
-        let mut pool = Self {
+        let mut candidates = Self {
             semantics: semantics
                 .into_values()
                 .zip(of_facts)
@@ -299,16 +299,16 @@ impl Pool {
             ..Self::default()
         };
         if !search.nature.past {
-            rank_below_successors(&mut pool.semantics);
+            rank_below_successors(&mut candidates.semantics);
         }
         for id in episodes {
             let dense = of_episodes.dense(id.0).unwrap_or(0.0);
-            pool.worth_of_episodes.insert(id, dense + 0.25 * of_episodes.lexical(id.0));
+            candidates.worth_of_episodes.insert(id, dense + 0.25 * of_episodes.lexical(id.0));
         }
-        pool.semantics.retain(|s| s.relevance >= search.relevance_min);
-        pool.messages.retain(|m| m.relevance >= search.relevance_min);
-        pool.sort();
-        Ok(pool)
+        candidates.semantics.retain(|s| s.relevance >= search.relevance_min);
+        candidates.messages.retain(|m| m.relevance >= search.relevance_min);
+        candidates.sort();
+        Ok(candidates)
     }
 
     /// What was forgotten since the search is not there any more.
@@ -380,7 +380,7 @@ fn is_one_question(text: &str) -> bool {
     text.ends_with('?') && !text[..text.len() - 1].contains(['.', '!', '?', '\n'])
 }
 
-/// Who speaks in the pool, and whom the question names.
+/// Who speaks among the candidates, and whom the question names.
 struct Speakers<'a> {
     named: BTreeSet<&'a str>,
     user_named: bool,

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use super::candidates::Candidates;
 use super::config::{Levels, RecallConfig};
-use super::pool::Pool;
 use super::question::Nature;
 use super::stage_one::Coarse;
 use super::{Asked, RecallError, gather};
@@ -26,7 +26,7 @@ pub struct Block {
 
 /// A unit that was found, and what speaks for it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Clue {
+pub struct UnitCues {
     pub cues: Cues,
     /// The reranker's, if it read the unit.
     pub score: Option<f64>,
@@ -36,13 +36,13 @@ pub struct Clue {
 }
 
 /// See the module.
-pub struct Survey<'a> {
+pub struct EvidenceSearch<'a> {
     store: &'a Store,
     config: &'a RecallConfig,
-    pool: Pool,
+    candidates: Candidates,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> EvidenceSearch<'a> {
     /// Searches the memory.
     ///
     /// # Errors
@@ -62,26 +62,26 @@ impl<'a> Survey<'a> {
             in_window: &BTreeSet::new(),
             n_in_window: 0,
         };
-        let (pool, _) = gather(store, embedder, reranker, config, &asked)?;
-        Ok(Self { store, config, pool })
+        let (candidates, _) = gather(store, embedder, reranker, config, &asked)?;
+        Ok(Self { store, config, candidates })
     }
 
     /// Every fact that was found, by falling relevance.
     #[must_use]
     pub fn facts(&self) -> Vec<Block> {
-        self.pool.semantics.iter().map(of_fact).collect()
+        self.candidates.semantics.iter().map(of_fact).collect()
     }
 
     /// Everything that was found, in no order that means anything.
     #[must_use]
-    pub fn clues(&self) -> Vec<Clue> {
-        let facts = self.pool.semantics.iter().map(|s| Clue {
+    pub fn unit_cues(&self) -> Vec<UnitCues> {
+        let facts = self.candidates.semantics.iter().map(|s| UnitCues {
             cues: s.cues,
             score: s.score,
             is_message: false,
             messages: s.unit.messages.clone(),
         });
-        let messages = self.pool.messages.iter().map(|m| Clue {
+        let messages = self.candidates.messages.iter().map(|m| UnitCues {
             cues: m.cues,
             score: m.score,
             is_message: true,
@@ -95,7 +95,7 @@ impl<'a> Survey<'a> {
     /// # Errors
     /// If the store can't be read.
     pub fn coarse(&self, levels: Levels, characters: usize) -> Result<Vec<Block>, RecallError> {
-        let Pool { semantics, messages, .. } = &self.pool;
+        let Candidates { semantics, messages, .. } = &self.candidates;
         let messages = match levels {
             Levels::Facts => &[][..],
             Levels::Mixed => messages,

@@ -9,8 +9,8 @@ use crate::interfaces::{Context, LanguageModel, ModelError, Signal};
 use crate::memory::lexical::{self, Rarity};
 
 /// See the module.
-pub(super) trait Gauge {
-    /// What [`Gauge::take_back`] needs to return to now.
+pub(super) trait UncertaintyProbe {
+    /// What [`UncertaintyProbe::take_back`] needs to return to now.
     fn mark(&self) -> usize;
 
     /// Shows more. False, and nothing is shown, if there is no room for it.
@@ -31,7 +31,7 @@ pub(super) trait Gauge {
 
 /// Asks the model. The context is never run through it again: a probe costs its own tokens and the
 /// question.
-pub(super) struct ByModel<'a> {
+pub(super) struct ModelProbe<'a> {
     pub model: &'a dyn LanguageModel,
     pub context: Box<dyn Context>,
     pub signal: Signal,
@@ -46,7 +46,7 @@ pub(super) struct ByModel<'a> {
     pub n_processed: usize,
 }
 
-impl Gauge for ByModel<'_> {
+impl UncertaintyProbe for ModelProbe<'_> {
     fn mark(&self) -> usize {
         self.context.len()
     }
@@ -82,7 +82,7 @@ impl Gauge for ByModel<'_> {
 
 /// What of the question is unnamed by everything shown ([`lexical::unnamed`]). A rare term weighs
 /// more.
-pub(super) struct ByOverlap<'a> {
+pub(super) struct OverlapProbe<'a> {
     /// Weights of the question's terms; their sum is 1 (or there are none).
     weights: BTreeMap<String, f64>,
     /// Terms of everything shown, in order, line by line.
@@ -92,7 +92,7 @@ pub(super) struct ByOverlap<'a> {
     size_of: &'a dyn Fn(&str) -> usize,
 }
 
-impl<'a> ByOverlap<'a> {
+impl<'a> OverlapProbe<'a> {
     /// `texts` are all that may be shown: a term that many of them have says little. There is room
     /// for `size_max`, as `size_of` counts.
     pub(super) fn new<'t>(
@@ -106,7 +106,7 @@ impl<'a> ByOverlap<'a> {
     }
 }
 
-impl Gauge for ByOverlap<'_> {
+impl UncertaintyProbe for OverlapProbe<'_> {
     fn mark(&self) -> usize {
         self.shown.len()
     }
@@ -152,24 +152,24 @@ mod tests {
     fn overlap_falls_as_terms_are_named_and_rises_when_taken_back() {
         let terms = lexical::terms("Which breed is Ana's dog?").into_iter().collect();
         let texts = ["Ana has a dog", "The dog barks", "A rare breed"];
-        let mut gauge = ByOverlap::new(&terms, texts, 30, &str::len);
-        assert!((gauge.measure().unwrap() - 1.0).abs() < 1e-12);
-        assert!(gauge.show("Ana has a dog").unwrap());
-        let (mark, with_dog) = (gauge.mark(), gauge.measure().unwrap());
+        let mut probe = OverlapProbe::new(&terms, texts, 30, &str::len);
+        assert!((probe.measure().unwrap() - 1.0).abs() < 1e-12);
+        assert!(probe.show("Ana has a dog").unwrap());
+        let (mark, with_dog) = (probe.mark(), probe.measure().unwrap());
         assert!(with_dog < 1.0 && with_dog > 0.0);
-        assert!(gauge.show("A rare breed").unwrap());
-        let both = gauge.measure().unwrap();
+        assert!(probe.show("A rare breed").unwrap());
+        let both = probe.measure().unwrap();
         assert!(both < with_dog && both > 0.1, "all are named, but not together");
-        assert!(!gauge.show("something else").unwrap(), "no room");
-        gauge.take_back(mark);
-        assert!((gauge.measure().unwrap() - with_dog).abs() < 1e-12);
-        assert!(gauge.show("Ana dog breed").unwrap(), "room again");
-        assert!(gauge.measure().unwrap().abs() < 1e-12);
+        assert!(!probe.show("something else").unwrap(), "no room");
+        probe.take_back(mark);
+        assert!((probe.measure().unwrap() - with_dog).abs() < 1e-12);
+        assert!(probe.show("Ana dog breed").unwrap(), "room again");
+        assert!(probe.measure().unwrap().abs() < 1e-12);
     }
 
     #[test]
     fn a_question_without_terms_leaves_nothing_to_lower() {
-        let mut gauge = ByOverlap::new(&BTreeSet::new(), ["a dog"], 100, &str::len);
-        assert!(gauge.measure().unwrap().abs() < 1e-12);
+        let mut probe = OverlapProbe::new(&BTreeSet::new(), ["a dog"], 100, &str::len);
+        assert!(probe.measure().unwrap().abs() < 1e-12);
     }
 }
