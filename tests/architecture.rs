@@ -70,8 +70,8 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("inference", &["testing"]),
     ("store", &["testing", "interfaces"]),
     ("metrics", &[]),
-    ("memory", &[]),
-    ("extractive", &[]),
+    ("memory", &["testing"]),
+    ("extractive", &["testing"]),
     ("interfaces", &["testing"]),
     ("testing", &[]),
 ];

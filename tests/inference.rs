@@ -16,6 +16,7 @@ use inglenook::inference::{ModelKind, load_decoder, load_language, probe, valida
 use inglenook::interfaces::{
     Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
 };
+use inglenook::testing::shared;
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> PathBuf {
@@ -465,11 +466,7 @@ fn a_fork_goes_its_own_way() {
 /// A real trained model: its greedy story is the one that llama2.c's own program tells.
 #[test]
 fn stories260k_tells_its_story() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/stories260K");
-    if !path.is_dir() {
-        println!("skipped: {} is not there", path.display());
-        return;
-    }
+    let Some(path) = shared("models/stories260K") else { return };
     let model = load_language(&path, &|_| {}).unwrap();
     let mut context = context(&model);
     let mut prompt = model.begin();

@@ -13,15 +13,8 @@ use super::{Embedding, Partition, SemanticId, npy};
 pub(super) const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
 
 fn data() -> Option<PathBuf> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let found = dir.join("xmemory-golden").is_dir().then_some(dir);
-    if found.is_none() {
-        #[expect(clippy::print_stderr, reason = "says why nothing was checked")]
-        {
-            eprintln!("skipped: no ../shared/data beside the checkout");
-        }
-    }
-    found
+    let golden = crate::testing::shared("data/xmemory-golden")?;
+    golden.parent().map(Path::to_path_buf)
 }
 
 pub(super) struct Conversation {

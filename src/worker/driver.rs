@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::WorkerStatus;
 use super::bench::{Bench, StepError};
 use super::machine::{Effect, Event, Machine, Outcome};
+use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, StoreError};
 
@@ -264,7 +265,7 @@ impl Driver {
             Ok(Err(error @ StepError::Model(ModelError::EngineStopped))) => {
                 return self.unavailable(error);
             }
-            Ok(Err(error)) => Outcome::Failed { error: with_causes(&error) },
+            Ok(Err(error)) => Outcome::Failed { error: error_chain(&error) },
             Err(panic) => {
                 self.bench.cache = None;
                 Outcome::Failed { error: format!("internal error: {}", said(&*panic)) }
@@ -275,28 +276,13 @@ impl Driver {
     }
 
     fn unavailable(&mut self, error: StepError) -> Option<Halt> {
-        tracing::error!(error = %with_causes(&error), "the memory worker has to wait");
+        tracing::error!(error = %error_chain(&error), "the memory worker has to wait");
         if self.impatient {
             return Some(Halt::Unavailable(error));
         }
-        self.shared.send(Event::Unavailable { error: with_causes(&error) });
+        self.shared.send(Event::Unavailable { error: error_chain(&error) });
         None
     }
-}
-
-/// The error and its causes in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {

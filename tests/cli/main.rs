@@ -1,8 +1,8 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+//! Nothing here needs a network. Tests that need `../shared` are skipped, and say so, where it is absent.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ask;
 mod bad_input;
@@ -20,6 +20,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use inglenook::testing::shared;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -110,16 +111,6 @@ impl Home {
         let path = self.file("import.jsonl", lines);
         self.ok(&["import", path.to_str().unwrap()]);
     }
-}
-
-/// `../shared/NAME`, or a word on why the test is skipped.
-fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there", path.display());
-    None
 }
 
 #[test]
