@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use super::config::ConfigError;
-use super::import::ImportError;
 use crate::chat::ChatError;
 use crate::error_chain::error_messages;
 use crate::eval::EvalError;
+use crate::imports::ImportError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
@@ -67,6 +67,12 @@ pub enum Failure {
     #[error("cannot {action} {path}")]
     File {
         action: &'static str,
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("cannot read {path}")]
+    Unreadable {
         path: String,
         #[source]
         source: std::io::Error,
@@ -159,6 +165,7 @@ impl Failure {
                 "resume it with the same arguments, model and program, or choose another --out"
             }
             Self::Import(e) => return e.hint(),
+            Self::Unreadable { .. } => "check the path and its permissions",
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
             }
