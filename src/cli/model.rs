@@ -9,7 +9,7 @@ use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
-use crate::registry::{CopyProgress, FileState, Kind};
+use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::{check, policy};
 
 pub fn run(app: &App, args: Args) -> Outcome {
@@ -51,7 +51,7 @@ fn list(app: &App, json: bool) -> Outcome {
         }
         app.console.line(&format!("{title}:"))?;
         for m in models {
-            let kind = if m.kind == Kind::Embedding { "embedding" } else { "" };
+            let kind = if m.kind == ModelPurpose::Embedding { "embedding" } else { "" };
             let line = format!(
                 "{} {:<24} {:>8}  {:<20} {kind}",
                 if m.in_use { "*" } else { " " },
@@ -171,10 +171,10 @@ fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
 fn use_model(app: &App, name: &str) -> Outcome {
     let kind = app.registry()?.use_model(name)?;
     match kind {
-        Kind::Language => {
+        ModelPurpose::Language => {
             app.console.line(&format!("{name} is used from now on."))?;
         }
-        Kind::Embedding => {
+        ModelPurpose::Embedding => {
             app.console.line(&format!("{name} is the embedding model from now on."))?;
             app.console.note(
                 "What is remembered has to be embedded again: the chat does it in the background, \

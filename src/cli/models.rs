@@ -7,15 +7,15 @@ use super::App;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
-use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
+use crate::registry::{Catalogue, ModelBackend, HubSettings, ModelDescription, ModelPurpose, Registry};
 use crate::worker::WorkerConfig;
 use crate::worker::policy::Mode;
 
-fn validate(path: &Path) -> Result<Inspected, ModelError> {
+fn validate(path: &Path) -> Result<ModelDescription, ModelError> {
     let summary = inference::validate(path)?;
     let kind = match &summary.kind {
-        inference::ModelKind::Language => Kind::Language,
-        inference::ModelKind::Embedder => Kind::Embedding,
+        inference::ModelKind::Language => ModelPurpose::Language,
+        inference::ModelKind::Embedder => ModelPurpose::Embedding,
         inference::ModelKind::Unsupported(architecture) => {
             return Err(ModelError::BadFile {
                 path: path.display().to_string(),
@@ -23,13 +23,13 @@ fn validate(path: &Path) -> Result<Inspected, ModelError> {
             });
         }
     };
-    Ok(Inspected { kind, description: summary.description() })
+    Ok(ModelDescription { kind, description: summary.description() })
 }
 
 #[cfg(feature = "starter")]
-fn starter() -> Option<crate::registry::Starter> {
+fn starter() -> Option<crate::registry::BuiltInModels> {
     use inference::starter;
-    Some(crate::registry::Starter {
+    Some(crate::registry::BuiltInModels {
         bytes: starter::bytes(),
         language: Box::new(|progress| starter::language(progress)),
         embedder: Box::new(|progress| starter::embedder(progress)),
@@ -38,12 +38,12 @@ fn starter() -> Option<crate::registry::Starter> {
 }
 
 #[cfg(not(feature = "starter"))]
-fn starter() -> Option<crate::registry::Starter> {
+fn starter() -> Option<crate::registry::BuiltInModels> {
     None
 }
 
-fn engine() -> Engine {
-    Engine {
+fn engine() -> ModelBackend {
+    ModelBackend {
         validate: Box::new(validate),
         load_language: Box::new(|path, progress| inference::load_language(path, progress)),
         load_embedder: Box::new(|path, progress| inference::load_embedder(path, progress)),

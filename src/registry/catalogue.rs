@@ -9,14 +9,14 @@ use super::RegistryError;
 /// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ModelPurpose {
     /// Chats, writes memory, answers.
     Language,
     /// Turns text into vectors.
     Embedding,
 }
 
-impl Kind {
+impl ModelPurpose {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ pub struct CatalogueFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogueModel {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ModelPurpose,
     pub repo: String,
     pub revision: String,
     pub files: Vec<CatalogueFile>,
@@ -89,7 +89,7 @@ impl Catalogue {
     /// The language model that is offered first.
     #[must_use]
     pub fn default_language(&self) -> Option<&CatalogueModel> {
-        self.models.iter().find(|m| m.default && m.kind == Kind::Language)
+        self.models.iter().find(|m| m.default && m.kind == ModelPurpose::Language)
     }
 
     #[must_use]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::archive::{self, Contents};
 use super::files::{copy_hashed, create_private_dir};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
-use super::{Inspected, RegistryError, Validate, io_error};
+use super::{ModelDescription, RegistryError, Validate, io_error};
 
 /// No model that this program runs is larger: an archive that unpacks to more is a bomb.
 const BYTES_MAX: u64 = 64 << 30;
@@ -77,7 +77,7 @@ pub(super) fn import(
         }
     };
 
-    let Inspected { kind, .. } = validate(&staging.path().join(&load_from))
+    let ModelDescription { kind, .. } = validate(&staging.path().join(&load_from))
         .map_err(|e| RegistryError::Refused { path: source.display().to_string(), source: e })?;
 
     let place = models_dir.join(&name);

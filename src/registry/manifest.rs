@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, RegistryError, io_error};
+use super::{ModelPurpose, RegistryError, io_error};
 
 /// One file of an installed model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledModel {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ModelPurpose,
     pub origin: Origin,
     /// What the loader is given.
     pub path: PathBuf,
@@ -146,7 +146,7 @@ mod tests {
     fn model(name: &str) -> InstalledModel {
         InstalledModel {
             name: name.into(),
-            kind: Kind::Language,
+            kind: ModelPurpose::Language,
             origin: Origin::Import,
             path: name.into(),
             source: "import x.gguf".into(),

@@ -1,6 +1,6 @@
 //! Which models there are: the catalogue, what is installed, how one gets here and which is in use.
 //!
-//! It knows files, hashes and names. What is inside the files it leaves to the [`Engine`] that it
+//! It knows files, hashes and names. What is inside the files it leaves to the [`ModelBackend`] that it
 //! is handed: it never sees a tensor. The one place in the program with network code is `pull`,
 //! behind the feature `hub`.
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use catalogue::{Catalogue, CatalogueFile, CatalogueModel, Kind};
+pub use catalogue::{Catalogue, CatalogueFile, CatalogueModel, ModelPurpose};
 pub use hash::{hex, sha256_file};
 pub use hub_cache::cache_dir;
 pub use import::CopyProgress;
@@ -92,14 +92,14 @@ fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> Regist
 
 /// What the engine says about a model's files, from their headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
-    pub kind: Kind,
+pub struct ModelDescription {
+    pub kind: ModelPurpose,
     /// "llama, 28 layers, 1024 wide", for people.
     pub description: String,
 }
 
 /// Checks a GGUF file or a model folder by its headers.
-pub type Validate = dyn Fn(&Path) -> Result<Inspected, ModelError> + Send + Sync;
+pub type Validate = dyn Fn(&Path) -> Result<ModelDescription, ModelError> + Send + Sync;
 
 /// Told of every stage of loading.
 pub type Progress<'a> = &'a (dyn Fn(LoadProgress) + Sync);
@@ -112,16 +112,16 @@ pub type LoadBuiltIn<T> = dyn Fn(Progress<'_>) -> Result<Arc<T>, ModelError> + S
 
 /// Whoever runs models, as the registry needs it: handed in by `cli`, so that this module stays a
 /// stranger to `inference`.
-pub struct Engine {
+pub struct ModelBackend {
     pub validate: Box<Validate>,
     pub load_language: Box<Load<dyn LanguageModel>>,
     pub load_embedder: Box<Load<dyn Embedder>>,
     /// The built-in models; `None` in a build without the feature `starter`.
-    pub starter: Option<Starter>,
+    pub starter: Option<BuiltInModels>,
 }
 
 /// The built-in models and their size.
-pub struct Starter {
+pub struct BuiltInModels {
     pub bytes: u64,
     pub language: Box<LoadBuiltIn<dyn LanguageModel>>,
     pub embedder: Box<LoadBuiltIn<dyn Embedder>>,
@@ -144,9 +144,9 @@ pub struct HubSettings {
 
 /// One line of `model list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedModel {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ModelPurpose,
     pub bytes: u64,
     pub licence: Option<String>,
     /// `None`: only in the catalogue. `"built in"`, a path, or the repository.
@@ -156,13 +156,13 @@ pub struct Listed {
 
 /// What `model verify` found out about one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedFile {
     pub model: String,
     pub file: PathBuf,
     pub state: FileState,
 }
 
-/// See [`Verified`].
+/// See [`VerifiedFile`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
     Sound,
@@ -175,14 +175,14 @@ pub struct Registry {
     models_dir: PathBuf,
     hub: HubSettings,
     catalogue: Catalogue,
-    engine: Engine,
+    engine: ModelBackend,
     /// From `--model` or the configuration: outranks `model use`.
     chosen: Option<String>,
 }
 
 impl Registry {
     #[must_use]
-    pub fn new(data_dir: &Path, hub: HubSettings, catalogue: Catalogue, engine: Engine) -> Self {
+    pub fn new(data_dir: &Path, hub: HubSettings, catalogue: Catalogue, engine: ModelBackend) -> Self {
         Self { models_dir: data_dir.join("models"), hub, catalogue, engine, chosen: None }
     }
 
@@ -255,35 +255,35 @@ impl Registry {
     ///
     /// # Errors
     /// If the list of installed models is damaged.
-    pub fn list(&self) -> Result<Vec<Listed>, RegistryError> {
+    pub fn list(&self) -> Result<Vec<ListedModel>, RegistryError> {
         let (manifest, installed) = self.all_installed()?;
         let in_use = self.default_name();
         let embedder = manifest.embedder_in_use.as_deref();
         let mut list = Vec::new();
         if let Some(starter) = &self.engine.starter {
-            list.push(Listed {
+            list.push(ListedModel {
                 name: STARTER.into(),
-                kind: Kind::Language,
+                kind: ModelPurpose::Language,
                 bytes: starter.bytes,
                 licence: None,
                 installed: Some("built in".into()),
                 in_use: in_use == STARTER,
             });
         }
-        list.extend(installed.iter().map(|m| Listed {
+        list.extend(installed.iter().map(|m| ListedModel {
             name: m.name.clone(),
             kind: m.kind,
             bytes: m.bytes(),
             licence: m.licence.clone(),
             installed: Some(self.absolute(&m.path).display().to_string()),
             in_use: match m.kind {
-                Kind::Language => m.name.eq_ignore_ascii_case(&in_use),
-                Kind::Embedding => embedder.is_some_and(|e| m.name.eq_ignore_ascii_case(e)),
+                ModelPurpose::Language => m.name.eq_ignore_ascii_case(&in_use),
+                ModelPurpose::Embedding => embedder.is_some_and(|e| m.name.eq_ignore_ascii_case(e)),
             },
         }));
         for model in &self.catalogue.models {
             if !installed.iter().any(|m| m.name == model.name) {
-                list.push(Listed {
+                list.push(ListedModel {
                     name: model.name.clone(),
                     kind: model.kind,
                     bytes: model.bytes_approx,
@@ -318,7 +318,7 @@ impl Registry {
     ///
     /// # Errors
     /// If there is no such model or the engine refuses it.
-    pub fn inspect(&self, name: &str) -> Result<Inspected, RegistryError> {
+    pub fn inspect(&self, name: &str) -> Result<ModelDescription, RegistryError> {
         let path = self.absolute(&self.installed_named(name)?.path);
         (self.engine.validate)(&path)
             .map_err(|e| RegistryError::Refused { path: path.display().to_string(), source: e })
@@ -332,7 +332,7 @@ impl Registry {
         &self,
         name: Option<&str>,
         on_file: &mut dyn FnMut(&str, &Path),
-    ) -> Result<Vec<Verified>, RegistryError> {
+    ) -> Result<Vec<VerifiedFile>, RegistryError> {
         let models = match name {
             Some(STARTER) if self.engine.starter.is_some() => Vec::new(),
             Some(name) => vec![self.installed_named(name)?],
@@ -351,7 +351,7 @@ impl Registry {
                     Err(e) if e.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
                     Err(e) => return Err(io_error("read", &path, e)),
                 };
-                results.push(Verified { model: model.name.clone(), file: path, state });
+                results.push(VerifiedFile { model: model.name.clone(), file: path, state });
             }
         }
         Ok(results)
@@ -361,18 +361,18 @@ impl Registry {
     ///
     /// # Errors
     /// If it is not installed.
-    pub fn use_model(&self, name: &str) -> Result<Kind, RegistryError> {
+    pub fn use_model(&self, name: &str) -> Result<ModelPurpose, RegistryError> {
         let mut manifest = Manifest::read(&self.models_dir)?;
         let kind = if name.eq_ignore_ascii_case(STARTER) && self.engine.starter.is_some() {
             manifest.in_use = None;
             manifest.embedder_in_use = None;
-            Kind::Language
+            ModelPurpose::Language
         } else {
             let model = self.installed_named(name)?;
             let kind = model.kind;
             match kind {
-                Kind::Language => manifest.in_use = Some(model.name),
-                Kind::Embedding => manifest.embedder_in_use = Some(model.name),
+                ModelPurpose::Language => manifest.in_use = Some(model.name),
+                ModelPurpose::Embedding => manifest.embedder_in_use = Some(model.name),
             }
             kind
         };
@@ -510,7 +510,7 @@ impl Registry {
             return Ok(name.into());
         }
         let model = self.installed_named(name).map_err(as_model_error)?;
-        if model.kind != Kind::Language {
+        if model.kind != ModelPurpose::Language {
             return Err(ModelError::BadFile {
                 path: model.name,
                 reason: "it is an embedding model; it can't chat".into(),
@@ -566,7 +566,7 @@ impl ModelSource for Registry {
         self.list()
             .unwrap_or_default()
             .into_iter()
-            .filter(|m| m.kind == Kind::Language && m.installed.is_some())
+            .filter(|m| m.kind == ModelPurpose::Language && m.installed.is_some())
             .map(|m| ModelSummary {
                 starter: m.name == STARTER,
                 name: m.name,

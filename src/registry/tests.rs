@@ -13,24 +13,24 @@ fn content() -> Vec<u8> {
 }
 
 /// An engine that reads nothing but the first bytes: what is inside files is not tested here.
-fn engine() -> Engine {
+fn engine() -> ModelBackend {
     let bad = |path: &Path, reason: &str| ModelError::BadFile {
         path: path.display().to_string(),
         reason: reason.into(),
     };
-    Engine {
+    ModelBackend {
         validate: Box::new(move |path| {
             if path.is_dir() {
                 let config = std::fs::read_to_string(path.join("config.json"))
                     .map_err(|_| bad(path, "no config.json"))?;
-                let kind = if config.contains("bert") { Kind::Embedding } else { Kind::Language };
-                return Ok(Inspected { kind, description: "a folder".into() });
+                let kind = if config.contains("bert") { ModelPurpose::Embedding } else { ModelPurpose::Language };
+                return Ok(ModelDescription { kind, description: "a folder".into() });
             }
             let bytes = std::fs::read(path).map_err(|e| bad(path, &e.to_string()))?;
             if bytes.len() < 100 {
                 return Err(bad(path, "it is cut off"));
             }
-            Ok(Inspected { kind: Kind::Language, description: "a file".into() })
+            Ok(ModelDescription { kind: ModelPurpose::Language, description: "a file".into() })
         }),
         load_language: Box::new(|path, _| {
             Err(ModelError::Backend { what: format!("load {}", path.display()), source: None })
@@ -140,7 +140,7 @@ fn a_wheel_gives_only_its_model() {
         ],
     );
     let model = import(&registry, &wheel).unwrap();
-    assert_eq!(model.kind, Kind::Embedding);
+    assert_eq!(model.kind, ModelPurpose::Embedding);
     let mut files: Vec<String> = model.files.iter().map(|f| f.path.display().to_string()).collect();
     files.sort();
     assert_eq!(
@@ -320,7 +320,7 @@ mod hub {
         Catalogue {
             models: vec![CatalogueModel {
                 name: "tiny".into(),
-                kind: Kind::Language,
+                kind: ModelPurpose::Language,
                 repo: "org/tiny".into(),
                 revision: "main".into(),
                 files,
