@@ -11,7 +11,7 @@ use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
 use crate::inference::Level;
 use crate::interfaces::ModelSource as _;
-use crate::registry::{ModelPurpose, STARTER};
+use crate::registry::ModelPurpose;
 use crate::store::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,13 +224,13 @@ fn models(app: &App) -> Vec<(State, String)> {
     }
     for model in &installed {
         let used = if model.in_use { ", in use" } else { "" };
-        let kind = if model.kind == ModelPurpose::Embedding { "embedding, " } else { "" };
+        let kind = if model.purpose == ModelPurpose::Embedding { "embedding, " } else { "" };
         let name = &model.name;
-        if name == STARTER {
+        if model.built_in {
             let mut says =
                 format!("{name}: {kind}built in{used}; small: it quotes rather than talks");
             let mut state = State::Good;
-            if model.in_use && model.kind != ModelPurpose::Embedding {
+            if model.in_use && model.purpose != ModelPurpose::Embedding {
                 says += ". For real conversation: `inglenook model pull qwen3-0.6b --use`";
                 state = State::Remark;
             }
@@ -240,7 +240,7 @@ fn models(app: &App) -> Vec<(State, String)> {
         match registry.inspect(name) {
             Ok(what) => findings.push((
                 State::Good,
-                format!("{name}: {kind}{}, {}{used}", what.description, bytes(model.bytes)),
+                format!("{name}: {kind}{}, {}{used}", what.summary, bytes(model.bytes)),
             )),
             Err(e) => findings.push((
                 State::Bad,

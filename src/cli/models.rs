@@ -1,4 +1,4 @@
-//! The one place where concrete models are named: the registry's engine is made of `inference`.
+//! The one place where concrete models are named: `inference` becomes the registry's backend.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,13 +7,15 @@ use super::App;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
-use crate::registry::{Catalogue, ModelBackend, HubSettings, ModelDescription, ModelPurpose, Registry};
+use crate::registry::{
+    BuiltInModels, Catalogue, HubSettings, ModelBackend, ModelDescription, ModelPurpose, Registry,
+};
 use crate::worker::WorkerConfig;
 use crate::worker::policy::Mode;
 
 fn validate(path: &Path) -> Result<ModelDescription, ModelError> {
     let summary = inference::validate(path)?;
-    let kind = match &summary.kind {
+    let purpose = match &summary.kind {
         inference::ModelKind::Language => ModelPurpose::Language,
         inference::ModelKind::Embedder => ModelPurpose::Embedding,
         inference::ModelKind::Unsupported(architecture) => {
@@ -23,13 +25,13 @@ fn validate(path: &Path) -> Result<ModelDescription, ModelError> {
             });
         }
     };
-    Ok(ModelDescription { kind, description: summary.description() })
+    Ok(ModelDescription { purpose, summary: summary.description() })
 }
 
 #[cfg(feature = "starter")]
-fn starter() -> Option<crate::registry::BuiltInModels> {
+fn built_in() -> Option<BuiltInModels> {
     use inference::starter;
-    Some(crate::registry::BuiltInModels {
+    Some(BuiltInModels {
         bytes: starter::bytes(),
         language: Box::new(|progress| starter::language(progress)),
         embedder: Box::new(|progress| starter::embedder(progress)),
@@ -38,16 +40,16 @@ fn starter() -> Option<crate::registry::BuiltInModels> {
 }
 
 #[cfg(not(feature = "starter"))]
-fn starter() -> Option<crate::registry::BuiltInModels> {
+fn built_in() -> Option<BuiltInModels> {
     None
 }
 
-fn engine() -> ModelBackend {
+fn backend() -> ModelBackend {
     ModelBackend {
         validate: Box::new(validate),
         load_language: Box::new(|path, progress| inference::load_language(path, progress)),
         load_embedder: Box::new(|path, progress| inference::load_embedder(path, progress)),
-        starter: starter(),
+        built_in: built_in(),
     }
 }
 
@@ -67,7 +69,7 @@ impl App {
             token: env("HF_TOKEN"),
         };
         let chosen = self.model.clone().or_else(|| self.config.model.clone());
-        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, engine()).choosing(chosen))
+        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, backend(), chosen))
     }
 
     /// Told on stderr what is being loaded.

@@ -1,23 +1,23 @@
-//! What a wheel or zip holds, looked at before anything is unpacked.
+//! What a wheel or zip contains, determined before anything is unpacked.
 //!
 //! Refused: paths that leave the folder, links, encrypted entries, more entries or bytes than a
 //! model has, and entries that claim to shrink more than weights ever do.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use super::error::{RegistryError, io_error};
 use super::import::belongs_to_a_model;
-use super::{RegistryError, io_error};
 
 const ENTRIES_MAX: usize = 20_000;
 /// Weights barely compress; tokenizers do, by a factor of five or so.
 const RATIO_MAX: u64 = 200;
 
-/// The model that was found.
+/// The model in an archive.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     Gguf {
@@ -43,7 +43,8 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
         return Err(error(path, &format!("it has {} entries", archive.len())));
     }
     let mut ggufs = Vec::new();
-    let mut folders: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    // Those with weights.
+    let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     let mut names = Vec::new();
     let mut total: u64 = 0;
     for index in 0..archive.len() {
@@ -51,7 +52,7 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
         if !entry.is_file() {
             continue;
         }
-        // An entry that points outside is a sign of ill will: nothing of the archive is trusted.
+        // A path that leads outside is an attack: nothing in the archive is trusted.
         let Some(name) = entry.enclosed_name() else {
             return Err(error(path, "it has an entry whose path leaves the folder"));
         };
@@ -67,23 +68,20 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
         if entry.encrypted() {
             return Err(error(path, "it is encrypted"));
         }
-        let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        let folder = name.parent().unwrap_or(Path::new("")).to_path_buf();
-        match extension {
-            "gguf" => ggufs.push(index),
-            "safetensors" => {
-                folders.entry(folder).or_default();
-            }
+        match name.extension().and_then(|e| e.to_str()) {
+            Some("gguf") => ggufs.push(index),
+            Some("safetensors") => folders.extend(name.parent().map(Path::to_path_buf)),
             _ => {}
         }
         names.push((index, name));
     }
-    for (folder, complete) in &mut folders {
-        *complete = names.iter().any(|(_, name)| *name == folder.join("config.json"));
-    }
-    let complete: Vec<&PathBuf> =
-        folders.iter().filter(|(_, complete)| **complete).map(|(folder, _)| folder).collect();
-    let contents = match (ggufs.as_slice(), complete.as_slice()) {
+    folders.retain(|folder| names.iter().any(|(_, name)| *name == folder.join("config.json")));
+    let folders: Vec<PathBuf> = folders.into_iter().collect();
+    let not_a_model = |reason: &str| RegistryError::NotAModel {
+        path: path.display().to_string(),
+        reason: reason.into(),
+    };
+    let contents = match (ggufs.as_slice(), folders.as_slice()) {
         ([index], []) => Contents::Gguf { index: *index },
         ([], [folder]) => Contents::Folder {
             entries: names
@@ -95,19 +93,12 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
                 .collect(),
         },
         ([], []) => {
-            return Err(RegistryError::NotAModel {
-                path: path.display().to_string(),
-                reason: "the archive holds neither a GGUF file nor a folder with config.json \
-                         and safetensors"
-                    .into(),
-            });
+            return Err(not_a_model(
+                "the archive holds neither a GGUF file nor a folder with config.json and \
+                 safetensors",
+            ));
         }
-        _ => {
-            return Err(RegistryError::NotAModel {
-                path: path.display().to_string(),
-                reason: "the archive holds more than one model".into(),
-            });
-        }
+        _ => return Err(not_a_model("the archive holds more than one model")),
     };
     Ok((archive, contents))
 }

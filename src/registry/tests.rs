@@ -5,6 +5,7 @@
 use std::io::Write as _;
 
 use super::*;
+use crate::interfaces::ModelError;
 
 const CONTENT_LEN: usize = 300_000;
 
@@ -12,8 +13,8 @@ fn content() -> Vec<u8> {
     b"GGUF".iter().copied().chain((0..CONTENT_LEN - 4).map(|i| (i * 7 % 251) as u8)).collect()
 }
 
-/// An engine that reads nothing but the first bytes: what is inside files is not tested here.
-fn engine() -> ModelBackend {
+/// A backend that reads nothing but the first bytes: what is inside files is not tested here.
+fn backend() -> ModelBackend {
     let bad = |path: &Path, reason: &str| ModelError::BadFile {
         path: path.display().to_string(),
         reason: reason.into(),
@@ -23,14 +24,18 @@ fn engine() -> ModelBackend {
             if path.is_dir() {
                 let config = std::fs::read_to_string(path.join("config.json"))
                     .map_err(|_| bad(path, "no config.json"))?;
-                let kind = if config.contains("bert") { ModelPurpose::Embedding } else { ModelPurpose::Language };
-                return Ok(ModelDescription { kind, description: "a folder".into() });
+                let purpose = if config.contains("bert") {
+                    ModelPurpose::Embedding
+                } else {
+                    ModelPurpose::Language
+                };
+                return Ok(ModelDescription { purpose, summary: "a folder".into() });
             }
             let bytes = std::fs::read(path).map_err(|e| bad(path, &e.to_string()))?;
             if bytes.len() < 100 {
                 return Err(bad(path, "it is cut off"));
             }
-            Ok(ModelDescription { kind: ModelPurpose::Language, description: "a file".into() })
+            Ok(ModelDescription { purpose: ModelPurpose::Language, summary: "a file".into() })
         }),
         load_language: Box::new(|path, _| {
             Err(ModelError::Backend { what: format!("load {}", path.display()), source: None })
@@ -38,7 +43,7 @@ fn engine() -> ModelBackend {
         load_embedder: Box::new(|path, _| {
             Err(ModelError::Backend { what: format!("embed {}", path.display()), source: None })
         }),
-        starter: None,
+        built_in: None,
     }
 }
 
@@ -49,7 +54,7 @@ fn registry_at(dir: &Path, endpoint: &str, catalogue: Catalogue) -> Registry {
         offline: false,
         token: None,
     };
-    Registry::new(dir, hub, catalogue, engine())
+    Registry::new(dir, hub, catalogue, backend(), None)
 }
 
 fn import(registry: &Registry, path: &Path) -> Result<InstalledModel, RegistryError> {
@@ -58,7 +63,7 @@ fn import(registry: &Registry, path: &Path) -> Result<InstalledModel, RegistryEr
 
 /// What is in the folder of models, hidden leftovers included.
 fn entries(registry: &Registry) -> Vec<String> {
-    let Ok(dir) = std::fs::read_dir(registry.models_dir()) else { return Vec::new() };
+    let Ok(dir) = std::fs::read_dir(&registry.models_dir) else { return Vec::new() };
     let mut names: Vec<String> =
         dir.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -92,7 +97,7 @@ fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
     assert!(
         registry.verify(None, &mut |_, _| {}).unwrap().iter().all(|v| v.state == FileState::Sound)
     );
-    let copy = registry.models_dir().join(&model.path);
+    let copy = registry.models_dir.join(&model.path);
     std::fs::write(&copy, b"GGUF but other").unwrap();
     assert_eq!(registry.verify(None, &mut |_, _| {}).unwrap()[0].state, FileState::Changed);
     std::fs::remove_file(&copy).unwrap();
@@ -140,14 +145,14 @@ fn a_wheel_gives_only_its_model() {
         ],
     );
     let model = import(&registry, &wheel).unwrap();
-    assert_eq!(model.kind, ModelPurpose::Embedding);
+    assert_eq!(model.purpose, ModelPurpose::Embedding);
     let mut files: Vec<String> = model.files.iter().map(|f| f.path.display().to_string()).collect();
     files.sort();
     assert_eq!(
         files,
         ["mini-0.1/1_Pooling/config.json", "mini-0.1/config.json", "mini-0.1/model.safetensors"]
     );
-    assert!(registry.models_dir().join("mini-0.1/1_Pooling/config.json").is_file());
+    assert!(registry.models_dir.join("mini-0.1/1_Pooling/config.json").is_file());
     registry.use_model("mini-0.1").unwrap();
     let error = registry.load_embedder(&|_| {}).err().unwrap().to_string();
     assert!(error.starts_with("embed ") && error.ends_with("mini-0.1"), "{error}");
@@ -198,8 +203,9 @@ fn names_cannot_leave_the_folder() {
 mod hub {
     use std::io::{BufRead as _, BufReader};
     use std::net::{TcpListener, TcpStream};
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
+    use super::catalogue::CatalogueFile;
     use super::*;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -320,7 +326,7 @@ mod hub {
         Catalogue {
             models: vec![CatalogueModel {
                 name: "tiny".into(),
-                kind: ModelPurpose::Language,
+                purpose: ModelPurpose::Language,
                 repo: "org/tiny".into(),
                 revision: "main".into(),
                 files,
@@ -365,7 +371,7 @@ mod hub {
         );
         let other =
             registry_at(&dir.path().join("other"), &hub.endpoint, catalogue(&["model.gguf"]));
-        let other = Registry { hub: registry.hub().clone(), ..other };
+        let other = Registry { hub: registry.hub.clone(), ..other };
         assert!(other.list().unwrap()[0].installed.is_some(), "found in the cache");
         assert!(matches!(other.remove("tiny"), Err(RegistryError::NotOurs { .. })));
 
