@@ -1,7 +1,7 @@
-//! A real conversation of 19 sessions becomes a whole hierarchy, by rules, in seconds.
+//! Rules build a complete memory from a conversation of 19 sessions, in seconds.
 //!
-//! LoCoMo is CC BY-NC 4.0 and not in the repository: the test looks for it beside the checkout and
-//! says so when it is absent.
+//! LoCoMo is CC BY-NC 4.0 and not in the repository: without it beside the checkout the test is
+//! skipped.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "support/worker.rs"]

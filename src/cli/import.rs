@@ -89,7 +89,7 @@ impl<'a> StoredMessages<'a> {
     }
 }
 
-/// How many there were of each.
+/// Figures for the summary.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Counts {
     sessions: usize,
@@ -148,7 +148,7 @@ fn write(
     Ok(counts)
 }
 
-/// The bytes of the file or of stdin, and what errors call it.
+/// The content of the file or of stdin, and its name in messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
     let name = path.display().to_string();
     if name == "-" {
@@ -186,7 +186,7 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
     done()
 }
 
-/// In one transaction.
+/// Writes all sessions in one transaction.
 fn write_all(app: &App, store: &Store, imported: &Imported) -> Result<Counts, StoreError> {
     let total: usize = imported.sessions.iter().map(|session| session.messages.len()).sum();
     let progress = app.console.progress();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_recognised() {
+    fn stored_messages_are_recognised() {
         let imported = session(&["a", "b", "c", "d"]);
         let plan = |keep: &[usize]| StoredMessages::new(&stored(&imported, keep)).plan(&imported);
         let expected = |stored_in, new, n_known, n_forgotten| SessionPlan {

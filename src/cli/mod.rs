@@ -35,14 +35,14 @@ use self::report::{Failure, Outcome};
 use crate::interfaces::Cancel;
 use crate::store::Store;
 
-/// What every command has at hand.
+/// What every command is given.
 pub(crate) struct App {
     dirs: Directories,
     config: Config,
     console: Console,
     /// `--model`.
     model: Option<String>,
-    /// Set by Ctrl+C in commands that look at it.
+    /// Set by Ctrl+C, for commands that check it.
     cancel: Cancel,
 }
 
@@ -52,7 +52,7 @@ impl App {
         Ok(Store::open(&self.dirs.data)?)
     }
 
-    /// The memory, for reading: also beside a running chat.
+    /// The memory, for reading: works beside a running chat.
     fn open_read_only(&self) -> Result<Store, Failure> {
         Ok(Store::open_read_only(&self.dirs.data)?)
     }
@@ -76,7 +76,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Outcome {
     let console = Console::new(cli.global.quiet);
-    // These need no directories, so they work where there are none.
+    // These need no directories, so they work without a home.
     match &cli.command {
         Some(Command::Completions { shell }) => return shell::completions(console, *shell),
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
@@ -107,7 +107,7 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Commands that look at the cancel flag themselves and end in good order.
+/// Commands that check the cancel flag and stop in an orderly way.
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,

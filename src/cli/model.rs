@@ -217,7 +217,7 @@ fn probe(app: &App, path: &Path, tokens: &[u32], fast: bool, json: bool) -> Outc
     done()
 }
 
-/// Grades the model that is named, or in use, and keeps the grade under its weights' hash.
+/// Grades the named model, or the one in use, and stores the grade under its weights' hash.
 fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let store = app.open()?;
     let models = app.models_named(name)?;

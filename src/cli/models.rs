@@ -72,7 +72,7 @@ impl App {
         Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, backend(), chosen))
     }
 
-    /// Told on stderr what is being loaded.
+    /// Loads something, with progress on stderr.
     fn loading<T>(
         &self,
         load: impl FnOnce(&(dyn Fn(LoadProgress) + Sync)) -> Result<T, ModelError>,
@@ -91,13 +91,13 @@ impl App {
         self.models_named(None)
     }
 
-    /// The same with another language model.
+    /// The same, with the named language model.
     pub(super) fn models_named(&self, name: Option<&str>) -> Result<Models, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load(name, progress))
     }
 
-    /// How the worker works, as the configuration says.
+    /// How the worker works, from the configuration.
     pub(super) fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
             writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
@@ -105,13 +105,13 @@ impl App {
         }
     }
 
-    /// Only the embedder.
+    /// The embedder in use.
     pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
     }
 
-    /// Only the reranker, if there is one.
+    /// The reranker, if there is one.
     pub(super) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
         Ok(self.registry()?.reranker())
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn switches_are_read_as_the_hub_s_own_client_does() {
+    fn switches_mean_what_they_mean_to_the_hub_client() {
         for (value, on) in [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false)]
         {
             assert_eq!(is_on(value), on, "{value}");

@@ -1,4 +1,4 @@
-//! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
+//! Any error → what the person reads (the failure, its causes, a hint) and the exit code.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -24,20 +24,20 @@ pub const EXIT_NO_MODEL: u8 = 3;
 pub const EXIT_LOCKED: u8 = 11;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
-/// What a command gives back: its exit code, or why it could not do its work.
+/// The result of a command: its exit code, or why it failed.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// All went well.
+/// The command succeeded.
 pub fn done() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// It worked, and what it found is bad (`verify`, `doctor`).
+/// The command worked, but found something wrong (`verify`, `doctor`).
 pub fn found_problems() -> Outcome {
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Every way in which a command can fail.
+/// Why a command failed.
 #[derive(Debug, Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -83,7 +83,7 @@ pub enum Failure {
     Output(#[source] std::io::Error),
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read the output has gone: not worth a word.
+    /// Nobody reads the output any more (`| head`): not reported.
     #[error("the reader of the output has gone")]
     BrokenPipe,
 }
@@ -112,7 +112,7 @@ impl Failure {
         }
     }
 
-    /// The remedy. Every failure has one, or none is known.
+    /// What the person can do about it, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_are_those_of_the_design() {
+    fn each_kind_of_failure_has_its_exit_code() {
         let locked = StoreError::Locked { path: "/d".into(), pid: "7".into() };
         let missing = ModelError::NotInstalled { name: "x".into() };
         let unwritable = StoreError::Unwritable {

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `created_at` is RFC 3339, a wall-clock time without a zone (taken as UTC), or seconds since 1970.
-//! Optional: `speaker` (a name: then both sides are people), `id` (kept), `session` (lines with the
-//! same one belong together) and `title` (the session's). `export` writes this form.
+//! Optional: `speaker` (a name, if both sides are people), `id` (kept as the external id), `session`
+//! (lines with the same one belong together) and `title` (of the session). `export` writes this form.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl ImportFormat for Jsonl {
          \"2026-11-21T10:00:00Z\"} a line"
     }
 
-    /// Anything: the line that is none will be named.
+    /// Any text: a line that is no message is named in the error.
     fn sniff(&self, _: &str) -> bool {
         true
     }
@@ -100,7 +100,7 @@ fn parse_line(line: &str, path: &str, place: &str) -> Result<Map<String, Value>,
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(syntax("a line must be a JSON object")),
         Err(e) => {
-            // Its own "at line 1 column 5" would contradict the line of the file.
+            // serde_json's "at line 1 column 5" counts within the line.
             let text = e.to_string();
             Err(syntax(text.split(" at line ").next().unwrap_or(&text)))
         }
@@ -120,7 +120,7 @@ fn text_or_number(fields: &Fields<'_>, field: &'static str) -> Result<Option<Str
     }
 }
 
-/// `None` for a role that is no part of the conversation.
+/// `None` for roles that do not take part in the conversation.
 fn role(fields: &Fields<'_>) -> Result<Option<Role>, ImportError> {
     match fields.required_text("role", "role")? {
         "user" | "human" => Ok(Some(Role::User)),
@@ -152,7 +152,7 @@ fn time_from_text(text: &str) -> Option<Moment> {
 }
 
 fn time_from_seconds(seconds: f64) -> Option<Moment> {
-    // Milliseconds are common too; nobody imports conversations of the year 5138.
+    // Larger numbers are milliseconds: as seconds they would be after the year 5138.
     let seconds = if seconds.abs() > 1e11 { seconds / 1e3 } else { seconds };
     let timestamp = Timestamp::from_millisecond((seconds * 1e3).round() as i64).ok()?;
     Some(Moment::new(timestamp, Offset::UTC))
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn times_keep_their_wall_clock() {
+    fn times_keep_their_utc_offset() {
         check_time("\"2026-11-21T10:00:00+01:00\"", "2026-11-21T10:00:00+01:00");
         check_time("\"2026-11-21T10:00:00Z\"", "2026-11-21T10:00:00+00:00");
         check_time("\"2026-11-21 10:00\"", "2026-11-21T10:00:00+00:00");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_apart_and_sorted() {
+    fn lines_are_grouped_by_session_and_sorted() {
         let text = r#"
 {"session": 1, "role": "user", "content": "b", "created_at": 20, "speaker": "Ana", "id": "x1"}
 {"session": 2, "role": "assistant", "content": "c", "created_at": 30, "title": "Other"}

@@ -9,8 +9,8 @@
 //!                    "blip_caption": "a photo of …"}]}}]
 //! ```
 //!
-//! A session has one time and no zone: it is the wall clock of its first message, and each further
-//! message is 30 seconds later. Both speakers are people; `speaker_a` takes the user's side.
+//! A session has one time, without a zone: the local time of its first message. Each further message
+//! is put 30 seconds later. Both speakers are people; `speaker_a` takes the role of the user.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ use crate::memory::{Moment, Role};
 
 const BETWEEN_MESSAGES: SignedDuration = SignedDuration::from_secs(30);
 
-/// A JSON document with sessions that are numbered.
+/// A JSON document of conversations with numbered sessions.
 pub(super) struct Locomo;
 
 impl ImportFormat for Locomo {
@@ -35,7 +35,7 @@ impl ImportFormat for Locomo {
         "LoCoMo files"
     }
 
-    /// Any JSON document: one that is something else is refused with the reason.
+    /// Any JSON document that is not JSON Lines; `read` refuses other kinds with a reason.
     fn sniff(&self, text: &str) -> bool {
         let start = text.trim_start();
         start.starts_with('[') || (start.starts_with('{') && !is_lines(start))
@@ -63,8 +63,8 @@ impl ImportFormat for Locomo {
     }
 }
 
-/// Whether a text that begins with an object is JSON Lines: its first line is a whole object
-/// without a `conversation`, or, where that line is damaged, a later one has a `role`.
+/// Whether a text that begins with an object is JSON Lines: its first line is a complete object
+/// without a `conversation`, or, if that line is damaged, a later line is an object with a `role`.
 fn is_lines(text: &str) -> bool {
     let object = |line| serde_json::from_str::<Value>(line).ok();
     let mut lines = text.lines();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_place_and_the_field() {
         let error = read(SAMPLE, Some("conv-9")).unwrap_err();
         assert_eq!(error.to_string(), "f holds no conversation named `conv-9`");
         let without = SAMPLE.replace("\"text\": \"Hi Ana\"", "\"txt\": \"Hi Ana\"");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_file_is_read_whole() {
+    fn the_published_file_is_read_completely() {
         let Some(path) = shared("data/locomo-dev.json") else { return };
         let text = std::fs::read_to_string(path).unwrap();
         let messages = |sessions: &[ImportedSession]| -> usize {

@@ -1,6 +1,6 @@
 //! Conversations from elsewhere: the formats that `inglenook import` reads, a file for each.
 //!
-//! A reader is pure: text in, sessions out. What happens to them is `cli/import.rs`. How to add a
+//! Reading is pure: text in, sessions out; `cli/import.rs` writes them to the memory. How to add a
 //! format: `docs/adding-an-import.md`.
 
 mod fields;
@@ -14,10 +14,7 @@ use crate::memory::{Moment, Role};
 /// Every format, in the order in which they are asked: the first one whose [`ImportFormat::sniff`]
 /// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
 /// so a new format goes before them.
-static FORMATS: &[&dyn ImportFormat] = &[
-    &locomo::Locomo, //
-    &jsonl::Jsonl,
-];
+static FORMATS: &[&dyn ImportFormat] = &[&locomo::Locomo, &jsonl::Jsonl];
 
 /// A file format that conversations are imported from.
 pub trait ImportFormat: Sync {
@@ -61,7 +58,7 @@ pub struct Imported {
 /// One sitting of a conversation: one session in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedSession {
-    /// As `session list` shows it.
+    /// The title in `session list`.
     pub title: String,
     /// Oldest first, never empty.
     pub messages: Vec<ImportedMessage>,
@@ -70,19 +67,19 @@ pub struct ImportedSession {
 /// One message of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedMessage {
-    /// Whose side it is on.
+    /// User or assistant.
     pub role: Role,
     /// The name of the person who said it, where the file has names.
     pub speaker: Option<String>,
     /// The text.
     pub content: String,
-    /// When it was said, on the wall clock of then and there.
+    /// When it was said, with the UTC offset of then and there.
     pub created_at: Moment,
     /// The file's own id for it.
     pub external_id: Option<String>,
 }
 
-/// Why a file cannot be imported. Nothing of it was, then.
+/// Why a file cannot be imported; then nothing of it is.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ImportError {
@@ -127,7 +124,7 @@ pub fn format_summaries() -> String {
     summaries.join(", or ")
 }
 
-/// Finds out the format of a file and reads it.
+/// Determines the format of a file and reads it.
 ///
 /// # Errors
 /// If it is not UTF-8, holds no messages, or its format's reader refuses it.

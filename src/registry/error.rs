@@ -61,7 +61,7 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: std::io::Error
     RegistryError::Io { action, path: path.display().to_string(), source }
 }
 
-/// For those who load models and know nothing of files.
+/// The same error for callers that know models, not files.
 pub(super) fn as_model_error(error: RegistryError) -> ModelError {
     match error {
         RegistryError::NotInstalled { name, .. } => ModelError::NotInstalled { name },

@@ -1,4 +1,4 @@
-//! The Hugging Face cache on disk, as every program that uses the hub lays it out:
+//! The Hugging Face cache on disk, which all programs that use the hub share:
 //!
 //! ```text
 //! <cache>/models--org--name/refs/<revision>          the commit's hash, as text

@@ -1,8 +1,8 @@
 //! `model import PATH`: a GGUF file, a folder of safetensors, or a wheel or zip that contains one.
 //!
-//! The source is hostile input. Its files are copied into a staging folder inside the data
-//! directory, checked there by the backend's header validation, and only then moved to their
-//! place by one rename: a model that is listed is complete and was accepted.
+//! The source is untrusted. Its files are copied to a staging folder inside the data directory, the
+//! backend validates their headers there, and one rename moves them to their place: an installed
+//! model is complete and valid.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::archive::{self, Contents};
+use super::archive::{self, Contents, Entry};
 use super::backend::Validate;
 use super::error::{RegistryError, io_error};
 use super::files::{copy_hashed, create_private_dir};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
 
-/// No model that this program runs is larger: an archive that unpacks to more is a bomb.
+/// More than any model that this program runs; an archive that unpacks to more is a zip bomb.
 const BYTES_MAX: u64 = 64 << 30;
 
-/// The files of a model folder that are taken along; anything else stays behind.
+/// Whether a file of a model folder is copied.
 pub(super) fn belongs_to_a_model(path: &str) -> bool {
     const NAMES: &[&str] = &[
         "config.json",
@@ -38,7 +38,7 @@ pub(super) fn belongs_to_a_model(path: &str) -> bool {
     NAMES.contains(&path) || (!path.contains('/') && path.ends_with(".safetensors"))
 }
 
-/// How far a long copy is.
+/// How far a copy is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyProgress {
     pub bytes: u64,
@@ -99,7 +99,7 @@ pub(super) fn import(
 
     // The backend names a model after its file.
     let gguf = PathBuf::from(format!("{name}.gguf"));
-    // Within the folder: the GGUF file, or nothing for the folder itself.
+    // Relative to the staging folder: the GGUF file, or empty for the folder itself.
     let load_from = if metadata.is_dir() {
         copy_dir(source, &mut staging)?;
         PathBuf::new()
@@ -212,23 +212,22 @@ fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), Registr
     })
 }
 
-/// Copies the model in an archive; where it is to be loaded from, within the folder.
+/// Unpacks the model in an archive; the result is where to load it from, as in `import`.
 fn unpack(
     source: &Path,
     gguf: PathBuf,
     staging: &mut Staging<'_>,
 ) -> Result<PathBuf, RegistryError> {
     let (mut archive, contents) = archive::open(source, BYTES_MAX)?;
-    let (wanted, load_from) = match contents {
-        Contents::Gguf { index } => (vec![(index, gguf.clone())], gguf),
-        Contents::Folder { entries } => (entries, PathBuf::new()),
+    let (entries, load_from) = match contents {
+        Contents::Gguf(entry) => (vec![Entry { path: gguf.clone(), ..entry }], gguf),
+        Contents::Folder(entries) => (entries, PathBuf::new()),
     };
-    staging.total_bytes = archive::total_bytes(&mut archive, source, &wanted)?;
-    for (index, path) in wanted {
-        let mut entry =
+    staging.total_bytes = entries.iter().map(|entry| entry.bytes).sum();
+    for Entry { index, path, bytes } in entries {
+        let mut file =
             archive.by_index(index).map_err(|e| archive::error(source, &e.to_string()))?;
-        let declared = entry.size();
-        staging.copy(&mut entry, path, declared)?;
+        staging.copy(&mut file, path, bytes)?;
     }
     if load_from.as_os_str().is_empty() {
         require_weights(source, &staging.files)?;
@@ -236,7 +235,7 @@ fn unpack(
     Ok(load_from)
 }
 
-/// A name from the file's own: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
+/// A model name made from the file name: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
 fn name_from(source: &Path) -> Result<String, RegistryError> {
     let name = source.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = [".gguf", ".whl", ".zip"]

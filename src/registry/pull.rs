@@ -1,10 +1,10 @@
 //! `model pull`: the only network code of the program.
 //!
-//! hf-hub speaks the protocol and lays out the cache; it resumes a partial file but checks no
-//! hash, trusts the names that the server sends and never looks at what it already has. So around
-//! each file: the names are checked before they become paths, a blob that is there is used if its
-//! hash is right, and what arrived is hashed before it counts. A file that does not match is
-//! deleted; if it had been resumed, it is fetched once more from the start.
+//! hf-hub implements the protocol and the cache's layout. It resumes partial files, but checks no
+//! hash, trusts the names that the server sends and never looks at what it has already. So, for each
+//! file, names are checked before they become paths, a blob with the right hash is used, and a
+//! download is hashed before it is accepted. A file that does not match is deleted; if it had been
+//! resumed, it is downloaded once more from the start.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::files::remove_file;
 use super::manifest::{InstalledFile, InstalledModel};
 use super::{HubSettings, git_blob, hash, hub_cache};
 
-/// A broken connection is taken up again this many times before it is reported.
+/// How often a download is tried before a broken connection is reported.
 const ATTEMPTS: u32 = 5;
 
 /// How far a download is.
@@ -118,7 +118,7 @@ impl<'a> Download<'a> {
         failed(self.model, self.hub, file, source)
     }
 
-    /// Downloads all files; the snapshot that holds them.
+    /// Downloads all files and returns the snapshot that holds them.
     fn fetch(&self) -> Result<PathBuf, RegistryError> {
         let mut commit = None;
         for file in &self.model.files {
@@ -137,7 +137,7 @@ impl<'a> Download<'a> {
                 Err(e) => self.wait_or_give_up(name, e, &mut attempt)?,
             }
         };
-        // They become parts of paths: a server could write anywhere otherwise.
+        // They become parts of paths, so a hostile server could otherwise write anywhere.
         let is_hash = |text: &str| {
             matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
         };
@@ -148,7 +148,7 @@ impl<'a> Download<'a> {
         Ok(metadata)
     }
 
-    /// The commit whose snapshot holds the file afterwards.
+    /// Downloads one file, if it is not in the cache, and returns the commit whose snapshot holds it.
     fn fetch_file(&self, file: &CatalogueFile) -> Result<String, RegistryError> {
         let name = file.path.as_str();
         let metadata = self.metadata(name)?;
@@ -173,7 +173,7 @@ impl<'a> Download<'a> {
         let mut resumed = false;
         let mut attempt = 1;
         loop {
-            // Nothing is left to ask for of a part that is complete, and a longer one is not ours.
+            // A part that is complete cannot be resumed, and a longer one is of another file.
             if part_len() >= size {
                 remove_file(&part)?;
             }
@@ -199,7 +199,7 @@ impl<'a> Download<'a> {
         }
     }
 
-    /// Waits before the next attempt, if another one may help.
+    /// Waits before the next attempt, or returns the error if another one would not help.
     fn wait_or_give_up(
         &self,
         file: &str,
@@ -226,7 +226,7 @@ fn failed(model: &CatalogueModel, hub: &HubSettings, file: &str, source: Source)
     }
 }
 
-/// Connections break and servers are busy; a refusal stays one.
+/// Whether another attempt may help: connections break and servers are busy.
 fn is_transient(error: &ApiError) -> bool {
     match error {
         ApiError::RequestError(e) => match **e {
@@ -234,7 +234,7 @@ fn is_transient(error: &ApiError) -> bool {
             ureq::Error::BadUri(_) | ureq::Error::HostNotFound => false,
             _ => true,
         },
-        // Reading the body fails as I/O; a full disk does too.
+        // Errors while reading the body are I/O errors, and so are those of the disk.
         ApiError::IoError(e) => !matches!(
             e.kind(),
             std::io::ErrorKind::StorageFull
@@ -273,7 +273,7 @@ impl Expected {
     }
 }
 
-/// `snapshots/<commit>/<name>` → `../../blobs/<etag>`, relative as everywhere in this cache.
+/// `snapshots/<commit>/<name>` → `../../blobs/<etag>`, relative, as hf-hub has it.
 fn link(blob: &Path, pointer: &Path, name: &str) -> Result<(), RegistryError> {
     if pointer.is_file() {
         return Ok(());

@@ -4,6 +4,8 @@
 
 use std::io::Write as _;
 
+use tempfile::TempDir;
+
 use super::*;
 use crate::interfaces::ModelError;
 
@@ -13,7 +15,7 @@ fn content() -> Vec<u8> {
     b"GGUF".iter().copied().chain((0..CONTENT_LEN - 4).map(|i| (i * 7 % 251) as u8)).collect()
 }
 
-/// A backend that reads nothing but the first bytes: what is inside files is not tested here.
+/// A backend that reads nothing but the first bytes: the content of files is not tested here.
 fn backend() -> ModelBackend {
     let bad = |path: &Path, reason: &str| ModelError::BadFile {
         path: path.display().to_string(),
@@ -57,6 +59,12 @@ fn registry_at(dir: &Path, endpoint: &str, catalogue: Catalogue) -> Registry {
     Registry::new(dir, hub, catalogue, backend(), None)
 }
 
+fn empty_registry() -> (TempDir, Registry) {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    (dir, registry)
+}
+
 fn import(registry: &Registry, path: &Path) -> Result<InstalledModel, RegistryError> {
     registry.import(path, None, &mut |_| {})
 }
@@ -81,8 +89,7 @@ fn zip_of(path: &Path, entries: &[(&str, &[u8])]) {
 
 #[test]
 fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("My Model Q4.gguf");
     std::fs::write(&source, content()).unwrap();
 
@@ -112,8 +119,7 @@ fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
 
 #[test]
 fn a_refused_model_leaves_nothing_behind() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("short.gguf");
     std::fs::write(&source, b"GGUF\x03").unwrap();
     assert!(matches!(import(&registry, &source), Err(RegistryError::Refused { .. })));
@@ -131,8 +137,7 @@ fn a_refused_model_leaves_nothing_behind() {
 
 #[test]
 fn a_wheel_gives_only_its_model() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let wheel = dir.path().join("mini-0.1.whl");
     zip_of(
         &wheel,
@@ -167,8 +172,7 @@ fn check_refused(registry: &Registry, archive: &Path, reason: &str) {
 
 #[test]
 fn hostile_archives_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let archive = dir.path().join("a.zip");
     let config: &[u8] = b"{}";
 
@@ -190,8 +194,7 @@ fn hostile_archives_are_refused() {
 
 #[test]
 fn names_cannot_leave_the_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("m.gguf");
     std::fs::write(&source, content()).unwrap();
     for name in ["../up", "a/b", "", ".hidden", "starter", "with space"] {
@@ -217,7 +220,7 @@ mod hub {
         cuts: Vec<usize>,
         /// Serve other bytes than the hash says.
         wrong: bool,
-        /// Name the blob like this.
+        /// The etag that it states, instead of the right one.
         etag: Option<String>,
     }
 
@@ -338,6 +341,14 @@ mod hub {
         }
     }
 
+    /// A hub with one large file, and a registry that knows of it.
+    fn hub_with_model(faults: Faults) -> (TempDir, Hub, Registry) {
+        let dir = tempfile::tempdir().unwrap();
+        let hub = serve(vec![("model.gguf", content())], faults);
+        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        (dir, hub, registry)
+    }
+
     fn pull(registry: &Registry) -> Result<InstalledModel, RegistryError> {
         registry.pull("tiny", &|_| {})
     }
@@ -384,9 +395,7 @@ mod hub {
 
     #[test]
     fn a_part_from_an_earlier_run_is_continued() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (dir, hub, registry) = hub_with_model(Faults::default());
         let blobs = dir.path().join("hub/models--org--tiny/blobs");
         std::fs::create_dir_all(&blobs).unwrap();
         let part = blobs.join(format!("{}.part", etag_of(&content())));
@@ -405,10 +414,7 @@ mod hub {
 
     #[test]
     fn a_wrong_hash_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub =
-            serve(vec![("model.gguf", content())], Faults { wrong: true, ..Faults::default() });
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (dir, _hub, registry) = hub_with_model(Faults { wrong: true, ..Faults::default() });
         assert!(matches!(pull(&registry), Err(RegistryError::HashMismatch { .. })));
         assert!(registry.list().unwrap()[0].installed.is_none());
         let blobs = dir.path().join("hub/models--org--tiny/blobs");
@@ -422,31 +428,22 @@ mod hub {
 
     #[test]
     fn a_hash_in_the_catalogue_outranks_the_hub() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let mut catalogue = catalogue(&["model.gguf"]);
-        catalogue.models[0].files[0].sha256 = Some("ab".repeat(32));
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue);
+        let (_dir, _hub, mut registry) = hub_with_model(Faults::default());
+        registry.catalogue.models[0].files[0].sha256 = Some("ab".repeat(32));
         assert!(matches!(pull(&registry), Err(RegistryError::HashMismatch { .. })));
     }
 
     #[test]
     fn a_server_cannot_name_a_path() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(
-            vec![("model.gguf", content())],
-            Faults { etag: Some("../../../evil".into()), ..Faults::default() },
-        );
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let etag = Some("../../../evil".into());
+        let (dir, _hub, registry) = hub_with_model(Faults { etag, ..Faults::default() });
         assert!(matches!(pull(&registry), Err(RegistryError::Fetch { .. })));
         assert!(!dir.path().join("hub").exists());
     }
 
     #[test]
     fn offline_uses_the_cache_or_refuses() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let mut registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (_dir, hub, mut registry) = hub_with_model(Faults::default());
         registry.hub.offline = true;
         assert!(matches!(pull(&registry), Err(RegistryError::Offline { .. })));
         registry.hub.offline = false;

@@ -1,6 +1,6 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` are skipped, and say so, where it is absent.
+//! No test needs a network. Tests that need `../shared` are skipped without it.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -24,7 +24,7 @@ use inglenook::testing::shared;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A home of its own for one test.
+/// A home directory for one test.
 struct Home {
     dir: TempDir,
 }
@@ -72,7 +72,7 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// As [`Home::ok`], after this process itself held the lock: a child that another test is just
+    /// As [`Home::ok`], after this process has held the lock: a child that another test is just
     /// starting may have inherited it for a moment.
     #[track_caller]
     fn ok_after_unlock(&self, args: &[&str]) -> String {
@@ -99,7 +99,7 @@ impl Home {
         stderr
     }
 
-    /// Imports a few lines of the plain form, a minute apart.
+    /// Imports messages as JSONL, a minute apart.
     #[track_caller]
     fn import(&self, messages: &[(&str, &str)]) {
         let mut lines = String::new();
@@ -203,7 +203,7 @@ fn an_unknown_setting_is_a_warning_with_its_line() {
 }
 
 #[test]
-fn the_doctor_finds_a_healthy_machine_healthy() {
+fn the_doctor_finds_nothing_bad_in_a_sound_home() {
     let home = Home::new();
     home.import(&[("user", "hello")]);
     let findings = home.json(&["doctor", "--json"]);
