@@ -3,7 +3,6 @@
 #![cfg(feature = "starter")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use inglenook::inference::{load_language, starter};
 use inglenook::interfaces::{
     Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
 };
+use inglenook::testing::shared;
 use jiff::civil::Date;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -221,10 +221,6 @@ fn a_thousand_replies_of_the_starter_are_well_formed() {
 
 #[test]
 fn a_thousand_replies_of_stories260k_are_well_formed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/stories260K");
-    if !path.is_dir() {
-        println!("skipped: {} is not there", path.display());
-        return;
-    }
+    let Some(path) = shared("models/stories260K") else { return };
     check(&load_language(&path, &|_| {}).unwrap());
 }

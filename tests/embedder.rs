@@ -10,6 +10,7 @@ use inglenook::inference::embedder::{self, BertEmbedder};
 use inglenook::inference::weights::Bytes;
 use inglenook::interfaces::{Embedder, ModelError};
 use inglenook::memory::Embedding;
+use inglenook::testing::{shared, skip};
 use serde_json::Value;
 
 /// MiniLM's directory, fetched once; None (with the reason printed) if it can't be had.
@@ -17,19 +18,14 @@ fn minilm() -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fetch-minilm.sh");
     let output = Command::new(script).output().unwrap();
     if !output.status.success() {
-        eprintln!("skipped: MiniLM is not here: {}", String::from_utf8_lossy(&output.stderr));
+        skip(&format!("MiniLM is not here: {}", String::from_utf8_lossy(&output.stderr)));
         return None;
     }
     Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
 }
 
 fn memories() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev-memories");
-    if !path.is_dir() {
-        eprintln!("skipped: {} is absent", path.display());
-        return None;
-    }
-    Some(path)
+    shared("data/locomo-dev-memories")
 }
 
 /// Rows of a two-dimensional little-endian f32 `.npy` file.

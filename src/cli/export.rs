@@ -1,4 +1,4 @@
-//! `export`: everything that was said (`jsonl`, `markdown`), or all four levels (`json`).
+//! `export`: all messages (`jsonl`, `markdown`), or all four levels (`json`).
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -63,7 +63,7 @@ fn sessions(reader: &Reader<'_>, only: Option<SessionId>) -> Result<WithMessages
         .collect()
 }
 
-/// What `import` reads back: the same messages, ids, names and times.
+/// The form that `import` reads back: the same messages, ids, names and times.
 fn jsonl(sessions: &WithMessages) -> String {
     let mut text = String::new();
     for (session, messages) in sessions {
@@ -122,7 +122,7 @@ fn all_levels(
     let mut semantics = reader.semantics()?;
     let mut themes = reader.themes()?;
     if only.is_some() {
-        // What stems from the session, and the themes that hold it.
+        // What was derived from the session, and the themes of that.
         episodes.retain(|e| Some(e.session) == only);
         semantics.retain(|s| s.episodes.iter().any(|id| episodes.iter().any(|e| e.id == *id)));
         for theme in &mut themes {

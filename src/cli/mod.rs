@@ -114,7 +114,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Outcome {
     let console = Console::new(cli.global.quiet);
-    // These need no directories, so they work where there are none.
+    // These need no directories, so they work without a home.
     match &cli.command {
         Some(Command::Completions { shell }) => return shell::completions(console, *shell),
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
@@ -141,7 +141,7 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Commands that look at the cancel flag themselves and end in good order.
+/// Commands that check the cancel flag and stop in an orderly way.
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,

@@ -55,7 +55,7 @@ fn list(app: &App, json: bool) -> Outcome {
     done()
 }
 
-/// Who says a message: a name, "you" or the assistant.
+/// Who said a message: a name, "you" or "assistant".
 pub fn speaker(message: &Message) -> &str {
     match (&message.speaker, message.role) {
         (Some(name), _) => name,

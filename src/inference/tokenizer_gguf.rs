@@ -278,10 +278,8 @@ fn merges_of_scores(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use std::path::PathBuf;
-
     use serde_json::Value as Json;
     use tokenizers::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer};
 
@@ -353,12 +351,9 @@ mod tests {
 
     #[test]
     fn sentence_piece_scores_give_the_same_tokens_as_the_merges() {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("../shared/models/stories260K/tokenizer.json");
-        let Ok(json) = std::fs::read(&path) else {
-            eprintln!("skipped: {} is absent", path.display());
-            return;
-        };
+        let path = crate::testing::shared("models/stories260K/tokenizer.json");
+        let Some(path) = path else { return };
+        let json = std::fs::read(&path).unwrap();
         let value: Json = serde_json::from_slice(&json).unwrap();
         let vocab = value["model"]["vocab"].as_object().unwrap();
         let mut tokens = vec![String::new(); vocab.len()];

@@ -30,7 +30,7 @@ struct Script {
     log: Mutex<Vec<String>>,
 }
 
-/// See the module.
+/// A [`LanguageModel`] with scripted replies.
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Script>);
 

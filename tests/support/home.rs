@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "not every program needs all of it")]
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -98,16 +98,4 @@ impl Home {
         let path = self.file("import.jsonl", lines);
         self.ok(&["import", path.to_str().unwrap()]);
     }
-}
-
-/// `../shared/NAME` beside the checkout; without it the test is skipped, and says so.
-pub fn shared(name: &str) -> Option<PathBuf> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(super::CHECKOUT).join("../shared").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    let thread = std::thread::current();
-    eprintln!("skipped: {}: {} is not there", thread.name().unwrap_or("a test"), path.display());
-    None
 }

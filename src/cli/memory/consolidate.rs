@@ -1,6 +1,6 @@
-//! `memory consolidate`: what is still to be built, and contradictions settled.
+//! `memory consolidate`: builds what is still queued, and settles contradictions.
 //!
-//! The chat does it in the background; `--wait` does it here and now, with the same worker.
+//! The chat does this in the background; `--wait` does it now, with the same worker.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::worker::{self, WorkerState};
 
 pub fn run(app: &App, wait: bool) -> Outcome {
     if !wait {
-        return announce(app);
+        return print_pending(app);
     }
     let store = app.open()?;
     let models = app.models()?;
@@ -59,7 +59,7 @@ pub fn run(app: &App, wait: bool) -> Outcome {
     if failed.is_empty() { done() } else { found_problems() }
 }
 
-fn announce(app: &App) -> Outcome {
+fn print_pending(app: &App) -> Outcome {
     let store = app.open_read_only()?;
     let stats = store.read(|r| r.stats())?;
     if stats.jobs_pending + stats.jobs_failed == 0 {

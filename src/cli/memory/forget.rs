@@ -1,4 +1,4 @@
-//! `memory forget`: the plan first, then a question, then it is gone for good.
+//! `memory forget`: shows the plan, asks, and erases for good.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::super::session::speaker;
 use super::day;
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
 
-/// So many of each kind are quoted; the rest is counted.
+/// How many of each level are quoted; the rest is counted.
 const QUOTED_MAX: usize = 10;
 
 pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outcome {

@@ -84,7 +84,7 @@ fn verify(app: &App, json: bool) -> Outcome {
     if violations.is_empty() { done() } else { found_problems() }
 }
 
-/// "16 Nov 2026 10:03", on the wall clock of then and there.
+/// "16 Nov 2026 10:03", in the local time of the message.
 pub fn when(at: Moment) -> String {
     at.civil().strftime("%-d %b %Y %H:%M").to_string()
 }
@@ -93,7 +93,7 @@ pub fn day(at: Moment) -> String {
     at.civil().strftime("%-d %b %Y").to_string()
 }
 
-/// With the offset of its wall clock.
+/// With its UTC offset.
 pub fn rfc3339(at: Moment) -> String {
     at.timestamp.display_with_offset(at.offset).to_string()
 }

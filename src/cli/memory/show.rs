@@ -1,4 +1,4 @@
-//! `memory show ID`: one unit with what is above and below it.
+//! `memory show ID`: one unit, with its neighbours in the hierarchy.
 
 use serde_json::json;
 

@@ -44,7 +44,7 @@ impl Hierarchy {
         facts
     }
 
-    /// Of the episode, the messages that the fact came from.
+    /// The messages of the episode that the fact came from.
     fn sources<'a>(&'a self, fact: &Semantic, episode: &'a Episode) -> Vec<&'a Message> {
         episode
             .messages
