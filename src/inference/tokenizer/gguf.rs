@@ -17,23 +17,63 @@ use tokenizers::pre_tokenizers::sequence::Sequence as Splits;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::tokenizer::SplitDelimiterBehavior;
 
-use super::metadata::Metadata;
-use super::tokenizer::{Added, Spelling, Tokenizer, TokenizerError, damaged, guarded};
+use super::{Added, Spelling, Tokenizer, TokenizerError, damaged, guarded};
+use crate::inference::families::DECODERS;
+use crate::inference::metadata::Metadata;
 
 const NORMAL: i64 = 1;
 const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 
-const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
-const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-/// What llama.cpp does where a file names no rule.
-const DEFAULT: [&str; 4] = [
-    r"[\p{P}\$\+<=>\^~\|]+",
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
-    r"\p{N}+",
-    r"[0-9][0-9][0-9]",
+/// How a byte-level vocabulary splits text before its merges.
+#[derive(Debug, Clone, Copy)]
+pub struct PreTokenizer {
+    /// `tokenizer.ggml.pre` of a GGUF file.
+    pub names: &'static [&'static str],
+    /// Regular expressions, applied one after the other.
+    pub rules: &'static [&'static str],
+    /// A piece that is a token needs no merges.
+    pub ignore_merges: bool,
+    /// A prompt begins with the vocabulary's first token, unless the file says otherwise.
+    pub begins: bool,
+    /// Text is normalised to NFC first.
+    pub nfc: bool,
+}
+
+const GPT2_RULE: &str =
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+const GPT2: PreTokenizer = PreTokenizer {
+    names: &["gpt-2"],
+    rules: &[GPT2_RULE],
+    ignore_merges: false,
+    begins: false,
+    nfc: false,
+};
+
+/// Those that belong to no family.
+static COMMON: [PreTokenizer; 3] = [
+    GPT2,
+    PreTokenizer { names: &["smollm"], rules: &[r"\p{N}", GPT2_RULE], ..GPT2 },
+    // What llama.cpp does where a file names no rule.
+    PreTokenizer {
+        names: &["default"],
+        rules: &[
+            r"[\p{P}\$\+<=>\^~\|]+",
+            r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
+            r"\p{N}+",
+            r"[0-9][0-9][0-9]",
+        ],
+        ..GPT2
+    },
 ];
+
+/// The rules that a GGUF file names.
+fn pre_tokenizer(metadata: &Metadata) -> Option<&'static PreTokenizer> {
+    let name = metadata.string("tokenizer.ggml.pre").unwrap_or("default");
+    let of_families = DECODERS.into_iter().flat_map(|family| family.pre_tokenizers);
+    of_families.chain(&COMMON).find(|rules| rules.names.contains(&name))
+}
 
 impl Tokenizer {
     /// Builds the tokenizer that a GGUF file describes.
@@ -116,10 +156,8 @@ impl<'a> Vocabulary<'a> {
 }
 
 fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, TokenizerError> {
-    let pre = metadata.string("tokenizer.ggml.pre").unwrap_or_default();
-    let wanted = metadata
-        .boolean("tokenizer.ggml.add_bos_token")
-        .unwrap_or(model == "llama" || is_llama3(pre));
+    let by_rule = || model == "llama" || pre_tokenizer(metadata).is_some_and(|pre| pre.begins);
+    let wanted = metadata.boolean("tokenizer.ggml.add_bos_token").unwrap_or_else(by_rule);
     let Some(bos) = metadata.integer("tokenizer.ggml.bos_token_id").filter(|_| wanted) else {
         return Ok(Vec::new());
     };
@@ -129,24 +167,13 @@ fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, Tokeniz
     }
 }
 
-fn is_llama3(pre: &str) -> bool {
-    matches!(pre, "llama-bpe" | "llama3" | "llama-v3")
-}
-
 fn byte_level(
     metadata: &Metadata,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<tokenizers::Tokenizer, TokenizerError> {
-    let pre = metadata.string("tokenizer.ggml.pre").unwrap_or("default");
-    let rules: Vec<&str> = match pre {
-        _ if is_llama3(pre) => vec![LLAMA3],
-        "qwen2" | "deepseek-r1-qwen" => vec![QWEN2],
-        "gpt-2" => vec![GPT2],
-        "smollm" => vec![r"\p{N}", GPT2],
-        "default" => DEFAULT.to_vec(),
-        other => {
-            return Err(TokenizerError::Unsupported { what: format!("pre-tokenizer `{other}`") });
-        }
+    let Some(pre) = pre_tokenizer(metadata) else {
+        let name = metadata.string("tokenizer.ggml.pre").unwrap_or_default();
+        return Err(TokenizerError::Unsupported { what: format!("pre-tokenizer `{name}`") });
     };
     let merges = metadata
         .strings("tokenizer.ggml.merges")
@@ -165,12 +192,12 @@ fn byte_level(
     let bpe = guarded(|| {
         BPE::builder()
             .vocab_and_merges(ids.into_iter().collect::<Vocab>(), merges)
-            .ignore_merges(is_llama3(pre))
+            .ignore_merges(pre.ignore_merges)
             .build()
     })?;
     let mut inner = tokenizers::Tokenizer::new(bpe);
     let mut steps = Vec::new();
-    for rule in rules {
+    for &rule in pre.rules {
         let pattern = SplitPattern::Regex(rule.to_owned());
         let split =
             Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(damaged)?;
@@ -178,7 +205,7 @@ fn byte_level(
     }
     steps.push(ByteLevel::new(false, true, false).into());
     inner.with_pre_tokenizer(Some(Splits::new(steps)));
-    if pre == "qwen2" {
+    if pre.nfc {
         inner.with_normalizer(Some(NormalizerWrapper::from(NFC))).map_err(damaged)?;
     }
     Ok(inner)
