@@ -1,5 +1,7 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod error_chain;
+
 pub mod memory;
 
 pub mod grammar;
@@ -7,6 +9,8 @@ pub mod grammar;
 pub mod interfaces;
 
 pub mod prompts;
+
+pub mod model_policy;
 
 pub mod extractive;
 

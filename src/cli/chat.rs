@@ -7,10 +7,10 @@ use super::App;
 use super::report::{Failure, Outcome};
 use crate::chat::ChatConfig;
 use crate::interfaces::{Signal, SystemClock};
+use crate::model_policy::Mode;
 use crate::recall::RecallConfig;
 use crate::tui;
 use crate::worker::WorkerConfig;
-use crate::worker::policy::Mode;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let registry = app.registry()?;

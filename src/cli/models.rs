@@ -7,9 +7,9 @@ use super::App;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
+use crate::model_policy::Mode;
 use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
 use crate::worker::WorkerConfig;
-use crate::worker::policy::Mode;
 
 fn validate(path: &Path) -> Result<Inspected, ModelError> {
     let summary = inference::validate(path)?;

@@ -1,6 +1,5 @@
 //! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -10,6 +9,7 @@ use thiserror::Error;
 use super::config::ConfigError;
 use super::import::ImportError;
 use crate::chat::ChatError;
+use crate::error_chain::error_messages;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
@@ -270,19 +270,8 @@ pub(super) fn text_of(failure: &Failure) -> String {
 }
 
 /// What failed, its causes and the remedy, on lines of their own.
-fn described(failure: &dyn Error, hint: Option<&str>) -> String {
-    let mut text = failure.to_string();
-    let mut last = text.clone();
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        let line = error.to_string();
-        // Wrappers often repeat what they wrap.
-        if !last.contains(&line) {
-            let _ = write!(text, "\n  caused by: {line}");
-            last = line;
-        }
-        cause = error.source();
-    }
+fn described(failure: &dyn std::error::Error, hint: Option<&str>) -> String {
+    let mut text = error_messages(failure).join("\n  caused by: ");
     if let Some(hint) = hint {
         let _ = write!(text, "\nhint: {hint}");
     }
@@ -299,7 +288,7 @@ pub fn report(failure: &Failure) -> ExitCode {
 }
 
 /// Prints what failed, its causes and the remedy on stderr.
-pub fn print_error(failure: &dyn Error, hint: Option<&str>) {
+pub fn print_error(failure: &dyn std::error::Error, hint: Option<&str>) {
     let colours = std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };

@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use jiff::civil::{DateTime, date};
 
-use super::policy::{GateGrade, Grade};
 use super::writer::{Generative, Writer};
 use crate::extractive::Utterance;
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Uncertainty};
 use crate::memory::{MessageId, Role, lexical};
-use crate::prompts::{Line, MemoryLine, Relation, Style};
+use crate::model_policy::{GateGrade, Grade, prompt_style};
+use crate::prompts::{Line, MemoryLine, Relation};
 use crate::store::{Store, StoreError};
 
 pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
@@ -93,7 +93,7 @@ pub fn check(
         at,
     };
 
-    let reader = Reader::new(&**model, style(&**model))?;
+    let reader = Reader::new(&**model, prompt_style(model.info()))?;
     let mut answering = 0.0;
     let mut gate = Gate::default();
     for (i, item) in QUESTIONS.iter().enumerate() {
@@ -147,10 +147,6 @@ pub fn check(
         n_items: N_ITEMS,
         seconds: start.elapsed().as_secs_f64(),
     })
-}
-
-fn style(model: &dyn LanguageModel) -> Style {
-    if model.info().starter { Style::Trained } else { Style::Instructed }
 }
 
 fn said_on(day: i8) -> DateTime {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use inglenook::interfaces::{Cancel, Context, Models, Signal};
 use inglenook::memory::Moment;
 use inglenook::memory::inclusion::{GatePolicy, Reference};
-use inglenook::recall::{Recall, RecallConfig, RecallRequest, signal_for};
+use inglenook::model_policy::{Grade, gate_signal};
+use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use serde::Serialize;
 
 use super::data::{Conversation, DataSet, Question};
@@ -106,10 +107,9 @@ pub fn measure_gate(
     let chosen = chosen(&conversations, run.questions_max);
     let info = models.language.info();
     let grade = run.grade.as_ref();
-    let swept = run
-        .recall
-        .signal
-        .unwrap_or_else(|| signal_for(info, grade.map(|(_, grade)| grade.as_str())));
+    let swept = run.recall.signal.unwrap_or_else(|| {
+        gate_signal(info, Grade::from_setting(grade.map(|(_, text)| text.as_str())).as_ref())
+    });
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;

@@ -8,8 +8,8 @@ use std::time::Instant;
 use inglenook::extractive::{Statement, Utterance};
 use inglenook::interfaces::{Cancel, LanguageModel, ModelInfo, Models};
 use inglenook::memory::{Embedding, MessageId, Role};
+use inglenook::model_policy::{Grade, Mode, Plan, reader_generates};
 use inglenook::prompts::{Line, MemoryLine};
-use inglenook::worker::policy::{Grade, Mode, Plan, reader_generates};
 use inglenook::worker::writer::{Extractive, Generative, Writer as _, Writers};
 
 use super::built_cache::{BuildResult, BuiltCache, BuiltMemory, MadeBy, Unit};

@@ -137,7 +137,7 @@ impl Answerer<'_> {
         }
         let used = self.model.take();
         Ok(Answered {
-            text: Answer.parse(&reply.text).0,
+            text: Answer.parse(&reply.text),
             covered,
             prompt_tokens,
             tokens: used.tokens + in_cache,

@@ -54,7 +54,8 @@ pub use self::report::{
 };
 pub use self::structural::Mode;
 use inglenook::interfaces::{Cancel, ModelError, Models};
-use inglenook::recall::{RecallConfig, signal_for};
+use inglenook::model_policy::{Grade, gate_signal};
+use inglenook::recall::RecallConfig;
 use inglenook::worker::WorkerConfig;
 
 use self::memory_builder::ModelUse;
@@ -251,10 +252,10 @@ fn manifest(
     chosen: &[(usize, &Question)],
 ) -> Value {
     let info = models.language.info();
-    let signal = run
-        .recall
-        .signal
-        .unwrap_or_else(|| signal_for(info, run.grade.as_ref().map(|(_, grade)| grade.as_str())));
+    let signal = run.recall.signal.unwrap_or_else(|| {
+        let grade = run.grade.as_ref().map(|(_, text)| text.as_str());
+        gate_signal(info, Grade::from_setting(grade).as_ref())
+    });
     let n_conversations = chosen.iter().map(|&(i, _)| i).collect::<BTreeSet<usize>>().len();
     let mut manifest = json!({
         "command": run.set.command(),

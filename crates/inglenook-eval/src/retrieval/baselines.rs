@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use inglenook::memory::mix::{Kind, Unit, select_mixed};
+use inglenook::memory::mix::{Unit, UnitKind, select_mixed};
 use inglenook::memory::{Embedding, MessageId, SemanticId, ThemeId};
 
 use super::corpus::Corpus;
@@ -19,7 +19,7 @@ pub(super) fn by_score(
         .map(|(score, n_characters, messages)| Unit {
             worth: *score,
             n_characters: *n_characters,
-            kind: Kind::Fact(messages),
+            kind: UnitKind::Fact(messages),
         })
         .collect();
     select_mixed(&units, budget_characters)

@@ -5,7 +5,7 @@
 use inglenook::memory::relevance::{
     Judgement, N_FEATURES, N_JUDGED, Relevance, Reranking, Weights, probability,
 };
-use inglenook::recall::Clue;
+use inglenook::recall::UnitCues;
 use serde::Serialize;
 
 /// Number of weights, with the bias.
@@ -21,7 +21,7 @@ pub(super) struct Sets {
     /// One for each of [`Relevance`]'s weights by cues, in its order.
     pub by_cues: [Examples; 4],
     /// What the reranker read for each question, its scores, and whether they are evidence.
-    pub reranked: Vec<Vec<(Clue, f64, bool)>>,
+    pub reranked: Vec<Vec<(UnitCues, f64, bool)>>,
 }
 
 /// One weight.

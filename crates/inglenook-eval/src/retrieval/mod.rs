@@ -38,7 +38,7 @@ pub use self::themes::{SIZE_CLASSES, ThemesReport, ThemesRow, measure_themes};
 pub(super) use self::vectors::PrecomputedEmbedder;
 use inglenook::interfaces::{Cancel, Embedder, Reranker};
 use inglenook::memory::MessageId;
-use inglenook::recall::{Block, Levels, RecallConfig, RecallError, Survey};
+use inglenook::recall::{Block, EvidenceSearch, Levels, RecallConfig, RecallError};
 
 use super::EvalError;
 use super::locomo::{Folder, folders};
@@ -226,10 +226,16 @@ fn examples(
         }
         let known = &corpus.vectors.questions;
         if known.by_text.contains_key(&question.text) {
-            let survey =
-                Survey::new(&memory.store, known, reranker, &config, &question.text, memory.now)?;
+            let survey = EvidenceSearch::new(
+                &memory.store,
+                known,
+                reranker,
+                &config,
+                &question.text,
+                memory.now,
+            )?;
             let mut read = Vec::new();
-            for clue in survey.clues() {
+            for clue in survey.unit_cues() {
                 let is_evidence =
                     clue.messages.iter().any(|m| question.evidence.contains(&memory.places[m]));
                 let set = match (clue.is_message, clue.cues.dense, clue.cues.support_dense) {
@@ -295,7 +301,7 @@ fn conversation(
             return Err(EvalError::Cancelled);
         }
         let Some(vector) = vectors.questions.by_text.get(&question.text) else { continue };
-        let survey = Survey::new(
+        let survey = EvidenceSearch::new(
             &memory.store,
             &vectors.questions,
             reranker,

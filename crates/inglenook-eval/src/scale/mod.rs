@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use inglenook::interfaces::{Cancel, Embedder as _};
 use inglenook::memory::reorganize::Policy;
 use inglenook::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, SessionId, ThemeId};
-use inglenook::recall::{Levels, RecallConfig, RecallError, Survey};
+use inglenook::recall::{EvidenceSearch, Levels, RecallConfig, RecallError};
 use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,7 @@ fn select(store: &Store, question: Drawn) -> Result<Duration, EvalError> {
     let embedder = PrecomputedEmbedder { dimensions: DIMENSIONS, by_text };
     let config = RecallConfig::default();
     let start = Instant::now();
-    let survey = Survey::new(store, &embedder, None, &config, &question.text, moment(0));
+    let survey = EvidenceSearch::new(store, &embedder, None, &config, &question.text, moment(0));
     let chosen = survey.and_then(|s| s.coarse(Levels::Mixed, config.coarse_characters));
     let took = start.elapsed();
     match chosen {

@@ -84,8 +84,8 @@ mod tests {
     use super::super::super::meter::Metered;
     use super::*;
     use inglenook::interfaces::{Cancel, LanguageModel, Models};
+    use inglenook::model_policy::Plan;
     use inglenook::testing::{HashEmbedder, ScriptedModel};
-    use inglenook::worker::policy::Plan;
     use inglenook::worker::writer::{Generative, Writers};
 
     const HOUSE: &str = "Ana lives in a small yellow house by the old harbour of the quiet town of";
