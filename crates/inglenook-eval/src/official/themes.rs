@@ -292,7 +292,9 @@ mod tests {
     }
 
     fn forget(themes: &mut Themes, id: SemanticId) {
-        themes.values_mut().for_each(|members| drop(members.remove(&id)));
+        for members in themes.values_mut() {
+            members.remove(&id);
+        }
         themes.retain(|_, members| !members.is_empty());
     }
 
