@@ -1,8 +1,8 @@
 //! Which signal tells evidence from noise: the note that answers a question against a random one.
 //!
-//! Every signal gives a note a score, the higher the likelier it is evidence. What the reader's
-//! uncertainty loses is measured as recall measures it, before and after the note is shown, alone and
-//! behind three other notes. The figures are areas under the ROC curve.
+//! Every signal scores a note: the higher, the more likely it is evidence. The drop of the reader's uncertainty
+//! is measured as recall measures it, before and after the note is shown, alone and after three other
+//! notes. The figures are areas under the ROC curve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,18 +22,18 @@ use super::sample::{Draws, some};
 use super::{EvalError, GateRow};
 use crate::metrics::{mean, roc_auc, wins};
 
-/// Other notes before the one that is weighed.
+/// Numbers of notes shown before the one that is scored.
 const CONTEXTS: [usize; 2] = [0, 3];
 
-/// So many pairs are also weighed behind other notes: it takes as long as all pairs alone.
+/// Pairs that are also scored after other notes; this takes as long as all pairs alone.
 const BEHIND_MAX: usize = 250;
 
-/// Signals that the model's own uncertainty gives.
+/// Signals from the model's own uncertainty.
 const BY_MODEL: [Signal; 3] = [Signal::Entropy, Signal::Nll, Signal::QuestionNll];
 
 const BATCH: usize = 64;
 
-/// The notes among which evidence is to be found.
+/// The notes to be searched.
 struct Corpus {
     notes: Vec<Note>,
     terms: Vec<BTreeSet<String>>,
@@ -65,7 +65,7 @@ impl Corpus {
         MemoryLine::Semantic { text, at: *at, superseded: false }
     }
 
-    /// 1 if the question names who the note is by, 0 if it names somebody else (as recall has it).
+    /// 1 if the question names the note's speaker, 0 if it names another, as in recall.
     fn speaker_cue(&self, question: &str, note: usize) -> f64 {
         let words: BTreeSet<&str> = question.split(|c: char| !c.is_alphanumeric()).collect();
         let mut named = self.speakers.iter().filter(|name| words.contains(name.as_str()));
@@ -76,15 +76,14 @@ impl Corpus {
     }
 }
 
-/// A question, its evidence, a random note, and notes to stand before either. Numbers are places in
-/// the corpus.
+/// A question, its evidence, a random note, and notes to show before either, as indices into the corpus.
 pub(super) struct Probe {
     corpus: usize,
     question: String,
     evidence: usize,
     random: usize,
     others: Vec<usize>,
-    /// Whether it is weighed behind the others as well.
+    /// Whether it is also scored after the other notes.
     behind: bool,
 }
 
@@ -96,7 +95,7 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// The random note is another item's; the notes before are the item's own.
+    /// The random note is from another item, the notes before it from the same.
     pub(super) fn generated(items: &[&QuestionItem], n_max: Option<usize>) -> Self {
         let mut notes = Vec::new();
         let mut starts = Vec::new();
@@ -130,7 +129,7 @@ impl Set {
         Self::new("generated", vec![Corpus::new(notes)], probes, n_max)
     }
 
-    /// All other notes are the same conversation's.
+    /// All notes are from the same conversation.
     pub(super) fn locomo(conversations: &[Conversation], n_max: Option<usize>) -> Self {
         let (mut corpora, mut probes) = (Vec::new(), Vec::new());
         for (corpus, conversation) in conversations.iter().enumerate() {
@@ -202,7 +201,7 @@ impl Set {
         all.rows(self.name)
     }
 
-    /// Of every text that is compared, each once.
+    /// The vectors of all texts that are compared.
     pub(super) fn vectors(
         &self,
         embedder: &dyn Embedder,

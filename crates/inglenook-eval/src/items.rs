@@ -1,8 +1,8 @@
-//! The held-out items: one JSON object a line, its task in `task`.
+//! The held-out items: one JSON object per line, with its task in `task`.
 //!
-//! Values and names occur in no training text; `phrasing` says whether the wording does. The file
-//! is `models/starter/evaluation.jsonl`, written by `models/starter/make_evaluation.py`, and
-//! is compiled in with the starter. Dates are `2021-08-09`.
+//! Their values and names occur in no training text; `phrasing` says whether their wording does. The file
+//! `models/starter/evaluation.jsonl` is written by `models/starter/make_evaluation.py` and compiled in with the
+//! starter. Dates have the form `2021-08-09`.
 
 use jiff::civil::{Date, DateTime};
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use super::{EvalError, Task};
 #[cfg(feature = "starter")]
 const BUILT_IN: &str = include_str!("../../../models/starter/evaluation.jsonl");
 
-/// The items that come with the starter; none in a build without it.
+/// The built-in items; none in a build without the starter.
 ///
 /// # Errors
 /// [`EvalError::BadItem`].
@@ -28,9 +28,9 @@ pub fn built_in() -> Result<Vec<Item>, EvalError> {
 #[serde(tag = "task", rename_all = "lowercase")]
 pub enum Item {
     Answer(QuestionItem),
-    /// The same without an answer.
+    /// As `Answer`, but no note has the answer.
     Absent(QuestionItem),
-    /// The same; only the answer's tokens are looked at.
+    /// As `Answer`; only the answer's tokens are scored.
     Copy(QuestionItem),
     Router(RoutingItem),
     Boundary(BoundaryItem),
@@ -57,15 +57,15 @@ pub struct QuestionItem {
     pub question: String,
     #[serde(default)]
     pub answer: String,
-    /// Also right; the answer itself always is.
+    /// Other accepted answers.
     #[serde(default)]
     pub accept: Vec<String>,
-    /// The notes that tell it, from 0.
+    /// Indices of the notes that hold the answer.
     #[serde(default)]
     pub evidence: Option<Places>,
 }
 
-/// One place or several.
+/// One index or several.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Places {
@@ -83,7 +83,7 @@ impl QuestionItem {
     }
 }
 
-/// A message to be stored or not.
+/// A message, and whether it should be stored.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct RoutingItem {
     #[serde(default)]
@@ -99,7 +99,7 @@ pub enum StoreOrDiscard {
     Discard,
 }
 
-/// Turns, each with its speaker (`The user: …`), and the turn that may begin another topic.
+/// Turns, each with its speaker (`The user: …`), and whether the next one begins another topic.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct BoundaryItem {
     #[serde(default)]
@@ -116,7 +116,7 @@ pub enum YesOrNo {
     No,
 }
 
-/// Two facts.
+/// Two facts, and whether the later replaces the earlier.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ConflictItem {
     #[serde(default)]
@@ -133,7 +133,7 @@ pub enum UpdateOrKeep {
     Keep,
 }
 
-/// A message and its facts; none: nothing is to be noted.
+/// A message and the facts in it; possibly none.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ExtractionItem {
     #[serde(default)]
@@ -144,7 +144,7 @@ pub struct ExtractionItem {
     pub answer: Vec<String>,
 }
 
-/// Turns, each with its speaker, and what they tell.
+/// Turns, each with its speaker, and their narrative.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EpisodeItem {
     #[serde(default)]
@@ -156,7 +156,7 @@ pub struct EpisodeItem {
     pub told: String,
 }
 
-/// Facts and what they have in common.
+/// Facts and the name of their theme.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ThemeItem {
     #[serde(default)]
@@ -167,7 +167,7 @@ pub struct ThemeItem {
     pub accept: Vec<String>,
 }
 
-/// Two facts and the one that says both.
+/// Two facts and their merged form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct MergeItem {
     #[serde(default)]
@@ -206,7 +206,7 @@ impl Item {
         }
     }
 
-    /// What the form alone can't say.
+    /// Checks what the JSON form alone does not guarantee.
     fn problem(&self) -> Option<String> {
         let (Self::Answer(item) | Self::Copy(item)) = self else { return None };
         if item.answer.trim().is_empty() {
@@ -239,7 +239,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Item>, EvalError> {
     Ok(items)
 }
 
-/// An item tells the day; nobody speaks at midnight.
+/// Noon of the item's day.
 pub(super) fn at_noon(date: Date) -> DateTime {
     date.at(12, 0, 0, 0)
 }

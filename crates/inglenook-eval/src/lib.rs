@@ -1,10 +1,10 @@
-//! Measuring the program: how well a model does the starter's work, which signal tells evidence from
-//! noise, what recall finds within a budget, what its themes are worth, and what the memory core
-//! costs at a size.
+//! Measuring [`inglenook`]: answers under every method and what they cost (`answering`), what recall finds within
+//! a budget and what its themes are worth (`retrieval`), how well a model does the steps of memory and which
+//! signal tells evidence from noise (`starter`, `gate`), and what the memory core costs at a size (`scale`).
 //!
-//! It asks models through `interfaces` and in the program's own prompts, as `recall` and `worker`
-//! do, and gives figures; which items it is given, and how the figures are shown, is not its
-//! business. The formulas are in [`crate::metrics`].
+//! Models are asked through [`inglenook::interfaces`] and in the product's own prompts, as `recall` and `worker`
+//! do, so what is measured is what runs. The formulas are in [`metrics`]; only [`cli`] knows how figures are
+//! shown.
 
 mod answering;
 pub mod cli;
@@ -56,7 +56,7 @@ pub use starter::{Options, measure};
 
 pub use crate::metrics::{Interval, interval};
 
-/// Of everything drawn at random: the bootstrap's samples.
+/// Seed of everything random: samples of questions, bootstrap.
 pub const SEED: u64 = 0;
 
 /// Why nothing could be measured.
@@ -78,7 +78,7 @@ pub enum EvalError {
     },
     #[error("{path} is not in the form of LoCoMo's memories: {reason}")]
     BadData { path: PathBuf, reason: String },
-    /// Data sets are not the program's own: `found_at` says where they are.
+    /// Data sets are not part of the project: `found_at` says where to get them.
     #[error("{path} of {set} is not there")]
     NoDataSet { set: &'static str, path: PathBuf, found_at: &'static str },
     #[error("{path} is not in the form of {set}: {reason}")]
@@ -115,7 +115,7 @@ pub enum Task {
     Answer,
     /// A question that none of them answers.
     Absent,
-    /// The answer's tokens, each after the right ones before it.
+    /// The answer's tokens, each predicted after the correct prefix.
     Copy,
     Router,
     Boundary,
@@ -186,12 +186,12 @@ impl FromStr for Task {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub task: &'static str,
-    /// "seen" or "unseen" wording, a kind of question, or nothing.
+    /// "seen" or "unseen" wording, a category of question, or empty.
     pub phrasing: String,
     /// `exact`, `f1`, `balanced_accuracy`, …; `absent` where there was nothing to measure.
     pub metric: &'static str,
     pub value: Option<f64>,
-    /// How many items (for token accuracies still items, not tokens).
+    /// Number of items (also for token accuracies).
     pub items: usize,
 }
 
@@ -200,13 +200,13 @@ pub struct Row {
 pub struct GateRow {
     /// "generated" or "locomo".
     pub set: &'static str,
-    /// Its name; `absent` where there was nothing to measure.
+    /// The signal's name; `absent` if there was nothing to measure.
     pub signal: &'static str,
-    /// So many other notes stand before the one that is weighed.
+    /// Number of notes shown before the one that is scored.
     pub context: usize,
     /// Area under the ROC curve, all evidence against all noise: one threshold for all questions.
     pub auc: Option<f64>,
-    /// How often a question's own evidence wins against its own noise.
+    /// How often a question's evidence scores above its noise.
     pub paired: Option<f64>,
     pub pairs: usize,
 }

@@ -1,8 +1,8 @@
 //! Real conversations: LoCoMo's questions over ready-made observations.
 //!
-//! A folder a conversation, each with `semantics.jsonl` (`content`, `speaker`, `evidence` message ids,
-//! `created_at`) and `qa.json` (`question`, `answer`, `evidence`, `category`). LoCoMo's own file, where
-//! it is given, takes the place of `qa.json`. Evaluation only: nothing of it is ever trained on.
+//! One folder per conversation, with `semantics.jsonl` (`content`, `speaker`, `evidence` message ids,
+//! `created_at`) and `qa.json` (`question`, `answer`, `evidence`, `category`). LoCoMo's own file, if given,
+//! replaces `qa.json`. For evaluation only: nothing is ever trained on it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use serde_json::Value;
 use super::EvalError;
 use super::sample::{Draws, some};
 
-/// What a question is, by its category; the fifth, questions without an answer, is left out.
+/// Names of question categories; the fifth, questions without an answer, is left out.
 const KINDS: [(u64, &str); 4] =
     [(1, "multi-hop"), (2, "temporal"), (3, "open-domain"), (4, "single-hop")];
 
-/// Categories that are read; the others need more than the notes (the day, the world).
+/// Categories that a reader of notes can answer; the others need dates or world knowledge.
 const READ: [u64; 2] = [1, 4];
 
 const N_READ: usize = 400;
@@ -33,7 +33,7 @@ pub struct Conversation {
     pub questions: Vec<Question>,
 }
 
-/// A fact that LoCoMo's authors noted.
+/// One of the facts that come with LoCoMo.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     pub text: String,
@@ -59,7 +59,7 @@ impl Conversation {
     }
 }
 
-/// A question with the notes before the reader.
+/// A question with the notes shown to the reader.
 pub(super) struct Case<'a> {
     pub kind: &'static str,
     pub question: &'a str,
@@ -80,8 +80,8 @@ impl Case<'_> {
     }
 }
 
-/// Questions to read, each with all observations that it rests on among eight others of the same
-/// conversation, in the order of time.
+/// Questions, each with its evidence among eight other observations of the conversation, in chronological
+/// order.
 pub(super) fn cases(conversations: &[Conversation], n_max: Option<usize>) -> Vec<Case<'_>> {
     let all: Vec<(&Conversation, &Question)> = conversations
         .iter()
@@ -128,7 +128,7 @@ pub(super) struct RawQuestion {
     pub category: u64,
 }
 
-/// Where a conversation's memories are, and what is asked about it.
+/// A conversation's folder and questions.
 pub(super) struct Folder {
     pub path: PathBuf,
     pub questions: Vec<RawQuestion>,
@@ -196,7 +196,7 @@ pub(super) fn folders(questions: Option<&Path>, memories: &Path) -> Result<Vec<F
         let own = asked.iter().position(|c| c.conversation.speaker_a == speaker);
         let questions = match (own, questions) {
             (Some(at), _) => asked.swap_remove(at).qa,
-            // Memories of a conversation that nothing is asked about.
+            // No questions were given for this conversation.
             (None, Some(_)) => continue,
             (None, None) => {
                 let path = path.join("qa.json");

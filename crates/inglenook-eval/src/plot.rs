@@ -1,7 +1,7 @@
 //! Plots as SVG: figures in, text out. The same figures give the same bytes.
 //!
-//! Names stand in a list beside the plot, with the number that stands at the point: however many
-//! methods there are and however close they lie, nothing covers anything.
+//! Points are numbered and their names listed beside the plot, so labels never overlap, however many methods
+//! there are.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::metrics::Interval;
 
-/// A file of a run's folder.
+/// A plot, and its file name in a run's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
     pub file: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Bars {
     pub values: Vec<f64>,
 }
 
-/// Where the most tokens are so many times the least, even steps would crowd the small.
+/// From this ratio of the largest to the smallest token count on, the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
@@ -44,7 +44,7 @@ const ROW: u32 = 18;
 const FONT: &str = "sans-serif";
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
-/// Okabe and Ito's, told apart by most eyes; the yellow is too faint on white.
+/// Okabe and Ito's colour-blind-safe palette, without yellow, which is too faint on white.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -59,8 +59,8 @@ fn colour(i: usize) -> RGBColor {
     COLOURS[i % COLOURS.len()]
 }
 
-/// Tokens a query against F1, each with its interval; `connected` in their order, as settings of one
-/// thing are. `None` without points.
+/// F1 over tokens per query, with intervals; `connected` draws a line through the points in order. `None` without
+/// points.
 pub(super) fn against_tokens(
     file: &'static str,
     title: &str,
@@ -100,7 +100,7 @@ pub(super) fn against_tokens(
     Some(Plot { file, svg })
 }
 
-/// 1, 2, 5, 10, 20, …: the marks of a logarithmic axis.
+/// 1, 2, 5, 10, 20, …: the ticks of a logarithmic axis.
 fn decades() -> impl Iterator<Item = f64> {
     (0..8).flat_map(|power| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(power)))
 }
@@ -249,7 +249,7 @@ pub(super) fn bars(
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Writing into a text can't fail, so that there is no error to tell of.
+/// Drawing into a string can't fail.
 fn drawn(height: u32, draw: impl FnOnce(Area<'_>) -> Drawn) -> Option<String> {
     let mut svg = String::new();
     {

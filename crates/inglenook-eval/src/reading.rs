@@ -10,15 +10,15 @@ use super::items::{Note, QuestionItem, at_noon};
 use super::locomo::Case;
 use crate::metrics::{exact, token_f1};
 
-/// How one item went.
+/// The outcome of one item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answered {
     pub exact: bool,
     pub f1: f64,
-    /// It said that the notes don't tell.
+    /// Whether it said that the notes don't have the answer.
     pub refused: bool,
-    /// Whether the likeliest token is the right one, for each token of the answer after the first,
-    /// all before it given: once it has begun to copy, does it copy to the end?
+    /// For each token of the answer after the first: whether it is the likeliest after the correct prefix. Once
+    /// the model has begun to copy, does it copy to the end?
     pub continued: Vec<bool>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn lines(notes: &[Note]) -> Vec<MemoryLine<'_>> {
         .collect()
 }
 
-/// `None` where the notes do not fit the model's context.
+/// `None` if the notes don't fit the model's context.
 fn if_it_fits<T>(outcome: Result<T, ModelError>) -> Result<Option<T>, ModelError> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -42,7 +42,7 @@ fn if_it_fits<T>(outcome: Result<T, ModelError>) -> Result<Option<T>, ModelError
     }
 }
 
-/// Asks; what does not fit the model's context is answered wrong.
+/// Asks the model; a prompt that does not fit its context counts as wrong.
 pub(super) fn answer(
     model: &dyn LanguageModel,
     reader: &Reader<'_>,
@@ -69,7 +69,7 @@ pub(super) fn answer(
     Ok(if_it_fits(asked())?.unwrap_or_default())
 }
 
-/// Whether the likeliest token is the right one, for every token of the answer, all before it given.
+/// For every token of the answer: whether it is the likeliest after the correct prefix.
 pub(super) fn forced(
     model: &dyn LanguageModel,
     reader: &Reader<'_>,
@@ -87,7 +87,7 @@ pub(super) fn forced(
     Ok(if_it_fits(asked())?.unwrap_or_else(|| vec![false; tokens.len()]))
 }
 
-/// Row i predicts token i; further rows predict what is not asked for.
+/// Row i predicts token i; extra rows are ignored.
 fn is_likeliest(rows: &[Vec<f32>], tokens: &[u32]) -> Vec<bool> {
     let likeliest = |row: &Vec<f32>| {
         row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(token, _)| token)
@@ -95,8 +95,8 @@ fn is_likeliest(rows: &[Vec<f32>], tokens: &[u32]) -> Vec<bool> {
     rows.iter().zip(tokens).map(|(row, &token)| likeliest(row) == Some(token as usize)).collect()
 }
 
-/// F1 of the reader's answer to a question about a real conversation, and of the note that shares
-/// the most terms with the question, quoted whole.
+/// F1 of the reader's answer to a question about a real conversation, and of quoting the note that shares the
+/// most terms with the question.
 pub(super) fn read_real(
     reader: &Reader<'_>,
     case: &Case<'_>,

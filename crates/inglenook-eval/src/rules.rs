@@ -1,5 +1,5 @@
-//! The same items by rules (`extractive`), beside the model: what a model has to beat before it is
-//! let near a memory.
+//! The same items answered by rules (`extractive`): the baseline that a model has to beat before it may write
+//! memory.
 
 use inglenook::extractive::{self, Candidate, Judgement, Route, Utterance};
 use inglenook::interfaces::{Cancel, Embedder, ModelError};
@@ -40,7 +40,7 @@ pub(super) fn route(item: &RoutingItem) -> Decision {
     (usize::from(item.answer == StoreOrDiscard::Store), Some(usize::from(stores)))
 }
 
-/// As if every turn came a minute after the one before it, and its similarity were a local minimum.
+/// Assumes a minute between turns, and a local minimum of similarity.
 pub(super) fn starts_topic(
     item: &BoundaryItem,
     embedder: &dyn Embedder,
@@ -82,10 +82,10 @@ pub(super) fn extract(item: &ExtractionItem, cancel: &Cancel) -> Result<Compared
     Ok(Compared::with(&joined(&facts), [joined(&item.answer)].iter()))
 }
 
-/// How the quoting reader answered.
+/// The extractive reader's answer, scored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quoted {
-    /// What it quotes has the answer's words in a row.
+    /// Whether the quote contains the answer's words in sequence.
     pub holds: bool,
     pub silent: bool,
 }

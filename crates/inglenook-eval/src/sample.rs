@@ -1,4 +1,4 @@
-//! The same "random" choices every time: numbers from a text, and no clock or random source.
+//! Reproducible pseudo-random choices, seeded by a text.
 
 use crate::metrics::SplitMix;
 
@@ -17,7 +17,7 @@ impl Draws {
         self.0.next()
     }
 
-    /// One of `choices`; nothing of nothing.
+    /// One of `choices`; `None` if there are none.
     pub(super) fn pick(&mut self, choices: &[usize]) -> Option<usize> {
         let n = choices.len() as u64;
         (n > 0).then(|| choices[(self.next() % n) as usize])
@@ -35,7 +35,7 @@ impl Draws {
     }
 }
 
-/// At most `n` of the items, in their order: a file may be sorted, so not simply the first.
+/// A sample of at most `n` items, in their order. Not the first `n`, because a file may be sorted.
 pub(super) fn some<T>(items: Vec<T>, n: usize, name: &str) -> Vec<T> {
     if items.len() <= n {
         return items;

@@ -1,4 +1,4 @@
-//! `eval score`: answers of whatever system against what was expected, by the papers' metrics.
+//! `score`: any system's answers against references, by the papers' metrics.
 //!
 //! A file holds rows with the texts `pred` and `ref`, as JSON lines or as one JSON array:
 //!
@@ -41,7 +41,7 @@ impl Scored {
 /// A row that could not be scored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadRow {
-    /// From 1; where the row begins.
+    /// Line where the row begins, from 1.
     pub line: usize,
     pub reason: String,
 }
@@ -50,7 +50,7 @@ pub struct BadRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scores {
     pub rows: Vec<Scored>,
-    /// Left out of `rows`, which otherwise are those of the file.
+    /// Rows that are missing from `rows`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<BadRow>,
 }
@@ -75,7 +75,7 @@ pub fn score(text: &str) -> Scores {
     scores
 }
 
-/// After a syntax error nobody knows where the next row begins: what stands before is kept.
+/// Keeps the rows before a syntax error, after which the start of the next row is unknown.
 fn of_array(text: &str, add: &mut dyn FnMut(usize, Result<Scored, String>)) {
     let mut at = text.len() - text.trim_start().len() + 1;
     let line_of = |at: usize| 1 + text[..at].matches('\n').count();

@@ -1,4 +1,4 @@
-//! `eval starter`: every task of the starter on held-out items, and the gate's signals.
+//! `starter`: every task of the starter on held-out items, and the gate's signals.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,17 +17,17 @@ use super::sample::some;
 use super::{EvalError, GateRow, Report, Row, Task, reading, rules, writing};
 use crate::metrics::{balanced_accuracy, mean};
 
-/// Items of a task and a phrasing, unless told otherwise.
+/// Default number of items per task and phrasing.
 const ITEMS_MAX: usize = 500;
 
-/// What is measured, and on how much.
+/// What to measure.
 #[derive(Debug, Clone, Default)]
 pub struct Options<'a> {
-    /// No more than this a row. `None`: 500, of LoCoMo 400 questions to read, and all for the gate.
+    /// Most items per row. `None`: 500, 400 of LoCoMo's questions, and all pairs for the gate.
     pub items_max: Option<usize>,
-    /// Only these; none: all.
+    /// Only these tasks; empty means all.
     pub tasks: BTreeSet<Task>,
-    /// The model knows the prompts' bare sentences though it is not the built-in one.
+    /// Whether the model was trained on the bare prompts, though it is not the built-in one.
     pub trained: bool,
     /// Real conversations, if there are any.
     pub locomo: Option<&'a [Conversation]>,
@@ -41,9 +41,9 @@ impl Options<'_> {
 
 type OnProgress<'a> = dyn FnMut(usize, usize, Task) + Send + 'a;
 
-/// Counts the work, and stops it.
+/// Counts items and checks for cancellation.
 struct Progress<'a, 'f> {
-    /// How many items are begun.
+    /// Items begun.
     begun: Mutex<(usize, &'a mut OnProgress<'f>)>,
     of: usize,
     cancel: &'a Cancel,
@@ -63,8 +63,8 @@ impl Progress<'_, '_> {
     }
 }
 
-/// Measures a model; `on_progress(done, of, task)`. `copies` are the same model, each with an engine
-/// of its own: as many items are done at once.
+/// Measures a model; `on_progress(done, of, task)`. `copies` are copies of the same model, each with its own
+/// engine; that many items run in parallel.
 ///
 /// # Errors
 /// If a model fails, or `cancel` was set.
@@ -146,7 +146,7 @@ pub fn measure(
     })
 }
 
-/// Every item by whoever is free; the results in the order of the items.
+/// Distributes the items over the copies; results are in the order of the items.
 fn share_out<T: Sync, R: Send>(
     benches: &mut [Bench<'_>],
     items: &[T],
@@ -161,7 +161,7 @@ fn share_out<T: Sync, R: Send>(
             match work(bench, item) {
                 Ok(result) => done.push((at, result)),
                 Err(error) => {
-                    // The others need not go on.
+                    // Stops the other threads.
                     next.store(items.len(), Ordering::Relaxed);
                     return Err(error);
                 }
@@ -191,7 +191,7 @@ fn absent(set: &'static str) -> GateRow {
 
 type Groups = BTreeMap<(Task, String), Vec<Item>>;
 
-/// By task and phrasing, no more than `n_max` of each.
+/// Groups items by task and phrasing, at most `n_max` each.
 fn grouped(items: Vec<Item>, n_max: usize) -> Groups {
     let mut groups = Groups::new();
     for item in items {
@@ -210,7 +210,7 @@ fn asked(item: &Item) -> Option<&QuestionItem> {
     }
 }
 
-/// What everything is measured with.
+/// One copy of the model, with its prompts and rules.
 struct Bench<'a> {
     model: &'a dyn LanguageModel,
     reader: Reader<'a>,
@@ -219,12 +219,12 @@ struct Bench<'a> {
     cancel: &'a Cancel,
 }
 
-/// Figures by metric, in the order in which the metrics first came.
+/// Figures by metric, in order of first appearance.
 #[derive(Default)]
 struct Figures {
     values: Vec<(&'static str, Vec<f64>)>,
     decisions: Vec<writing::Decision>,
-    /// The rules' own.
+    /// Figures of the rules.
     by_rules: Vec<writing::Decision>,
 }
 

@@ -1,4 +1,4 @@
-//! The whole of `eval starter` with a scripted model: what it reads, how it counts.
+//! The whole of `starter` with a scripted model: what it reads, how it counts.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The steps that write memory: decisions by choice, and texts as the model drafts them, before the
-//! program's own checks.
+//! The steps that write memory: decisions, and texts as the model drafts them, before the product's checks.
 
 use std::sync::LazyLock;
 
@@ -17,7 +16,7 @@ use super::items::{
 };
 use crate::metrics::{exact, token_f1};
 
-/// The class that was expected, and the one that was found.
+/// Expected class and the model's.
 pub(super) type Decision = (usize, Option<usize>);
 
 pub(super) fn route(
@@ -60,7 +59,7 @@ pub(super) fn relation(
     Ok((usize::from(item.answer == UpdateOrKeep::Update), found))
 }
 
-/// "The user: Hello" → who and what. A text without a speaker is the person's.
+/// Splits "The user: Hello" into speaker and text. Without a speaker the text is the user's.
 pub(super) fn spoken(line: &str) -> Line {
     const SPEAKER_CHARS_MAX: usize = 30;
     let parts = line.split_once(": ").filter(|(who, _)| {
@@ -80,7 +79,7 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// With whichever fits best.
+    /// F1 with the best of the accepted texts.
     pub fn with<'a>(found: &str, expected: impl Iterator<Item = &'a String>) -> Self {
         expected.fold(Self::default(), |best, text| Self {
             exact: best.exact || exact(found, text),
@@ -89,7 +88,7 @@ impl Compared {
     }
 }
 
-/// All facts at once; their order does not matter.
+/// Compares all facts at once, in any order.
 pub(super) fn extract(
     writer: &Generative,
     item: &ExtractionItem,
@@ -108,7 +107,7 @@ pub(super) fn joined(facts: &[String]) -> String {
     facts.join("\n")
 }
 
-/// A story, its title, and whether it names the right days; `None`: the expected one names none.
+/// An episode's narrative and title, scored; `None` for the days if the reference names none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Telling {
     pub story: Compared,

@@ -1,13 +1,12 @@
-//! Memories that methods build for themselves, kept in the run's folder, and what building them
-//! took.
+//! The memories that methods build for themselves, kept in the run's folder, and the cost of building them.
 //!
 //! | file | what |
 //! |---|---|
-//! | `built/0003-facts.json` | a conversation's memory (the file's fourth conversation), whole or absent ([`BuiltMemory`]) |
-//! | `construction.jsonl` | seconds of each ([`BuildTime`]): they differ from run to run, so they stay apart |
+//! | `built/0003-facts.json` | a conversation's memory (the file's fourth conversation), complete or absent ([`BuiltMemory`]) |
+//! | `construction.jsonl` | build time of each ([`BuildTime`]); kept apart because it differs from run to run |
 //!
-//! A run that was killed builds only what is not there; what another run left in the folder is not
-//! taken for it. Texts and whole numbers: what is read back is what was written.
+//! A resumed run builds only what is missing and ignores what another run left in the folder. Files hold
+//! texts and integers only, so they are read back exactly as written.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::{append, pretty, whole_lines, write_whole};
 use crate::EvalError;
 
-/// One thing that is remembered.
+/// One memory: a fact, a triple, a summary, a chunk or a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub text: String,
@@ -35,9 +34,9 @@ pub(super) struct Unit {
 pub enum MadeBy {
     /// Ready-made: `--memories`.
     Given,
-    /// The model at hand.
+    /// The language model.
     Model,
-    /// The program's rules, where the model is not fit to write.
+    /// The product's rules, where the model is not good enough to write.
     Rules,
 }
 
@@ -52,32 +51,32 @@ impl MadeBy {
     }
 }
 
-/// What a builder gives back.
+/// What a build produces.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BuildResult {
     pub made_by: MadeBy,
     pub units: Vec<Unit>,
-    /// Figures of the steps, by name.
+    /// Counts of the build's steps, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// A memory that was built, as it is kept.
+/// A built memory, as stored in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BuiltMemory {
-    /// Of the run that it was built in ([`BuiltCache::of`]).
+    /// Identity of the run that built it ([`BuiltCache::of`]).
     pub run: String,
     pub conversation: String,
     /// "facts", "lightmem", …
     pub memory: String,
     pub made_by: MadeBy,
     pub model_calls: u64,
-    /// Run through the model: prompts, measurements, replies.
+    /// Tokens processed by the model: prompts, measurements and replies.
     pub tokens: u64,
     pub counts: BTreeMap<String, u64>,
     pub units: Vec<Unit>,
 }
 
-/// Seconds that building took.
+/// How long one build took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildTime {
     pub conversation: String,
@@ -85,27 +84,26 @@ pub struct BuildTime {
     pub seconds: f64,
 }
 
-/// See the module.
+/// The cache in one run's folder.
 pub(super) struct BuiltCache {
-    /// What the run is known by.
+    /// Identity of the run.
     pub run: String,
     dir: PathBuf,
     times: PathBuf,
 }
 
 impl BuiltCache {
-    /// In the folder of a run that is known by a text. Nothing is made there before something is
-    /// kept.
+    /// The cache in `folder` of the run with this identity. Creates no file until something is stored.
     pub(super) fn of(folder: &Path, run: String) -> Self {
         Self { run, dir: folder.join("built"), times: folder.join("construction.jsonl") }
     }
 
-    /// A conversation's name is its file's, so it is no part of a path.
+    /// Conversations are numbered, because a name from a data set may not be a valid file name.
     fn path(&self, place: usize, memory: &str) -> PathBuf {
         self.dir.join(format!("{place:04}-{memory}.json"))
     }
 
-    /// What is there already, of this conversation; a damaged file is none.
+    /// The cached memory of this conversation; a damaged file counts as absent.
     pub(super) fn find(
         &self,
         place: usize,
@@ -118,7 +116,7 @@ impl BuiltCache {
         (kept.conversation == conversation && kept.memory == memory && fits).then_some(kept)
     }
 
-    /// The seconds go first: nothing is kept without them.
+    /// Writes the build time first, so that no memory is stored without one.
     pub(super) fn keep(
         &self,
         place: usize,
@@ -139,7 +137,7 @@ impl BuiltCache {
         whole_lines(&self.times)
     }
 
-    /// Everything on it, in the order of the files' names.
+    /// Every memory in the cache, in the order of file names.
     pub(super) fn all(&self) -> Vec<BuiltMemory> {
         let Ok(entries) = std::fs::read_dir(&self.dir) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -153,7 +151,7 @@ impl BuiltCache {
         (kept.run == self.run).then_some(kept)
     }
 
-    /// The last time that each was built.
+    /// Each memory's latest build time.
     pub(super) fn seconds(&self) -> Result<Vec<BuildTime>, EvalError> {
         if !self.times.exists() {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! `eval gate`: whether a drop of the reader's uncertainty tells which episodes hold evidence, and what
+//! `gate`: whether a drop of the reader's uncertainty tells which episodes hold evidence, and what
 //! the gate's threshold buys (the third open question of xMemory's review).
 //!
 //! *Calibration.* Every question's episodes are shown to the reader one by one behind the coarse
@@ -28,57 +28,57 @@ use crate::metrics::{Interval, interval, roc_auc};
 use crate::plot::{Plot, Point, against_tokens};
 use crate::{EvalError, SEED, Scored};
 
-/// Episodes shown for a question: as many as the official code probes at most.
+/// Episodes probed per question: the official code's maximum.
 const N_PROBES: usize = 10;
 
 const SIGNALS: [Signal; 4] = [Signal::Entropy, Signal::Nll, Signal::QuestionNll, Signal::Overlap];
 
-/// Least drops that admit or expand an episode: in nats, or of [`Signal::Overlap`] a share. 0.45 is the
-/// official code's; the last admits nothing.
+/// Smallest drops that admit or expand an episode, in nats (for [`Signal::Overlap`] a fraction). 0.45 is
+/// the official code's; infinity admits nothing.
 const THRESHOLDS: [f64; 8] = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.45, f64::INFINITY];
 
-/// What is to be run.
+/// The arguments of one measurement.
 #[derive(Debug, Clone)]
 pub struct GateRun<'a> {
-    /// LoCoMo's.
+    /// LoCoMo's file.
     pub file: &'a Path,
     pub memories: &'a Path,
     pub questions_max: Option<usize>,
     pub recall: RecallConfig,
-    /// As [`super::Run::grade`].
+    /// The model's grade, as in [`super::Run::grade`].
     pub grade: Option<(String, String)>,
 }
 
 /// How well one signal tells episodes with evidence from others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SignalRow {
-    /// A signal's name, or `order`: the order in which they are probed, for comparison.
+    /// The signal's name, or `order`: the order of probing, as a baseline.
     pub signal: &'static str,
     /// Area under the ROC curve over all probes: one threshold for all questions.
     pub auc: Option<f64>,
-    /// Mean over questions of the same within a question, with its interval.
+    /// Mean over questions of the AUC within a question, with its interval.
     pub within: Option<Interval>,
     /// Questions with probes of both kinds.
     pub questions: usize,
     pub probes: usize,
-    /// Of those, with evidence.
+    /// Those that hold evidence.
     pub with_evidence: usize,
 }
 
 /// Recall's answers with one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepRow {
-    /// `None`: nothing is admitted.
+    /// `None` if nothing is admitted.
     pub threshold: Option<f64>,
     pub questions: usize,
     pub f1: Interval,
     pub tokens: Interval,
     pub processed_tokens: Interval,
-    /// Over questions that name messages.
+    /// Mean over the questions whose evidence is known.
     pub evidence_recall: Option<Interval>,
 }
 
-/// See the module.
+/// The calibration of every signal and the sweep over one signal's threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateReport {
     pub model: String,
@@ -87,16 +87,16 @@ pub struct GateReport {
     pub questions_in_file: usize,
     pub conversations: usize,
     pub signals: Vec<SignalRow>,
-    /// What the sweep goes by.
+    /// The signal of the sweep.
     pub swept: &'static str,
     pub sweep: Vec<SweepRow>,
     pub skipped: Vec<Skipped>,
 }
 
-/// Shows, probes and answers. The questions are drawn as `eval locomo` draws them.
+/// Measures calibration and sweep. Questions are sampled as `locomo` samples them.
 ///
 /// # Errors
-/// If the data can't be read, the engine or a store fails, or it was cancelled.
+/// If the data can't be read, the model or a store fails, or the run was cancelled.
 pub fn measure_gate(
     run: &GateRun<'_>,
     models: &Models,
@@ -195,7 +195,7 @@ impl GateReport {
     }
 }
 
-/// What one episode did to the reader.
+/// How one episode changed the reader's uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Probe {
     question: usize,
@@ -213,8 +213,8 @@ struct Answer {
     evidence_recall: Option<f64>,
 }
 
-/// Nothing admits but the end of all doubt, so that every episode is measured behind the same context
-/// (a gate that could admit nothing at all would not probe).
+/// A gate that admits only an episode that removes all uncertainty, so that every episode is measured after
+/// the same context. (A gate that can't admit anything would not probe.)
 fn nothing_admits() -> GatePolicy {
     GatePolicy {
         reference: Reference::Coarse,
@@ -238,7 +238,7 @@ fn at_threshold(gate: GatePolicy, threshold: f64) -> GatePolicy {
     }
 }
 
-/// A conversation, ready to be asked about.
+/// A conversation whose questions can be probed and answered.
 struct Probing<'a> {
     conversation: &'a Conversation,
     memory: &'a ProgramMemory,
@@ -297,7 +297,7 @@ impl Probing<'_> {
             cancel: self.cancel,
         };
         let evidence = recall.run(request, &mut |_| {})?;
-        // What comes after an episode that stayed is measured behind it.
+        // If an episode was admitted after all, the ones after it were measured with it in context.
         let n = evidence
             .episodes
             .iter()

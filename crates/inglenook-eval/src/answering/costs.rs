@@ -1,9 +1,8 @@
 //! What memories cost, and after how many questions they pay for themselves (the open question of
 //! xMemory's review). Pure.
 //!
-//! Counted are tokens that run through the model, read or written: when a memory is built, once a
-//! conversation; when a question is answered, once a question. Costs of building are known only where
-//! the program built the memory itself.
+//! Costs are tokens processed by the model, prompt and output: per conversation for building its memory, per
+//! question for answering it. Building costs are known only where the run built the memory itself.
 
 use serde::Serialize;
 
@@ -13,10 +12,10 @@ use super::report::{AnswerRow, values};
 use crate::metrics::{Interval, mean, paired_difference};
 use crate::{Category, SEED};
 
-/// Methods that need no memory, against which one has to pay for itself.
+/// Methods without a memory, the alternatives that a memory has to beat.
 const BASELINES: [&str; 2] = ["full-context", "naive-rag"];
 
-/// Means of what the model did. Fractional, because they are means.
+/// Mean work of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Work {
     pub tokens_in: f64,
@@ -29,40 +28,39 @@ pub struct Work {
 pub struct CostRow {
     pub method: String,
     pub questions: usize,
-    /// Share of answers that are the expected one, word for word: no judge is asked.
+    /// Share of answers that match the reference exactly (no LLM judge).
     pub exact: f64,
     pub f1: f64,
-    /// A conversation's memory; `None` where the method needs none or nobody knows.
+    /// Work per conversation to build the memory; `None` if the method needs none or the cost is unknown.
     pub building: Option<Work>,
-    /// A question.
+    /// Work per question.
     pub answering: Work,
 }
 
-/// When a memory's cost is made up for.
+/// When a memory's cost is recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "pays_off", rename_all = "kebab-case")]
 pub enum PayOff {
-    /// Building took nothing of the model, and every question takes less.
+    /// At once: building cost no tokens, and a question costs less.
     AtOnce,
-    /// After so many questions about the same conversation; the bounds are those of what a question
-    /// saves.
+    /// After this many questions about a conversation; bounds follow from the interval of the savings.
     After { questions: f64, low: f64, high: f64 },
-    /// A question takes surely no less.
+    /// Never: a question costs at least as much (by the interval).
     Never,
-    /// Whether a question takes less is not sure.
+    /// The interval of the savings contains 0.
     NotSure,
-    /// The memories were given: nobody knows what they cost.
+    /// The memories were ready-made, so their cost is unknown.
     Unknown,
 }
 
-/// One method against one that needs no memory.
+/// One method compared with one that needs no memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakEven {
     pub method: String,
     pub against: String,
-    /// Tokens that building took, a conversation.
+    /// Tokens per conversation to build the memory.
     pub building_tokens: Option<f64>,
-    /// Tokens processed that a question saves: paired differences.
+    /// Tokens saved per question (paired differences).
     pub saved: Interval,
     #[serde(flatten)]
     pub pay_off: PayOff,

@@ -1,16 +1,16 @@
-//! A run's folder, so that a run that was killed goes on to the same bytes.
+//! A run's folder: an append-only record from which a killed run resumes to the same bytes.
 //!
 //! | file | what |
 //! |---|---|
 //! | `manifest.json` | what was run, on what, by what; written first |
-//! | `answers.jsonl` | one line an answer ([`Line`]), synced to the disk before the next is asked for |
-//! | `memories.jsonl` | one line a memory that was needed: what it holds, what building it took ([`MemoryRow`]) |
-//! | `timings.jsonl` | seconds of each answer and of each memory ([`Timing`]): they differ from run to run, so they stay apart |
-//! | `report.json`, `report.md`, `*.svg` | functions of the first three alone |
-//! | `timings.md` | of `timings.jsonl` |
+//! | `answers.jsonl` | one line per answer ([`Line`]), synced to disk before the next question |
+//! | `memories.jsonl` | one line per memory: its size and what building it cost ([`MemoryRow`]) |
+//! | `timings.jsonl` | seconds per answer and per memory ([`Timing`]); kept apart because they differ from run to run |
+//! | `report.json`, `report.md`, `*.svg` | derived from the first three files alone |
+//! | `timings.md` | derived from `timings.jsonl` |
 //!
-//! Lines hold texts and whole numbers only: what is read back is what was written. A line that was
-//! cut off is taken away, and its question asked again.
+//! Lines hold texts and integers only, so they are read back exactly as written. A truncated last line is
+//! removed, and its question is asked again.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::EvalError;
 use crate::retrieval::growth::AGES;
 
-/// What became of one question under one method.
+/// The outcome of one question under one method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub conversation: String,
@@ -48,7 +48,7 @@ pub enum Outcome {
         prompt_tokens: u64,
         tokens: u64,
         processed_tokens: u64,
-        /// Of those, what was generated: the answer, and whatever the method wrote on the way.
+        /// Tokens generated: the answer and whatever the method wrote before it.
         #[serde(default)]
         written_tokens: u64,
         model_calls: u64,
@@ -66,29 +66,28 @@ pub struct MemoryRow {
     pub episodes: u64,
     pub facts: u64,
     pub themes: u64,
-    /// Facts that changed their theme while the memory grew (xMemory §5.3), from the facts as they
-    /// came …
+    /// Facts that changed their theme while the memory grew (xMemory §5.3), replayed in order …
     pub reassigned: u64,
-    /// … and how many times themes changed, and facts came, in each tenth of its life.
+    /// … and, in each tenth of the growth, how often facts changed theme and how many arrived.
     pub flips: [u64; AGES],
     pub inserts: [u64; AGES],
-    /// What the model was asked for; `None` of a ready-made memory, where nobody knows.
+    /// What building cost; `None` for a ready-made memory.
     pub built: Option<BuildCost>,
 }
 
-/// What building a memory took of the model.
+/// The model's work for building a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildCost {
-    /// Run through it, read and written.
+    /// Tokens processed, prompt and output.
     pub tokens: u64,
     pub written_tokens: u64,
     pub model_calls: u64,
 }
 
-/// The method under which the seconds of building a memory are kept.
+/// Stands for the method in the timings of building a memory.
 pub(super) const BUILDING: &str = "(building a memory)";
 
-/// Seconds of an answer, from the search to its last word, or of building a memory ([`BUILDING`]).
+/// Seconds for an answer, search included, or for building a memory ([`BUILDING`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     pub conversation: String,
@@ -112,18 +111,18 @@ impl Timing {
     }
 }
 
-/// See the module.
+/// The open folder of a run.
 pub(super) struct Journal {
     dir: PathBuf,
     answers: File,
     memories: File,
     timings: File,
     pub done: BTreeSet<Key>,
-    /// Conversations whose memory is known.
+    /// Conversations whose memory is recorded.
     pub remembered: BTreeSet<String>,
 }
 
-/// All of a run.
+/// Everything that a run recorded.
 pub(super) struct Record {
     /// As it was first written.
     pub manifest: Value,
@@ -138,8 +137,8 @@ const MEMORIES: &str = "memories.jsonl";
 const TIMINGS: &str = "timings.jsonl";
 
 impl Journal {
-    /// Begins a run in `dir`, or with `resume` goes on with the one that is there. `different` says
-    /// whether two manifests are of different runs.
+    /// Starts a run in `dir`, or with `resume` continues the one that is there. `different` names what
+    /// distinguishes two manifests, if they belong to different runs.
     pub(super) fn open(
         dir: &Path,
         manifest: &Value,
@@ -149,7 +148,7 @@ impl Journal {
         let failed = |source| EvalError::Unwritable { path: dir.to_owned(), source };
         std::fs::create_dir_all(dir).map_err(failed)?;
         let path = dir.join(MANIFEST);
-        // A manifest is whole or absent: it is renamed into place.
+        // The manifest is renamed into place, so it is complete or absent.
         match std::fs::read_to_string(&path) {
             Ok(_) if !resume => return Err(EvalError::RunThere { path: dir.to_owned() }),
             Ok(text) => {
@@ -168,7 +167,7 @@ impl Journal {
         Ok(Self { dir: dir.to_owned(), answers, memories, timings, done, remembered })
     }
 
-    /// What is known of a memory, once.
+    /// Records a memory, unless it is recorded already.
     pub(super) fn remember(&mut self, row: &MemoryRow, seconds: f64) -> Result<(), EvalError> {
         let failed = |source| EvalError::Unwritable { path: self.dir.clone(), source };
         if !self.remembered.insert(row.conversation.clone()) {
@@ -183,7 +182,7 @@ impl Journal {
         self.memories.sync_data().map_err(failed)
     }
 
-    /// The timing goes first: no answer is without one.
+    /// Writes the timing first, so that no answer is without one.
     pub(super) fn append(&mut self, line: &Line, seconds: f64) -> Result<(), EvalError> {
         let failed = |source| EvalError::Unwritable { path: self.dir.clone(), source };
         let (conversation, question, method) = line.key();
@@ -202,7 +201,7 @@ impl Journal {
         let (_, lines) = whole_lines::<Line>(&self.dir.join(ANSWERS)).map_err(failed)?;
         let (_, memories) = whole_lines::<MemoryRow>(&self.dir.join(MEMORIES)).map_err(failed)?;
         let (_, all) = whole_lines::<Timing>(&self.dir.join(TIMINGS)).map_err(failed)?;
-        // An answer that was lost was asked for again.
+        // A lost answer was asked for again and has two timings.
         let mut timings: Vec<Timing> = Vec::new();
         let mut seen = BTreeSet::new();
         for timing in all.into_iter().rev() {
@@ -224,7 +223,7 @@ pub(super) fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// All of it or nothing.
+/// Writes the file atomically.
 pub(super) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("part");
     let mut file = File::create(&part)?;
@@ -239,8 +238,7 @@ pub(super) fn append(file: &mut File, value: &impl Serialize) -> std::io::Result
     file.write_all(line.as_bytes())
 }
 
-/// The lines up to the first that is not whole, after which the file is cut off; the file is open
-/// for more.
+/// Reads the lines up to the first damaged one, truncates the file there, and leaves it open for appending.
 pub(super) fn whole_lines<T: for<'a> Deserialize<'a>>(
     path: &Path,
 ) -> std::io::Result<(File, Vec<T>)> {

@@ -20,20 +20,19 @@ use crate::retrieval::growth::{Organiser, grown};
 use crate::retrieval::memory::FilledStore;
 use crate::retrieval::vectors::{PrecomputedEmbedder, embed};
 
-/// See the module. Messages carry LoCoMo's ids as their external ones.
+/// A conversation's memory in a store. Messages carry LoCoMo's ids as external ids.
 pub(super) struct ProgramMemory {
     pub store: Store,
-    /// Knows the questions' vectors in the memory's own space.
+    /// Has the questions' vectors in the embedding space of the memory.
     pub embedder: Arc<dyn Embedder>,
     /// When the conversation ended.
     pub now: Moment,
-    /// What it took of the model; `None` if it was given.
+    /// What building it cost; `None` if it was given.
     pub built: Option<BuildCost>,
 }
 
 impl ProgramMemory {
-    /// How much there is, and how its themes came about: the facts as they came, organised once
-    /// more.
+    /// Its size, and how its themes grew (by organising the facts once more in order).
     pub(super) fn row(&self, conversation: &str) -> Result<MemoryRow, StoreError> {
         let (counts, vectors) =
             self.store.read(|r| Ok((r.counts()?, r.embeddings(Level::Semantic)?)))?;
@@ -53,7 +52,7 @@ impl ProgramMemory {
     }
 }
 
-/// As an import has it.
+/// Time between messages of a session, as in an import.
 const BETWEEN_MESSAGES: SignedDuration = SignedDuration::from_secs(30);
 
 /// The folder of a conversation among ready-made memories: named after it, or after its first
@@ -98,7 +97,7 @@ pub(super) fn given(
     }
     let known = &mut corpus.vectors.questions;
     if !corpus.vectors.given {
-        // Those without evidence are asked, too.
+        // Questions without evidence are asked too.
         let texts: Vec<String> =
             conversation.questions.iter().map(|asked| asked.text.clone()).collect();
         let vectors = embed(embedder.as_ref(), &texts)?;
@@ -116,7 +115,7 @@ pub(super) fn given(
     })
 }
 
-/// The clock of a conversation that is over.
+/// A clock that stands at the end of the conversation.
 struct FixedClock(Moment);
 
 impl Clock for FixedClock {
@@ -125,7 +124,7 @@ impl Clock for FixedClock {
     }
 }
 
-/// Imports the conversation into a store without a file and lets the worker build its memory.
+/// Imports the conversation into a store in memory and lets the worker build the hierarchy.
 pub(super) fn built(
     conversation: &Conversation,
     models: &Models,

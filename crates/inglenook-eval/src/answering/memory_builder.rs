@@ -1,4 +1,4 @@
-//! Where methods build memories of their own: the conversation, who writes, the meter, the cache of what was built.
+//! Building a method's own memory of a conversation: who writes it, what that costs, where it is cached.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -20,11 +20,11 @@ use crate::locomo::Folder;
 use crate::retrieval::corpus::Corpus;
 use crate::retrieval::vectors::embed;
 
-/// What the model does itself; the rest is done by the program's rules.
+/// What the model does itself; the product's rules do the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ModelUse {
     pub plan: Plan,
-    /// Reasoning and ranking in words.
+    /// Whether it reasons and ranks in words.
     pub thinks: bool,
 }
 
@@ -39,14 +39,14 @@ impl ModelUse {
     }
 }
 
-/// Facts and summaries that were given for a conversation.
+/// Facts and summaries from a ready-made memory.
 pub(super) struct GivenMemory {
     pub facts: Vec<Unit>,
     pub summaries: Vec<Unit>,
 }
 
 impl GivenMemory {
-    /// What names no message of the conversation is left out: a memory knows its sources.
+    /// Leaves out what names no message of the conversation, because a memory must know its sources.
     pub(super) fn read(path: PathBuf, conversation: &Conversation) -> Result<Self, EvalError> {
         let corpus = Corpus::without_vectors(&Folder { path, questions: Vec::new() })?;
         let place_of = |of: &usize| {
@@ -72,33 +72,33 @@ impl GivenMemory {
     }
 }
 
-/// See the module.
+/// Builds memories of one conversation.
 pub(super) struct MemoryBuilder<'a> {
     pub conversation: &'a Conversation,
-    /// Of the conversation in its file, from 0.
+    /// The conversation's index in its file.
     pub place: usize,
     pub models: &'a Models,
     pub model_use: ModelUse,
-    /// Or why there is nothing, though there should be; `None` where nothing was promised.
+    /// The ready-made memory, or why it can't be read; `None` if the run has none.
     pub ready: Option<Result<GivenMemory, String>>,
     pub cache: &'a BuiltCache,
-    /// Share of tokens that stays when text is compressed.
+    /// Share of tokens that compression keeps.
     pub pruning_ratio: f64,
-    /// Steps done, of so many.
+    /// Called with the steps done and their total.
     pub on_step: &'a dyn Fn(usize, usize),
     pub cancel: &'a Cancel,
 }
 
-/// A model that writes for one builder, and counts.
+/// The model that writes one memory, and counts its calls.
 pub(super) struct MeteredWriter {
     pub model: Metered,
     pub writers: Writers,
-    /// Prompts that are not the program's own.
+    /// For prompts that are not the product's.
     pub generative: Generative,
 }
 
 impl MemoryBuilder<'_> {
-    /// What people say there, in the third person, by rules.
+    /// The statements in these messages, in the third person, by rules.
     pub(super) fn stated(&self, run: Range<usize>) -> Result<Vec<Unit>, EvalError> {
         let statements = Extractive.statements(&self.utterances(run), self.cancel)?;
         let unit = |statement: Statement| {
@@ -109,10 +109,11 @@ impl MemoryBuilder<'_> {
         Ok(statements.into_iter().filter_map(unit).collect())
     }
 
-    /// The memory from the cache, or a new one that goes there, ready to be searched; or why there is none.
+    /// The memory from the cache, or a newly built and cached one, with vectors; `Ok(Err(reason))` if it can't
+    /// be built.
     ///
     /// # Errors
-    /// As `build`, but for [`EvalError::Unbuilt`]: that is why there is none.
+    /// As `build`, except [`EvalError::Unbuilt`], whose reason is returned.
     pub(super) fn make(
         &self,
         memory: &'static str,
@@ -145,17 +146,16 @@ impl MemoryBuilder<'_> {
             self.cache.keep(self.place, &kept, start.elapsed().as_secs_f64())?;
             kept
         };
-        // In the space of the program's embedder: a query may be any text, so given vectors don't
-        // serve.
+        // Embedded anew: a query may be any text, so it needs vectors of the product's embedder.
         let texts: Vec<String> = kept.units.iter().map(|unit| unit.text.clone()).collect();
         let vectors = embed(self.models.embedder.as_ref(), &texts)?;
         Ok(Ok(Searchable { units: kept.units, vectors, memory, made_by: kept.made_by }))
     }
 
-    /// What was given, if something was to be.
+    /// The ready-made memory, if the run has one.
     ///
     /// # Errors
-    /// [`EvalError::Unbuilt`] if it is not there.
+    /// [`EvalError::Unbuilt`] if it can't be read.
     pub(super) fn given(&self) -> Result<Option<&GivenMemory>, EvalError> {
         match &self.ready {
             None => Ok(None),
@@ -164,14 +164,16 @@ impl MemoryBuilder<'_> {
         }
     }
 
+    /// Reports progress.
+    ///
     /// # Errors
-    /// [`EvalError::Cancelled`], once it is.
+    /// [`EvalError::Cancelled`] once the run is cancelled.
     pub(super) fn step(&self, done: usize, of: usize) -> Result<(), EvalError> {
         (self.on_step)(done, of);
         if self.cancel.is_cancelled() { Err(EvalError::Cancelled) } else { Ok(()) }
     }
 
-    /// As the prompts show messages.
+    /// Messages in the form of the prompts.
     pub(super) fn lines(&self, places: Range<usize>) -> Vec<Line> {
         self.conversation.messages[places]
             .iter()
@@ -183,7 +185,7 @@ impl MemoryBuilder<'_> {
             .collect()
     }
 
-    /// As the rules see messages; an utterance's id is the message's place.
+    /// Messages in the form of the rules; an utterance's id is the message's index.
     pub(super) fn utterances(&self, places: impl Iterator<Item = usize>) -> Vec<Utterance> {
         let mut named: Vec<&String> = Vec::new();
         for speaker in self.conversation.messages.iter().filter_map(|said| said.speaker.as_ref()) {
@@ -195,7 +197,7 @@ impl MemoryBuilder<'_> {
             let said = &self.conversation.messages[place];
             Utterance {
                 message: MessageId(place as i64),
-                // Of two named people, neither is the assistant: both state facts.
+                // Neither of two named people is the assistant: both state facts.
                 role: if said.speaker.is_none() && said.by_second {
                     Role::Assistant
                 } else {
@@ -214,7 +216,7 @@ impl MemoryBuilder<'_> {
     }
 }
 
-/// Units that can be searched; there may be none.
+/// Units with their vectors; possibly empty.
 pub(super) struct Searchable {
     pub units: Vec<Unit>,
     pub vectors: Vec<Embedding>,
@@ -223,7 +225,7 @@ pub(super) struct Searchable {
 }
 
 impl Searchable {
-    /// Why nothing can be found in it, if there is nothing.
+    /// The message for an empty memory, if it is empty.
     pub(super) fn emptiness(&self) -> Option<String> {
         let by = match self.made_by {
             MadeBy::Given => "the ready-made memories have",
@@ -241,7 +243,7 @@ pub(super) fn line_of(said: &Message) -> String {
     MemoryLine::Message { speaker: said.name(), text: &said.text, at: said.at }.render()
 }
 
-/// Places of the messages that an utterance's ids name.
+/// Indices of the messages behind these utterance ids.
 pub(super) fn places(ids: &[MessageId]) -> Vec<usize> {
     let mut places: Vec<usize> = ids.iter().filter_map(|id| usize::try_from(id.0).ok()).collect();
     places.sort_unstable();

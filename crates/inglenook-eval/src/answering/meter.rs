@@ -1,4 +1,4 @@
-//! A model that counts what it is asked: calls, and tokens that run through it.
+//! A language model that counts calls and processed tokens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use inglenook::interfaces::{
     Uncertainty,
 };
 
-/// What was used since it was last taken.
+/// Usage since the last [`Metered::take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Used {
-    /// Generations, measurements and choices; filling a cache is none.
+    /// Generations, measurements and choices; filling the KV cache does not count.
     pub calls: u64,
-    /// Read and decoded, rolled-back ones included.
+    /// Prompt and output tokens, including those rolled back.
     pub tokens: u64,
 }
 
@@ -24,7 +24,7 @@ struct Counts {
     written: AtomicU64,
 }
 
-/// See the module. Clones count together.
+/// The counting model. Clones share their counters.
 #[derive(Clone)]
 pub(super) struct Metered {
     model: Arc<dyn LanguageModel>,
@@ -43,7 +43,7 @@ impl Metered {
         }
     }
 
-    /// Tokens of all generations since this was last asked; [`Used::tokens`] has them too.
+    /// Tokens generated since the last call; [`Used::tokens`] includes them.
     pub(super) fn take_written(&self) -> u64 {
         self.counts.written.swap(0, Ordering::Relaxed)
     }

@@ -16,9 +16,9 @@ pub enum Method {
     FullContext,
     /// The 20 messages most similar to the question.
     NaiveRag,
-    /// The same, without the words that the reader expects anyway (xMemory §5.2).
+    /// The same, without the words that the reader would predict (xMemory §5.2).
     RagPruning,
-    /// Facts by their similarity to the question, and nothing else.
+    /// Facts by similarity to the question, nothing else.
     MemoryOnly,
     /// The same facts, chosen by Eq. 4 over themes and facts (Stage I).
     RepSel,
@@ -38,7 +38,7 @@ pub enum Method {
 const N_NAMED: usize = 8;
 
 impl Method {
-    /// Those that are run where none is asked for: the thirty structural modes are not.
+    /// The methods that run by default: all but the thirty structural modes.
     pub const NAMED: [Self; N_NAMED] = [
         Self::FullContext,
         Self::NaiveRag,
@@ -80,10 +80,10 @@ impl Method {
         }
     }
 
-    /// The methods that a name of the command line means.
+    /// The methods that a name on the command line stands for.
     ///
     /// # Errors
-    /// If there is none of that name: a sentence with those that there are.
+    /// If the name is unknown, a sentence that lists the known ones.
     pub fn named(name: &str) -> Result<Vec<Self>, String> {
         match name {
             "structural" => return Ok(vec![Self::Structural(Mode::default())]),
@@ -97,7 +97,7 @@ impl Method {
         })
     }
 
-    /// Whether it searches the program's own memory.
+    /// Whether it searches the product's own memory.
     #[must_use]
     pub fn needs_memory(self) -> bool {
         matches!(self, Self::MemoryOnly | Self::RepSel | Self::UncSion | Self::Full)
@@ -115,7 +115,7 @@ impl Method {
             relevance: by_similarity(),
             n_reranked: 0,
             gate: GatePolicy { probes_max: 0, ..own.gate },
-            // Nothing is probed, so nothing has to be measured.
+            // Without probes no uncertainty is measured.
             signal: Some(Signal::Overlap),
             ..own.clone()
         };
@@ -134,7 +134,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// Relevance in the order of similarity, and about in its proportion.
+/// A relevance that ranks by similarity alone, roughly in proportion to it.
 fn by_similarity() -> Relevance {
     let mut features = [0.0; N_FEATURES];
     features[0] = 5.0;

@@ -1,7 +1,6 @@
-//! What the reader is shown, by method, and its answer.
+//! What each method shows the reader, and the reader's answer.
 //!
-//! All methods ask in the same words: the program's own prompt of `ask`, with other lines in its
-//! block.
+//! All methods use the product's own prompt for `ask`; only the lines in its block differ.
 
 use std::collections::BTreeSet;
 
@@ -27,33 +26,33 @@ use crate::retrieval::baselines::{largest, similarities};
 /// Raw messages that naive RAG shows.
 const N_NAIVE: usize = 20;
 
-/// An answer and what it took.
+/// An answer and its cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answered {
     pub text: String,
     /// Messages that the evidence comes from.
     pub covered: BTreeSet<String>,
     pub prompt_tokens: u64,
-    /// The prompt once, what was tried besides, measurements, the answer.
+    /// All tokens: the prompt, probes, measurements and the answer.
     pub tokens: u64,
-    /// Of those, tokens that ran through the model: what all prompts begin with stays in its cache.
+    /// Those that ran through the model; the common prefix of all prompts stays in the KV cache.
     pub processed_tokens: u64,
     pub model_calls: u64,
 }
 
 /// One piece of evidence, shown whole or not at all.
 pub(super) struct Block {
-    /// Its place in the prompt.
+    /// Sort key of its position in the prompt.
     pub order: (usize, usize),
     pub text: String,
-    /// Places of the messages whose evidence it is.
+    /// Indices of the messages that it covers.
     pub covers: Vec<usize>,
 }
 
-/// A conversation, ready to be asked about.
+/// Answers questions about one conversation.
 pub(super) struct Answerer<'a> {
     pub messages: &'a [Message],
-    /// Of the messages; empty where no method needs them.
+    /// The messages' vectors; empty if no method needs them.
     pub vectors: &'a [Embedding],
     pub memory: Option<&'a ProgramMemory>,
     pub notes: Option<&'a Searchable>,
@@ -70,7 +69,7 @@ pub(super) struct Answerer<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// A prompt in the reader's cache, and the messages that its evidence comes from.
+/// A prompt in the reader's KV cache, and the ids of the messages that its evidence covers.
 type Prompted = (Box<dyn Context>, BTreeSet<String>);
 
 /// The system turn of all prompts.
@@ -147,7 +146,7 @@ impl Answerer<'_> {
         })
     }
 
-    /// Places of the vectors that are nearest to a text, nearest first.
+    /// Indices of the vectors nearest to a text, nearest first.
     fn nearest(
         &self,
         vectors: &[Embedding],
@@ -164,10 +163,9 @@ impl Answerer<'_> {
         Block { order: (place, 0), text, covers: vec![place] }
     }
 
-    /// Messages without the words that the reader expects (xMemory §5.2; [`super::pruning`]). All are
-    /// weighed together, as they would stand in the prompt, so what is said twice is worth little
-    /// the second time. Who speaks and when is not pruned; a message of which nothing is left is not
-    /// shown.
+    /// Messages without the words that the reader would predict (xMemory §5.2; [`super::pruning`]). They are
+    /// scored together, in the order of the prompt, so a repetition scores low. Speaker and time are not
+    /// pruned; a message without any words left is not shown.
     fn pruned(&self, nearest: &[usize], question: &str) -> Result<Vec<Block>, EvalError> {
         let model = self.model;
         let (open, closing) = self.frame(question);
@@ -223,13 +221,13 @@ impl Answerer<'_> {
         (open, closing)
     }
 
-    /// Tokens that are left for evidence.
+    /// The token budget for evidence.
     fn room(&self, frame: usize, window_tokens: usize) -> usize {
         let window = self.model.info().context_tokens.min(window_tokens);
         window.saturating_sub(self.head.len() + frame + ANSWER_TOKENS_MAX)
     }
 
-    /// The first blocks that fit, in their order.
+    /// A prompt with the best blocks that fit, in prompt order.
     fn shown(
         &self,
         best_first: impl Iterator<Item = Block>,

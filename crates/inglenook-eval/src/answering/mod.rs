@@ -1,8 +1,8 @@
-//! `eval locomo`, `longmemeval`, `perltqa`, `msc`: questions about conversations, answered by a reader that is
-//! shown what each method chooses.
+//! `locomo`, `longmemeval`, `perltqa`, `msc`: questions about conversations, answered by a reader from the
+//! evidence that each method selects.
 //!
-//! Every method sees the same questions, one question at a time, so that methods can be compared in
-//! pairs. A run is a folder ([`journal`]) and goes on where it was killed.
+//! All methods answer the same questions, one question at a time, so that they can be compared in pairs. A
+//! run is a folder ([`journal`]) and resumes after a kill.
 
 mod built_cache;
 mod calibration;
@@ -69,56 +69,56 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// What is to be run.
+/// The arguments of a run.
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
     pub set: DataSet,
     pub file: &'a Path,
-    /// Ready-made memories, a folder a conversation; without them the program builds its own.
+    /// Ready-made memories, one folder per conversation; without them the product builds its own.
     pub memories: Option<&'a Path>,
     pub methods: BTreeSet<Method>,
-    /// At most so many questions, drawn from all.
+    /// Samples at most this many questions.
     pub questions_max: Option<usize>,
     /// Where the run is kept.
     pub out: &'a Path,
-    /// Goes on with the run that is there.
+    /// Continues the run in `out`.
     pub resume: bool,
     pub recall: RecallConfig,
     pub writer: WorkerConfig,
-    /// The share of tokens that `rag-pruning` and `lightmem` keep, above 0 and at most 1.
+    /// Share of tokens that `rag-pruning` and `lightmem` keep, in (0, 1].
     pub pruning_ratio: f64,
-    /// The setting that `model check` keeps for the model, if it was checked.
+    /// Key and value of the grade that `model check` stored for the model, if any.
     pub grade: Option<(String, String)>,
-    /// What only the caller knows: `program`, `data`, `memories`, `machine`.
+    /// The caller's part of the manifest: `program`, `data`, `memories`, `machine`.
     pub manifest: Value,
 }
 
-/// How far it is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Steps of building a conversation's memory.
+    /// Building a conversation's memory.
     Building { conversation: &'a str, done: usize, of: usize },
-    /// Answers of the whole run; `earlier` were there already.
+    /// Answering; `earlier` answers were there before this process started.
     Answering { done: usize, of: usize, earlier: usize },
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     pub report: AnswersReport,
     pub seconds: Vec<SecondsRow>,
-    /// Of memories that methods built for themselves.
+    /// Build times of the methods' own memories.
     pub construction_seconds: Vec<BuildTime>,
-    /// The report's tables, and the seconds'.
+    /// The report's tables.
     pub markdown: String,
     pub markdown_of_seconds: String,
 }
 
-/// Runs what is not there yet, and reports all of it.
+/// Runs what is missing, and reports the whole run.
 ///
 /// # Errors
-/// If the file can't be read, the folder can't be used, the engine or a store fails, or it was
-/// cancelled. A question that can't be answered is no error: see [`AnswersReport::skipped`].
+/// If the file can't be read, the folder can't be used, the model or a store fails, or the run was cancelled.
+/// A question that can't be answered is no error: see [`AnswersReport::skipped`].
 pub fn measure_answers(
     run: &Run<'_>,
     models: &Models,
@@ -234,7 +234,7 @@ fn finish(journal: &Journal, cache: &BuiltCache, skipped: Vec<Skipped>) -> Resul
     Ok(Ran { report, seconds, construction_seconds, markdown, markdown_of_seconds })
 }
 
-/// The questions of all conversations, or so many of them, in their order.
+/// The questions of all conversations, or a sample of `questions_max`, in order.
 fn chosen(conversations: &[Conversation], questions_max: Option<usize>) -> Vec<(usize, &Question)> {
     let all: Vec<(usize, &Question)> = conversations
         .iter()
@@ -295,8 +295,8 @@ fn manifest(
     manifest
 }
 
-/// What of a manifest answers may depend on. The machine and the checkout's state are no such part: the
-/// program is known by its own hash.
+/// The parts of a manifest that answers depend on. Machine and commit are not among them: the program is
+/// identified by its hash.
 const PARTS: [&str; 13] = [
     "/command",
     "/methods",
@@ -313,13 +313,13 @@ const PARTS: [&str; 13] = [
     "/program/sha256",
 ];
 
-/// The part of two manifests by which their answers may differ.
+/// The first of these parts in which two manifests differ.
 fn different(there: &Value, here: &Value) -> Option<String> {
     let found = PARTS.into_iter().find(|part| there.pointer(part) != here.pointer(part))?;
     Some(found[1..].replace('/', " "))
 }
 
-/// What a run is known by: runs that don't differ have the same.
+/// The identity of a run: a hash of these parts.
 fn identity(manifest: &Value) -> String {
     let parts: Vec<Option<&Value>> = PARTS.iter().map(|part| manifest.pointer(part)).collect();
     let hash = Sha256::digest(json!(parts).to_string());
@@ -328,7 +328,7 @@ fn identity(manifest: &Value) -> String {
     format!("{:016x}", u64::from_be_bytes(first))
 }
 
-/// A failure of one question is its outcome; one of the machinery ends the run.
+/// A failure that concerns one question is its outcome; any other ends the run.
 fn outcome(
     answered: Result<Answered, EvalError>,
     asked: &Question,
@@ -352,7 +352,7 @@ fn outcome(
     }
 }
 
-/// What failed, if it was one question; any other error ends the run.
+/// The message of an error that concerns one question only; any other error is returned.
 fn of_question(error: EvalError) -> Result<String, EvalError> {
     match error {
         EvalError::Model(

@@ -1,4 +1,4 @@
-//! What the methods that are left need of a conversation.
+//! What the remaining methods need for one conversation: vectors and memories.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,21 +18,23 @@ use super::{Run, Step, model_use};
 use crate::EvalError;
 use crate::retrieval::vectors::embed;
 
-/// Each part: nothing where no method needs it, or why there is none.
+/// A part is empty if no method needs it; an `Err` says why it can't be had.
 pub(super) struct Prepared {
-    /// Of the messages.
+    /// The messages' vectors.
     pub vectors: Vec<Embedding>,
-    /// The program's own.
+    /// The product's own memory.
     pub memory: Result<Option<ProgramMemory>, String>,
     pub seconds_to_build: f64,
-    /// LightMem's.
+    /// LightMem's notes.
     pub notes: Result<Option<Searchable>, String>,
     pub structures: Option<StructuralMemory>,
 }
 
 impl Prepared {
+    /// Builds or loads what `left` needs.
+    ///
     /// # Errors
-    /// If the engine, a store or the disk fails, or it was cancelled.
+    /// If the model, a store or the disk fails, or the run was cancelled.
     pub(super) fn new(
         run: &Run<'_>,
         (place, conversation): (usize, &Conversation),
@@ -91,7 +93,7 @@ impl Prepared {
         Ok(Self { vectors, memory, seconds_to_build, notes, structures })
     }
 
-    /// Why a method can't be asked, if it can't.
+    /// Why a method can't answer, if it can't.
     pub(super) fn missing(&self, method: Method) -> Option<String> {
         match method {
             Method::LightMem => self.notes.as_ref().err().cloned(),
@@ -102,7 +104,7 @@ impl Prepared {
     }
 }
 
-/// What ends the run stays an error; anything else is why one conversation lacks something.
+/// Separates errors that end the run from reasons why one conversation lacks a part.
 fn reason<T>(made: Result<T, EvalError>) -> Result<Result<T, String>, EvalError> {
     match made {
         Ok(made) => Ok(Ok(made)),

@@ -1,10 +1,9 @@
-//! Text without the words that its reader expects anyway.
+//! Pruning: text without the words that its reader would predict.
 //!
 //! LightMem §3.1 and the pruning baseline of xMemory §5.2 use LLMLingua-2, a classifier trained to
-//! keep or drop tokens. It is a model of its own; here the reader itself weighs, LightMem's other
-//! form: a token's cross-entropy, −ln p(token | before it), is what it is worth, and the share r of
-//! the tokens that are worth most stays. As LLMLingua-2 does, words are kept or dropped whole, by
-//! the mean over their tokens: half a word is noise to a reader, and to the rules.
+//! keep or drop tokens. Instead of that extra model the reader itself scores tokens, LightMem's other
+//! variant: by cross-entropy, −ln p(token | prefix); the fraction r with the highest scores stays. As in
+//! LLMLingua-2, words are kept or dropped whole, by the mean over their tokens.
 
 use inglenook::interfaces::LanguageModel;
 
@@ -17,7 +16,7 @@ pub(super) struct Piece {
     pub nll_nats: f64,
 }
 
-/// A text in pieces, in tokens, not yet weighed.
+/// A text's words as tokens, not yet scored.
 pub(super) struct Pieces {
     texts: Vec<String>,
     tokens: Vec<Vec<u32>>,
@@ -38,7 +37,7 @@ impl Pieces {
         self.tokens.concat()
     }
 
-    /// The pieces, weighed by the cross-entropies of the text's tokens, which are taken from `nlls`.
+    /// Scores the pieces by the cross-entropies of their tokens, consumed from `nlls`.
     pub(super) fn weighed(self, nlls: &mut impl Iterator<Item = f64>) -> Vec<Piece> {
         let piece = |(text, tokens): (String, &Vec<u32>)| {
             let n_tokens = tokens.len();
@@ -48,12 +47,12 @@ impl Pieces {
         self.texts.into_iter().zip(&self.tokens).map(piece).collect()
     }
 
-    /// The same in runs of at most so many tokens (a longer piece is alone), for a model whose
-    /// context does not hold all of it.
+    /// Splits into runs of at most `tokens_max` tokens, for a model whose context is shorter than the text; a
+    /// longer piece is cut.
     pub(super) fn in_runs(self, tokens_max: usize) -> Vec<Self> {
         let mut runs = vec![Self { texts: Vec::new(), tokens: Vec::new() }];
         for (text, mut tokens) in self.texts.into_iter().zip(self.tokens) {
-            // A word that fills a context says nothing by its end.
+            // The end of a word that fills the context is dropped.
             tokens.truncate(tokens_max);
             let last = runs.len() - 1;
             if runs[last].n_tokens() + tokens.len() > tokens_max && runs[last].n_tokens() > 0 {
@@ -90,8 +89,8 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// What is left of texts when the share `ratio` of all their tokens stays: those of the pieces with
-/// the highest cross-entropy (of equals the earlier). A text of which nothing stays is empty.
+/// Keeps the fraction `ratio` of all tokens, the pieces with the highest cross-entropy first (ties: the
+/// earlier). A text without any piece left is empty.
 #[must_use]
 pub(super) fn prune(texts: &[Vec<Piece>], ratio: f64) -> Vec<String> {
     let all: Vec<&Piece> = texts.iter().flatten().collect();
@@ -101,7 +100,7 @@ pub(super) fn prune(texts: &[Vec<Piece>], ratio: f64) -> Vec<String> {
     let mut left = (ratio * n_all as f64).round() as usize;
     let mut stays = vec![false; all.len()];
     for place in order {
-        // A percentile: below the first that no longer fits, nothing stays.
+        // A threshold: once a piece does not fit, nothing below it stays.
         let Some(rest) = left.checked_sub(all[place].n_tokens) else { break };
         left = rest;
         stays[place] = true;

@@ -1,4 +1,4 @@
-//! From the lines of a run to its figures. Pure: the same lines give the same report.
+//! From a run's lines to its figures. Pure: the same lines give the same report.
 
 use std::collections::BTreeMap;
 
@@ -35,13 +35,13 @@ pub struct FigureRow {
     pub method: String,
     pub category: Category,
     pub metric: &'static str,
-    /// Answers that it is the mean of (evidence recall: those that name messages).
+    /// Number of answers (for evidence recall: those with known evidence).
     pub questions: usize,
     #[serde(flatten)]
     pub interval: Interval,
 }
 
-/// The mean of `method` minus `against` over the questions that both answered.
+/// Mean of `method` minus `against` over the questions that both answered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DifferenceRow {
     pub method: String,
@@ -65,19 +65,19 @@ pub struct AnswerRow {
     pub evidence_recall: Option<f64>,
 }
 
-/// A memory that methods built for themselves, of all conversations together.
+/// One kind of memory that methods built for themselves, summed over conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConstructionRow {
     /// "chunks", "triples", "facts", "summaries" or "lightmem".
     pub memory: String,
     pub made_by: MadeBy,
     pub conversations: u64,
-    /// What is remembered.
+    /// Number of memories.
     pub units: u64,
     pub model_calls: u64,
-    /// Run through the model: prompts, measurements, replies.
+    /// Tokens processed by the model: prompts, measurements and replies.
     pub tokens: u64,
-    /// Figures of the steps, by name.
+    /// Counts of the build's steps, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -107,7 +107,7 @@ impl ConstructionRow {
     }
 }
 
-/// A whole run.
+/// The figures of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswersReport {
     pub manifest: Value,
@@ -199,7 +199,7 @@ impl AnswersReport {
         methods
     }
 
-    /// Whether it is surely the largest: every other method's paired difference says so.
+    /// Whether it is significantly the largest, by the paired difference with every other method.
     pub(super) fn is_surely_best(&self, method: &str, metric: &str) -> bool {
         let others = self.methods().into_iter().filter(|&other| other != method);
         let beaten = |other: &str| {
@@ -292,7 +292,7 @@ fn differences(answers: &[AnswerRow], methods: &[&str]) -> Vec<DifferenceRow> {
     rows
 }
 
-/// The same failure of many questions of a conversation is one.
+/// Merges identical failures of a conversation's questions.
 fn failures(answers: &[AnswerRow]) -> Vec<Skipped> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Line>> = BTreeMap::new();
     for row in answers {

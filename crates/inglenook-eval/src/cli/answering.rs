@@ -1,4 +1,4 @@
-//! `eval locomo`, `longmemeval`, `perltqa`, `msc`: the run's arguments, what it ran on, its tables.
+//! `locomo`, `longmemeval`, `perltqa`, `msc`: the run's arguments, what it ran on, its tables.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -96,15 +96,14 @@ fn run(
     Ok(if ran.report.skipped.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The setting that `model check` keeps for the model. Without a memory, or with one that can't be
-/// read, the model was not checked.
+/// Key and value of the grade that `model check` stored for the model; `None` if there is no readable memory.
 pub(super) fn grade(app: &App, models: &Models) -> Option<(String, String)> {
     let key = models.language.info().grade_key();
     let grade = app.open_read_only().and_then(|store| Ok(store.read(|r| r.setting(&key))?));
     grade.ok().flatten().map(|grade| (key, grade))
 }
 
-/// Of so many answers that took so long; nothing before the first.
+/// The estimated time left; empty before the first answer.
 pub(super) fn time_left(seconds: f64, n_done: usize, n_left: usize) -> String {
     if n_done == 0 {
         return String::new();
@@ -117,7 +116,7 @@ pub(super) fn time_left(seconds: f64, n_done: usize, n_left: usize) -> String {
     }
 }
 
-/// What is run on what, as far as `eval` can't know it.
+/// The manifest's part about program, data and machine.
 fn manifest(
     app: &App,
     set: DataSet,
@@ -143,7 +142,7 @@ fn manifest(
             "commit": commit(),
             "sha256": own.map(|(sha256, _)| sha256),
         },
-        // A file that is not there is told of where it is read.
+        // A missing file is reported where it is read.
         "data": {
             "name": name_of(file),
             "sha256": sha256(file),
@@ -163,7 +162,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Of the checkout that the program was built in, as it is now; nothing where that is gone.
+/// The current commit of the checkout that the program was built in, if it still exists.
 fn commit() -> Option<String> {
     let output = std::process::Command::new("git")
         .args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"])
@@ -180,7 +179,7 @@ fn processor() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Of the names and hashes of all files below, in order.
+/// A hash over the names and hashes of all files below, in order.
 fn sha256_of_folder(dir: &Path) -> std::io::Result<String> {
     let mut files = Vec::new();
     let mut folders = vec![dir.to_owned()];

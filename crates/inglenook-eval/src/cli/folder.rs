@@ -7,8 +7,7 @@ use inglenook::cli::App;
 use super::error::CommandError;
 use crate::Plot;
 
-/// `report.md` and the plots; nothing where no folder was named. What is there of an earlier run is
-/// replaced.
+/// Writes `report.md` and the plots into `out`, if it was given, replacing earlier ones.
 pub(super) fn keep(
     app: &App,
     out: Option<&Path>,

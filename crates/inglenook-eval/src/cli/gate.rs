@@ -1,4 +1,4 @@
-//! `eval gate`.
+//! `gate`.
 
 use std::process::ExitCode;
 use std::time::Instant;

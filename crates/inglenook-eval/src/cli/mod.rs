@@ -28,11 +28,11 @@ use crate::{
     ThemesReport,
 };
 
-/// Beside the checkout, where the project's measurements look for data.
+/// Where the project's measurements look for data, relative to the checkout.
 const MEMORIES: &str = "../shared/data/locomo-dev-memories";
 const QUESTIONS: &str = "../shared/data/locomo-dev.json";
 
-/// Of a model of so few parameters, several copies are loaded and asked side by side.
+/// Models with at most this many parameters run as several copies in parallel.
 const TINY_PARAMETERS: u64 = 100_000_000;
 const COPIES_MAX: usize = 4;
 
@@ -84,7 +84,7 @@ fn starter(app: &App, args: &Starter) -> Outcome {
     let locomo = conversations(args)?;
     let mut copies = vec![app.models()?];
     if copies[0].language.info().n_parameters <= TINY_PARAMETERS {
-        // A tiny model keeps one core busy at best.
+        // A tiny model keeps at most one core busy.
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         for _ in 1..n_cores.min(COPIES_MAX) {
             copies.push(app.models()?);
@@ -106,7 +106,7 @@ fn starter(app: &App, args: &Starter) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The conversations that were named, or those beside the checkout; nothing if there are none.
+/// The conversations named on the command line, or the project's if they are there.
 fn conversations(args: &Starter) -> Result<Option<Vec<Conversation>>, EvalError> {
     let memories = args.memories.clone().unwrap_or_else(|| PathBuf::from(MEMORIES));
     if args.memories.is_none() && args.locomo.is_none() && !memories.is_dir() {
@@ -168,7 +168,7 @@ fn retrieval(app: &App, args: &Retrieval) -> Outcome {
         &RecallConfig::default(),
         args.fit,
         &|done, of| {
-            // The clock begins with the first: before, everything is loaded.
+            // The clock starts with the first question, after loading.
             let began = *began.get_or_init(Instant::now);
             let left = time_left(began.elapsed().as_secs_f64(), done - 1, of - done);
             progress.set(done as u64, of as u64, &format!("question {done} of {of}{left}"));

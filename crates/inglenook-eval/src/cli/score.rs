@@ -1,4 +1,4 @@
-//! `eval score`: a file of answers.
+//! `score`: a file of answers.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! BLEU-1 and set F1 as the memory papers report them, number for number.
+//! BLEU-1 and set F1 exactly as the memory papers compute them.
 //!
-//! Both are rougher than [`super::token_f1`], and are here so that results can be set beside
-//! published ones: 719 pairs of `../shared/data/xmemory-golden` agree to 1e-9.
+//! Both are coarser than [`super::token_f1`] and serve to compare results with published ones: 719 pairs of
+//! `../shared/data/xmemory-golden` agree to 1e-9.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -58,7 +58,7 @@ pub fn bleu_1(found: &str, expected: &str) -> f64 {
     brevity * share(n_shared, found.len())
 }
 
-/// A pattern, and what its matches become.
+/// A pattern and its replacement.
 type Rule = (Regex, &'static str);
 
 fn rules(table: &[(&str, &'static str)]) -> Vec<Rule> {
@@ -196,7 +196,7 @@ mod tests {
         close(bleu_1("", "blue"), 0.0);
     }
 
-    /// Every pair of the reference file, where it is beside the checkout.
+    /// Every pair of the reference file, if it is beside the checkout.
     #[test]
     #[expect(clippy::print_stderr, reason = "says what was checked, or why nothing was")]
     fn equal_to_the_reference_figures() {

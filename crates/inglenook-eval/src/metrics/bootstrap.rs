@@ -1,7 +1,6 @@
-//! How sure a mean is: percentile bootstrap intervals (Efron and Tibshirani, 1993, §13.3).
+//! Percentile bootstrap intervals of means (Efron and Tibshirani, 1993, §13.3).
 //!
-//! The random numbers are SplitMix64's, from a seed that is given: the same values and seed give
-//! the same interval.
+//! Random numbers come from SplitMix64: the same values and seed give the same interval.
 
 use serde::Serialize;
 
@@ -17,7 +16,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of a difference: whether its sign is sure.
+    /// Whether the interval excludes 0.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -44,7 +43,7 @@ impl SplitMix {
 }
 
 /// The mean of the values and its interval: 2.5 and 97.5 % of the means of [`N_RESAMPLES`] samples
-/// of as many values. `None` of nothing.
+/// of the same size. `None` without values.
 #[must_use]
 pub fn interval(values: &[f64], seed: u64) -> Option<Interval> {
     let mean = super::mean(values)?;
@@ -57,14 +56,14 @@ pub fn interval(values: &[f64], seed: u64) -> Option<Interval> {
     Some(Interval { mean, low: percentile(&means, 0.025), high: percentile(&means, 0.975) })
 }
 
-/// The mean of a − b over pairs, and its interval: what two methods make of the same questions.
+/// Mean of a − b over pairs, with its interval: two methods on the same questions.
 #[must_use]
 pub fn paired_difference(pairs: &[(f64, f64)], seed: u64) -> Option<Interval> {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| a - b).collect();
     interval(&differences, seed)
 }
 
-/// Between the two nearest of the sorted values, as NumPy does it. There is at least one.
+/// Linear interpolation between the two nearest sorted values, as in NumPy. Needs at least one value.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;
@@ -72,7 +71,7 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
-/// The least of the sorted values that so large a share of them stays within; `None` of none.
+/// Nearest-rank percentile of sorted values; `None` without values.
 #[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     let rank = (share * sorted.len() as f64).ceil() as usize;

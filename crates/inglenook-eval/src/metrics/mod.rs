@@ -1,5 +1,4 @@
-//! Figures for answers, choices and signals, as the field computes them. Pure: texts and numbers
-//! in, numbers out; it knows nothing of models, items or memory.
+//! Standard metrics for answers, choices and signals. Pure: texts and numbers in, numbers out.
 
 mod bleu;
 mod bootstrap;
@@ -13,8 +12,7 @@ pub use rouge::rouge_l;
 
 pub use inglenook::worker::check::{harmonic_mean, wins};
 
-/// The words of an answer for comparing it: lower case, without punctuation and articles (the usual
-/// normalisation of question answering, after SQuAD).
+/// An answer's words, normalised as in SQuAD: lower case, without punctuation and articles.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let bare: String = text
@@ -34,7 +32,7 @@ pub fn exact(found: &str, expected: &str) -> bool {
     words(found) == words(expected)
 }
 
-/// F1 of the [`words`] that both texts have, repeats counted; two empty texts agree.
+/// F1 over the multisets of [`words`]; two empty texts agree.
 #[must_use]
 pub fn token_f1(found: &str, expected: &str) -> f64 {
     let (found, expected) = (words(found), words(expected));
@@ -59,14 +57,14 @@ fn share(n: usize, of: usize) -> f64 {
     n as f64 / of as f64
 }
 
-/// `None` of nothing.
+/// Arithmetic mean; `None` without values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Area under the ROC curve: how likely one of `positives` is larger than one of `negatives`, a
-/// tie counting half. `None` if either is empty. Not-a-numbers rank lowest.
+/// tie counting half. `None` if either is empty. NaN ranks lowest.
 #[must_use]
 pub fn roc_auc(positives: &[f64], negatives: &[f64]) -> Option<f64> {
     if positives.is_empty() || negatives.is_empty() {
@@ -87,9 +85,8 @@ pub fn roc_auc(positives: &[f64], negatives: &[f64]) -> Option<f64> {
     Some(beaten / (positives.len() as f64 * negatives.len() as f64))
 }
 
-/// The mean share of right decisions over the classes that occur among the expected ones, so that
-/// saying the commoner class always is worth no more than a coin. `(expected, found)`; `None` was
-/// no decision, which is wrong. `None` of nothing.
+/// Mean recall over the expected classes, so that always choosing the majority class scores as low as chance.
+/// Decisions are `(expected, found)`; a missing decision is wrong. `None` without decisions.
 #[must_use]
 pub fn balanced_accuracy(decisions: &[(usize, Option<usize>)]) -> Option<f64> {
     let mut classes: HashMap<usize, (usize, usize)> = HashMap::new();

@@ -1,9 +1,9 @@
-//! Recall as that code does it: Stage I, the order in which episodes are probed, and the gate. The
-//! product recalls by `relevance`, `mix` and `inclusion` of [`inglenook::memory`].
+//! Recall in the official code: Stage I, the order in which episodes are probed, and the gate. The product
+//! recalls by `relevance`, `mix` and `inclusion` of [`inglenook::memory`].
 //!
 //! Where it departs from the paper (xMemory §3.3):
-//! - Z of Eq. 4 is the sum of all edge weights, each node's own weight of 1 included, which leaves
-//!   the coverage term next to nothing to say (DESIGN §5);
+//! - Z of Eq. 4 is the sum of all edge weights, including each node's own weight of 1, which makes the coverage
+//!   term almost irrelevant (DESIGN §5);
 //! - the semantic graph is directed and out of date: a semantic's edges are found once, among what
 //!   was known when its batch ended, and never again;
 //! - every probe is compared with the coarse context alone, never with what was admitted since;
@@ -18,14 +18,14 @@ use inglenook::memory::representatives::{
 };
 use inglenook::memory::{Embedding, dot64};
 
-/// Semantics that are candidates at all, by similarity.
+/// Candidate semantics, by similarity.
 const POOL: usize = 40;
 const N_THEMES_MAX: usize = 5;
 const N_SEMANTICS_MAX: usize = 20;
 const ALPHA: f64 = 0.7;
 const N_SIMILAR_EPISODES: usize = 10;
 const N_PROBES_MAX: usize = 10;
-/// What the best supporting semantic counts for against an episode's own similarity.
+/// Weight of the best supporting semantic relative to the episode's own similarity.
 const SUPPORT: f64 = 0.5;
 
 /// One semantic of a memory. Semantics, themes and episodes are numbered by position.
@@ -39,7 +39,7 @@ pub struct SourcedSemantic {
     pub batch: usize,
 }
 
-/// What Stage I and the ranking of episodes need of a memory.
+/// A memory prepared for Stage I and for ranking episodes.
 #[derive(Debug, Clone)]
 pub struct OfficialMemory {
     semantics: Vec<Vec<f64>>,
@@ -51,12 +51,12 @@ pub struct OfficialMemory {
     episodes: Vec<Vec<f64>>,
 }
 
-/// What that code finds for a question, before any reader is asked.
+/// What is found for a question before any reader is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfficialRecall {
-    /// As they were selected.
+    /// Themes in order of selection.
     pub themes: Vec<usize>,
-    /// As they were selected.
+    /// Semantics in order of selection.
     pub semantics: Vec<usize>,
     /// Episodes in the order in which they are to be probed.
     pub probes: Vec<usize>,
@@ -167,7 +167,7 @@ fn representatives(
     chosen.into_iter().map(|n| candidates[n]).collect()
 }
 
-/// Stretched to [0, 1]; `equal` for each if all are the same.
+/// Min–max scaling to [0, 1]; `equal` for all if there is no spread.
 fn spread(values: &[f64], equal: f64) -> Vec<f64> {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -179,7 +179,7 @@ fn best_first(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }
 
-/// Positions, the highest value first (of equals the earlier).
+/// Indices by falling value (ties: the earlier first).
 fn ranked(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| best_first(values[a], values[b]));
@@ -190,7 +190,7 @@ fn similarities(vectors: &[Vec<f64>], to: &[f64]) -> Vec<f64> {
     vectors.iter().map(|vector| dot64(vector, to)).collect()
 }
 
-/// The edges of one node: its nearest, as far as they are similar at all.
+/// The edges of one node: its nearest with positive similarity.
 fn nearest(vectors: &[Vec<f64>], of: usize) -> Vec<(usize, f64)> {
     let similarity = similarities(vectors, &vectors[of]);
     let others = ranked(&similarity).into_iter().filter(|&i| i != of).take(N_NEIGHBOURS);
@@ -212,15 +212,15 @@ fn scale_to_one(vector: &mut [f64]) {
     }
 }
 
-/// An episode that the gate let in, by the place of its probe.
+/// An admitted episode, by the index of its probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfficialAdmission {
     pub probe: usize,
-    /// Its raw messages come with it.
+    /// Whether its raw messages are included.
     pub expanded: bool,
 }
 
-/// Stage II's gate as that code has it. It refuses only what makes the reader *less* certain by
+/// Stage II's gate in the official code. It rejects only what makes the reader *less* certain by
 /// 0.40 or more: a drop above −0.40 admits. (A second threshold of −0.45 is asked only after that,
 /// and so never decides anything.) A drop above 0.25 expands. A miss within the first three probes
 /// ends the probing, and so does the second miss; if nothing was admitted, the first probe is.
@@ -235,7 +235,7 @@ pub struct OfficialGate {
 impl OfficialGate {
     const ADMIT_ABOVE: f64 = -0.40;
     const EXPAND_ABOVE: f64 = 0.25;
-    /// A miss among so many first probes is the last probe.
+    /// A miss among this many first probes ends the probing.
     const N_STRICT: usize = 3;
     const N_MISSES_MAX: usize = 2;
 
@@ -245,8 +245,7 @@ impl OfficialGate {
         Self { coarse, n_probes: 0, n_misses: 0, admitted: Vec::new() }
     }
 
-    /// The next probe's uncertainty: coarse context and this episode, nothing else. A value that is
-    /// not a number is a miss.
+    /// Records the next probe's uncertainty, after the coarse context and this episode alone. NaN is a miss.
     pub fn record(&mut self, after: f64) {
         let drop = self.coarse - after;
         if drop > Self::ADMIT_ABOVE {
@@ -265,7 +264,7 @@ impl OfficialGate {
             || self.n_probes >= N_PROBES_MAX
     }
 
-    /// In the order of their probes; never empty once something was probed.
+    /// The admitted episodes in probe order; never empty once something was probed.
     #[must_use]
     pub fn admitted(&self) -> Vec<OfficialAdmission> {
         if self.admitted.is_empty() && self.n_probes > 0 {

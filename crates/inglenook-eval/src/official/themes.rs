@@ -1,7 +1,7 @@
-//! What that code does with a batch of semantics: [`attach`] one by one, then [`settle`].
+//! Themes in the official code: [`attach`] for each semantic of a batch, then [`settle`].
 //!
-//! Deviation: between batches that code forgets its caches and so drops semantics from their themes;
-//! here none is ever dropped.
+//! Deviation: between batches that code loses its caches and so drops semantics from their themes; here none is
+//! ever dropped.
 
 use inglenook::memory::guidance::{EPSILON_OFFICIAL, guidance_objective};
 use inglenook::memory::partition::Cluster;
@@ -14,17 +14,17 @@ const ATTACH_MIN: f64 = 0.62;
 /// … and from this one on, if the theme has room.
 const ATTACH_LENIENT_MIN: f64 = 0.52;
 
-/// Members this close are linked.
+/// Members from this similarity on are linked.
 const LINK_MIN: f64 = 0.66;
-/// Up to so many members are never cut by links.
+/// Themes up to this size are never split by links.
 const UNCUT_MAX: usize = 8;
-/// A full theme with a lower mean similarity is cut, if f agrees.
+/// A full theme with a lower mean similarity is split if f improves.
 const MEAN_SIMILARITY_MIN: f64 = 0.72;
 const MERGE_MIN: f64 = 0.78;
 const N_MERGES_MAX: usize = 2;
-/// A singleton joins a theme from here on (its nominal floor of 0.99 is lowered to this) …
+/// A singleton joins a theme from this similarity on (its nominal floor of 0.99 is lowered to this) …
 const SINGLETON_MIN: f64 = 0.50;
-/// … but one that has just grown, only from here on.
+/// … but one that has just grown only from this one on.
 const GROWN_MIN: f64 = 0.99;
 const N_CONTEXT: usize = 10;
 
@@ -90,8 +90,8 @@ fn split_into(
         .map(|piece| piece.iter().map(|&i| cluster.members()[i].0).collect())
         .collect();
     let new = ids[1..].iter().map(|piece| move_out(partition, theme, piece, changes)).collect();
-    // The order of the first piece matters to later runs of twelve: as the walk found it. It is
-    // put in order after the others have gone, because the theme may not be empty in between.
+    // The members' order matters to later splits into runs of twelve. The first piece is reordered after the
+    // others have left, because a theme may not be empty in between.
     for &semantic in &ids[0] {
         partition.move_to(semantic, theme);
     }
@@ -101,7 +101,7 @@ fn split_into(
 /// The rest of a batch: mixed themes are split, near themes merged, singletons absorbed.
 pub fn settle(partition: &mut Partition) -> Vec<Change> {
     let mut changes = Vec::new();
-    // The order of that code's dictionary: pieces stand where their theme stood.
+    // The order of that code's dictionary: new pieces follow their theme.
     let order = split_mixed(partition, &mut changes);
     merge_near(partition, &order, &mut changes);
     absorb_singletons(partition, &order, &mut changes);
@@ -175,7 +175,7 @@ fn context_of_two(partition: &Partition, a: ThemeId, b: ThemeId) -> Vec<ThemeId>
     context
 }
 
-/// What merging `from` into `to` adds to f over both and their neighbours.
+/// The gain in f, over both themes and their neighbours, of merging `from` into `to`.
 fn gain(partition: &Partition, from: ThemeId, to: ThemeId) -> Option<f64> {
     let context = context_of_two(partition, from, to);
     let before = objective(partition, &context, &[], &[]);
@@ -252,6 +252,88 @@ fn absorb_singletons(partition: &mut Partition, order: &[ThemeId], changes: &mut
         }
         if !absorbed {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Themes = BTreeMap<ThemeId, BTreeSet<SemanticId>>;
+
+    fn as_sets(partition: &Partition) -> Themes {
+        let themes = partition.themes();
+        themes.map(|(id, c)| (id, c.members().iter().map(|(id, _)| *id).collect())).collect()
+    }
+
+    /// Applies the changes as the worker does, to plain sets.
+    fn apply(themes: &mut Themes, changes: &[Change]) {
+        for &change in changes {
+            match change {
+                Change::Created { theme } => {
+                    assert!(themes.insert(theme, BTreeSet::new()).is_none(), "{theme} made twice");
+                }
+                Change::Attached { semantic, theme } => {
+                    assert!(themes.get_mut(&theme).unwrap().insert(semantic));
+                }
+                Change::Moved { semantic, from, to } => {
+                    assert!(themes.get_mut(&from).unwrap().remove(&semantic));
+                    assert!(themes.get_mut(&to).unwrap().insert(semantic));
+                }
+            }
+        }
+        themes.retain(|_, members| !members.is_empty());
+    }
+
+    fn forget(themes: &mut Themes, id: SemanticId) {
+        for members in themes.values_mut() {
+            members.remove(&id);
+        }
+        themes.retain(|_, members| !members.is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// `true` in a step removes the semantic instead of attaching it.
+        #[test]
+        fn conservation(
+            steps in prop::collection::vec(
+                (prop::bool::weighted(0.08), any::<u8>(), 0_usize..4,
+                 prop::collection::vec(-40_i8..40, 6)),
+                1..120,
+            ),
+        ) {
+            let (mut partition, mut themes) = (Partition::default(), Themes::new());
+            let mut expected = BTreeSet::new();
+            for (remove, id, axis, mut vector) in steps {
+                let id = SemanticId(i64::from(id));
+                forget(&mut themes, id);
+                if remove {
+                    partition.remove(id);
+                    expected.remove(&id);
+                } else {
+                    vector[axis] = 100;
+                    let vector = vector.into_iter().map(f32::from).collect();
+                    let vector = Embedding::normalise(vector).unwrap();
+                    apply(&mut themes, &attach(&mut partition, id, vector));
+                    expected.insert(id);
+                }
+                prop_assert_eq!(partition.violations(), Vec::<String>::new());
+                prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= THEME_SIZE_MAX));
+                prop_assert_eq!(&as_sets(&partition), &themes);
+            }
+            apply(&mut themes, &settle(&mut partition));
+            prop_assert_eq!(partition.violations(), Vec::<String>::new());
+            prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= THEME_SIZE_MAX));
+            prop_assert_eq!(&as_sets(&partition), &themes);
+            prop_assert_eq!(themes.into_values().flatten().collect::<BTreeSet<_>>(), expected);
         }
     }
 }

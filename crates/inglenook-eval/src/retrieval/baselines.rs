@@ -9,7 +9,7 @@ use super::corpus::Corpus;
 use super::growth::{Organiser, grown};
 use crate::official::recall::{OfficialMemory, SourcedSemantic};
 
-/// Units by falling score, as many as fit; each with its length and the messages it covers.
+/// The units with the highest scores that fit; each is a score, a length and the messages it covers.
 pub(super) fn by_score(
     units: &[(f64, usize, Vec<MessageId>)],
     budget_characters: usize,
@@ -29,7 +29,7 @@ pub(crate) fn similarities(vectors: &[Embedding], question: &Embedding) -> Vec<f
     vectors.iter().map(|vector| f64::from(vector.cosine(question))).collect()
 }
 
-/// The places of the largest scores, best first.
+/// Indices of the largest scores, best first.
 pub(crate) fn largest(scores: &[f64], n: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
@@ -47,7 +47,7 @@ pub(super) fn official(corpus: &Corpus) -> OfficialMemory {
     let semantics: Vec<SourcedSemantic> = vectors
         .filter_map(|(i, (embedding, semantic))| {
             let theme = place_of[&partition.theme_of(SemanticId(i as i64))?];
-            // A session's semantics came together.
+            // A session's semantics arrive in one batch.
             batch = semantic.episodes.iter().copied().fold(batch, usize::max);
             let (embedding, episodes) = (embedding.clone(), semantic.episodes.clone());
             Some(SourcedSemantic { embedding, theme, episodes, batch })

@@ -1,8 +1,8 @@
 //! One conversation with its ready-made memories, its questions and their vectors.
 //!
-//! A folder a conversation: `episodes.jsonl` (each with its messages), `semantics.jsonl`, `qa.json`,
-//! and where they were made, vectors of their lines in order: `episodes.f32.npy`,
-//! `semantics.f32.npy`, `questions.f32.npy` (of `qa.json`), `messages.f32.npy`.
+//! Its folder has `episodes.jsonl` (each with its messages), `semantics.jsonl`, `qa.json`, and optionally vectors
+//! of their lines in order: `episodes.f32.npy`, `semantics.f32.npy`, `questions.f32.npy` (of `qa.json`),
+//! `messages.f32.npy`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::locomo::{
     Folder, RawQuestion, answer_text, bad, ids, is_message_id, is_scored, read, time,
 };
 
-/// See the module. Messages, episodes and semantics are numbered in the order of the files.
+/// A conversation's folder. Messages, episodes and semantics are numbered in the order of the files.
 pub(crate) struct Corpus {
     pub episodes: Vec<Episode>,
     pub messages: Vec<Message>,
@@ -34,7 +34,7 @@ pub(crate) struct Episode {
 }
 
 pub(crate) struct Message {
-    /// LoCoMo's own, `D3:14`.
+    /// LoCoMo's id, such as `D3:14`.
     pub id: String,
     pub speaker: String,
     pub content: String,
@@ -42,7 +42,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// As evidence is counted and embedded.
+    /// The line that is embedded and counted as evidence.
     pub(crate) fn line(&self) -> String {
         format!("{}: {}", self.speaker, self.content)
     }
@@ -51,9 +51,9 @@ impl Message {
 pub(crate) struct Semantic {
     pub text: String,
     pub at: Moment,
-    /// Those that it names and that exist.
+    /// The existing messages that it names.
     pub messages: Vec<usize>,
-    /// Those that it was made from and that exist.
+    /// The existing episodes that it was made from.
     pub episodes: Vec<usize>,
 }
 
@@ -61,22 +61,21 @@ pub(crate) struct Question {
     pub text: String,
     pub answer: String,
     pub category: u64,
-    /// Messages that the answer rests on, as far as they exist …
+    /// The existing evidence messages …
     pub evidence: BTreeSet<usize>,
-    /// … and how many were named.
+    /// … and how many the question names.
     pub n_evidence: usize,
 }
 
-/// Of one embedding model, but for the last two.
+/// Vectors of one embedding model, except the last two fields.
 pub(crate) struct Vectors {
     pub semantics: Vec<Embedding>,
     pub episodes: Vec<Embedding>,
-    /// `None` where the given vectors leave messages out; memory then knows them by their words.
+    /// `None` if the given vectors leave messages out; these are then found by words only.
     pub messages: Option<Vec<Embedding>>,
-    /// Of the questions' texts; the memory's embedder.
+    /// The questions' vectors, as the memory's embedder.
     pub questions: PrecomputedEmbedder,
-    /// The same of one model for plain retrieval from messages: the memory's, or where that has no
-    /// vectors of messages, the program's.
+    /// Vectors for plain retrieval of messages: the memory's, or the product's if the memory has none.
     pub plain_messages: Vec<Embedding>,
     pub plain_questions: Vec<Embedding>,
     pub given: bool,
@@ -112,7 +111,7 @@ impl Corpus {
         Self::with_vectors(folder, embedder, true)
     }
 
-    /// Without vectors of messages where none are given.
+    /// Loads the memories; messages have no vectors unless given.
     pub(crate) fn load_memories(
         folder: &Folder,
         embedder: &dyn Embedder,
@@ -130,7 +129,7 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// The texts alone.
+    /// Loads the texts only.
     pub(crate) fn without_vectors(folder: &Folder) -> Result<Self, EvalError> {
         let dir = &folder.path;
         let path = dir.join("episodes.jsonl");
@@ -186,7 +185,7 @@ impl Corpus {
         let semantics = own("semantics.f32.npy", self.semantics.len())?;
         let episodes = own("episodes.f32.npy", self.episodes.len())?;
         let messages = own("messages.f32.npy", self.messages.len())?;
-        // Questions from another file may be others than those that have vectors.
+        // Questions from another file may lack given vectors.
         let known = given_questions(dir)?
             .filter(|known| texts.iter().all(|text| known.by_text.contains_key(text)));
         let given = known.is_some() && semantics.is_some() && episodes.is_some();
@@ -236,7 +235,7 @@ impl Vectors {
     }
 }
 
-/// The given vectors of the folder's own questions.
+/// The given vectors of the questions in `qa.json`.
 fn given_questions(dir: &Path) -> Result<Option<PrecomputedEmbedder>, EvalError> {
     let (path, qa) = (dir.join("questions.f32.npy"), dir.join("qa.json"));
     let Some(rows) = read_vectors(&path)?.filter(|_| qa.is_file()) else { return Ok(None) };
@@ -249,7 +248,7 @@ fn given_questions(dir: &Path) -> Result<Option<PrecomputedEmbedder>, EvalError>
     Ok(Some(PrecomputedEmbedder { dimensions, by_text }))
 }
 
-/// `None` where it is not scored: without an answer, or without ids of messages.
+/// `None` for a question that is not scored: without an answer, or without ids of messages.
 fn question(raw: &RawQuestion, places: &BTreeMap<String, usize>) -> Option<Question> {
     if !is_scored(raw.category) {
         return None;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Category;
 
-/// Tokens of a word, for want of a common tokenizer.
+/// Tokens per word, an estimate that does not depend on a tokenizer.
 const TOKENS_PER_WORD: f64 = 1.3;
 
 /// How dense one method's evidence is.
@@ -21,18 +21,17 @@ pub struct DensityRow {
     pub one_hit: f64,
     pub two_hit: f64,
     pub multi_hit: f64,
-    /// Means over the questions whose answers' words every method finds: blocks, best first, until
-    /// all are there …
+    /// Mean over the questions that every method covers: blocks, best first, until all words are there …
     pub blocks_to_cover: f64,
     /// … and their tokens (1.3 a word).
     pub tokens_to_cover: f64,
-    /// Questions that those means are over.
+    /// Questions in these means.
     pub questions: usize,
     /// Questions whose answers' words this method finds.
     pub covered: usize,
 }
 
-/// What one list of blocks holds of one answer.
+/// The words of one answer in one list of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Hits {
     one: usize,
@@ -71,7 +70,7 @@ impl Hits {
     }
 }
 
-/// One row a method and category; `questions` has one of each method's hits for every question.
+/// One row per method and category; `questions` has every method's hits for each question.
 pub(super) fn rows<const N: usize>(
     methods: [&'static str; N],
     questions: &[(u64, [Hits; N])],

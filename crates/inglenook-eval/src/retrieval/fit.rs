@@ -1,4 +1,4 @@
-//! How the weights of [`inglenook::memory::relevance`] are made: logistic regression of "names a message
+//! Fits the weights of [`inglenook::memory::relevance`]: logistic regression of "names a message
 //! that the answer rests on" over every unit that recall finds for a question; then, with these weights,
 //! the same over every unit that the reranker read.
 
@@ -8,14 +8,14 @@ use inglenook::memory::relevance::{
 use inglenook::recall::UnitCues;
 use serde::Serialize;
 
-/// With the bias.
+/// Number of weights, with the bias.
 const N: usize = N_FEATURES + 1;
 
 /// Units and whether each is evidence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Examples(Vec<([f64; N], bool)>);
 
-/// What one conversation teaches.
+/// The training examples from one conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sets {
     /// One for each of [`Relevance`]'s weights by cues, in its order.
@@ -40,7 +40,7 @@ impl Examples {
     }
 }
 
-/// From all examples together; a set that has no evidence keeps the weights of `known`.
+/// Fits all examples together; a set without evidence keeps the weights of `known`.
 pub(super) fn fit<'a>(
     parts: impl Iterator<Item = &'a Sets> + Clone,
     known: &Relevance,

@@ -1,4 +1,4 @@
-//! How a partition came about: which facts changed their theme while it grew, and when (xMemory §5.3).
+//! How a partition grows: which facts change their theme, and when (xMemory §5.3).
 
 use std::collections::BTreeSet;
 
@@ -39,21 +39,21 @@ impl Organiser {
     }
 }
 
-/// Parts of a memory's life that are counted apart.
+/// The growth of a memory is counted in tenths.
 pub const AGES: usize = 10;
 
-/// What moved while the facts came.
+/// How facts moved while they arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Growth {
     /// Facts that changed their theme at least once.
     pub reassigned: usize,
-    /// Changes of a theme, and facts that came, in each tenth of the facts.
+    /// Changes of theme, and arrivals, in each tenth of the facts.
     pub flips: [usize; AGES],
     pub inserts: [usize; AGES],
 }
 
 impl Growth {
-    /// Of several memories together.
+    /// Adds another memory's counts.
     pub(crate) fn add(&mut self, other: &Self) {
         self.reassigned += other.reassigned;
         for age in 0..AGES {
@@ -62,13 +62,13 @@ impl Growth {
         }
     }
 
-    /// Changes of a theme for each fact that came, by tenth; 0 where none came.
+    /// Changes of theme per arriving fact, by tenth; 0 if none arrived.
     pub(crate) fn flips_per_insert(&self) -> [f64; AGES] {
         std::array::from_fn(|age| self.flips[age] as f64 / self.inserts[age].max(1) as f64)
     }
 }
 
-/// The facts in themes as they came, in one batch; they keep their places as ids.
+/// Organises the facts in order, in one batch; their indices are their ids.
 pub(crate) fn grown(vectors: &[Embedding], organiser: Organiser) -> (Partition, Growth) {
     let mut partition = Partition::default();
     let (mut growth, mut moved) = (Growth::default(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! A conversation as the program's memory, in a store without a file.
+//! A conversation as the product's memory, in a store in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::growth::{Organiser, grown};
 /// A corpus in a store.
 pub(crate) struct FilledStore {
     pub store: Store,
-    /// Where each message stands in the corpus.
+    /// Each message's index in the corpus.
     pub places: BTreeMap<MessageId, usize>,
     /// When the conversation ended.
     pub now: Moment,
@@ -62,7 +62,7 @@ impl FilledStore {
             let (mut themes, mut semantics) = (BTreeMap::new(), BTreeMap::new());
             for (i, semantic) in corpus.semantics.iter().enumerate() {
                 let Some(theme) = partition.theme_of(SemanticId(i as i64)) else { continue };
-                // What names no message that exists can't be kept: memory knows its sources.
+                // A fact without an existing message can't be stored: memory must know its sources.
                 if semantic.messages.is_empty() {
                     continue;
                 }
@@ -95,7 +95,7 @@ impl FilledStore {
     }
 }
 
-/// The kNN graph that Eq. 4 covers its nodes by.
+/// The kNN graph of Eq. 4's coverage term.
 fn link(
     tx: &mut WriteTx<'_>,
     level: Level,

@@ -1,15 +1,14 @@
 //! Evidence recall without a reader: what recall finds within a budget, against plain retrieval.
 //!
 //! Methods: `naive-rag` (raw messages by similarity), `flat` (semantics by similarity), `hybrid`
-//! (semantics by the program's relevance), `official` (the official code's themes and Stage I, at its
-//! own size), `stage-one` (the program's Stage I on semantics alone) and `full` (its mix of facts and
-//! whole messages). The last two, and the relevance, are recall's own code on a store in memory.
+//! (semantics by the product's relevance), `official` (the official code's themes and Stage I, at its own
+//! size), `stage-one` (the product's Stage I on semantics alone) and `full` (its mix of facts and whole
+//! messages). The last two, and the relevance, are recall's own code on a store in memory.
 //!
-//! The weights of the relevance can be fitted anew: then each conversation is measured with those
-//! that the others gave.
+//! With `fit` the weights of the relevance are fitted anew, leaving one conversation out: each is measured with
+//! the weights of the others.
 //!
-//! Evidence recall of a question: the share of the messages its answer rests on that the chosen
-//! blocks come from (DESIGN §8).
+//! Evidence recall of a question: the share of its evidence messages that the chosen blocks cover (DESIGN §8).
 
 pub(super) mod baselines;
 pub(super) mod corpus;
@@ -44,13 +43,13 @@ use inglenook::recall::{Block, EvidenceSearch, Levels, RecallConfig, RecallError
 use super::EvalError;
 use super::locomo::{Folder, folders};
 
-/// Characters of evidence at which methods are compared.
+/// Character budgets at which methods are compared.
 pub const BUDGETS: [usize; 5] = [300, 700, 1350, 2700, 4000];
 
 /// Raw messages that naive RAG shows a reader.
 const N_NAIVE: usize = 20;
 
-/// Conversations measured side by side: each has its vectors and a store in memory.
+/// Conversations measured in parallel, each with its vectors and a store in memory.
 const THREADS_MAX: usize = 4;
 
 /// One figure.
@@ -58,9 +57,9 @@ const THREADS_MAX: usize = 4;
 pub struct RetrievalRow {
     pub method: &'static str,
     pub category: Category,
-    /// `None`: as much as the method chooses by itself.
+    /// `None` if the method chooses its own size.
     pub budget_characters: Option<usize>,
-    /// What was really used.
+    /// Characters actually used.
     pub mean_characters: f64,
     pub evidence_recall: f64,
     pub questions: usize,
@@ -83,33 +82,33 @@ impl Category {
     }
 }
 
-/// See the module.
+/// The figures of all methods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetrievalReport {
     pub conversations: usize,
     pub questions: usize,
-    /// Of the memories: "given" (they lie beside them), or the embedder's name.
+    /// Origin of the memories' vectors: "given" (in their folders), or the embedder's name.
     pub vectors: String,
-    /// Of the messages that `naive-rag` searches, and the questions beside them.
+    /// Origin of the vectors of messages and questions for `naive-rag`.
     pub message_vectors: String,
     pub rows: Vec<RetrievalRow>,
     pub density: Vec<DensityRow>,
-    /// Those that all conversations together gave; empty if none were fitted.
+    /// Weights fitted on all conversations; empty without `fit`.
     pub weights: Vec<WeightRow>,
-    /// Reading and embedding.
+    /// Seconds for reading and embedding.
     pub seconds_to_load: f64,
-    /// Organising and storing the ready-made memories, one conversation after the other.
+    /// Seconds for organising and storing the ready-made memories, summed over conversations.
     pub seconds_to_build: f64,
-    /// All searches and selections, and the building.
+    /// Seconds for everything else, building included.
     pub seconds: f64,
 }
 
-/// What a search asks besides the store.
+/// The models that a search uses.
 #[derive(Clone, Copy)]
 pub struct RetrievalModels<'a> {
-    /// Makes what vectors are missing.
+    /// Makes missing vectors.
     pub embedder: &'a dyn Embedder,
-    /// Reads what `hybrid`, `stage-one` and `full` choose from.
+    /// Reranks the candidates of `hybrid`, `stage-one` and `full`.
     pub reranker: Option<&'a dyn Reranker>,
 }
 
@@ -183,7 +182,7 @@ pub fn measure_retrieval(
     })
 }
 
-/// One outcome a conversation, in their order.
+/// One outcome per conversation, in order.
 fn side_by_side<C: Sync, T: Send>(
     conversations: &[C],
     work: impl Fn(usize, &C) -> Result<T, EvalError> + Sync,
@@ -210,7 +209,7 @@ fn side_by_side<C: Sync, T: Send>(
     outcomes.into_inner().unwrap_or_default().into_values().collect()
 }
 
-/// Every unit that is found for every question, and whether the answer rests on it.
+/// Every candidate of every question, and whether it is evidence.
 fn examples(
     corpus: &Corpus,
     reranker: Option<&dyn Reranker>,
@@ -368,7 +367,7 @@ fn conversation(
     Ok(Outcome { found: all, hits, seconds_to_build })
 }
 
-/// Score, characters, and the messages it covers, by their places.
+/// Score, number of characters, and covered messages.
 type Scored = (f64, usize, Vec<MessageId>);
 
 fn sum(units: &[Scored], chosen: &[usize]) -> (usize, BTreeSet<usize>) {

@@ -62,7 +62,7 @@ pub struct ThemesRow {
     pub held_out: f64,
     /// Eq. 1.
     pub guidance: f64,
-    /// How much more often than two facts at random those share a theme that one answer rests on.
+    /// How much more often two facts of one answer share a theme than two random facts.
     pub together: f64,
     /// Of Stage I within 1,350 characters …
     pub evidence_recall: f64,
@@ -76,7 +76,7 @@ pub struct ThemesRow {
     pub recall_at_half: f64,
 }
 
-/// See the module.
+/// The figures of all variants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThemesReport {
     pub conversations: usize,
@@ -153,13 +153,13 @@ pub fn measure_themes(
     })
 }
 
-/// A conversation, and what is the same however it is organised.
+/// A conversation with what does not depend on how it is organised.
 struct Prepared {
     corpus: Corpus,
     graph: KnnGraph<SemanticId>,
     /// A question's similarities to the facts; questions without a vector have none.
     similarities: Vec<Vec<f64>>,
-    /// Facts that one answer rests on, from different messages.
+    /// Pairs of facts that are evidence for the same answer, from different messages.
     pairs: BTreeSet<(usize, usize)>,
 }
 
@@ -207,7 +207,7 @@ impl Organised {
         Self { partition, growth, graph }
     }
 
-    /// The facts by the similarity of their themes to the question, in a theme by their own.
+    /// Facts ordered by the similarity of their theme to the question, within a theme by their own.
     fn by_theme(&self, known: &Prepared, question: &Question, similarities: &[f64]) -> Vec<usize> {
         let Some(vector) = known.corpus.vectors.questions.by_text.get(&question.text) else {
             return Vec::new();
@@ -270,7 +270,7 @@ fn representatives<Id: Copy + Ord + Hash>(
         alpha: ALPHA,
         normaliser: Normaliser::LargestGain,
         weight: CoverageWeight::Edge,
-        // All variants get as many characters.
+        // The character budget limits the selection, not coverage.
         coverage_target: f64::INFINITY,
         budget,
     });
@@ -299,7 +299,7 @@ struct Tally {
     guidance: f64,
     n_pairs: f64,
     n_pairs_together: f64,
-    /// Pairs of facts that share a theme, and all.
+    /// Pairs of facts that share a theme, and all pairs.
     n_together: f64,
     n_all: f64,
     questions: Vec<QuestionResult>,

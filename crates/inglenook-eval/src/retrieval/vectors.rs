@@ -1,4 +1,4 @@
-//! Vectors of a data set: given ones, in NumPy's format, or made by an embedder.
+//! Vectors of a data set: given in NumPy's format, or made by an embedder.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::EvalError;
 use crate::locomo::bad;
 use crate::npy;
 
-/// The vectors of a file of NumPy's; `None` if there is no such file.
+/// The vectors in a `.npy` file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<Embedding>>, EvalError> {
     if !path.exists() {
         return Ok(None);
@@ -20,8 +20,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<Embedding>>, EvalError> {
     npy::rows(&bytes).map(Some).map_err(|reason| bad(path, reason))
 }
 
-/// In the order of the texts. Texts of similar length go together: short ones need not wait for
-/// long ones.
+/// Embeds texts, in order. Batches hold texts of similar length, which saves padding.
 pub(crate) fn embed(
     embedder: &dyn Embedder,
     texts: &[String],
@@ -38,7 +37,7 @@ pub(crate) fn embed(
     Ok(placed.into_iter().map(|(_, vector)| vector).collect())
 }
 
-/// Knows the vectors of some texts, and of no others.
+/// An embedder that only knows the vectors of given texts.
 pub(crate) struct PrecomputedEmbedder {
     pub dimensions: usize,
     pub by_text: HashMap<String, Embedding>,

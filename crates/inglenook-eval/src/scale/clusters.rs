@@ -1,8 +1,8 @@
-//! Made-up facts with vectors: people come back to the same things, so facts lie in groups, groups
-//! in topics, and all of them in the cone that an embedder puts one person's life into.
+//! Made-up facts with vectors. People return to the same things, so facts form groups, groups form topics, and
+//! all of them lie in the cone that an embedder maps one person's life to.
 //!
-//! The shares give two facts at random a cosine of about 0.3, two of a topic 0.45, two of a group 0.7:
-//! chosen, not fitted. (MiniLM on the five dev conversations: 0.34 to 0.385 at random.)
+//! The parameters, chosen and not fitted, give two random facts a cosine of about 0.3, two of a topic 0.45 and two
+//! of a group 0.7. (MiniLM on the five dev conversations: 0.34 to 0.385 for random facts.)
 
 use std::fmt::Write as _;
 
@@ -13,22 +13,22 @@ use rand_chacha::ChaCha8Rng;
 
 pub(super) const DIMENSIONS: usize = 384;
 
-/// Squared lengths of what a fact's vector is made of: the cone, its topic, its group, itself.
+/// Squared lengths of a fact's components: cone, topic, group, individual.
 const SHARES: [f32; 4] = [0.30, 0.15, 0.25, 0.30];
 
-/// A question is further from the facts that answer it than those are from each other.
+/// Squared length of a question's individual component: questions are further from facts than facts from each other.
 const QUESTION_SHARES: [f32; 4] = [0.25, 0.15, 0.20, 0.40];
 
-/// One fact in so many begins a group.
+/// One in this many facts begins a group.
 const NEW_GROUP_EVERY: u32 = 7;
 
 const N_GENERAL_WORDS: usize = 3_000;
 
-/// See the module. The same seed and size give the same facts.
+/// A generator of facts. The same seed and size give the same facts.
 pub(super) struct Clusters {
     rng: ChaCha8Rng,
     cone: Vec<f32>,
-    /// Each a seed of its own, and those of its groups.
+    /// Seeds of the topics and of their groups.
     topics: Vec<(u64, Vec<u64>)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Drawn {
 }
 
 impl Clusters {
-    /// For so many facts: more of them have more topics, but also more of each.
+    /// For `n` facts. More facts have more topics, and more facts per topic.
     pub(super) fn new(seed: u64, n_facts: usize) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let n_topics = ((n_facts as f64).sqrt() * 2.0).ceil() as usize;
@@ -66,7 +66,7 @@ impl Clusters {
         self.drawn(topic, group, SHARES)
     }
 
-    /// About something that facts were drawn of.
+    /// A question about an existing group.
     pub(super) fn question(&mut self) -> Drawn {
         let known: Vec<&(u64, Vec<u64>)> = self.topics.iter().filter(|t| !t.1.is_empty()).collect();
         let found = known.choose(&mut self.rng).map(|t| (t.0, t.1.choose(&mut self.rng).copied()));
@@ -83,7 +83,7 @@ impl Clusters {
                 *x += share.sqrt() * y;
             }
         }
-        // Its topic's words, its group's, and words that anything may hold, the first most often.
+        // Words of its topic, of its group, and common words by a Zipf-like distribution.
         let mut text = "Ana".to_owned();
         for (letter, seed) in [('t', topic), ('t', topic), ('g', group), ('g', group)] {
             let _ = write!(text, " {letter}{}{}", seed % 1_000_000, self.rng.random_range(0..6));
@@ -103,7 +103,7 @@ fn direction(seed: u64) -> Vec<f32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut values = Vec::with_capacity(DIMENSIONS);
     while values.len() < DIMENSIONS {
-        // Box and Muller.
+        // Box–Muller transform.
         let (u, v): (f32, f32) = (1.0 - rng.random::<f32>(), rng.random());
         let (radius, angle) = ((-2.0 * u.ln()).sqrt(), std::f32::consts::TAU * v);
         values.extend([radius * angle.cos(), radius * angle.sin()]);

@@ -7,8 +7,8 @@
 //! with vectors; the question's own vector is given. As in a chat, the question is saved before it is
 //! searched for (untimed), which empties the page caches of the connections that read.
 //!
-//! A machine is a third faster or slower from one minute to the next, and sizes are compared: each is
-//! built in a process of its own, and questions go to one after the other, in rounds (`cli/bench`).
+//! A machine's speed varies by a third from one minute to the next, so sizes are measured side by side: each in
+//! a process of its own, with questions in rounds (`cli/bench`).
 
 mod clusters;
 
@@ -28,20 +28,20 @@ use super::EvalError;
 use super::retrieval::PrecomputedEmbedder;
 use crate::metrics::nearest_rank;
 
-/// Inserts that are timed, at least: the last ones at each size, or a tenth of all.
+/// Minimum number of timed inserts: the last ones at each size, or a tenth of all.
 const N_INSERTS: usize = 1_000;
-/// Rounds of questions.
+/// Rounds of questions per size.
 pub const N_ROUNDS: usize = 20;
-/// Questions of a round …
+/// Timed questions per round …
 const N_SELECTIONS: usize = 20;
-/// … after those that are not timed: what other sizes left in the processor's caches goes.
+/// … after these untimed ones, which refill the processor's caches.
 const N_WARM: usize = 5;
-/// Semantics whose edges are compared with those of a full search.
+/// Semantics whose edges are compared with an exact search.
 const N_COMPARED: usize = 200;
 const SEED: u64 = 7;
 const MESSAGES_AN_EPISODE: usize = 8;
 
-/// One size.
+/// The figures of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRow {
     pub semantics: usize,
@@ -49,25 +49,25 @@ pub struct ScaleRow {
     pub insert_p50_ms: f64,
     pub insert_p99_ms: f64,
     pub insert_max_ms: f64,
-    /// All inserts, from the first.
+    /// Seconds for all inserts.
     pub insert_seconds: f64,
     pub selection_p50_ms: f64,
     pub selection_p99_ms: f64,
     /// Share of the true ten nearest semantics that the graph has (1 where it is exact).
     pub neighbour_recall: f64,
-    /// Of the whole process, the larger of after the inserts and after the selections; `None` where
-    /// the system does not say.
+    /// Resident memory of the process, the larger of after the inserts and after the selections; `None` if the
+    /// system does not report it.
     pub resident_bytes: Option<u64>,
 }
 
-/// See the module.
+/// The figures of all sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScaleReport {
-    /// By size.
+    /// By increasing size.
     pub rows: Vec<ScaleRow>,
 }
 
-/// What is being done at a size.
+/// A phase of building a memory of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaleStep {
@@ -86,15 +86,15 @@ pub struct SizedMemory {
     store: Store,
     session: SessionId,
     selections: Vec<Duration>,
-    /// Last: the store's files go after the store.
+    /// Declared last, so that the files are removed after the store is closed.
     _folder: tempfile::TempDir,
 }
 
 impl SizedMemory {
-    /// With that many semantics; `on_progress` gets what is done, how many, and of how many.
+    /// Builds a memory with `n` semantics; `on_progress(step, done, of)`.
     ///
     /// # Errors
-    /// If the store can't be made, or it was cancelled.
+    /// If the store can't be made, or the run was cancelled.
     pub fn build(
         n: usize,
         on_progress: &dyn Fn(ScaleStep, usize, usize),
@@ -136,7 +136,7 @@ impl SizedMemory {
         })
     }
 
-    /// A round of questions.
+    /// Asks one round of questions.
     ///
     /// # Errors
     /// If the store can't be read or written, or it was cancelled.
@@ -155,7 +155,7 @@ impl SizedMemory {
         Ok(())
     }
 
-    /// What was measured.
+    /// The figures.
     #[must_use]
     pub fn row(&self) -> ScaleRow {
         let selections = Times::of(self.selections.clone());
@@ -183,7 +183,7 @@ fn id(i: usize) -> SemanticId {
     SemanticId(i as i64 + 1)
 }
 
-/// What the worker does for one semantic, but for the writing.
+/// What the worker does for one semantic, except writing it.
 fn insert(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) -> Duration {
     let start = Instant::now();
     hierarchy.assimilate(id, vector, &Policy::default());
@@ -293,7 +293,7 @@ fn moment(hours: usize) -> Moment {
     Moment::new(at, jiff::tz::Offset::UTC)
 }
 
-/// Against comparing with all, for some of the semantics.
+/// Recall of the graph's edges against an exact search, on a sample of semantics.
 fn neighbour_recall(hierarchy: &Hierarchy) -> f64 {
     const K: usize = inglenook::memory::knn_graph::N_NEIGHBOURS;
     let graph = &hierarchy.semantic_graph;
@@ -325,13 +325,13 @@ impl Times {
         Self(times)
     }
 
-    /// Milliseconds that so large a share stays within.
+    /// A percentile, in milliseconds.
     fn at(&self, share: f64) -> f64 {
         nearest_rank(&self.0, share).map_or(0.0, |time| time.as_secs_f64() * 1e3)
     }
 }
 
-/// `VmRSS` of Linux.
+/// `VmRSS` on Linux.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

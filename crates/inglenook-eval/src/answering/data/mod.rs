@@ -1,7 +1,7 @@
 //! Published data sets: conversations, and questions about them.
 //!
-//! The files are not the program's own; whoever has none is pointed to where they are. What is damaged is
-//! left out and named; the rest is read.
+//! The files are not part of the project; the error for a missing one says where to get it. Damaged items are
+//! reported and left out.
 
 mod locomo;
 mod longmemeval;
@@ -32,13 +32,13 @@ pub enum DataSet {
     Msc,
 }
 
-/// Bytes of a file that is read: the largest published one that fits into memory has 0.3 GB.
+/// Largest file that is read, in bytes; the published ones have at most 0.3 GB.
 const BYTES_MAX: u64 = 1 << 30;
 
 impl DataSet {
     pub const ALL: [Self; 4] = [Self::Locomo, Self::LongMemEval, Self::PerLtqa, Self::Msc];
 
-    /// The command that runs it.
+    /// The command as it stands in manifests (they are compared with those of earlier runs).
     #[must_use]
     pub fn command(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl DataSet {
         }
     }
 
-    /// Kinds of questions by their categories, in the order of tables.
+    /// Categories of questions and their names, in table order.
     pub(super) fn kinds(self) -> &'static [(u64, &'static str)] {
         match self {
             Self::Locomo => &locomo::KINDS,
@@ -84,6 +84,8 @@ impl DataSet {
         if self == Self::PerLtqa { perltqa::memories(file) } else { None }
     }
 
+    /// Reads the file: its conversations, and what was left out.
+    ///
     /// # Errors
     /// If the file can't be read or has another form.
     pub(super) fn load(self, path: &Path) -> Result<(Vec<Conversation>, Vec<Skipped>), EvalError> {
@@ -120,7 +122,7 @@ impl DataSet {
         }
     }
 
-    /// What the file holds, not yet looked at.
+    /// The file's items, not yet interpreted.
     fn items(
         self,
         path: &Path,
@@ -169,17 +171,17 @@ fn parsed(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|e| e.to_string())
 }
 
-/// A conversation as it stands in its file, or why it can't be read.
+/// A conversation's raw JSON, or why it can't be read.
 struct Item {
     name: String,
     item: Result<Value, String>,
 }
 
-/// One conversation.
+/// A conversation with its questions.
 #[derive(Debug)]
 pub(super) struct Conversation {
     pub name: String,
-    /// Of two people, the first: ready-made memories may be named after them.
+    /// The first of two people; ready-made memories may be named after them.
     pub speaker: Option<String>,
     pub messages: Vec<Message>,
     pub questions: Vec<Question>,
@@ -190,16 +192,16 @@ pub(super) struct Message {
     pub id: String,
     /// `None` in a chat of a person and an assistant.
     pub speaker: Option<String>,
-    /// By the second of two people, or by the assistant.
+    /// Said by the second of two people, or by the assistant.
     pub by_second: bool,
     pub text: String,
-    /// Of its session's beginning.
+    /// Start of its session.
     pub at: DateTime,
     pub session: usize,
 }
 
 impl Message {
-    /// As recall names whoever has no name.
+    /// The speaker, named as recall names people without a name.
     pub(super) fn name(&self) -> &str {
         match (&self.speaker, self.by_second) {
             (Some(name), _) => name,
@@ -212,14 +214,14 @@ impl Message {
 /// A question that has an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
-    /// In its conversation's list, from 0.
+    /// Index in its conversation's list.
     pub place: usize,
     pub text: String,
     pub answer: String,
     pub category: u64,
     /// Ids of the messages that the answer rests on.
     pub evidence: BTreeSet<String>,
-    /// `None`: when the conversation ended.
+    /// When it is asked; `None` for the end of the conversation.
     pub at: Option<DateTime>,
 }
 

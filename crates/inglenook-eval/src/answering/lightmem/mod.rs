@@ -7,16 +7,16 @@
 //! that are most similar to it, and is judged against them: it stays, is deleted, or is merged. An
 //! answer sees the 60 notes nearest to the question.
 //!
-//! Deviations, all for the want of what the paper has:
+//! Deviations, where something of the paper's is not available:
 //! - the reader's own cross-entropy in place of LLMLingua-2 ([`super::pruning`]): the paper's other form;
 //! - no attention matrix: a dip of the similarity of neighbours stands for its local peak ([`topics`]);
 //! - an update is judged pair by pair, as the program judges facts, not all of a queue in one reply;
 //! - the paper prints no prompt for notes: `assets/prompts/topic_notes.txt` is our own.
 //!
 //! Numbers that the paper does not print (60 notes; queues of 10; similarity 0.9) are those of its
-//! released LoCoMo scripts. Where the model is not fit to write, rules state what the messages tell;
-//! they read the messages as they were said, since rules need whole sentences. Ready-made memories
-//! stand for the notes: then only the updates are left to do.
+//! released LoCoMo scripts. Where the model is not good enough to write, rules extract statements, from the
+//! uncompressed messages because they need whole sentences. Ready-made memories replace the notes; then
+//! only the updates are done.
 
 mod sleep;
 mod topics;
@@ -34,11 +34,11 @@ use crate::EvalError;
 use crate::prompts::TopicNotes;
 use crate::retrieval::vectors::embed;
 
-/// Of the sensory buffer (§5.1).
+/// Size of the sensory buffer (§5.1).
 const SENSORY_TOKENS: usize = 512;
-/// th, of the short-term buffer (a row of Table 3).
+/// th, the size of the short-term buffer (a row of Table 3).
 const SHORT_TERM_TOKENS: usize = 512;
-/// Longest reply of a call for notes; a quarter of the model's context where that is less.
+/// Longest reply with notes; at most a quarter of the model's context.
 const NOTES_TOKENS_MAX: usize = 512;
 /// A message that is longer than a buffer is compressed again, to this share (Appendix C.1).
 const AGAIN: f64 = 0.5;
@@ -90,7 +90,7 @@ fn online(
     let mut start = writer.model.context(Priority::Memory)?;
     let opening = [writer.model.begin(), writer.model.open_turn(TurnRole::User)].concat();
     start.extend(&opening)?;
-    // The small context of a small model: room for the prompt, the messages and their notes.
+    // In a small context, leave room for the prompt, the messages and their notes.
     let quarter = writer.model.info().context_tokens / 4;
     let sensory_tokens = SENSORY_TOKENS.min(quarter);
     for (done, said) in messages.iter().enumerate() {
@@ -134,8 +134,8 @@ fn online(
     Ok((made_by, notes))
 }
 
-/// The message without the tokens that the model expects, and how many it had. One of which nothing
-/// is left stays as it was (Appendix C.1).
+/// The message without the tokens that the model would predict, and its original token count. A message
+/// that would become empty stays as it was (Appendix C.1).
 fn compress(
     text: &str,
     ratio: f64,

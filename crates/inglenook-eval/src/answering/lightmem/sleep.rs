@@ -1,5 +1,5 @@
-//! Updates in sleep time (§3.3). Every note is judged against the later ones of its queue as they
-//! were before the night: queues do not wait for each other.
+//! Sleep-time updates (§3.3). Every note is judged against the later notes of its queue as they were before
+//! the update, so queues are independent.
 
 use inglenook::extractive::{self, Judgement, Statement};
 use inglenook::memory::consolidation::{Dated, update_queue};
@@ -10,12 +10,12 @@ use super::super::memory_builder::{MemoryBuilder, MeteredWriter};
 use crate::EvalError;
 use crate::retrieval::vectors::embed;
 
-/// n, of an update queue.
+/// n, the length of an update queue.
 const QUEUE_LENGTH: usize = 10;
 /// Pairs less similar are not judged.
 const SIMILARITY_MIN: f32 = 0.9;
 
-/// After the night.
+/// The notes after an update.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Updated {
     pub units: Vec<Unit>,
@@ -55,7 +55,7 @@ pub(super) fn update(
             let (before, after) = (statement(&earlier.text), statement(&later.text));
             match writer.writers.conflict().judge(&before, &after, similarity, builder.cancel)? {
                 Judgement::KeepBoth => {}
-                // The later says all of it.
+                // The later note already says everything.
                 Judgement::Merge(text) if text == later.text => updated = None,
                 Judgement::Supersedes => updated = None,
                 Judgement::Merge(text) => {
@@ -153,7 +153,7 @@ mod tests {
         let result = night(&[("Lund", 1), ("since 2024", 2)], "same", &both);
         check(&result, &["Lund since 2024", "since 2024"], [1, 0, 1]);
         assert_eq!(result.units[0].messages, [0, 1], "it rests on both");
-        // The later says all of it.
+        // The later note already says everything.
         let result = night(&[("Lund", 1), ("Lund since 2024", 2)], "same", &both);
         check(&result, &["Lund since 2024"], [1, 1, 0]);
     }

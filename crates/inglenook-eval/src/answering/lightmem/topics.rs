@@ -1,10 +1,9 @@
 //! Where topics end (§3.1), and which topics are noted together (§3.2). Pure.
 //!
-//! The paper takes the places where the attention of a turn to the one before peaks (B₁) and where
-//! their similarity is under τ (B₂). The engine gives no attention, so a local minimum of the
-//! similarity stands for B₁, as in [`inglenook::worker::segment`]; the paper prints no τ. Turns are those
-//! of people: what an assistant says belongs to the turn before (Appendix C.1). A session that is
-//! over ends its topic.
+//! The paper cuts where the attention of a turn to the previous one peaks (B₁) and their similarity is below τ
+//! (B₂). The engine exposes no attention weights, so a local minimum of the similarity stands for B₁, as in
+//! [`inglenook::worker::segment`]; the paper does not print τ. Only people's turns count: an assistant's
+//! belongs to the turn before it (Appendix C.1). The end of a session ends its topic.
 
 use std::ops::Range;
 
@@ -12,11 +11,11 @@ use inglenook::memory::Embedding;
 
 use crate::answering::data::Message;
 
-/// τ.
+/// τ, the similarity below which a topic may end.
 const SIMILARITY_MAX: f32 = 0.2;
 
-/// Messages in topics: cut each time that the buffer of `tokens_max` is full, what stands after
-/// the last boundary carried over to the next.
+/// Cuts messages into topics whenever the buffer of `tokens_max` is full; what follows the last boundary is
+/// carried over.
 pub(super) fn topics(
     messages: &[Message],
     n_tokens: &[usize],
@@ -38,7 +37,7 @@ pub(super) fn topics(
             topics.push(from..boundary);
             from = boundary;
         }
-        // A buffer without a boundary would never be emptied.
+        // Without a boundary the whole buffer is one topic.
         if session_ends || from == start {
             topics.push(from..next);
             from = next;

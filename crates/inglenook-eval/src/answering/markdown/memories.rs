@@ -39,8 +39,8 @@ pub(super) fn tables(text: &mut String, report: &AnswersReport) {
     for age in 0..AGES {
         let _ = write!(text, " {:.2} |", all.flips[age] as f64 / all.inserts[age].max(1) as f64);
     }
-    *text += "\n\nWhat other ways to organise the same facts find (Tables 6 to 8, Figure 5) shows `inglenook eval \
-              themes`, the density of evidence (Tables 3 and 5, Figure 4) `inglenook eval retrieval`.\n";
+    *text += "\n\nWhat other ways to organise the same facts find (Tables 6 to 8, Figure 5) shows `inglenook-eval \
+              themes`, the density of evidence (Tables 3 and 5, Figure 4) `inglenook-eval retrieval`.\n";
 }
 
 fn line(text: &mut String, name: &str, row: &MemoryRow) {

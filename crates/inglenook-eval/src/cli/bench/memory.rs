@@ -1,5 +1,5 @@
-//! `bench memory`: several sizes in turns, each in a process of its own. So all of them meet the same
-//! minutes of the machine, and none the heap that another left.
+//! `bench memory`: several sizes in turns, each in a child process. So all sizes are measured over the same
+//! period, and each with its own heap.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ use crate::{EvalError, N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory};
 pub fn run(app: &App, args: &BenchMemory) -> Outcome {
     if let Some(n) = args.part {
         return match part(app, n as usize) {
-            // Whoever started it has something to say, or is gone.
+            // The parent reports, or is gone.
             Err(
                 CommandError::Eval(EvalError::Cancelled)
                 | CommandError::Program(Failure::BrokenPipe),
@@ -54,21 +54,21 @@ fn measure(
     parts.into_iter().map(|part| part.row(app)).collect()
 }
 
-/// A line of what a part writes.
+/// A line from a child process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum FromPart {
     Progress {
         step: ScaleStep,
         done: usize,
         of: usize,
     },
-    /// It waits: for a line, to ask a round of questions, or for the end of its input.
+    /// It waits for a line to ask a round of questions, or for the end of its input.
     Ready,
     Row(ScaleRow),
 }
 
-/// The process of one size. It ends when this is dropped.
+/// The child process of one size. Dropping it ends the process.
 struct Part {
     n: usize,
     process: Child,
@@ -77,7 +77,7 @@ struct Part {
 }
 
 impl Part {
-    /// This program with the same arguments, so that it is set up the same.
+    /// Runs this program with the same arguments, so that its setup is the same.
     fn start(n: usize) -> Result<Self, CommandError> {
         let failed = |e| CommandError::file("run", Path::new("this program a second time"), e);
         let program = std::env::current_exe().map_err(failed)?;
@@ -96,10 +96,10 @@ impl Part {
         CommandError::Part(counted(self.n, "fact"))
     }
 
-    fn hear(&mut self, app: &App) -> Result<Said, CommandError> {
+    fn receive(&mut self, app: &App) -> Result<FromPart, CommandError> {
         let mut line = String::new();
         if let Some(output) = &mut self.output {
-            // Of a process that is gone nothing comes, and nothing is no line.
+            // If the process is gone the line stays empty, which is not valid JSON.
             let _ = output.read_line(&mut line);
         }
         if app.cancel.is_cancelled() {
@@ -110,8 +110,8 @@ impl Part {
 
     fn until_ready(&mut self, app: &App, progress: &Progress) -> Result<(), CommandError> {
         loop {
-            match self.hear(app)? {
-                Said::Progress { step, done, of } => {
+            match self.receive(app)? {
+                FromPart::Progress { step, done, of } => {
                     let doing = match step {
                         ScaleStep::Inserting => "inserting",
                         ScaleStep::Storing => "storing",
@@ -119,8 +119,8 @@ impl Part {
                     let message = format!("{}: {doing}", counted(self.n, "fact"));
                     progress.set(done as u64, of as u64, &message);
                 }
-                Said::Ready => return Ok(()),
-                Said::Row(_) => return Err(self.ended()),
+                FromPart::Ready => return Ok(()),
+                FromPart::Row(_) => return Err(self.ended()),
             }
         }
     }
@@ -132,40 +132,40 @@ impl Part {
 
     fn row(mut self, app: &App) -> Result<ScaleRow, CommandError> {
         self.input = None;
-        match self.hear(app)? {
-            Said::Row(row) => Ok(row),
-            Said::Progress { .. } | Said::Ready => Err(self.ended()),
+        match self.receive(app)? {
+            FromPart::Row(row) => Ok(row),
+            FromPart::Progress { .. } | FromPart::Ready => Err(self.ended()),
         }
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It notices, and takes its files away.
+        // The end of its input makes it remove its files.
         (self.input, self.output) = (None, None);
         let _ = self.process.wait();
     }
 }
 
-/// What such a process does.
+/// The child process.
 fn part(app: &App, n: usize) -> Outcome {
-    let say = |said: &Said| -> Result<(), Failure> {
-        app.console.line(&serde_json::to_string(said).map_err(|e| Failure::Output(e.into()))?)
+    let send = |line: &FromPart| -> Result<(), Failure> {
+        app.console.line(&serde_json::to_string(line).map_err(|e| Failure::Output(e.into()))?)
     };
     let on_progress = |step, done, of| {
-        if say(&Said::Progress { step, done, of }).is_err() {
-            // Nobody waits for it any more.
+        if send(&FromPart::Progress { step, done, of }).is_err() {
+            // The parent is gone.
             app.cancel.cancel();
         }
     };
     let mut memory = SizedMemory::build(n, &on_progress, &app.cancel)?;
-    say(&Said::Ready)?;
+    send(&FromPart::Ready)?;
     for line in std::io::stdin().lines() {
         line.map_err(Failure::Output)?;
         memory.ask(&app.cancel)?;
-        say(&Said::Ready)?;
+        send(&FromPart::Ready)?;
     }
-    say(&Said::Row(memory.row()))?;
+    send(&FromPart::Row(memory.row()))?;
     Ok(ExitCode::SUCCESS)
 }
 

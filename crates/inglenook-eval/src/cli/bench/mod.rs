@@ -1,4 +1,4 @@
-//! `bench …`: what the program costs on this machine, in figures.
+//! `bench …`: what the product costs on this machine.
 
 mod memory;
 
@@ -76,7 +76,7 @@ fn engine(app: &App, args: &BenchEngine) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Before anything is computed, so that there is no other pool yet.
+/// Sizes the global thread pool; must come before any computation.
 fn use_threads(threads: Option<u16>) -> Result<(), Failure> {
     let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
