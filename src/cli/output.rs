@@ -81,17 +81,17 @@ impl Console {
         let _ = writeln!(io::stderr().lock(), "warning: {}", plain_text(text));
     }
 
-    /// Asks a yes-or-no question; `None` without a terminal.
-    pub fn confirm(self, question: &str) -> Option<bool> {
+    /// Asks a yes-or-no question; fails without a terminal to ask on.
+    pub fn confirm(self, question: &str) -> Result<bool, Failure> {
         if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return None;
+            return Err(Failure::NeedsYes);
         }
         let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{} [y/N] ", plain_text(question));
         let _ = stderr.flush();
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).ok()?;
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        io::stdin().lock().read_line(&mut answer).map_err(|_| Failure::NeedsYes)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// A bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
