@@ -2,8 +2,6 @@
 
 pub mod error_chain;
 
-pub mod metrics;
-
 pub mod memory;
 
 pub mod grammar;
@@ -11,6 +9,8 @@ pub mod grammar;
 pub mod interfaces;
 
 pub mod prompts;
+
+pub mod model_policy;
 
 pub mod extractive;
 
@@ -27,8 +27,6 @@ pub mod worker;
 pub mod recall;
 
 pub mod chat;
-
-pub mod eval;
 
 pub mod tui;
 

@@ -14,9 +14,9 @@ use inglenook::interfaces::{
     Priority, Sampling, TurnRole, Uncertainty,
 };
 use inglenook::memory::{Embedding, Role};
+use inglenook::model_policy::Mode;
 use inglenook::store::{JobKind, Level, Store};
 use inglenook::testing::HashEmbedder;
-use inglenook::worker::policy::Mode;
 use inglenook::worker::{
     Worker, WorkerConfig, WorkerHandle, WorkerState, catch_up as before_a_question, run_until_idle,
 };

@@ -500,7 +500,7 @@ impl Job {
 
     fn system(&self) -> String {
         ChatSystem { today: self.now.civil(), user_name: self.user_name.as_deref() }
-            .fill_style(self.style())
+            .fill(self.style())
     }
 
     fn budgets(&self) -> (usize, usize) {

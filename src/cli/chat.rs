@@ -7,10 +7,10 @@ use super::App;
 use super::report::{Failure, Outcome};
 use crate::chat::ChatConfig;
 use crate::interfaces::{Signal, SystemClock};
+use crate::model_policy::Mode;
 use crate::recall::RecallConfig;
 use crate::tui;
 use crate::worker::WorkerConfig;
-use crate::worker::policy::Mode;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let registry = app.registry()?;
@@ -49,7 +49,10 @@ impl App {
     }
 
     /// How recall works, from `--uncertainty` and the configuration.
-    pub(super) fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
+    ///
+    /// # Errors
+    /// If `asked` names no signal.
+    pub fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
         let signal = match asked.or(self.config.uncertainty.as_deref()) {
             None | Some("auto") => None,
             Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {

@@ -10,7 +10,7 @@ use super::args;
 use super::memory::unit_counts;
 use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
-use crate::inference::Level;
+use crate::inference::InstructionSet;
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
 use crate::store::{Store, StoreError};
@@ -107,7 +107,7 @@ fn version() -> String {
 
 fn machine() -> (Health, String) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let kernels = Level::best().name();
+    let kernels = InstructionSet::best().name();
     let memory = available_memory();
     let mut says = counted(cores, "core");
     if let Some(kernels) = kernels {

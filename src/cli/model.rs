@@ -9,8 +9,9 @@ use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
+use crate::model_policy as policy;
 use crate::registry::{CopyProgress, FileState, ModelPurpose};
-use crate::worker::{check, policy};
+use crate::worker::check;
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {

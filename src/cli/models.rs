@@ -7,11 +7,11 @@ use super::App;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
+use crate::model_policy::Mode;
 use crate::registry::{
     BuiltInModels, Catalogue, HubSettings, ModelBackend, ModelDescription, ModelPurpose, Registry,
 };
 use crate::worker::WorkerConfig;
-use crate::worker::policy::Mode;
 
 fn validate(path: &Path) -> Result<ModelDescription, ModelError> {
     let summary = inference::validate(path)?;
@@ -60,7 +60,10 @@ fn is_on(value: &str) -> bool {
 impl App {
     /// The registry of this data directory, with the model that the flags or the configuration
     /// choose.
-    pub(super) fn registry(&self) -> Result<Registry, Failure> {
+    ///
+    /// # Errors
+    /// If the installed models or the catalogue can't be read.
+    pub fn registry(&self) -> Result<Registry, Failure> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let hub = HubSettings {
             endpoint: env("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into()),
@@ -87,7 +90,10 @@ impl App {
     }
 
     /// The language model and the embedder in use.
-    pub(super) fn models(&self) -> Result<Models, Failure> {
+    ///
+    /// # Errors
+    /// If a model is not installed or can't be loaded.
+    pub fn models(&self) -> Result<Models, Failure> {
         self.models_named(None)
     }
 
@@ -98,21 +104,34 @@ impl App {
     }
 
     /// How the worker works, from the configuration.
-    pub(super) fn worker_config(&self) -> WorkerConfig {
+    #[must_use]
+    pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
             writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
             ..WorkerConfig::default()
         }
     }
 
+    /// The setting `writer`.
+    #[must_use]
+    pub fn writer_setting(&self) -> &str {
+        self.config.writer.as_deref().unwrap_or("auto")
+    }
+
     /// The embedder in use.
-    pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
+    ///
+    /// # Errors
+    /// If it cannot be loaded.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
     }
 
     /// The reranker, if there is one.
-    pub(super) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
+    ///
+    /// # Errors
+    /// As [`App::registry`].
+    pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
         Ok(self.registry()?.reranker())
     }
 }

@@ -9,7 +9,6 @@ use thiserror::Error;
 use super::config::ConfigError;
 use crate::chat::ChatError;
 use crate::error_chain::error_messages;
-use crate::eval::EvalError;
 use crate::imports::ImportError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
@@ -53,8 +52,6 @@ pub enum Failure {
     #[error(transparent)]
     Tui(#[from] TuiError),
     #[error(transparent)]
-    Eval(#[from] EvalError),
-    #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -77,8 +74,6 @@ pub enum Failure {
         #[source]
         source: std::io::Error,
     },
-    #[error("the measurement of {0} ended early")]
-    Part(String),
     #[error("cannot write the result")]
     Output(#[source] std::io::Error),
     #[error("interrupted")]
@@ -96,12 +91,10 @@ impl Failure {
             Self::Interrupted
             | Self::Model(ModelError::Cancelled)
             | Self::Worker(WorkerError::Cancelled)
-            | Self::Chat(ChatError::Cancelled)
-            | Self::Eval(EvalError::Cancelled) => EXIT_INTERRUPTED,
+            | Self::Chat(ChatError::Cancelled) => EXIT_INTERRUPTED,
             Self::Tui(TuiError::NotATerminal)
             | Self::Usage { .. }
             | Self::NeedsYes
-            | Self::Eval(EvalError::RunThere { .. } | EvalError::OtherRun { .. })
             | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Model(ModelError::NotInstalled { .. })
@@ -116,14 +109,8 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Store(e)
-            | Self::Worker(WorkerError::Store(e))
-            | Self::Eval(EvalError::Store(e)) => return store_hint(e),
-            Self::Model(e)
-            | Self::Worker(WorkerError::Model(e))
-            | Self::Eval(EvalError::Model(e)) => {
-                return model_hint(e);
-            }
+            Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
+            Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
             Self::Registry(e) => return registry_hint(e),
             Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
             Self::Chat(ChatError::Model { .. }) => {
@@ -141,29 +128,6 @@ impl Failure {
             Self::Tui(TuiError::Bug { .. }) => {
                 "please report it; `inglenook` opens the chat where it was"
             }
-            Self::Eval(EvalError::BadItem { .. }) => {
-                "the form of every item is in src/eval/items.rs and models/starter/generator"
-            }
-            Self::Eval(EvalError::BadData { .. }) => {
-                "--memories takes a folder of folders with semantics.jsonl and qa.json"
-            }
-            Self::Eval(
-                EvalError::NoDataSet { found_at, .. } | EvalError::NotDataSet { found_at, .. },
-            ) => found_at,
-            Self::Eval(EvalError::NoMemory) => {
-                "--memories takes a folder of folders, each named after its conversation or its \
-                 first speaker"
-            }
-            Self::Eval(EvalError::Unbuilt { .. }) => {
-                "`inglenook model check` tells what the model is good at; `writer = \"extractive\"` \
-                 in the configuration lets rules write"
-            }
-            Self::Eval(EvalError::RunThere { .. }) => {
-                "--resume goes on with it; --out keeps this one elsewhere"
-            }
-            Self::Eval(EvalError::OtherRun { .. }) => {
-                "resume it with the same arguments, model and program, or choose another --out"
-            }
             Self::Import(e) => return e.hint(),
             Self::Unreadable { .. } => "check the path and its permissions",
             Self::Config(ConfigError::Unreadable { .. }) => {
@@ -173,19 +137,11 @@ impl Failure {
                 "correct that line, or take it out: every setting is optional"
             }
             Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
-            Self::Part(_) => "what it ended with stands above",
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
-            Self::File { source, .. }
-            | Self::Output(source)
-            | Self::Eval(
-                EvalError::Unreadable { source, .. } | EvalError::Unwritable { source, .. },
-            ) => {
-                return io_hint(source);
-            }
+            Self::File { source, .. } | Self::Output(source) => return io_hint(source),
             Self::Worker(WorkerError::Cancelled)
             | Self::Chat(ChatError::Cancelled)
-            | Self::Eval(EvalError::Cancelled)
             | Self::Interrupted
             | Self::BrokenPipe => {
                 return None;
@@ -195,7 +151,9 @@ impl Failure {
     }
 }
 
-fn io_hint(error: &std::io::Error) -> Option<String> {
+/// The remedy for a failed read or write, if one is known.
+#[must_use]
+pub fn io_hint(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind as K;
     let hint = match error.kind() {
         K::PermissionDenied => "you have no permission to do that there: check who owns it",
@@ -208,7 +166,9 @@ fn io_hint(error: &std::io::Error) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn store_hint(error: &StoreError) -> Option<String> {
+/// The remedy for a failure of the store, if one is known.
+#[must_use]
+pub fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
         StoreError::Locked { .. } => {
             "close the other inglenook first; commands that only read (memory tree, search, stats, \
@@ -236,7 +196,9 @@ fn store_hint(error: &StoreError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn model_hint(error: &ModelError) -> Option<String> {
+/// The remedy for a failure of a model, if one is known.
+#[must_use]
+pub fn model_hint(error: &ModelError) -> Option<String> {
     let hint = match error {
         ModelError::NotInstalled { .. } => "`inglenook model list` shows what there is",
         ModelError::BadFile { .. } => {
@@ -311,24 +273,34 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
 
 /// The text, without colours.
 pub(super) fn text_of(failure: &Failure) -> String {
+    described(failure, failure.hint().as_deref())
+}
+
+/// What failed, its causes and the remedy, on lines of their own.
+fn described(failure: &dyn std::error::Error, hint: Option<&str>) -> String {
     let mut text = error_messages(failure).join("\n  caused by: ");
-    if let Some(hint) = failure.hint() {
+    if let Some(hint) = hint {
         let _ = write!(text, "\nhint: {hint}");
     }
     text
 }
 
-/// Says it on stderr.
+/// Prints the failure on stderr; the result is the program's exit code.
 #[must_use]
 pub fn report(failure: &Failure) -> ExitCode {
     if !matches!(failure, Failure::BrokenPipe) {
-        let colours = std::io::stderr().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-        let text = text_of(failure);
-        let _ = writeln!(std::io::stderr().lock(), "{label} {}", plain_text(&text));
+        print_error(failure, failure.hint().as_deref());
     }
     ExitCode::from(failure.exit_code())
+}
+
+/// Prints what failed, its causes and the remedy on stderr.
+pub fn print_error(failure: &dyn std::error::Error, hint: Option<&str>) {
+    let colours = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+    let text = described(failure, hint);
+    let _ = writeln!(std::io::stderr().lock(), "{label} {}", plain_text(&text));
 }
 
 #[cfg(test)]

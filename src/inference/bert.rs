@@ -9,10 +9,10 @@
 //! Knows no text and no pooling ([`super::embedder`] does).
 
 use candle_core::{Device, Tensor};
+use packed_matmul::{DenseMatrix, vectorised};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::kernels::{DenseMatrix, Level, vectorised};
 use super::metadata::Metadata;
 use super::ops;
 use super::weights::{Matrix, Weights, backend};
@@ -194,7 +194,7 @@ impl<'a> Names<'a> {
             rows.extend(self.weights.values(&format!("{name}.weight"), &[n_out, n_in])?);
             bias.extend(self.weights.values(&format!("{name}.bias"), &[n_out])?);
         }
-        let weight = match DenseMatrix::new(&rows, bias.len(), n_in, Level::best()) {
+        let weight = match DenseMatrix::new(&rows, bias.len(), n_in) {
             Some(rounded) => LinearWeight::Rounded(rounded),
             None => LinearWeight::Plain(
                 Tensor::from_vec(rows, (bias.len(), n_in), &Device::Cpu).map_err(backend)?,

@@ -2,7 +2,7 @@
 //!
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
 //! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
-//! [`weights`] hands out tensors, `kernels` multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
+//! [`weights`] hands out tensors, [`packed_matmul`] multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
 //! tokens with its cache, `mask` lets a constrained reply's tokens through and no others, [`engine`] the one thread that owns the weights, [`model`] the handle
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
 //! [`starter`] is the pair that is compiled in, and `allocator` keeps what all of them free in one place.
@@ -16,7 +16,6 @@ pub mod decoder;
 pub mod embedder;
 pub mod engine;
 pub mod gguf;
-mod kernels;
 pub mod kv_cache;
 mod linear;
 mod load;
@@ -43,12 +42,12 @@ pub mod weights;
 
 pub use allocator::set_up_allocator;
 pub use embedder::load as load_embedder;
-pub use kernels::Level;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
     probe_with, validate,
 };
+pub use packed_matmul::InstructionSet;
 pub use speed::{BesideMemory, Speed, SpeedOptions, measure_speed};
 pub use weights::Precision;

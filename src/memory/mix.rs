@@ -13,12 +13,12 @@ pub struct Unit<'a> {
     pub worth: f64,
     /// What it takes of the budget.
     pub n_characters: usize,
-    pub kind: Kind<'a>,
+    pub kind: UnitKind<'a>,
 }
 
 /// What a unit is, and the messages it stands for.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind<'a> {
+pub enum UnitKind<'a> {
     /// A semantic and where it comes from. Two facts of one message are two facts.
     Fact(&'a [MessageId]),
     Message(MessageId),
@@ -81,12 +81,12 @@ pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> 
     while let Some(Candidate { worth, i, is_repeat }) = left.pop() {
         let unit = &units[i];
         let (repeats, share) = match unit.kind {
-            Kind::Fact(messages) => {
+            UnitKind::Fact(messages) => {
                 let all_whole = !messages.is_empty() && messages.iter().all(|m| whole.contains(m));
                 (all_whole, FACT_AFTER_ITS_MESSAGES)
             }
-            Kind::Message(message) if whole.contains(&message) => continue,
-            Kind::Message(message) => (by_facts.contains(&message), MESSAGE_AFTER_ITS_FACT),
+            UnitKind::Message(message) if whole.contains(&message) => continue,
+            UnitKind::Message(message) => (by_facts.contains(&message), MESSAGE_AFTER_ITS_FACT),
         };
         if repeats && !is_repeat {
             left.push(Candidate { worth: worth * share, i, is_repeat: true });
@@ -101,8 +101,8 @@ pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> 
         }
         room -= unit.n_characters;
         match unit.kind {
-            Kind::Fact(messages) => by_facts.extend(messages.iter().copied()),
-            Kind::Message(message) => drop(whole.insert(message)),
+            UnitKind::Fact(messages) => by_facts.extend(messages.iter().copied()),
+            UnitKind::Message(message) => drop(whole.insert(message)),
         }
         chosen.push(i);
     }
@@ -113,7 +113,7 @@ pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> 
 mod tests {
     use super::*;
 
-    fn unit(worth: f64, n_characters: usize, kind: Kind<'_>) -> Unit<'_> {
+    fn unit(worth: f64, n_characters: usize, kind: UnitKind<'_>) -> Unit<'_> {
         Unit { worth, n_characters, kind }
     }
 
@@ -121,12 +121,12 @@ mod tests {
     fn what_repeats_comes_last_and_what_is_too_long_not_at_all() {
         let (one, both) = ([MessageId(1)], [MessageId(1), MessageId(2)]);
         let units = [
-            unit(0.5, 10, Kind::Message(MessageId(1))),
-            unit(0.9, 10, Kind::Fact(&one)),
-            unit(0.6, 10, Kind::Fact(&one)),
-            unit(0.4, 25, Kind::Message(MessageId(2))),
-            unit(0.3, 15, Kind::Fact(&both)),
-            unit(0.2, 5, Kind::Message(MessageId(2))),
+            unit(0.5, 10, UnitKind::Message(MessageId(1))),
+            unit(0.9, 10, UnitKind::Fact(&one)),
+            unit(0.6, 10, UnitKind::Fact(&one)),
+            unit(0.4, 25, UnitKind::Message(MessageId(2))),
+            unit(0.3, 15, UnitKind::Fact(&both)),
+            unit(0.2, 5, UnitKind::Message(MessageId(2))),
         ];
         let check = |budget, expected: &[usize]| {
             assert_eq!(select_mixed(&units, budget), expected, "{budget}");
@@ -143,11 +143,11 @@ mod tests {
     fn a_fact_beside_its_whole_message_comes_after_others_half_as_good() {
         let (one, two) = ([MessageId(1)], [MessageId(2)]);
         let units = [
-            unit(0.9, 1, Kind::Message(MessageId(1))),
-            unit(0.8, 1, Kind::Fact(&one)),
-            unit(0.4, 1, Kind::Fact(&two)),
-            unit(0.9, 1, Kind::Message(MessageId(1))),
-            unit(0.7, 1, Kind::Fact(&[])),
+            unit(0.9, 1, UnitKind::Message(MessageId(1))),
+            unit(0.8, 1, UnitKind::Fact(&one)),
+            unit(0.4, 1, UnitKind::Fact(&two)),
+            unit(0.9, 1, UnitKind::Message(MessageId(1))),
+            unit(0.7, 1, UnitKind::Fact(&[])),
         ];
         assert_eq!(select_mixed(&units, 9), [0, 4, 2, 1], "and no message twice");
     }
@@ -163,7 +163,7 @@ mod tests {
                 .iter()
                 .zip(&messages)
                 .map(|(&(worth, n, id, is_fact), own)| {
-                    unit(worth, n, if is_fact { Kind::Fact(own) } else { Kind::Message(MessageId(id)) })
+                    unit(worth, n, if is_fact { UnitKind::Fact(own) } else { UnitKind::Message(MessageId(id)) })
                 })
                 .collect();
             let chosen = select_mixed(&units, budget);
@@ -174,8 +174,8 @@ mod tests {
             let all = select_mixed(&units, usize::MAX);
             for (i, unit) in units.iter().enumerate() {
                 let told = match unit.kind {
-                    Kind::Fact(_) => all.contains(&i),
-                    Kind::Message(id) => all.iter().any(|&j| matches!(units[j].kind, Kind::Message(other) if other == id)),
+                    UnitKind::Fact(_) => all.contains(&i),
+                    UnitKind::Message(id) => all.iter().any(|&j| matches!(units[j].kind, UnitKind::Message(other) if other == id)),
                 };
                 proptest::prop_assert!(told, "{i} of {units:?}");
             }

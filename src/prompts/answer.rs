@@ -1,29 +1,57 @@
-//! The user turn that carries memories: a block of notes, then the person's words.
+//! The user turn that carries memories: a block of notes, then the question.
 //!
 //! It comes in pieces, so that recall can prefill the notes, probe an episode and roll back without
-//! running what came before again: `open()`, the lines, `close(question)`. Joined, they are the
+//! processing the earlier tokens again: `open()`, the lines, `close(question)`. Joined, they are the
 //! turn.
 
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Problem, Style, asset, data, date, reply};
+use super::{Style, asset, data, date, reply};
 
-/// See the module.
+/// Asks a question about memories.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Answer;
 
 /// One note in the block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryLine<'a> {
-    Theme { name: &'a str },
-    Semantic { text: &'a str, at: DateTime, superseded: bool },
-    Episode { title: &'a str, content: &'a str, at: DateTime },
-    Message { speaker: &'a str, text: &'a str, at: DateTime },
+    /// The heading of the facts of one theme.
+    Theme {
+        /// The theme's name.
+        name: &'a str,
+    },
+    /// A fact.
+    Semantic {
+        /// The fact in one sentence.
+        text: &'a str,
+        /// When it was stated.
+        at: DateTime,
+        /// Whether a later fact took its place.
+        superseded: bool,
+    },
+    /// An episode.
+    Episode {
+        /// A few words.
+        title: &'a str,
+        /// The narrative.
+        content: &'a str,
+        /// When it began.
+        at: DateTime,
+    },
+    /// A whole message.
+    Message {
+        /// Who said it.
+        speaker: &'a str,
+        /// What was said.
+        text: &'a str,
+        /// When it was sent.
+        at: DateTime,
+    },
 }
 
 impl MemoryLine<'_> {
-    /// One safe line, with its line break.
+    /// The note as one safe line, with its line break.
     #[must_use]
     pub fn render(&self) -> String {
         match *self {
@@ -43,20 +71,19 @@ impl MemoryLine<'_> {
 }
 
 impl Answer {
-    /// The system turn of a question that is no chat (`ask`, evaluation): short answers from the
-    /// notes alone.
+    /// The system turn outside a chat (`ask`, evaluation): short answers from the notes alone.
     #[must_use]
     pub fn system(self, style: Style) -> String {
         asset::system("answer", style, context! {})
     }
 
-    /// Before the first line.
+    /// What comes before the first note.
     #[must_use]
     pub fn open(self) -> String {
         asset::render("answer", "open", context! {}) + "\n"
     }
 
-    /// After the last line, with the question, which is the person's own and stays verbatim.
+    /// What comes after the last note: the end of the block, then the question verbatim.
     #[must_use]
     pub fn close(self, question: &str) -> String {
         asset::render("answer", "close", context! { question => question.trim() })
@@ -71,16 +98,10 @@ impl Answer {
 
     /// The answer as the person sees it: without a reasoning block or a repeated "Answer:".
     #[must_use]
-    pub fn parse(self, text: &str) -> (String, Vec<Problem>) {
+    pub fn parse(self, text: &str) -> String {
         let text = reply::clean(text);
-        let text = text
-            .strip_prefix("Answer:")
-            .or_else(|| text.strip_prefix("answer:"))
-            .unwrap_or(&text)
-            .trim()
-            .to_owned();
-        let problems = if text.is_empty() { vec![Problem::Empty] } else { Vec::new() };
-        (text, problems)
+        let bare = text.strip_prefix("Answer:").or_else(|| text.strip_prefix("answer:"));
+        bare.unwrap_or(&text).trim().to_owned()
     }
 }
 
@@ -107,9 +128,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_cleaned() {
-        let check = |text: &str, expected: &str| assert_eq!(Answer.parse(text).0, expected);
+        let check = |text: &str, expected: &str| assert_eq!(Answer.parse(text), expected);
         check("<think>\nwell\n</think>\n\nAnswer: Lund.", "Lund.");
         check("Two\nlines", "Two\nlines");
-        assert_eq!(Answer.parse(" ").1, [Problem::Empty]);
+        check(" ", "");
     }
 }

@@ -1,45 +1,47 @@
-//! How two facts relate, by choice.
+//! How two facts relate.
 
 use minijinja::context;
 
-use super::{Problem, Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset, data};
 
-/// Asks how a later fact relates to an earlier one.
+/// Asks how a later fact relates to an earlier one; the answer is chosen by logits from
+/// [`Conflict::choices`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict<'a> {
+    /// The older fact.
     pub earlier: &'a str,
+    /// The newer fact.
     pub later: &'a str,
 }
 
-/// The answer.
+/// How a later fact relates to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// Different things: keep both.
+    /// They tell different things: keep both.
     Both,
-    /// The later changes or corrects the earlier.
+    /// The later one changes or corrects the earlier one.
     Update,
     /// They say the same.
     Same,
 }
 
 impl Conflict<'_> {
-    /// In the order of [`Conflict::RELATIONS`], for choice by logits. The starter knows the first
-    /// two only.
-    pub const CHOICES: [&'static str; 3] = ["keep", "update", "same"];
+    /// The relations, in the order of [`Conflict::choices`].
     pub const RELATIONS: [Relation; 3] = [Relation::Both, Relation::Update, Relation::Same];
 
+    /// The answers to choose from. A model trained on these prompts knows the first two only.
     #[must_use]
-    pub fn fill(&self, style: Style) -> Prompt {
-        let context = context! {
-            earlier => data(self.earlier),
-            later => data(self.later),
-        };
-        asset::prompt("conflict", style, context)
+    pub fn choices(style: Style) -> &'static [&'static str] {
+        match style {
+            Style::Trained => &["keep", "update"],
+            Style::Instructed => &["keep", "update", "same"],
+        }
     }
 
+    /// Both turns of the prompt.
     #[must_use]
-    pub fn parse(reply: &str) -> (Option<Relation>, Vec<Problem>) {
-        let (index, problems) = reply::choice(reply, &Self::CHOICES);
-        (index.map(|i| Self::RELATIONS[i]), problems)
+    pub fn fill(&self, style: Style) -> Prompt {
+        let context = context! { earlier => data(self.earlier), later => data(self.later) };
+        asset::prompt("conflict", style, context)
     }
 }

@@ -2,28 +2,28 @@
 
 use minijinja::context;
 
-use super::{Problem, Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset, data, reply};
 
-/// Asks for one sentence that keeps what either says.
+/// Asks for one sentence that keeps everything either fact says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedFact<'a> {
+    /// The older fact.
     pub earlier: &'a str,
+    /// The newer fact.
     pub later: &'a str,
 }
 
 impl MergedFact<'_> {
+    /// Both turns of the prompt.
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
-        asset::prompt(
-            "merge",
-            style,
-            context! { earlier => data(self.earlier), later => data(self.later) },
-        )
+        let context = context! { earlier => data(self.earlier), later => data(self.later) };
+        asset::prompt("merge", style, context)
     }
 
     /// The sentence, if there is one.
     #[must_use]
-    pub fn parse(reply: &str) -> (Option<String>, Vec<Problem>) {
+    pub fn parse(reply: &str) -> Option<String> {
         reply::first_line(reply)
     }
 }

@@ -1,60 +1,51 @@
 //! What is said to a language model, and how its reply is read.
 //!
-//! One file in `assets/prompts` and one type here for each prompt: `fill()` gives the text,
-//! `parse()` reads a reply tolerantly and gives `(value, problems)`, never an error: a small
-//! model's odd output is data. Texts from people and from memory go through [`data()`], so that they
-//! stay inside their block (invariant 6). Nothing here knows tokens or special tokens.
+//! Each prompt has a file in `assets/prompts` and a type here: `fill()` gives the text, and `parse()`
+//! reads the reply tolerantly. It never fails, because a small model's odd output is data. Text from
+//! people and from memory goes through [`data()`], so that it stays inside its block (invariant 6).
+//! Nothing here knows about tokens, special or not.
 
 mod answer;
 mod asset;
-mod atomic_facts;
 mod boundary;
 mod chat;
 mod conflict;
 mod data;
 mod episode;
 mod merge;
-mod refine;
-mod reply;
-mod rerank;
+pub mod reply;
 mod router;
 mod semantics;
-mod summary;
 mod theme;
-mod topic_notes;
-mod triples;
 
 pub use answer::{Answer, MemoryLine};
-pub use atomic_facts::AtomicFacts;
+pub use asset::Templates;
 pub use boundary::Boundary;
 pub use chat::ChatSystem;
 pub use conflict::{Conflict, Relation};
-pub use data::{Line, data, date, date_time};
+pub use data::{Line, data, date};
 pub use episode::{Episode, EpisodeDraft};
 pub use merge::MergedFact;
-pub use refine::Refine;
 pub use reply::Problem;
-pub use rerank::Rerank;
 pub use router::Router;
-pub use semantics::Semantics;
-pub use summary::Summary;
+pub use semantics::{Semantics, facts};
 pub use theme::ThemeName;
-pub use topic_notes::TopicNotes;
-pub use triples::{Triple, Triples};
 
 /// How much a prompt has to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// The starter was trained on the bare sentences (models/starter): nothing is added to them.
+    /// For a model that was trained on the bare prompts (`models/starter`): nothing is added to them.
     Trained,
-    /// Any other model also gets the section `more` of the asset.
+    /// For any other model: with the asset's section `more`.
     #[default]
     Instructed,
 }
 
-/// A filled prompt: two turns, after which the assistant's begins.
+/// A filled prompt: two turns, after which the assistant's turn begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
+    /// Text of the system turn.
     pub system: String,
+    /// Text of the user turn.
     pub user: String,
 }

@@ -1,28 +1,23 @@
-//! Store or discard, by choice.
+//! Does a message tell anything worth storing?
 
 use minijinja::context;
 
-use super::{Problem, Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset, data};
 
-/// Asks whether a message tells anything worth keeping.
+/// Asks whether to store a message; the answer is chosen by logits from [`Router::CHOICES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router<'a> {
+    /// What was said.
     pub text: &'a str,
 }
 
 impl Router<'_> {
-    /// `[store, discard]`, for choice by logits.
+    /// The answers, "store" first.
     pub const CHOICES: [&'static str; 2] = ["store", "discard"];
 
+    /// Both turns of the prompt.
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         asset::prompt("router", style, context! { text => data(self.text) })
-    }
-
-    /// `Some(true)` is store.
-    #[must_use]
-    pub fn parse(reply: &str) -> (Option<bool>, Vec<Problem>) {
-        let (index, problems) = reply::choice(reply, &Self::CHOICES);
-        (index.map(|i| i == 0), problems)
     }
 }

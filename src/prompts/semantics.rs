@@ -1,4 +1,4 @@
-//! Lasting facts, one a line.
+//! Lasting facts, one per line.
 
 use jiff::civil::DateTime;
 use minijinja::context;
@@ -8,18 +8,21 @@ use super::{Line, Problem, Prompt, Style, asset, data, date, reply};
 /// Asks for the facts that an episode's messages tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Semantics<'a> {
+    /// The messages, oldest first.
     pub lines: &'a [Line],
+    /// When the first one was sent, by the wall clock.
     pub started_at: DateTime,
     /// The names that facts may be about: "Ana", or "Caroline and Melanie".
     pub about: &'a str,
 }
 
 impl Semantics<'_> {
-    /// More than this from one episode is a loop, not facts.
+    /// An episode that gives more facts than this is a model in a loop.
     pub const FACTS_MAX: usize = 40;
-    /// A longer line is a story, not a fact.
+    /// A longer line is a story and not a fact.
     pub const FACT_CHARS_MAX: usize = 300;
 
+    /// Both turns of the prompt.
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
@@ -31,13 +34,13 @@ impl Semantics<'_> {
         asset::prompt("semantics", style, context)
     }
 
-    /// The facts, without marks and repeats.
+    /// The facts, without marks and repeats, and which lines were left out.
     #[must_use]
     pub fn parse(reply: &str) -> (Vec<String>, Vec<Problem>) {
         let text = reply::clean(reply);
         let lines = json_lines(&text).unwrap_or_else(|| text.lines().map(str::to_owned).collect());
         let (facts, mut problems) = facts(lines.into_iter());
-        // A mark with nothing behind it says nothing either ("none" does).
+        // Bare list marks are as empty as no text; "none" is an answer.
         if text.lines().all(|line| reply::strip_marks(line).is_empty()) {
             problems.push(Problem::Empty);
         }
@@ -46,7 +49,7 @@ impl Semantics<'_> {
 }
 
 /// The lines that are facts, without marks and repeats.
-pub(super) fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
+pub fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
     let (mut facts, mut problems) = (Vec::<String>::new(), Vec::new());
     for line in lines {
         let fact = reply::strip_marks(&line);
@@ -74,7 +77,7 @@ pub(super) fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Pr
     (facts, problems)
 }
 
-/// A JSON array of strings, which some models give whatever they are asked.
+/// A JSON array of strings: some models answer with one whatever they are asked.
 fn json_lines(text: &str) -> Option<Vec<String>> {
     let array = text.get(text.find('[')?..=text.rfind(']')?)?;
     serde_json::from_str(array).ok()
@@ -92,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fact_a_line_whatever_surrounds_it() {
+    fn one_fact_per_line_whatever_surrounds_it() {
         check("Ana lives in Lund.\nAna has a dog.", &["Ana lives in Lund.", "Ana has a dog."], 0);
         check(
             "Here are the facts:\n1. Ana lives in Lund.\n2) ana lives in lund",

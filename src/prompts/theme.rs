@@ -2,37 +2,33 @@
 
 use minijinja::context;
 
-use super::{Problem, Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset, data, reply};
 
 /// Asks what facts have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeName<'a> {
+    /// The facts of the theme.
     pub facts: &'a [&'a str],
 }
 
 impl ThemeName<'_> {
-    /// A longer line is no name.
+    /// A longer line is not a name.
     pub const CHARS_MAX: usize = 60;
 
+    /// Both turns of the prompt.
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let facts: Vec<_> = self.facts.iter().map(|fact| data(fact)).collect();
         asset::prompt("theme", style, context! { facts })
     }
 
-    /// The name, if the reply is one: a few words on a line.
+    /// The name, if the reply holds one: a few words on one line.
     #[must_use]
-    pub fn parse(reply: &str) -> (Option<String>, Vec<Problem>) {
-        let (line, mut problems) = reply::first_line(reply);
-        let Some(line) = line else { return (None, problems) };
+    pub fn parse(reply: &str) -> Option<String> {
+        let line = reply::first_line(reply)?;
         let name = line.strip_prefix("Name:").unwrap_or(&line);
-        let name = name.trim().trim_end_matches('.').trim_matches('"').to_owned();
-        if name.is_empty() || name.chars().count() > Self::CHARS_MAX {
-            let why = "not a name of a few words";
-            problems.push(Problem::Dropped { line: reply::shorten(&line), why });
-            return (None, problems);
-        }
-        (Some(name), problems)
+        let name = name.trim().trim_end_matches('.').trim_matches('"');
+        (!name.is_empty() && name.chars().count() <= Self::CHARS_MAX).then(|| name.to_owned())
     }
 }
 
@@ -43,7 +39,7 @@ mod tests {
     #[test]
     fn a_name_is_short() {
         let check = |reply: &str, name: Option<&str>| {
-            assert_eq!(ThemeName::parse(reply).0.as_deref(), name, "{reply}");
+            assert_eq!(ThemeName::parse(reply).as_deref(), name, "{reply}");
         };
         check("\"Max the dog\".", Some("Max the dog"));
         check("Name: work at the bakery", Some("work at the bakery"));

@@ -1,47 +1,8 @@
 //! How recall is to be done, and by which signal.
 
-use serde::Deserialize;
-
-use crate::interfaces::{ModelInfo, Signal};
+use crate::interfaces::Signal;
 use crate::memory::inclusion::GatePolicy;
 use crate::memory::relevance::Relevance;
-
-/// The one that tells evidence from noise best for this model, as `model check` measured it
-/// (`grade`: the setting `grade:<weights hash>`); without a grade, overlap for the starter and
-/// other tiny models, the paper's entropy for all others.
-#[must_use]
-pub fn signal_for(info: &ModelInfo, grade: Option<&str>) -> Signal {
-    /// A signal is used only where it is better than a coin (AUC 0.5) by so much.
-    const USEFUL_MIN: f64 = 0.6;
-    const TINY_PARAMETERS: u64 = 100_000_000;
-
-    #[derive(Deserialize)]
-    struct Grade {
-        gate: Gate,
-    }
-    #[derive(Deserialize)]
-    #[serde(default)]
-    #[derive(Default)]
-    struct Gate {
-        entropy: f64,
-        nll: f64,
-        question_nll: f64,
-    }
-    if info.starter {
-        return Signal::Overlap;
-    }
-    let Some(gate) = grade.and_then(|text| serde_json::from_str::<Grade>(text).ok()) else {
-        return if info.n_parameters < TINY_PARAMETERS { Signal::Overlap } else { Signal::Entropy };
-    };
-    let Gate { entropy, nll, question_nll } = gate.gate;
-    let mut best = (Signal::Entropy, entropy);
-    for other in [(Signal::QuestionNll, question_nll), (Signal::Nll, nll)] {
-        if other.1 > best.1 {
-            best = other;
-        }
-    }
-    if best.1 >= USEFUL_MIN { best.0 } else { Signal::Overlap }
-}
 
 /// What Stage I may choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,7 +57,7 @@ pub struct RecallConfig {
     /// … but for a short prompt this many, or nothing could be tried at all.
     pub overhead_tokens_min: usize,
     /// How many of each level and cue are looked at.
-    pub pool: usize,
+    pub n_candidates: usize,
     /// How many of the best, by their cues, the reranker reads: before a model
     /// does, and where the rules are not sure.
     pub n_reranked: usize,
@@ -118,41 +79,9 @@ impl Default for RecallConfig {
             n_positions: 8,
             overhead_share: 0.5,
             overhead_tokens_min: 128,
-            pool: 64,
+            n_candidates: 64,
             n_reranked: 48,
             relevance_min: 0.0002,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn info(n_parameters: u64, starter: bool) -> ModelInfo {
-        ModelInfo {
-            name: "m".into(),
-            fingerprint: "h".into(),
-            n_parameters,
-            context_tokens: 512,
-            vocabulary: 10,
-            starter,
-        }
-    }
-
-    #[test]
-    fn auto_goes_by_the_grade_and_else_by_size() {
-        let check = |info: &ModelInfo, grade: Option<&str>, expected| {
-            assert_eq!(signal_for(info, grade), expected, "{info:?} {grade:?}");
-        };
-        let (tiny, large) = (info(7_000_000, false), info(600_000_000, false));
-        check(&info(600_000_000, true), None, Signal::Overlap);
-        check(&tiny, None, Signal::Overlap);
-        check(&large, None, Signal::Entropy);
-        check(&large, Some("not json"), Signal::Entropy);
-        let grade = r#"{"answering": 0.9, "gate": {"entropy": 0.7, "nll": 0.6, "question_nll": 0.9, "overlap": 1.0}}"#;
-        check(&large, Some(grade), Signal::QuestionNll);
-        check(&tiny, Some(r#"{"gate": {"entropy": 0.9, "question_nll": 0.9}}"#), Signal::Entropy);
-        check(&large, Some(r#"{"gate": {"entropy": 0.23, "nll": 0.5}}"#), Signal::Overlap);
     }
 }

@@ -3,20 +3,20 @@
 //! It reads the store and asks the models; what an answer looks like is not its business, and the
 //! algorithms themselves are pure, in [`crate::memory`].
 
+mod candidates;
 mod config;
 mod evidence;
-mod gauge;
+mod evidence_search;
 mod lines;
-mod pool;
 mod prompt;
 mod question;
 mod rerank;
 mod stage_one;
 mod stage_two;
-mod survey;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
+mod uncertainty_probe;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,21 +29,22 @@ use crate::interfaces::{
     Cancel, Context, Embedder, ModelError, Models, Priority, Reranker, Signal, TurnRole,
 };
 use crate::memory::{Message, MessageId, Moment};
+use crate::model_policy::{Grade, gate_signal};
 use crate::prompts::Answer;
 use crate::store::{Store, StoreError};
 
-pub use config::{Levels, RecallConfig, StageOne, signal_for};
+pub use config::{Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
-pub use survey::{Block, Clue, Survey};
+pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 
-use gauge::{ByModel, ByOverlap, Gauge};
+use candidates::{Candidates, Scored, Search};
 use lines::Names;
-use pool::{Pool, Scored, Search};
 use prompt::{Frame, Limits};
 use question::Nature;
 use rerank::Rerank;
 use stage_one::Coarse;
 use stage_two::{Gating, Outcome};
+use uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
 
 /// Why nothing could be recalled.
 #[derive(Debug, Error)]
@@ -134,30 +135,31 @@ impl Recall<'_> {
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
         let first = reranker.filter(|_| request.prompt);
-        let (mut pool, user_name) = gather(self.store, embedder, first, &self.config, &asked)?;
-        pool.load_episodes(self.store)?;
+        let (mut candidates, user_name) =
+            gather(self.store, embedder, first, &self.config, &asked)?;
+        candidates.load_episodes(self.store)?;
         if self.config.levels == Levels::Facts {
-            pool.messages.clear();
+            candidates.messages.clear();
         }
         if request.cancel.is_cancelled() {
             return Err(RecallError::Cancelled);
         }
         let names = Names { user: user_name.as_deref().unwrap_or("The user") };
         let mut evidence = if request.prompt {
-            self.for_model(request, &pool, names, &nature, on_progress)?
+            self.for_model(request, &candidates, names, &nature, on_progress)?
         } else {
-            let evidence = self.for_rules(&request, &pool, names, &nature, on_progress)?;
+            let evidence = self.for_rules(&request, &candidates, names, &nature, on_progress)?;
             // It would take longer than all else; where the rules find the answer, it is not needed.
             let user = user_name.as_deref();
             let was_read = match reranker.filter(|_| !is_answered(&request, &evidence, user)) {
-                Some(reranker) => rerank(&mut pool, reranker, &self.config, &asked, user)?,
+                Some(reranker) => rerank(&mut candidates, reranker, &self.config, &asked, user)?,
                 None => false,
             };
             if request.cancel.is_cancelled() {
                 return Err(RecallError::Cancelled);
             }
             if was_read {
-                self.for_rules(&request, &pool, names, &nature, on_progress)?
+                self.for_rules(&request, &candidates, names, &nature, on_progress)?
             } else {
                 evidence
             }
@@ -166,8 +168,8 @@ impl Recall<'_> {
         Ok(evidence)
     }
 
-    fn coarse(&self, pool: &Pool, characters: usize) -> Result<Coarse, RecallError> {
-        let Pool { semantics, messages, .. } = pool;
+    fn coarse(&self, candidates: &Candidates, characters: usize) -> Result<Coarse, RecallError> {
+        let Candidates { semantics, messages, .. } = candidates;
         Ok(self.store.read(|r| Coarse::select(r, semantics, messages, &self.config, characters))?)
     }
 
@@ -181,35 +183,36 @@ impl Recall<'_> {
     fn for_rules(
         &self,
         request: &RecallRequest<'_>,
-        pool: &Pool,
+        candidates: &Candidates,
         names: Names<'_>,
         nature: &Nature,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<Evidence, RecallError> {
         /// Characters of an average token, to hold episodes to the same limit.
         const CHARACTERS_PER_TOKEN: usize = 4;
-        let coarse = self.coarse(pool, self.config.coarse_characters)?;
+        let coarse = self.coarse(candidates, self.config.coarse_characters)?;
         let block = lines::of_coarse(&coarse, &names);
         let mut outcome = Outcome::default();
         let mut text = String::new();
         if !coarse.is_empty() {
             let room = self.config.evidence_tokens_max * CHARACTERS_PER_TOKEN;
             let size_of = |text: &str| text.chars().count();
-            let mut gauge = by_overlap(pool, nature, room, &size_of);
-            gauge.show(&block)?;
-            outcome = self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+            let mut probe = overlap_probe(candidates, nature, room, &size_of);
+            probe.show(&block)?;
+            outcome =
+                self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
             text = Answer.open() + &block + &outcome.admitted.concat();
         }
         let signal = (!coarse.is_empty()).then_some(Signal::Overlap);
-        let evidence = self.evidence(pool, coarse, outcome, names)?;
+        let evidence = self.evidence(candidates, coarse, outcome, names)?;
         Ok(Evidence { signal, block: text, ..evidence })
     }
 
     fn gate(
         &self,
-        gauge: &mut dyn Gauge,
+        probe: &mut dyn UncertaintyProbe,
         coarse: &Coarse,
-        pool: &Pool,
+        candidates: &Candidates,
         names: Names<'_>,
         cancel: &Cancel,
         on_progress: &mut dyn FnMut(Progress),
@@ -223,8 +226,8 @@ impl Recall<'_> {
             seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
         };
         stage_two::admit(
-            gauge,
-            &stage_two::probe_order(pool, coarse),
+            probe,
+            &stage_two::probe_order(candidates, coarse),
             gating,
             |episode| self.messages_of(&episode.messages),
             |episode, of| on_progress(Progress::Probing { episode, of }),
@@ -235,7 +238,7 @@ impl Recall<'_> {
     fn for_model(
         &self,
         request: RecallRequest<'_>,
-        pool: &Pool,
+        candidates: &Candidates,
         names: Names<'_>,
         nature: &Nature,
         on_progress: &mut dyn FnMut(Progress),
@@ -245,7 +248,7 @@ impl Recall<'_> {
             window_tokens: self.config.window_tokens,
             evidence_tokens_max: self.config.evidence_tokens_max,
         };
-        let has_evidence = !pool.semantics.is_empty() || !pool.messages.is_empty();
+        let has_evidence = !candidates.semantics.is_empty() || !candidates.messages.is_empty();
         let frame = Frame::new(
             model,
             request.system,
@@ -255,7 +258,7 @@ impl Recall<'_> {
             limits,
         );
         let open = model.encode(&Answer.open());
-        let (coarse, block) = self.fitting(pool, names, &frame, open.len())?;
+        let (coarse, block) = self.fitting(candidates, names, &frame, open.len())?;
         let signal = self.signal()?;
         let mut context = match request.reuse {
             Some(context) => context,
@@ -278,17 +281,17 @@ impl Recall<'_> {
                 let size_of = |text: &str| model.encode(text).len();
                 let n_block = context.len() - frame.head.len() - open.len();
                 let room = n_tokens_max.saturating_sub(context.len()) + n_block;
-                let mut gauge = by_overlap(pool, nature, room, &size_of);
-                gauge.show(&block)?;
+                let mut probe = overlap_probe(candidates, nature, room, &size_of);
+                probe.show(&block)?;
                 outcome =
-                    self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
+                    self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
                 for piece in &outcome.admitted {
                     let tokens = model.encode(piece);
                     context.extend(&tokens)?;
                     n_processed += tokens.len();
                 }
             } else {
-                let mut gauge = ByModel {
+                let mut probe = ModelProbe {
                     model,
                     context,
                     signal,
@@ -299,9 +302,9 @@ impl Recall<'_> {
                     n_processed,
                 };
                 outcome =
-                    self.gate(&mut gauge, &coarse, pool, names, request.cancel, on_progress)?;
-                n_processed = gauge.n_processed;
-                context = gauge.context;
+                    self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
+                n_processed = probe.n_processed;
+                context = probe.context;
             }
             context.extend(&frame.question)?;
             context.extend(&frame.tail)?;
@@ -309,7 +312,7 @@ impl Recall<'_> {
             text = Answer.open() + &block + &outcome.admitted.concat();
         }
         let signal = (!coarse.is_empty()).then_some(signal);
-        let evidence = self.evidence(pool, coarse, outcome, names)?;
+        let evidence = self.evidence(candidates, coarse, outcome, names)?;
         Ok(Evidence {
             signal,
             block: text,
@@ -326,7 +329,7 @@ impl Recall<'_> {
     /// The coarse context and its lines, within its share of the frame.
     fn fitting(
         &self,
-        pool: &Pool,
+        candidates: &Candidates,
         names: Names<'_>,
         frame: &Frame,
         n_open: usize,
@@ -337,7 +340,7 @@ impl Recall<'_> {
         let room = (frame.evidence_tokens as f64 * SHARE) as usize;
         let mut characters = self.config.coarse_characters;
         for _ in 0..N_TRIES {
-            let coarse = self.coarse(pool, characters)?;
+            let coarse = self.coarse(candidates, characters)?;
             let block = lines::of_coarse(&coarse, &names);
             let needed = n_open + self.models.language.encode(&block).len();
             if needed <= room {
@@ -356,12 +359,12 @@ impl Recall<'_> {
         let info = self.models.language.info();
         let key = info.grade_key();
         let grade = self.store.read(|r| r.setting(&key))?;
-        Ok(signal_for(info, grade.as_deref()))
+        Ok(gate_signal(info, Grade::from_setting(grade.as_deref()).as_ref()))
     }
 
     fn evidence(
         &self,
-        pool: &Pool,
+        candidates: &Candidates,
         coarse: Coarse,
         outcome: Outcome,
         names: Names<'_>,
@@ -393,7 +396,7 @@ impl Recall<'_> {
             });
         }
         let judged: BTreeMap<MessageId, (f64, Option<f64>)> =
-            pool.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
+            candidates.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
         let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
         for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
             let speaker = names.of(&message).to_owned();
@@ -444,14 +447,14 @@ struct Asked<'a> {
     n_in_window: usize,
 }
 
-/// The pool, and the person's name if it is known.
+/// The candidates, and the person's name if it is known.
 fn gather(
     store: &Store,
     embedder: &dyn Embedder,
     reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
     asked: &Asked<'_>,
-) -> Result<(Pool, Option<String>), RecallError> {
+) -> Result<(Candidates, Option<String>), RecallError> {
     let (known_embedder, nothing, user) = store.read(|r| {
         // What is in the window and the question itself may be all there is.
         let nothing = !r.has_more_than(asked.n_in_window + 1)?;
@@ -459,7 +462,7 @@ fn gather(
     })?;
     let user = user.filter(|name| !name.trim().is_empty());
     if nothing {
-        return Ok((Pool::default(), user));
+        return Ok((Candidates::default(), user));
     }
     let vector = if known_embedder.as_deref() == Some(embedder.id()) {
         embedder.embed(&[asked.question])?.into_iter().next()
@@ -473,19 +476,19 @@ fn gather(
         now: asked.now,
         in_window: asked.in_window,
         weights: &config.relevance,
-        size: config.pool,
+        size: config.n_candidates,
         relevance_min: config.relevance_min,
     };
-    let mut pool = Pool::gather(store, &search)?;
+    let mut candidates = Candidates::gather(store, &search)?;
     if let Some(reranker) = reranker {
-        rerank(&mut pool, reranker, config, asked, user.as_deref())?;
+        rerank(&mut candidates, reranker, config, asked, user.as_deref())?;
     }
-    Ok((pool, user))
+    Ok((candidates, user))
 }
 
 /// See [`Rerank::apply`].
 fn rerank(
-    pool: &mut Pool,
+    candidates: &mut Candidates,
     reranker: &dyn Reranker,
     config: &RecallConfig,
     asked: &Asked<'_>,
@@ -499,7 +502,7 @@ fn rerank(
         weights: &config.relevance,
         n: config.n_reranked,
     };
-    rerank.apply(pool)
+    rerank.apply(candidates)
 }
 
 /// Whether the rules are sure of an answer.
@@ -509,17 +512,17 @@ fn is_answered(request: &RecallRequest<'_>, evidence: &Evidence, user: Option<&s
         .is_some_and(|answer| answer.sure)
 }
 
-fn by_overlap<'a>(
-    pool: &Pool,
+fn overlap_probe<'a>(
+    candidates: &Candidates,
     nature: &Nature,
     room: usize,
     size_of: &'a dyn Fn(&str) -> usize,
-) -> ByOverlap<'a> {
-    let texts = pool
+) -> OverlapProbe<'a> {
+    let texts = candidates
         .semantics
         .iter()
         .map(|s| s.unit.content.as_str())
-        .chain(pool.messages.iter().map(|m| m.unit.content.as_str()))
-        .chain(pool.episodes.values().map(|e| e.content.as_str()));
-    ByOverlap::new(&nature.terms, texts, room, size_of)
+        .chain(candidates.messages.iter().map(|m| m.unit.content.as_str()))
+        .chain(candidates.episodes.values().map(|e| e.content.as_str()));
+    OverlapProbe::new(&nature.terms, texts, room, size_of)
 }

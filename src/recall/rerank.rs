@@ -1,9 +1,9 @@
-//! The second stage of ranking: the best units of the pool, read together with the question.
+//! The second stage of ranking: the best units of the candidates, read together with the question.
 //!
 //! Cues compare a question with what is stored of each unit; a reranker reads both. It costs a pass
 //! through a small encoder for every unit, so only the best by their cues are read.
 
-use super::pool::{Pool, rank_below_successors};
+use super::candidates::{Candidates, rank_below_successors};
 use super::question::Nature;
 use crate::interfaces::{ModelError, Reranker};
 use crate::memory::relevance::{Judgement, Relevance};
@@ -22,14 +22,14 @@ pub(super) struct Rerank<'a> {
 }
 
 impl Rerank<'_> {
-    /// Judges the best units of the pool anew; false if none was read, and all is as it was.
+    /// Judges the best units of the candidates anew; false if none was read, and all is as it was.
     ///
     /// # Errors
     /// If the reranker fails.
-    pub(super) fn apply(&self, pool: &mut Pool) -> Result<bool, ModelError> {
+    pub(super) fn apply(&self, candidates: &mut Candidates) -> Result<bool, ModelError> {
         // By relevance, facts first: (relevance, is a message, place in its list).
-        let facts = pool.semantics.iter().enumerate().map(|(i, s)| (s.relevance, false, i));
-        let messages = pool.messages.iter().enumerate().map(|(i, m)| (m.relevance, true, i));
+        let facts = candidates.semantics.iter().enumerate().map(|(i, s)| (s.relevance, false, i));
+        let messages = candidates.messages.iter().enumerate().map(|(i, m)| (m.relevance, true, i));
         let mut best: Vec<(f64, bool, usize)> = facts.chain(messages).collect();
         best.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
         best.truncate(self.n);
@@ -37,9 +37,9 @@ impl Rerank<'_> {
             .iter()
             .map(|&(_, is_message, i)| {
                 if is_message {
-                    Self::line(&pool.messages[i].unit)
+                    Self::line(&candidates.messages[i].unit)
                 } else {
-                    self.named(&pool.semantics[i].unit.content)
+                    self.named(&candidates.semantics[i].unit.content)
                 }
             })
             .collect();
@@ -55,18 +55,18 @@ impl Rerank<'_> {
             let judged = self.weights.reranking.relevance(&judgement);
             let answers = Some(self.weights.answering.relevance(&judgement));
             if is_message {
-                let message = &mut pool.messages[i];
+                let message = &mut candidates.messages[i];
                 (message.relevance, message.score, message.answers) =
                     (judged, Some(score), answers);
             } else {
-                let fact = &mut pool.semantics[i];
+                let fact = &mut candidates.semantics[i];
                 (fact.relevance, fact.score, fact.answers) = (judged, Some(score), answers);
             }
         }
         if !self.nature.past {
-            rank_below_successors(&mut pool.semantics);
+            rank_below_successors(&mut candidates.semantics);
         }
-        pool.sort();
+        candidates.sort();
         Ok(true)
     }
 

@@ -1,10 +1,10 @@
-//! Stage I: from the pool to the coarse context, a mix of facts and whole messages under one budget.
+//! Stage I: from the candidates to the coarse context, a mix of facts and whole messages under one budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::candidates::Scored;
 use super::config::{RecallConfig, StageOne};
-use super::pool::Scored;
-use crate::memory::mix::{Kind, Unit, select_mixed, worth};
+use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
 use crate::memory::relevance::by_largest;
 use crate::memory::representatives::{
     CoverageWeight, Normaliser, Selection, select_representatives,
@@ -53,13 +53,13 @@ impl Coarse {
         };
         let mut units: Vec<Unit<'_>> = semantics
             .iter()
-            .map(|s| unit(s.relevance, characters_of_fact(&s.unit), Kind::Fact(&s.unit.messages)))
+            .map(|s| {
+                unit(s.relevance, characters_of_fact(&s.unit), UnitKind::Fact(&s.unit.messages))
+            })
             .collect();
-        units.extend(
-            messages.iter().map(|m| {
-                unit(m.relevance, characters_of_message(&m.unit), Kind::Message(m.unit.id))
-            }),
-        );
+        units.extend(messages.iter().map(|m| {
+            unit(m.relevance, characters_of_message(&m.unit), UnitKind::Message(m.unit.id))
+        }));
         let mut coarse = Self::default();
         for i in select_mixed(&units, budget_characters) {
             match semantics.get(i) {

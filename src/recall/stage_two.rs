@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gauge::Gauge;
+use super::candidates::Candidates;
 use super::lines::{self, Names};
-use super::pool::Pool;
 use super::stage_one::Coarse;
+use super::uncertainty_probe::UncertaintyProbe;
 use crate::interfaces::{Cancel, ModelError};
 use crate::memory::inclusion::{GatePolicy, Inclusion, UncertaintyGate};
 use crate::memory::{Episode, EpisodeId, Message, MessageId};
 
 /// An episode that was shown to the reader.
 #[derive(Debug, Clone)]
-pub(super) struct Probe {
+pub(super) struct ProbedEpisode {
     pub episode: Episode,
     pub admitted: bool,
     /// The messages that were admitted beside it; empty if it was not expanded.
@@ -28,14 +28,14 @@ pub(super) struct Outcome {
     pub coarse: Option<f64>,
     pub last: Option<f64>,
     /// In the order in which they were probed.
-    pub probes: Vec<Probe>,
+    pub probes: Vec<ProbedEpisode>,
     /// What was admitted, in order, piece by piece as it was shown.
     pub admitted: Vec<String>,
 }
 
 /// Episodes linked to the coarse context, the most promising first: their own similarity plus the
 /// support of the chosen units.
-pub(super) fn probe_order(pool: &Pool, coarse: &Coarse) -> Vec<Episode> {
+pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episode> {
     /// How much the best supported episode gains over one without support.
     const SUPPORT: f64 = 0.5;
     let mut support: BTreeMap<EpisodeId, f64> = BTreeMap::new();
@@ -53,7 +53,8 @@ pub(super) fn probe_order(pool: &Pool, coarse: &Coarse) -> Vec<Episode> {
     let mut order: Vec<(f64, &Episode)> = support
         .iter()
         .filter_map(|(id, sum)| {
-            let (episode, own) = (pool.episodes.get(id)?, pool.worth_of_episodes.get(id)?);
+            let (episode, own) =
+                (candidates.episodes.get(id)?, candidates.worth_of_episodes.get(id)?);
             Some((own + SUPPORT * sum / largest, episode))
         })
         .collect();
@@ -80,23 +81,23 @@ struct Overhead {
 
 impl Overhead {
     /// Room to show and refuse something of this cost?
-    fn affords(&self, cost: usize, gauge: &dyn Gauge) -> bool {
-        let most = ((gauge.n_held() as f64 * self.share) as usize).max(self.tokens_min);
+    fn affords(&self, cost: usize, probe: &dyn UncertaintyProbe) -> bool {
+        let most = ((probe.n_held() as f64 * self.share) as usize).max(self.tokens_min);
         self.n_spent + cost <= most
     }
 }
 
-/// Probes `episodes` in order; `messages_of` gives an episode's messages. The gauge has been shown
+/// Probes `episodes` in order; `messages_of` gives an episode's messages. The probe has been shown
 /// the coarse context.
 pub(super) fn admit<E: From<ModelError>>(
-    gauge: &mut dyn Gauge,
+    probe: &mut dyn UncertaintyProbe,
     episodes: &[Episode],
     gating: Gating<'_>,
     mut messages_of: impl FnMut(&Episode) -> Result<Vec<Message>, E>,
     mut on_probe: impl FnMut(usize, usize),
 ) -> Result<Outcome, E> {
-    let coarse = gauge.measure()?;
-    let n_question = gauge.cost("");
+    let coarse = probe.measure()?;
+    let n_question = probe.cost("");
     let mut overhead = Overhead {
         n_spent: n_question,
         share: gating.overhead_share,
@@ -114,50 +115,50 @@ pub(super) fn admit<E: From<ModelError>>(
             return Err(ModelError::Cancelled.into());
         }
         on_probe(outcome.probes.len() + 1, n);
-        let (mark, before) = (gauge.mark(), gate.reference());
+        let (mark, before) = (probe.mark(), gate.reference());
         let line = lines::of_episode(episode);
-        let cost = gauge.cost(&line);
+        let cost = probe.cost(&line);
         // Too long to fit or to be tried: a shorter one may do.
-        if !overhead.affords(cost, gauge) || !gauge.show(&line)? {
+        if !overhead.affords(cost, probe) || !probe.show(&line)? {
             continue;
         }
-        let after = gauge.measure()?;
+        let after = probe.measure()?;
         overhead.n_spent += n_question;
-        let mut probe = Probe {
+        let mut probed = ProbedEpisode {
             episode: episode.clone(),
             admitted: gate.record(after) == Inclusion::Admit,
             messages: Vec::new(),
             before,
             after,
         };
-        if probe.admitted {
+        if probed.admitted {
             outcome.admitted.push(line);
             let own: Vec<Message> = messages_of(episode)?
                 .into_iter()
                 .filter(|m| !seen.contains(&m.id) && !m.content.trim().is_empty())
                 .collect();
             let raw: String = own.iter().map(|m| lines::of_message(m, &gating.names)).collect();
-            let mark = gauge.mark();
-            let cost = gauge.cost(&raw);
-            if !own.is_empty() && overhead.affords(cost, gauge) && gauge.show(&raw)? {
-                let expanded = gauge.measure()?;
+            let mark = probe.mark();
+            let cost = probe.cost(&raw);
+            if !own.is_empty() && overhead.affords(cost, probe) && probe.show(&raw)? {
+                let expanded = probe.measure()?;
                 overhead.n_spent += n_question;
                 if gate.decide_expansion(after, expanded) == Inclusion::Admit {
                     gate.record_expansion(expanded);
                     seen.extend(own.iter().map(|m| m.id));
                     outcome.admitted.push(raw);
-                    probe.messages = own;
-                    probe.after = expanded;
+                    probed.messages = own;
+                    probed.after = expanded;
                 } else {
-                    gauge.take_back(mark);
+                    probe.take_back(mark);
                     overhead.n_spent += cost - n_question;
                 }
             }
         } else {
-            gauge.take_back(mark);
+            probe.take_back(mark);
             overhead.n_spent += cost - n_question;
         }
-        outcome.probes.push(probe);
+        outcome.probes.push(probed);
     }
     outcome.last = Some(gate.admitted());
     Ok(outcome)

@@ -22,7 +22,7 @@ struct Builder {
     session: SessionId,
 }
 
-struct Told {
+struct ToldEpisode {
     episode: EpisodeId,
     messages: Vec<MessageId>,
     facts: Vec<SemanticId>,
@@ -67,7 +67,7 @@ impl Builder {
 
     /// An episode: what was said and the facts that came of it, one a message, each in a theme of
     /// its own name.
-    fn tell(&self, title: &str, day: i64, said: &[(&str, &str)]) -> Told {
+    fn tell(&self, title: &str, day: i64, said: &[(&str, &str)]) -> ToldEpisode {
         let messages: Vec<MessageId> =
             said.iter().map(|(text, _)| self.say(Role::User, text, day)).collect();
         let (episode, facts) = self
@@ -100,7 +100,7 @@ impl Builder {
                 Ok((episode, facts))
             })
             .unwrap();
-        Told { episode, messages, facts }
+        ToldEpisode { episode, messages, facts }
     }
 }
 
@@ -158,7 +158,7 @@ fn tight() -> RecallConfig {
 }
 
 /// Three episodes around the same dog; the reader is sure once it has read of the second one.
-fn dog_memory() -> (Builder, [Told; 3]) {
+fn dog_memory() -> (Builder, [ToldEpisode; 3]) {
     let builder = Builder::new();
     let told = [
         builder.tell("Max eats", 1, &[("Max eats fish at noon", "The dog Max eats fish")]),
@@ -515,7 +515,7 @@ fn what_is_written_and_forgotten_meanwhile_is_no_error() {
             }
         });
         let ask = || {
-            Survey::new(
+            EvidenceSearch::new(
                 &builder.store,
                 &HashEmbedder,
                 None,
@@ -524,7 +524,7 @@ fn what_is_written_and_forgotten_meanwhile_is_no_error() {
                 at(2),
             )
         };
-        let mut found = (0..200).map(|_| ask().map(|survey| survey.facts().len()));
+        let mut found = (0..200).map(|_| ask().map(|search| search.facts().len()));
         let wrong = found.find(|found| !matches!(found, Ok(1)));
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(wrong.is_none(), "{wrong:?}");
@@ -558,9 +558,15 @@ fn what_a_reranker_prefers_comes_first() {
     let ask = |word, question: &str, n_reranked| {
         let fan = Fan { word, read: std::sync::Mutex::default() };
         let config = RecallConfig { n_reranked, ..config.clone() };
-        let survey =
-            Survey::new(&builder.store, &HashEmbedder, Some(&fan), &config, question, at(9));
-        let facts: Vec<String> = survey.unwrap().facts().into_iter().map(|f| f.text).collect();
+        let search = EvidenceSearch::new(
+            &builder.store,
+            &HashEmbedder,
+            Some(&fan),
+            &config,
+            question,
+            at(9),
+        );
+        let facts: Vec<String> = search.unwrap().facts().into_iter().map(|f| f.text).collect();
         (facts, fan.read.into_inner().unwrap())
     };
     let question = "Where does Max sleep?";
@@ -595,9 +601,15 @@ fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
         ..RecallConfig::default()
     };
     let first = |question: &str| {
-        let survey =
-            Survey::new(&builder.store, &HashEmbedder, Some(&fan), &config, question, at(9));
-        survey.unwrap().facts()[0].text.clone()
+        let search = EvidenceSearch::new(
+            &builder.store,
+            &HashEmbedder,
+            Some(&fan),
+            &config,
+            question,
+            at(9),
+        );
+        search.unwrap().facts()[0].text.clone()
     };
     assert_eq!(first("What does Max weigh?"), "Max weighs six kilos");
     assert_eq!(first("What did Max weigh before?"), "Max weighs five kilos");

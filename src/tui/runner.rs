@@ -16,6 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::chat::{ChatConfig, Driver, Level, SharedModels, Update};
 use crate::interfaces::{Clock, ModelSource};
+use crate::model_policy::Mode;
 use crate::recall::RecallConfig;
 use crate::store::Store;
 use crate::tui::desk::Desk;
@@ -25,7 +26,6 @@ use crate::tui::state::State;
 use crate::tui::terminal::{self, Screen};
 use crate::tui::{update, view, wiring};
 use crate::worker::WorkerConfig;
-use crate::worker::policy::Mode;
 
 /// What the screen needs to run.
 pub struct App {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels};
 use crate::interfaces::{Clock, ModelInfo, Models};
 use crate::memory::SessionId;
+use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::store::Store;
 use crate::tui::runner::App;
-use crate::worker::policy::{Grade, Mode, reader_generates};
 use crate::worker::{Worker, WorkerConfig, WorkerHandle, WorkerState};
 
 /// The memory worker beside a chat.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::WorkerStatus;
-use super::bench::{Bench, StepError};
 use super::machine::{Effect, Event, Machine, Outcome};
+use super::step_context::{StepContext, StepError};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, StoreError};
@@ -106,7 +106,7 @@ pub(super) enum Halt {
 /// See the module.
 pub(super) struct Driver {
     pub shared: Arc<Shared>,
-    pub bench: Bench,
+    pub context: StepContext,
     /// Stop at the first unavailability instead of waiting.
     pub impatient: bool,
     /// Given from outside: cancels every step, and the run.
@@ -117,11 +117,11 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub fn new(shared: Arc<Shared>, bench: Bench) -> Self {
-        let generation = bench.store.generation();
+    pub fn new(shared: Arc<Shared>, context: StepContext) -> Self {
+        let generation = context.store.generation();
         Self {
             shared,
-            bench,
+            context,
             impatient: false,
             cancel: None,
             counted: None,
@@ -150,7 +150,7 @@ impl Driver {
                 Halt::Ended | Halt::Crashed => return,
                 Halt::Idle | Halt::Unavailable(_) => self.shared.wait(POLL),
             }
-            let generation = self.bench.store.generation();
+            let generation = self.context.store.generation();
             if generation != self.generation {
                 self.generation = generation;
                 self.shared.send(Event::Woken);
@@ -160,12 +160,12 @@ impl Driver {
     }
 
     fn look_for_silence(&mut self) {
-        let Some(after) = self.bench.config.close_after else { return };
+        let Some(after) = self.context.config.close_after else { return };
         if self.silence_checked.elapsed() < SILENCE_POLL || !self.shared.is_idle() {
             return;
         }
         self.silence_checked = Instant::now();
-        if let Err(error) = self.bench.close_when_silent(after) {
+        if let Err(error) = self.context.close_when_silent(after) {
             tracing::warn!(%error, "cannot close the conversation that fell silent");
         }
     }
@@ -175,10 +175,10 @@ impl Driver {
         let outcome = match effect {
             Effect::Prepare => {
                 let cancel = self.step_cancel();
-                self.bench.prepare(&cancel).map(|()| Event::Prepared)
+                self.context.prepare(&cancel).map(|()| Event::Prepared)
             }
             Effect::Fetch => self.fetch(),
-            Effect::Begin(job) => match self.bench.commit(|tx| tx.begin_job(job.id)) {
+            Effect::Begin(job) => match self.context.commit(|tx| tx.begin_job(job.id)) {
                 // Not found: forgotten between fetch and begin; the step finds nothing to do.
                 Ok(()) | Err(StepError::Store(StoreError::NotFound { .. })) => return None,
                 Err(error) => {
@@ -189,18 +189,18 @@ impl Driver {
             },
             Effect::Run(job) => return self.step(&job),
             Effect::Release(job) => self
-                .bench
+                .context
                 .commit(|tx| tx.fail_job(job.id, "interrupted", u32::MAX))
                 .map(|()| Event::Settled),
             Effect::Retry { job, error } => {
                 tracing::warn!(job = job.id, %error, "a memory step failed; trying again");
-                self.bench
+                self.context
                     .commit(|tx| tx.fail_job(job.id, &error, u32::MAX))
                     .map(|()| Event::Settled)
             }
             Effect::GiveUp { job, error } => {
                 tracing::error!(job = job.id, %error, "a memory step failed for good");
-                self.bench.commit(|tx| tx.fail_job(job.id, &error, 0)).map(|()| Event::Settled)
+                self.context.commit(|tx| tx.fail_job(job.id, &error, 0)).map(|()| Event::Settled)
             }
             Effect::Wait { seconds } => {
                 let until = Instant::now() + Duration::from_secs(seconds);
@@ -223,13 +223,13 @@ impl Driver {
 
     fn fetch(&mut self) -> Result<Event, StepError> {
         // Before reading: what is written from now on wakes the worker again.
-        self.generation = self.bench.store.generation();
+        self.generation = self.context.store.generation();
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
             self.counted = Some(Instant::now());
-            let n = self.bench.store.read(|r| r.pending_jobs())?.len();
+            let n = self.context.store.read(|r| r.pending_jobs())?.len();
             self.shared.lock().jobs_left = n;
         }
-        let job = self.bench.store.read(|r| r.next_job())?;
+        let job = self.context.store.read(|r| r.next_job())?;
         if job.is_none() {
             self.shared.lock().jobs_left = 0;
         }
@@ -248,7 +248,7 @@ impl Driver {
     fn step(&mut self, job: &Job) -> Option<Halt> {
         let cancel = self.step_cancel();
         // A damaged model or a bug in a rule must not take the chat down with it.
-        let result = catch_unwind(AssertUnwindSafe(|| self.bench.run(job, &cancel)));
+        let result = catch_unwind(AssertUnwindSafe(|| self.context.run(job, &cancel)));
         let outcome = match result {
             Ok(Ok(())) => {
                 let mut inner = self.shared.lock();
@@ -267,7 +267,7 @@ impl Driver {
             }
             Ok(Err(error)) => Outcome::Failed { error: error_chain(&error) },
             Err(panic) => {
-                self.bench.cache = None;
+                self.context.cache = None;
                 Outcome::Failed { error: format!("internal error: {}", said(&*panic)) }
             }
         };

@@ -11,14 +11,13 @@
     reason = "`Reader::stats` instead of `|r| r.stats()` is not general enough over its lifetime"
 )]
 
-mod bench;
 mod cache;
 mod driver;
 mod machine;
+mod step_context;
 mod steps;
 
 pub mod check;
-pub mod policy;
 pub mod segment;
 pub mod writer;
 
@@ -36,10 +35,11 @@ use thiserror::Error;
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::reorganize::Policy;
 use crate::memory::{SemanticId, SessionId};
+use crate::model_policy::Mode;
 use crate::store::{Store, StoreError};
-use bench::{Bench, StepError};
 use driver::{Driver, Halt, Shared};
 use machine::Event;
+use step_context::{StepContext, StepError};
 
 /// How soon [`catch_up`] hears that it is to stop.
 const CATCH_UP_POLL: Duration = Duration::from_millis(20);
@@ -48,7 +48,7 @@ const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
     /// Overrules the setting `writer`.
-    pub writer: Option<policy::Mode>,
+    pub writer: Option<Mode>,
     pub policy: Policy,
     pub boundaries: segment::Rules,
     /// n of the update queue.
@@ -142,8 +142,8 @@ impl Worker {
         config: WorkerConfig,
     ) -> WorkerHandle {
         let shared = Arc::new(Shared::default());
-        let bench = Bench::new(store.clone(), models.clone(), Arc::clone(&clock), config);
-        let driver = Driver::new(Arc::clone(&shared), bench);
+        let context = StepContext::new(store.clone(), models.clone(), Arc::clone(&clock), config);
+        let driver = Driver::new(Arc::clone(&shared), context);
         shared.send(Event::Started);
         let thread = std::thread::Builder::new()
             .name("memory worker".into())
@@ -250,15 +250,15 @@ pub fn run_until_idle(
     on_progress: impl FnMut(&WorkerStatus),
     cancel: &Cancel,
 ) -> Result<usize, WorkerError> {
-    until_idle(Bench::new(store.clone(), models.clone(), clock, config), on_progress, cancel)
+    until_idle(StepContext::new(store.clone(), models.clone(), clock, config), on_progress, cancel)
 }
 
 fn until_idle(
-    bench: Bench,
+    context: StepContext,
     mut on_progress: impl FnMut(&WorkerStatus),
     cancel: &Cancel,
 ) -> Result<usize, WorkerError> {
-    let mut driver = Driver::new(Arc::new(Shared::default()), bench);
+    let mut driver = Driver::new(Arc::new(Shared::default()), context);
     driver.impatient = true;
     driver.cancel = Some(cancel.clone());
     driver.shared.send(Event::Started);
@@ -297,10 +297,10 @@ pub fn catch_up(
                 }
             }
         });
-        let mut bench = Bench::new(store.clone(), models.clone(), clock, config);
-        let outcome = match bench.writers() {
-            Ok(writers) if writers.generate() => bench.embed_messages(&stop).map_err(Into::into),
-            Ok(_) => until_idle(bench, |_| {}, &stop).map(drop),
+        let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
+        let outcome = match context.writers() {
+            Ok(writers) if writers.generate() => context.embed_messages(&stop).map_err(Into::into),
+            Ok(_) => until_idle(context, |_| {}, &stop).map(drop),
             Err(error) => Err(error.into()),
         };
         drop(done);
@@ -324,9 +324,9 @@ pub fn run_and_crash(
     config: WorkerConfig,
     n_commits: usize,
 ) -> Result<bool, WorkerError> {
-    let mut bench = Bench::new(store.clone(), models.clone(), clock, config);
-    bench.commits_left = Some(n_commits);
-    let mut driver = Driver::new(Arc::new(Shared::default()), bench);
+    let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
+    context.commits_left = Some(n_commits);
+    let mut driver = Driver::new(Arc::new(Shared::default()), context);
     driver.impatient = true;
     driver.shared.send(Event::Started);
     match driver.run_until_quiet(&mut |_| {}) {

@@ -119,3 +119,20 @@ fn a_conversation_becomes_a_memory() {
     home.ok(&["memory", "undo"]);
     assert!(!home.ok(&["memory", "show", id]).contains("Ystad"));
 }
+
+#[test]
+fn a_probe_can_be_exact_or_as_the_model_runs() {
+    let home = Home::new();
+    let model =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models/qwen3-q4_k_m-gguf/model.gguf");
+    let probe = |fast: &[&str]| -> Vec<f64> {
+        let command = ["model", "probe", model, "--tokens", "5,6,7", "--json"];
+        let rows = home.json(&[&command[..], fast].concat());
+        let last = rows["logits"][2].as_array().unwrap().clone();
+        last.iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    let (exact, fast) = (probe(&[]), probe(&["--fast"]));
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let cosine = dot(&exact, &fast) / (dot(&exact, &exact) * dot(&fast, &fast)).sqrt();
+    assert!(cosine > 0.999 && exact != fast, "{cosine}");
+}

@@ -119,16 +119,16 @@ pub(super) const QUESTIONS: [Question; 20] = [
 
 /// A message of Ana's on Monday, 16 November 2026, and the words that each of its facts has to
 /// contain. No facts: nothing is to be noted.
-pub(super) struct Told {
+pub(super) struct ExtractionItem {
     pub text: &'static str,
     pub facts: &'static [&'static [&'static str]],
 }
 
-const fn told(text: &'static str, facts: &'static [&'static [&'static str]]) -> Told {
-    Told { text, facts }
+const fn told(text: &'static str, facts: &'static [&'static [&'static str]]) -> ExtractionItem {
+    ExtractionItem { text, facts }
 }
 
-pub(super) const TOLD: [Told; 12] = [
+pub(super) const TOLD: [ExtractionItem; 12] = [
     told("I moved to Lund last year.", &[&["lund"]]),
     told(
         "My dog Max is a golden retriever. He loves playing fetch.",

@@ -13,13 +13,12 @@ use std::time::Instant;
 
 use jiff::civil::{DateTime, date};
 
-use super::policy::{GateGrade, Grade};
 use super::writer::{Generative, Writer};
 use crate::extractive::Utterance;
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Uncertainty};
 use crate::memory::{MessageId, Role, lexical};
-use crate::metrics::{harmonic_mean, wins};
-use crate::prompts::{Line, MemoryLine, Relation, Style};
+use crate::model_policy::{GateGrade, Grade, prompt_style};
+use crate::prompts::{Line, MemoryLine, Relation};
 use crate::store::{Store, StoreError};
 
 pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
@@ -56,6 +55,18 @@ pub fn keep_grade(
     store.write(|tx| tx.set_setting(&key, &text))
 }
 
+/// Of precision and recall it is F1; 0 if either is.
+#[must_use]
+pub fn harmonic_mean(a: f64, b: f64) -> f64 {
+    if a <= 0.0 || b <= 0.0 { 0.0 } else { 2.0 * a * b / (a + b) }
+}
+
+/// 1 if the first is larger, ½ for a tie.
+#[must_use]
+pub fn wins(a: f64, b: f64) -> f64 {
+    if a == b { 0.5 } else { f64::from(a > b) }
+}
+
 /// Grades a model; `on_progress(done, of)`.
 ///
 /// # Errors
@@ -82,7 +93,7 @@ pub fn check(
         at,
     };
 
-    let reader = Reader::new(&**model, style(&**model))?;
+    let reader = Reader::new(&**model, prompt_style(model.info()))?;
     let mut answering = 0.0;
     let mut gate = Gate::default();
     for (i, item) in QUESTIONS.iter().enumerate() {
@@ -136,10 +147,6 @@ pub fn check(
         n_items: N_ITEMS,
         seconds: start.elapsed().as_secs_f64(),
     })
-}
-
-fn style(model: &dyn LanguageModel) -> Style {
-    if model.info().starter { Style::Trained } else { Style::Instructed }
 }
 
 fn said_on(day: i8) -> DateTime {

@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         context.truncate(before);
         match reply.finish {
             Finish::Cancelled => Err(ModelError::Cancelled),
-            Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text).0),
+            Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text)),
         }
     }
 }

@@ -11,13 +11,13 @@ use crate::interfaces::Cancel;
 use crate::memory::consolidation::{Dated, update_queue};
 use crate::memory::{Semantic, SemanticId};
 use crate::store::{Job, JobKind, NewSemantic};
-use crate::worker::bench::{Bench, StepError, found};
 use crate::worker::cache::Cache;
+use crate::worker::step_context::{StepContext, StepError, found};
 
 /// Earlier facts of the same subject and attribute that are judged besides the similar ones.
 const SAME_ATTRIBUTE_MAX: usize = 8;
 
-impl Bench {
+impl StepContext {
     /// Judges one fact.
     pub(in crate::worker) fn consolidate(
         &mut self,

@@ -3,11 +3,11 @@
 use crate::interfaces::Cancel;
 use crate::memory::{ThemeId, plain_text};
 use crate::store::Job;
-use crate::worker::bench::{Bench, StepError, found};
+use crate::worker::step_context::{StepContext, StepError, found};
 
 const NAME_CHARS_MAX: usize = 60;
 
-impl Bench {
+impl StepContext {
     /// Names the theme; a theme that is gone needs no name.
     pub(in crate::worker) fn name_theme(
         &mut self,

@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 use crate::interfaces::Cancel;
 use crate::memory::SessionId;
 use crate::store::{JobKind, Level};
-use crate::worker::bench::{Bench, StepError};
+use crate::worker::step_context::{StepContext, StepError};
 
-impl Bench {
+impl StepContext {
     /// Once a process, before the first job.
     pub(in crate::worker) fn prepare(&mut self, cancel: &Cancel) -> Result<(), StepError> {
         let embedder = std::sync::Arc::clone(&self.models.embedder);

@@ -4,13 +4,13 @@
 use crate::interfaces::Cancel;
 use crate::memory::{Hierarchy, SemanticId};
 use crate::store::{Job, Level};
-use crate::worker::bench::{Bench, StepError};
+use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::steps::names::cut;
 
 /// Units a commit. Each commit is a state from which the job goes on.
 const BATCH: usize = 64;
 
-impl Bench {
+impl StepContext {
     /// Embeds everything that has no vector, then brings the kNN graphs in line.
     pub(in crate::worker) fn reembed(
         &mut self,

@@ -9,7 +9,7 @@ use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
 use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 use crate::store::{JobKind, Level, NewEpisode, NewMessage, Store};
-use crate::worker::bench::{Bench, StepError};
+use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
 
@@ -30,11 +30,12 @@ pub fn remember(
     if text.is_empty() {
         return Err(WorkerError::NothingToRemember);
     }
-    let mut bench = Bench::new(store.clone(), models.clone(), clock, WorkerConfig::default());
-    bench.remember(session, text).map_err(WorkerError::from)
+    let mut context =
+        StepContext::new(store.clone(), models.clone(), clock, WorkerConfig::default());
+    context.remember(session, text).map_err(WorkerError::from)
 }
 
-impl Bench {
+impl StepContext {
     fn remember(&mut self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, StepError> {
         let cancel = Cancel::default();
         let now = self.clock.now();

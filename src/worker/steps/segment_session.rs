@@ -8,8 +8,8 @@ use super::names::{cut, learn_name, learned_name, user_name, utterances};
 use crate::interfaces::Cancel;
 use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
 use crate::store::{Job, JobKind, Level, NewEpisode, StoreError, WriteTx};
-use crate::worker::bench::{Bench, StepError, found};
 use crate::worker::segment::{Turn, first_boundary};
+use crate::worker::step_context::{StepContext, StepError, found};
 
 /// A message is compared with so many before it.
 const LOOK_BACK: usize = 3;
@@ -17,7 +17,7 @@ const LOOK_BACK: usize = 3;
 /// A reply that has been unfinished for longer will never be finished (the process died).
 const STREAMING_MAX: SignedDuration = SignedDuration::from_mins(10);
 
-impl Bench {
+impl StepContext {
     /// Closes the session's episodes that have ended; with `close`, the open one as well. One
     /// commit an episode; after a crash the rest is cut the same (see `segment`).
     pub(in crate::worker) fn segment(

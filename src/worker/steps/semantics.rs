@@ -6,9 +6,9 @@ use crate::extractive::Statement;
 use crate::interfaces::Cancel;
 use crate::memory::{EpisodeId, Message, SemanticId, plain_text};
 use crate::store::{Job, NewSemantic, StoreError, WriteTx};
-use crate::worker::bench::{Bench, StepError, found};
+use crate::worker::step_context::{StepContext, StepError, found};
 
-impl Bench {
+impl StepContext {
     /// Router, facts, themes, edges: one commit with the job's completion.
     pub(in crate::worker) fn semantics(
         &mut self,

@@ -15,6 +15,7 @@ use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
+use crate::model_policy::prompt_style;
 use crate::prompts::{
     Boundary, Conflict, Episode, EpisodeDraft, Line, MergedFact, Problem, Prompt, Relation, Router,
     Semantics, Style, ThemeName,
@@ -56,7 +57,7 @@ pub struct Reply {
 impl Generative {
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
-        let style = if model.info().starter { Style::Trained } else { Style::Instructed };
+        let style = prompt_style(model.info());
         Self::with_style(model, style)
     }
 
@@ -147,8 +148,7 @@ impl Generative {
         cancel: &Cancel,
     ) -> Result<Option<Relation>, ModelError> {
         let prompt = Conflict { earlier, later }.fill(self.style);
-        let n = if self.style == Style::Trained { 2 } else { Conflict::CHOICES.len() };
-        let index = self.choose(&prompt, &Conflict::CHOICES[..n], cancel)?;
+        let index = self.choose(&prompt, Conflict::choices(self.style), cancel)?;
         Ok(index.map(|i| Conflict::RELATIONS[i]))
     }
 
@@ -179,7 +179,7 @@ impl Generative {
     ) -> Result<Option<EpisodeDraft>, ModelError> {
         let prompt = Episode { lines, started_at }.fill(self.style);
         let reply = self.ask(&prompt, EPISODE_TOKENS_MAX, None, cancel)?;
-        Ok(reply.map(|reply| Episode::parse(&reply.text).0))
+        Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
     /// The facts as the model notes them, nothing checked, and what was wrong with its list; `None`
@@ -216,7 +216,7 @@ impl Generative {
     ) -> Result<Option<String>, ModelError> {
         let prompt = ThemeName { facts }.fill(self.style);
         let reply = self.ask(&prompt, LINE_TOKENS_MAX, self.forms.theme.as_ref(), cancel)?;
-        Ok(reply.and_then(|reply| ThemeName::parse(&reply.text).0))
+        Ok(reply.and_then(|reply| ThemeName::parse(&reply.text)))
     }
 
     /// One fact out of two as the model writes it, nothing checked; `None` if it gives none.
@@ -231,7 +231,7 @@ impl Generative {
     ) -> Result<Option<String>, ModelError> {
         let prompt = MergedFact { earlier, later }.fill(self.style);
         let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, self.forms.merged.as_ref(), cancel)?;
-        Ok(reply.and_then(|reply| MergedFact::parse(&reply.text).0))
+        Ok(reply.and_then(|reply| MergedFact::parse(&reply.text)))
     }
 }
 

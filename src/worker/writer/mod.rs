@@ -12,9 +12,9 @@ pub use generative::{Generative, NotedFacts, Reply, sources};
 
 use std::sync::Arc;
 
-use super::policy::Plan;
 use crate::extractive::{Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError};
+use crate::model_policy::Plan;
 
 /// Title and narrative of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]

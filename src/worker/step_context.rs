@@ -1,0 +1,161 @@
+//! The worker's tools: store, models, clock, cache, and the one way to commit.
+//!
+//! The steps in `steps/` are methods of [`StepContext`].
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::WorkerConfig;
+use super::cache::Cache;
+use super::writer::Writers;
+use crate::interfaces::{Cancel, Clock, ModelError, Models};
+use crate::memory::Embedding;
+use crate::model_policy::{Grade, Mode, Plan};
+use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
+
+/// Texts embedded in one call.
+const BATCH: usize = 32;
+
+/// `None` for a unit that is not there.
+pub(super) fn found<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// Why a step did not complete.
+#[derive(Debug, Error)]
+pub(super) enum StepError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Model(ModelError),
+    /// A test's crash: the process would be gone here.
+    #[error("crashed on purpose")]
+    Crashed,
+}
+
+impl From<ModelError> for StepError {
+    fn from(error: ModelError) -> Self {
+        match error {
+            ModelError::Cancelled => Self::Interrupted,
+            other => Self::Model(other),
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct StepContext {
+    pub store: Store,
+    pub models: Models,
+    pub clock: Arc<dyn Clock>,
+    pub config: WorkerConfig,
+    pub(super) cache: Option<Cache>,
+    /// Commits still allowed before a test's crash.
+    pub commits_left: Option<usize>,
+}
+
+impl StepContext {
+    pub fn new(store: Store, models: Models, clock: Arc<dyn Clock>, config: WorkerConfig) -> Self {
+        Self { store, models, clock, config, cache: None, commits_left: None }
+    }
+
+    /// Does a job. Its completion is part of its last transaction.
+    pub fn run(&mut self, job: &Job, cancel: &Cancel) -> Result<(), StepError> {
+        let outcome = match job.kind {
+            JobKind::Boundary { session } => self.segment(job, session, false, cancel),
+            JobKind::Close { session } => self.segment(job, session, true, cancel),
+            JobKind::Semantics { episode } => self.semantics(job, episode, cancel),
+            JobKind::NameTheme { theme } => self.name_theme(job, theme, cancel),
+            JobKind::Consolidate { semantic } => self.consolidate(job, semantic, cancel),
+            JobKind::Reembed => self.reembed(Some(job), cancel),
+        };
+        if outcome.is_err() {
+            // A step may have changed the cache before its transaction failed.
+            self.cache = None;
+        }
+        outcome
+    }
+
+    /// The one way to write.
+    pub fn commit<T>(
+        &mut self,
+        f: impl FnOnce(&mut WriteTx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StepError> {
+        if let Some(left) = &mut self.commits_left {
+            if *left == 0 {
+                return Err(StepError::Crashed);
+            }
+            *left -= 1;
+        }
+        Ok(self.store.write(f)?)
+    }
+
+    /// A commit that changes the hierarchy: the cache agrees with the store at its begin, and is
+    /// kept at its end.
+    pub fn commit_with_cache<T>(
+        &mut self,
+        f: impl FnOnce(&mut WriteTx<'_>, &mut Cache) -> Result<T, StoreError>,
+    ) -> Result<T, StepError> {
+        let cached = self.cache.take();
+        let (out, cache) = self.commit(|tx| {
+            let mut cache = match cached {
+                Some(cache) if cache.agrees(tx)? => cache,
+                _ => Cache::load(tx)?,
+            };
+            // As [`Cache::load`] would build it: what follows is then a function of what is stored.
+            cache.hierarchy.partition.settle_order();
+            let out = f(tx, &mut cache)?;
+            cache.version = tx.hierarchy_version()?;
+            Ok((out, cache))
+        })?;
+        self.cache = Some(cache);
+        Ok(out)
+    }
+
+    /// The cache, in agreement with the store, for reading.
+    pub fn cache(&mut self) -> Result<&Cache, StepError> {
+        let cache = match self.cache.take() {
+            Some(cache) if self.store.read(|r| cache.agrees(r))? => cache,
+            _ => self.store.read(Cache::load)?,
+        };
+        Ok(self.cache.insert(cache))
+    }
+
+    /// The job's unit is gone (forgotten meanwhile): nothing is left to do.
+    pub fn finish(&mut self, job: &Job) -> Result<(), StepError> {
+        self.commit(|tx| tx.finish_job(job.id))
+    }
+
+    /// Who writes what, by the settings and the model's grade as they are now.
+    pub fn writers(&self) -> Result<Writers, StepError> {
+        let info = self.models.language.info();
+        let (mode, grade) = self.store.read(|r| {
+            Ok((
+                r.setting("writer")?,
+                Grade::from_setting(r.setting(&info.grade_key())?.as_deref()),
+            ))
+        })?;
+        let mode = self.config.writer.unwrap_or_else(|| Mode::from_setting(mode.as_deref()));
+        let plan = Plan::of(mode, info, grade.as_ref());
+        Ok(Writers::new(Arc::clone(&self.models.language), plan))
+    }
+
+    /// One vector a text, in batches; stops between them.
+    pub fn embed(&self, texts: &[&str], cancel: &Cancel) -> Result<Vec<Embedding>, StepError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(BATCH) {
+            if cancel.is_cancelled() {
+                return Err(StepError::Interrupted);
+            }
+            vectors
+                .extend(self.models.embedder.embed(batch)?.into_iter().map(Embedding::as_stored));
+        }
+        Ok(vectors)
+    }
+}
