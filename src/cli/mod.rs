@@ -54,7 +54,7 @@ pub struct App {
 }
 
 impl App {
-    /// Finds the directories and reads the configuration; also what that has to warn of.
+    /// Finds the directories and reads the configuration, which may have warnings.
     fn new(global: Global) -> Result<(Self, Vec<String>), Failure> {
         let dirs = Directories::from_env(&global)?;
         let (config, warnings) = Config::read(&dirs.config_file, global.config.is_some())?;
@@ -67,7 +67,7 @@ impl App {
     /// the first Ctrl+C sets [`App::cancel`].
     ///
     /// # Errors
-    /// If there is no home directory, or the configuration can't be used.
+    /// If there is no home directory, or the configuration cannot be used.
     pub fn start(global: Global) -> Result<Self, Failure> {
         inference::set_up_allocator();
         let (app, warnings) = Self::new(global)?;
