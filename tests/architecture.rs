@@ -123,7 +123,7 @@ const IMPURE: &[&str] = &[
     "eprintln!",
 ];
 
-/// Files that may hold `unsafe`: each is one reason (memory-mapped weights, a setting of the C
+/// Files that may contain `unsafe`, each for one reason (memory-mapped weights, a setting of the C
 /// library). The kernels' is in `crates/packed-matmul`.
 const UNSAFE_FILES: &[&str] = &["inference/weights.rs", "inference/allocator.rs"];
 

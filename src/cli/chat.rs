@@ -48,7 +48,7 @@ impl App {
         config
     }
 
-    /// How recall works, as `--uncertainty` and the configuration say.
+    /// How recall works, from `--uncertainty` and the configuration.
     ///
     /// # Errors
     /// If `asked` names no signal.

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::App;
 use super::args;
+use super::memory::unit_counts;
 use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
 use crate::inference::InstructionSet;
@@ -24,50 +25,35 @@ enum Health {
 
 struct Finding {
     what: &'static str,
-    state: Health,
+    health: Health,
     says: String,
 }
 
 pub fn run(app: &App, args: &args::Doctor) -> Outcome {
-    let mut findings = Vec::new();
-    let mut say = |what, state, says: String| findings.push(Finding { what, state, says });
+    let network = if cfg!(feature = "hub") {
+        "used by `model pull` only"
+    } else {
+        "this build has no network code"
+    };
+    let checks = [
+        ("version", vec![(Health::Good, version())]),
+        ("machine", vec![machine()]),
+        ("gpu", gpu()),
+        ("data", vec![folder(&app.dirs.data)]),
+        ("memory", memory(app)),
+        ("models", models(app)),
+        ("terminal", vec![terminal()]),
+        ("network", vec![(Health::Good, network.into())]),
+    ];
+    let findings: Vec<Finding> = checks
+        .into_iter()
+        .flat_map(|(what, says)| {
+            says.into_iter().map(move |(health, says)| Finding { what, health, says })
+        })
+        .collect();
 
-    say("version", Health::Good, version());
-    let (state, says) = machine();
-    say("machine", state, says);
-    #[cfg(feature = "cuda")]
-    match crate::inference::without_gpu() {
-        None => say("gpu", Health::Good, "the first one computes".into()),
-        Some(reason) => {
-            say(
-                "gpu",
-                Health::Remark,
-                format!("none can be used ({reason}): the processor computes"),
-            );
-        }
-    }
-    let (state, says) = folder(&app.dirs.data);
-    say("data", state, says);
-    for (state, says) in memory(app) {
-        say("memory", state, says);
-    }
-    for (state, says) in models(app) {
-        say("models", state, says);
-    }
-    let (state, says) = terminal();
-    say("terminal", state, says);
-    say(
-        "network",
-        Health::Good,
-        if cfg!(feature = "hub") {
-            "used by `model pull` only".into()
-        } else {
-            "this build has no network code".into()
-        },
-    );
-
-    let bad = findings.iter().any(|f| f.state == Health::Bad);
-    let word = |state| match state {
+    let bad = findings.iter().any(|f| f.health == Health::Bad);
+    let word = |health| match health {
         Health::Good => "good",
         Health::Remark => "remark",
         Health::Bad => "bad",
@@ -75,12 +61,12 @@ pub fn run(app: &App, args: &args::Doctor) -> Outcome {
     if args.json {
         let list: Vec<_> = findings
             .iter()
-            .map(|f| json!({ "what": f.what, "state": word(f.state), "says": f.says }))
+            .map(|f| json!({ "what": f.what, "state": word(f.health), "says": f.says }))
             .collect();
         app.console.json(&list)?;
     } else {
         for f in &findings {
-            let mark = match f.state {
+            let mark = match f.health {
                 Health::Good => "ok ",
                 Health::Remark => " · ",
                 Health::Bad => "BAD",
@@ -89,6 +75,20 @@ pub fn run(app: &App, args: &args::Doctor) -> Outcome {
         }
     }
     if bad { found_problems() } else { done() }
+}
+
+/// Nothing to say in a build without GPU support.
+fn gpu() -> Vec<(Health, String)> {
+    #[cfg(feature = "cuda")]
+    let says = match crate::inference::without_gpu() {
+        None => vec![(Health::Good, "the first one computes".into())],
+        Some(reason) => {
+            vec![(Health::Remark, format!("none can be used ({reason}): the processor computes"))]
+        }
+    };
+    #[cfg(not(feature = "cuda"))]
+    let says = Vec::new();
+    says
 }
 
 fn version() -> String {
@@ -171,16 +171,7 @@ fn memory(app: &App) -> Vec<(Health, String)> {
         }
         Err(e) => return vec![(Health::Bad, e.to_string())],
     };
-    let mut findings = vec![(
-        Health::Good,
-        format!(
-            "{}, {}, {}, {}",
-            counted(stats.messages, "message"),
-            counted(stats.episodes, "episode"),
-            counted(stats.semantics, "fact"),
-            counted(stats.themes, "theme")
-        ),
-    )];
+    let mut findings = vec![(Health::Good, unit_counts(&stats).join(", "))];
     for violation in violations {
         findings.push((Health::Bad, violation.what));
     }

@@ -187,15 +187,9 @@ fn use_model(app: &App, name: &str) -> Outcome {
 
 fn remove(app: &App, name: &str, yes: bool) -> Outcome {
     let registry = app.registry()?;
-    if !yes {
-        match app.console.confirm(&format!("Delete the files of {name}?")) {
-            Some(true) => {}
-            Some(false) => {
-                app.console.line("Nothing was deleted.")?;
-                return done();
-            }
-            None => return Err(Failure::NeedsYes),
-        }
+    if !yes && !app.console.confirm(&format!("Delete the files of {name}?"))? {
+        app.console.line("Nothing was deleted.")?;
+        return done();
     }
     let model = registry.remove(name)?;
     app.console.line(&format!("{} is gone ({}).", model.name, bytes(model.bytes())))?;

@@ -103,7 +103,7 @@ impl App {
         self.loading(|progress| registry.load(name, progress))
     }
 
-    /// How the worker works, as the configuration says.
+    /// How the worker works, from the configuration.
     #[must_use]
     pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
@@ -118,16 +118,16 @@ impl App {
         self.config.writer.as_deref().unwrap_or("auto")
     }
 
-    /// Only the embedder.
+    /// The embedder in use.
     ///
     /// # Errors
-    /// If it can't be loaded.
+    /// If it cannot be loaded.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
     }
 
-    /// Only the reranker, if there is one.
+    /// The reranker, if there is one.
     ///
     /// # Errors
     /// As [`App::registry`].

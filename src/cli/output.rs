@@ -24,22 +24,25 @@ pub struct Console {
 #[expect(clippy::unused_self, reason = "all output goes through one value")]
 impl Console {
     #[must_use]
-    pub fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
     /// Writes a result, `text` and a newline, to stdout.
+    ///
+    /// # Errors
+    /// If stdout is closed or full.
     pub fn line(self, text: &str) -> Result<(), Failure> {
         self.write(&format!("{text}\n"))
     }
 
     /// Writes a result to stdout, and flushes it.
-    pub fn write(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         self.write_bytes(plain_text(text).as_bytes())
     }
 
     /// Writes bytes that cannot hold control sequences (man pages, completions).
-    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|e| match e.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
@@ -48,18 +51,24 @@ impl Console {
     }
 
     /// Writes a JSON document to stdout.
+    ///
+    /// # Errors
+    /// As [`Console::line`].
     pub fn json(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Failure::Output(e.into()))?;
         self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
     }
 
     /// Writes a JSON document on one line: for long rows of numbers.
-    pub fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(|e| Failure::Output(e.into()))?;
         self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
     }
 
     /// Writes a report, as JSON or as `print` does.
+    ///
+    /// # Errors
+    /// As [`Console::line`], or if `print` fails.
     pub fn report<T: Serialize>(
         self,
         report: &T,
@@ -81,20 +90,20 @@ impl Console {
         let _ = writeln!(io::stderr().lock(), "warning: {}", plain_text(text));
     }
 
-    /// Asks a yes-or-no question; `None` without a terminal.
-    pub fn confirm(self, question: &str) -> Option<bool> {
+    /// Asks a yes-or-no question; fails without a terminal to ask on.
+    pub(crate) fn confirm(self, question: &str) -> Result<bool, Failure> {
         if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return None;
+            return Err(Failure::NeedsYes);
         }
         let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{} [y/N] ", plain_text(question));
         let _ = stderr.flush();
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).ok()?;
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        io::stdin().lock().read_line(&mut answer).map_err(|_| Failure::NeedsYes)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// A bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
+    /// Progress: a bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
     pub fn progress(self) -> Progress {
         if self.quiet {
             Progress::Silent
@@ -113,9 +122,11 @@ impl Console {
 
 /// How far a long task is, as shown on stderr.
 pub enum Progress {
+    /// With `--quiet`.
     Silent,
+    /// On a terminal.
     Bar(ProgressBar),
-    /// When the last line was written; a short task writes none.
+    /// Elsewhere; when the last line was written. A short task writes none.
     Lines(Mutex<Instant>),
 }
 

@@ -17,10 +17,15 @@ use crate::store::StoreError;
 use crate::tui::TuiError;
 use crate::worker::WorkerError;
 
+/// The exit code of a command that failed, or found something wrong.
 pub const EXIT_FAILED: u8 = 1;
+/// The exit code of a command line or setting that cannot be used.
 pub const EXIT_USAGE: u8 = 2;
+/// The exit code if a model is not installed.
 pub const EXIT_NO_MODEL: u8 = 3;
+/// The exit code if another process writes to the memory.
 pub const EXIT_LOCKED: u8 = 11;
+/// The exit code after Ctrl+C.
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 /// The result of a command: its exit code, or why it failed.
@@ -38,6 +43,7 @@ pub fn found_problems() -> Outcome {
 
 /// Why a command failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,6 +90,7 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

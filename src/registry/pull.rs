@@ -32,26 +32,21 @@ pub struct PullProgress {
     pub total_bytes: u64,
 }
 
+/// Counts the bytes of one file.
 struct Report<'a> {
-    file: &'a str,
-    bytes: u64,
-    total_bytes: u64,
+    progress: PullProgress,
     on_progress: &'a (dyn Fn(PullProgress) + Sync),
 }
 
 impl Progress for Report<'_> {
     fn init(&mut self, size: usize, _: &str) {
-        self.bytes = 0;
-        self.total_bytes = size as u64;
+        self.progress.bytes = 0;
+        self.progress.total_bytes = size as u64;
     }
 
     fn update(&mut self, size: usize) {
-        self.bytes += size as u64;
-        (self.on_progress)(PullProgress {
-            file: self.file.to_owned(),
-            bytes: self.bytes,
-            total_bytes: self.total_bytes,
-        });
+        self.progress.bytes += size as u64;
+        (self.on_progress)(self.progress.clone());
     }
 
     fn finish(&mut self) {}
@@ -157,12 +152,12 @@ impl<'a> Download<'a> {
         let blob = self.dir.join("blobs").join(&etag);
         let pointer = self.dir.join("snapshots").join(&commit).join(name);
         let expected = Expected { etag, sha256: file.sha256.clone() };
+        let start = PullProgress { file: name.to_owned(), bytes: 0, total_bytes: size };
         if blob.is_file() {
             if expected.check(&blob)?.is_none() {
                 link(&blob, &pointer, name)?;
                 write_ref(&self.dir, &self.model.revision, &commit)?;
-                let file = name.into();
-                (self.on_progress)(PullProgress { file, bytes: size, total_bytes: size });
+                (self.on_progress)(PullProgress { bytes: size, ..start });
                 return Ok(commit);
             }
             remove_file(&blob)?;
@@ -178,8 +173,7 @@ impl<'a> Download<'a> {
                 remove_file(&part)?;
             }
             resumed |= part_len() > 0;
-            let on_progress = self.on_progress;
-            let report = Report { file: name, bytes: 0, total_bytes: size, on_progress };
+            let report = Report { progress: start.clone(), on_progress: self.on_progress };
             if let Err(e) = self.repo.download_with_progress(name, report) {
                 self.wait_or_give_up(name, e, &mut attempt)?;
                 continue;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::super::App;
 use super::super::output::counted;
 use super::super::report::{Failure, Outcome, done, found_problems};
+use super::unit_counts;
 use crate::interfaces::SystemClock;
 use crate::store::MemoryStats;
 use crate::worker::{self, WorkerState};
@@ -76,12 +77,6 @@ fn print_pending(app: &App) -> Outcome {
 }
 
 fn levels(stats: &MemoryStats) -> String {
-    format!(
-        "{} → {} → {} ({} superseded) → {}",
-        counted(stats.messages, "message"),
-        counted(stats.episodes, "episode"),
-        counted(stats.semantics, "fact"),
-        stats.superseded,
-        counted(stats.themes, "theme")
-    )
+    let [messages, episodes, facts, themes] = unit_counts(stats);
+    format!("{messages} → {episodes} → {facts} ({} superseded) → {themes}", stats.superseded)
 }

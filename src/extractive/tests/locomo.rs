@@ -21,7 +21,7 @@ fn session_time(text: &str) -> Option<DateTime> {
 #[test]
 fn evidence_messages_become_statements() {
     let Some(path) = crate::testing::shared("data/locomo-dev.json") else { return };
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = std::fs::read_to_string(&path).expect("locomo-dev.json is text");
     let Ok(serde_json::Value::Array(conversations)) = serde_json::from_str(&text) else {
         panic!("{} is no list of conversations", path.display());
     };

@@ -22,7 +22,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// Whether the data is absent: then the calling test is skipped.
+/// Whether the data is absent, so that the calling test is skipped.
 pub(super) fn skipped() -> bool {
     inglenook::testing::shared("data/xmemory-golden").is_none()
 }

@@ -1,6 +1,6 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+//! No test needs a network. Tests that need `../shared` are skipped without it.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
