@@ -1,5 +1,7 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod error_chain;
+
 pub mod metrics;
 
 pub mod memory;

@@ -1,6 +1,5 @@
 //! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -10,6 +9,7 @@ use thiserror::Error;
 use super::config::ConfigError;
 use super::import::ImportError;
 use crate::chat::ChatError;
+use crate::error_chain::error_messages;
 use crate::eval::EvalError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
@@ -304,18 +304,7 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
 
 /// The text, without colours.
 pub(super) fn text_of(failure: &Failure) -> String {
-    let mut text = failure.to_string();
-    let mut last = text.clone();
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        let line = error.to_string();
-        // Wrappers often repeat what they wrap.
-        if !last.contains(&line) {
-            let _ = write!(text, "\n  caused by: {line}");
-            last = line;
-        }
-        cause = error.source();
-    }
+    let mut text = error_messages(failure).join("\n  caused by: ");
     if let Some(hint) = failure.hint() {
         let _ = write!(text, "\nhint: {hint}");
     }
