@@ -1,13 +1,13 @@
-//! Recall, as the conversation asks for it.
+//! The conversation's recall: [`Recall`] behind the port [`Recaller`].
 
-use crate::chat::driver::in_words;
-use crate::chat::recollection::{Question, Recaller, Recollection};
+use crate::chat::ports::{Question, Recaller, Recollection};
+use crate::chat::prompt::turn_role;
+use crate::error_chain::error_chain;
 use crate::interfaces::{Models, TurnRole};
-use crate::memory::Role;
 use crate::recall::{Recall, RecallConfig, RecallError, RecallRequest};
 use crate::store::Store;
 
-/// Asks [`Recall`], with this configuration.
+/// Searches the memory with this configuration.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryRecaller {
     pub config: RecallConfig,
@@ -22,19 +22,9 @@ impl Recaller for MemoryRecaller {
         on_progress: &mut dyn FnMut(String),
     ) -> Result<Recollection, Option<String>> {
         let history: Vec<(TurnRole, String)> = if question.for_model {
-            question
-                .history
-                .iter()
-                .map(|line| {
-                    let role = match line.role {
-                        Role::User => TurnRole::User,
-                        Role::Assistant => TurnRole::Assistant,
-                    };
-                    (role, line.text.clone())
-                })
-                .collect()
+            question.history.iter().map(|m| (turn_role(m.role), m.text.clone())).collect()
         } else {
-            // Rules do not read the window: what was just said is evidence like all the rest.
+            // Rules do not read the window: what was just said is evidence like anything else.
             Vec::new()
         };
         let mut config = self.config.clone();
@@ -53,7 +43,7 @@ impl Recaller for MemoryRecaller {
             .run(request, &mut |progress| on_progress(progress.to_string()))
             .map_err(|error| match error {
             RecallError::Cancelled => None,
-            other => Some(in_words(&other)),
+            other => Some(error_chain(&other)),
         })?;
         Ok(Recollection {
             record: evidence.to_json(),

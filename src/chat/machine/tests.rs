@@ -1,16 +1,18 @@
-use super::*;
-use crate::chat::policy::Reader;
-use crate::interfaces::Clock;
-use crate::memory::MessageId;
-use crate::testing::ManualClock;
 use serde_json::json;
+
+use super::turn::CHECKPOINT_BYTES;
+use super::*;
+use crate::chat::policy::{self, Reader};
+use crate::interfaces::{Clock, LanguageModel};
+use crate::memory::{MessageId, Role};
+use crate::testing::{ManualClock, ScriptedModel};
 
 fn now() -> Moment {
     ManualClock::at("2026-11-21T10:00:00Z").now()
 }
 
-fn facts(reader: Reader) -> Facts {
-    Facts { name: "m".into(), starter: false, reader, context_tokens: 4096 }
+fn profile(reader: Reader) -> ModelProfile {
+    ModelProfile::new(ScriptedModel::new(&[]).info(), reader)
 }
 
 fn message(id: i64, role: Role, text: &str, complete: bool) -> Message {
@@ -27,28 +29,62 @@ fn message(id: i64, role: Role, text: &str, complete: bool) -> Message {
     }
 }
 
-fn submit(text: &str) -> Event {
-    Event::Submit { text: text.into(), at: now(), kind: Kind::Chat }
+fn command(command: Command) -> Event {
+    Event::Command { command, at: now() }
 }
 
-fn saved(turn: Turn, text: &str) -> Event {
-    Event::UserSaved {
-        turn,
+fn submit(text: &str) -> Event {
+    command(Command::Submit { text: text.into(), kind: MessageKind::Chat })
+}
+
+fn stop() -> Event {
+    command(Command::Stop)
+}
+
+fn model_failed(error: &str) -> Event {
+    Event::ModelFailed { error: error.into() }
+}
+
+fn saved(turn: TurnId, text: &str) -> Event {
+    let user_saved = TurnEvent::UserSaved {
         session: SessionId(1),
         title: policy::title_of(text),
         message: message(1, Role::User, text, true),
-        name: None,
-    }
+        user_name: None,
+    };
+    Event::Turn(turn, user_saved)
 }
 
-fn reply_saved(turn: Turn, text: &str, complete: bool) -> Event {
-    Event::ReplySaved {
-        turn,
-        message: message(2, Role::Assistant, text, complete),
-        record: json!({}),
-        last: true,
-        speed: None,
+fn recalled(turn: TurnId) -> Event {
+    Event::Turn(turn, TurnEvent::Recalled(Vec::new()))
+}
+
+fn recall_failed(turn: TurnId, error: &str) -> Event {
+    Event::Turn(turn, TurnEvent::RecallFailed { error: error.into() })
+}
+
+fn text(turn: TurnId, piece: &str) -> Event {
+    Event::Turn(turn, TurnEvent::Text(piece.into()))
+}
+
+/// Its first turn is being generated.
+fn replying() -> Machine {
+    let mut machine = ready(Reader::Generative);
+    for event in [submit("a"), saved(1, "a"), recalled(1)] {
+        machine.handle(event);
     }
+    machine
+}
+
+fn generated(turn: TurnId, outcome: Outcome) -> Event {
+    Event::Turn(turn, TurnEvent::Generated(outcome))
+}
+
+fn reply_saved(turn: TurnId, text: &str, complete: bool) -> Event {
+    let message = message(2, Role::Assistant, text, complete);
+    let reply_saved =
+        TurnEvent::ReplySaved { message, record: json!({}), last: true, tokens_per_second: None };
+    Event::Turn(turn, reply_saved)
 }
 
 /// The effects that reach outside, in words; what is told to the screen is left out.
@@ -58,18 +94,20 @@ fn outside(effects: &[Effect]) -> Vec<String> {
         .filter_map(|e| {
             Some(match e {
                 Effect::Tell(_) => return None,
-                Effect::LoadModel { .. } => "load".into(),
-                Effect::SaveUser { text, .. } => format!("save user {text:?}"),
-                Effect::Recall { history, .. } => format!("recall after {}", history.len()),
-                Effect::Generate { with_memories, history, .. } => {
-                    format!("generate after {} with memories {with_memories}", history.len())
-                }
-                Effect::SaveReply { text, complete, last, .. } => {
+                Effect::LoadModel(_) => "load".into(),
+                Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
+                Effect::Start(ReplyJob { history, step, .. }) => match step {
+                    ReplyStep::Recall { .. } => format!("recall after {}", history.len()),
+                    ReplyStep::Generate { with_memories } => {
+                        format!("generate after {} with memories {with_memories}", history.len())
+                    }
+                },
+                Effect::SaveReply(Reply { text, complete, last, .. }) => {
                     format!("save reply {text:?} complete {complete} last {last}")
                 }
-                Effect::Cancel { .. } => "cancel".into(),
-                Effect::LoadSession { session } => format!("read {session}"),
-                Effect::CloseSession { session } => format!("close {session}"),
+                Effect::Cancel => "cancel".into(),
+                Effect::LoadSession(session) => format!("read {session}"),
+                Effect::CloseSession(session) => format!("close {session}"),
                 Effect::UseStore { incognito } => format!("incognito {incognito}"),
                 Effect::PauseWorker => "pause".into(),
                 Effect::ResumeWorker => "resume".into(),
@@ -98,9 +136,9 @@ fn check(machine: &mut Machine, steps: Vec<(Event, &[&str])>) {
 }
 
 fn ready(reader: Reader) -> Machine {
-    let mut machine = Machine::new();
-    machine.handle(Event::LoadModel { name: None });
-    machine.handle(Event::ModelReady { facts: facts(reader) });
+    let mut machine = Machine::default();
+    machine.handle(command(Command::LoadModel(None)));
+    machine.handle(Event::ModelReady(profile(reader)));
     machine
 }
 
@@ -112,16 +150,10 @@ fn a_generative_turn_saves_recalls_generates_and_saves() {
         vec![
             (submit("Where do I live?"), &["pause", "save user \"Where do I live?\""]),
             (saved(1, "Where do I live?"), &["recall after 0"]),
-            (
-                Event::Recalled { turn: 1, found: Found::default() },
-                &["generate after 0 with memories true"],
-            ),
-            (Event::Text { turn: 1, piece: "In ".into() }, &[]),
-            (Event::Text { turn: 1, piece: "Lund.".into() }, &[]),
-            (
-                Event::Generated { turn: 1, outcome: Outcome::Ended },
-                &["save reply \"In Lund.\" complete true last true"],
-            ),
+            (recalled(1), &["generate after 0 with memories true"]),
+            (text(1, "In "), &[]),
+            (text(1, "Lund."), &[]),
+            (generated(1, Outcome::Ended), &["save reply \"In Lund.\" complete true last true"]),
             (reply_saved(1, "In Lund.", true), &["resume"]),
             (submit("Since when?"), &["pause", "save user \"Since when?\""]),
             (saved(2, "Since when?"), &["recall after 2"]),
@@ -135,42 +167,43 @@ fn nothing_is_answered_before_it_is_on_disk() {
     let effects = m.handle(submit("hello"));
     assert!(!outside(&effects).iter().any(|e| e.starts_with("recall") || e.starts_with("gen")));
     // A full disk: the text comes back, and nothing was asked of the model.
-    let effects = m.handle(Event::UserNotSaved { turn: 1, error: "the disk is full".into() });
+    let effects =
+        m.handle(Event::Turn(1, TurnEvent::UserNotSaved { error: "the disk is full".into() }));
     assert!(effects.contains(&Effect::Tell(Update::Returned { text: "hello".into() })));
     assert!(notices(&effects)[0].contains("the disk is full"));
-    assert_eq!(m.phase(), Phase::Idle);
+    assert_eq!(m.phase(), PhaseName::Idle);
 }
 
 #[test]
 fn typing_while_the_model_loads_is_saved_and_answered_when_it_is_ready() {
-    let mut m = Machine::new();
+    let mut m = Machine::default();
     check(
         &mut m,
         vec![
-            (Event::LoadModel { name: None }, &["load"]),
+            (command(Command::LoadModel(None)), &["load"]),
             (submit("hi"), &["pause", "save user \"hi\""]),
             (saved(1, "hi"), &[]),
-            (Event::ModelReady { facts: facts(Reader::Generative) }, &["recall after 0"]),
+            (Event::ModelReady(profile(Reader::Generative)), &["recall after 0"]),
         ],
     );
 }
 
 #[test]
 fn a_model_that_cannot_be_loaded_costs_no_message() {
-    let mut m = Machine::new();
-    m.handle(Event::LoadModel { name: None });
+    let mut m = Machine::default();
+    m.handle(command(Command::LoadModel(None)));
     m.handle(submit("hi"));
     m.handle(saved(1, "hi"));
-    let effects = m.handle(Event::ModelFailed { error: "no such file".into() });
+    let effects = m.handle(model_failed("no such file"));
     assert!(notices(&effects).iter().any(|n| n.contains("/retry")), "{effects:?}");
-    assert_eq!(m.phase(), Phase::Idle);
+    assert_eq!(m.phase(), PhaseName::Idle);
     // Another model, and the question is answered after all.
     check(
         &mut m,
         vec![
-            (Event::LoadModel { name: Some("b".into()) }, &["load"]),
-            (Event::ModelReady { facts: facts(Reader::Generative) }, &[]),
-            (Event::Regenerate { at: now() }, &["pause", "recall after 0"]),
+            (command(Command::LoadModel(Some("b".into()))), &["load"]),
+            (Event::ModelReady(profile(Reader::Generative)), &[]),
+            (command(Command::Regenerate), &["pause", "recall after 0"]),
         ],
     );
 }
@@ -178,29 +211,26 @@ fn a_model_that_cannot_be_loaded_costs_no_message() {
 #[test]
 fn a_failed_switch_goes_on_with_the_model_before() {
     let mut m = ready(Reader::Generative);
-    m.handle(Event::LoadModel { name: Some("broken".into()) });
+    m.handle(command(Command::LoadModel(Some("broken".into()))));
     m.handle(submit("hi"));
     assert_eq!(outside(&m.handle(saved(1, "hi"))), [""; 0]);
-    let effects = m.handle(Event::ModelFailed { error: "bad file".into() });
+    let effects = m.handle(model_failed("bad file"));
     assert_eq!(outside(&effects), ["recall after 0"]);
 }
 
 #[test]
 fn a_stopped_reply_is_kept_as_incomplete() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("tell me"));
-    m.handle(saved(1, "tell me"));
-    m.handle(Event::Recalled { turn: 1, found: Found::default() });
-    m.handle(Event::Text { turn: 1, piece: "Once upon".into() });
+    let mut m = replying();
+    m.handle(text(1, "Once upon"));
     check(
         &mut m,
         vec![
-            (Event::Stop, &["cancel", "save reply \"Once upon\" complete false last true"]),
+            (stop(), &["cancel", "save reply \"Once upon\" complete false last true"]),
             // What still arrives from the engine changes nothing.
-            (Event::Text { turn: 1, piece: " a time".into() }, &[]),
-            (Event::Generated { turn: 1, outcome: Outcome::Stopped }, &[]),
+            (text(1, " a time"), &[]),
+            (generated(1, Outcome::Stopped), &[]),
             (reply_saved(1, "Once upon", false), &["resume"]),
-            (Event::Stop, &[]),
+            (stop(), &[]),
         ],
     );
 }
@@ -210,24 +240,24 @@ fn stop_works_in_every_phase() {
     // While saving: the message stays, no answer is begun.
     let mut m = ready(Reader::Generative);
     m.handle(submit("a"));
-    check(&mut m, vec![(Event::Stop, &[]), (saved(1, "a"), &["resume"])]);
+    check(&mut m, vec![(stop(), &[]), (saved(1, "a"), &["resume"])]);
     // While recalling.
     m.handle(submit("b"));
     m.handle(saved(2, "b"));
     check(
         &mut m,
         vec![
-            (Event::Stop, &["cancel", "resume"]),
-            (Event::Recalled { turn: 2, found: Found::default() }, &[]),
-            (Event::RecallFailed { turn: 2, error: "stopped".into() }, &[]),
+            (stop(), &["cancel", "resume"]),
+            (recalled(2), &[]),
+            (recall_failed(2, "stopped"), &[]),
         ],
     );
     // Before the first word.
     m.handle(submit("c"));
     m.handle(saved(3, "c"));
-    m.handle(Event::Recalled { turn: 3, found: Found::default() });
-    check(&mut m, vec![(Event::Stop, &["cancel", "resume"])]);
-    assert_eq!(m.phase(), Phase::Idle);
+    m.handle(recalled(3));
+    check(&mut m, vec![(stop(), &["cancel", "resume"])]);
+    assert_eq!(m.phase(), PhaseName::Idle);
 }
 
 #[test]
@@ -241,23 +271,19 @@ fn a_second_message_waits_for_the_first_and_is_not_lost() {
 
 #[test]
 fn a_long_reply_reaches_the_disk_while_it_is_written() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("tell me"));
-    m.handle(saved(1, "tell me"));
-    m.handle(Event::Recalled { turn: 1, found: Found::default() });
+    let mut m = replying();
     let piece = "x".repeat(CHECKPOINT_BYTES);
-    let effects = m.handle(Event::Text { turn: 1, piece: piece.clone() });
+    let effects = m.handle(text(1, &piece));
     assert_eq!(outside(&effects), [format!("save reply {piece:?} complete false last false")]);
     // Its answer does not end the turn.
-    let saved = Event::ReplySaved {
-        turn: 1,
+    let saved = TurnEvent::ReplySaved {
         message: message(2, Role::Assistant, &piece, false),
         record: json!(null),
         last: false,
-        speed: None,
+        tokens_per_second: None,
     };
-    check(&mut m, vec![(saved, &[])]);
-    assert_eq!(m.phase(), Phase::Replying);
+    check(&mut m, vec![(Event::Turn(1, saved), &[])]);
+    assert_eq!(m.phase(), PhaseName::Replying);
 }
 
 #[test]
@@ -272,7 +298,7 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     m.handle(submit("What is my job?"));
     check(&mut m, vec![(saved(2, "What is my job?"), &["recall after 2"])]);
     // No evidence: said plainly, nothing invented, no generation.
-    let effects = m.handle(Event::Recalled { turn: 2, found: Found::default() });
+    let effects = m.handle(recalled(2));
     assert!(outside(&effects)[0].contains("no memory of that"), "{effects:?}");
 }
 
@@ -281,46 +307,41 @@ fn a_memory_that_cannot_be_searched_is_said() {
     let mut m = ready(Reader::Generative);
     m.handle(submit("where?"));
     m.handle(saved(1, "where?"));
-    let effects = m.handle(Event::RecallFailed { turn: 1, error: "damaged".into() });
+    let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
     assert!(notices(&effects)[0].contains("damaged"));
     let mut m = ready(Reader::Extractive);
     m.handle(submit("where?"));
     m.handle(saved(1, "where?"));
-    let effects = m.handle(Event::RecallFailed { turn: 1, error: "damaged".into() });
+    let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["resume"]);
 }
 
 #[test]
 fn a_failing_model_keeps_what_it_said() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    m.handle(saved(1, "a"));
-    m.handle(Event::Recalled { turn: 1, found: Found::default() });
-    m.handle(Event::Text { turn: 1, piece: "Half".into() });
-    let effects = m.handle(Event::GenerateFailed { turn: 1, error: "not a number".into() });
+    let mut m = replying();
+    m.handle(text(1, "Half"));
+    let effects = m.handle(Event::Turn(1, TurnEvent::GenerateFailed { error: "NaN".into() }));
     assert_eq!(outside(&effects), ["save reply \"Half\" complete false last true"]);
-    assert!(notices(&effects)[0].contains("not a number"));
+    assert!(notices(&effects)[0].contains("NaN"));
 }
 
 #[test]
 fn an_empty_reply_is_no_answer() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    m.handle(saved(1, "a"));
-    m.handle(Event::Recalled { turn: 1, found: Found::default() });
-    m.handle(Event::Text { turn: 1, piece: " \n".into() });
-    let effects = m.handle(Event::Generated { turn: 1, outcome: Outcome::Ended });
+    let mut m = replying();
+    m.handle(text(1, " \n"));
+    let effects = m.handle(generated(1, Outcome::Ended));
     assert_eq!(outside(&effects), ["resume"]);
-    assert_eq!(m.phase(), Phase::Idle);
+    assert_eq!(m.phase(), PhaseName::Idle);
 }
 
 #[test]
 fn falling_out_of_the_window_is_said_once() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    let window =
-        |turn, n_dropped| Event::Window { turn, used_tokens: 100, limit_tokens: 200, n_dropped };
+    let mut m = replying();
+    let window = |turn, n_dropped| {
+        let window = TurnEvent::Window { used_tokens: 100, limit_tokens: 200, n_dropped };
+        Event::Turn(turn, window)
+    };
     assert!(notices(&m.handle(window(1, 0))).is_empty());
     assert_eq!(notices(&m.handle(window(1, 2))).len(), 1);
     assert!(notices(&m.handle(window(1, 4))).is_empty());
@@ -329,23 +350,20 @@ fn falling_out_of_the_window_is_said_once() {
 
 #[test]
 fn leaving_closes_the_session_and_keeps_the_half_reply() {
-    let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    m.handle(saved(1, "a"));
-    m.handle(Event::Recalled { turn: 1, found: Found::default() });
-    m.handle(Event::Text { turn: 1, piece: "Half".into() });
+    let mut m = replying();
+    m.handle(text(1, "Half"));
     check(
         &mut m,
         vec![
             (
-                Event::NewSession,
+                command(Command::NewSession),
                 &["cancel", "save reply \"Half\" complete false last true", "resume", "close c1"],
             ),
             (reply_saved(1, "Half", false), &[]),
-            (Event::Leave, &[]),
+            (command(Command::Leave), &[]),
         ],
     );
-    assert_eq!(m.session(), None);
+    assert_eq!(m.session.as_ref().map(|s| s.id), None);
 }
 
 #[test]
@@ -353,14 +371,14 @@ fn incognito_is_a_session_of_its_own_that_queues_nothing() {
     let mut m = ready(Reader::Generative);
     m.handle(submit("a"));
     m.handle(saved(1, "a"));
-    m.handle(Event::Stop);
+    m.handle(stop());
     check(
         &mut m,
         vec![
-            (Event::Incognito { on: true }, &["close c1", "incognito true"]),
+            (command(Command::Incognito(true)), &["close c1", "incognito true"]),
             (submit("secret"), &["pause", "save user \"secret\""]),
             (saved(3, "secret"), &["recall after 0"]),
-            (Event::Incognito { on: false }, &["cancel", "resume", "incognito false"]),
+            (command(Command::Incognito(false)), &["cancel", "resume", "incognito false"]),
         ],
     );
 }
@@ -371,7 +389,7 @@ fn an_earlier_chat_goes_on_where_it_was() {
     check(
         &mut m,
         vec![
-            (Event::OpenSession { session: SessionId(7) }, &["read c7"]),
+            (command(Command::OpenSession(SessionId(7))), &["read c7"]),
             (
                 Event::SessionLoaded {
                     session: SessionId(7),
@@ -390,17 +408,17 @@ fn an_earlier_chat_goes_on_where_it_was() {
     let mut m = ready(Reader::Generative);
     m.handle(submit("a"));
     m.handle(saved(1, "a"));
-    m.handle(Event::Stop);
-    check(&mut m, vec![(Event::Reload, &["read c1"])]);
+    m.handle(stop());
+    check(&mut m, vec![(command(Command::Reload), &["read c1"])]);
     let effects = m.handle(Event::SessionNotLoaded { session: SessionId(1), error: "gone".into() });
     assert!(notices(&effects).is_empty());
-    assert_eq!(m.session(), None);
+    assert_eq!(m.session.as_ref().map(|s| s.id), None);
 }
 
 #[test]
 fn remember_is_a_statement_whatever_it_looks_like() {
     let mut m = ready(Reader::Generative);
-    m.handle(Event::Submit { text: "I like tea".into(), at: now(), kind: Kind::Remember });
+    m.handle(command(Command::Submit { text: "I like tea".into(), kind: MessageKind::Remember }));
     let effects = m.handle(saved(1, "I like tea"));
     assert!(outside(&effects)[0].starts_with("save reply"), "{effects:?}");
 }
@@ -412,59 +430,62 @@ mod any_order {
     fn event() -> impl Strategy<Value = Event> {
         let turn = 0u64..5;
         prop_oneof![
-            Just(Event::LoadModel { name: None }),
-            Just(Event::ModelReady { facts: facts(Reader::Generative) }),
-            Just(Event::ModelReady { facts: facts(Reader::Extractive) }),
-            Just(Event::ModelFailed { error: "e".into() }),
+            Just(command(Command::LoadModel(None))),
+            Just(Event::ModelReady(profile(Reader::Generative))),
+            Just(Event::ModelReady(profile(Reader::Extractive))),
+            Just(model_failed("e")),
             Just(submit("I like tea?")),
             Just(submit("I moved.")),
-            Just(Event::Stop),
-            Just(Event::Regenerate { at: now() }),
-            Just(Event::NewSession),
-            Just(Event::OpenSession { session: SessionId(2) }),
-            Just(Event::Incognito { on: true }),
-            Just(Event::Incognito { on: false }),
-            Just(Event::Leave),
-            Just(Event::Reload),
+            Just(stop()),
+            Just(command(Command::Regenerate)),
+            Just(command(Command::NewSession)),
+            Just(command(Command::OpenSession(SessionId(2)))),
+            Just(command(Command::Incognito(true))),
+            Just(command(Command::Incognito(false))),
+            Just(command(Command::Leave)),
+            Just(command(Command::Reload)),
             turn.clone().prop_map(|t| saved(t, "x")),
-            turn.clone().prop_map(|turn| Event::UserNotSaved { turn, error: "e".into() }),
-            turn.clone().prop_map(|turn| Event::Recalled { turn, found: Found::default() }),
-            turn.clone().prop_map(|turn| Event::RecallFailed { turn, error: "e".into() }),
-            turn.clone().prop_map(|turn| Event::Text { turn, piece: "p".into() }),
-            turn.clone().prop_map(|turn| Event::Generated { turn, outcome: Outcome::Ended }),
-            turn.clone().prop_map(|turn| Event::GenerateFailed { turn, error: "e".into() }),
+            turn.clone()
+                .prop_map(|turn| Event::Turn(turn, TurnEvent::UserNotSaved { error: "e".into() },)),
+            turn.clone().prop_map(recalled),
+            turn.clone().prop_map(|turn| recall_failed(turn, "e")),
+            turn.clone().prop_map(|turn| text(turn, "p")),
+            turn.clone().prop_map(|turn| generated(turn, Outcome::Ended)),
+            turn.clone().prop_map(|turn| Event::Turn(
+                turn,
+                TurnEvent::GenerateFailed { error: "e".into() },
+            )),
             turn.clone().prop_map(|t| reply_saved(t, "r", true)),
-            turn.prop_map(|turn| Event::ReplyNotSaved { turn, error: "e".into(), last: true }),
+            turn.prop_map(|turn| Event::Turn(
+                turn,
+                TurnEvent::ReplyNotSaved { error: "e".into(), last: true },
+            )),
         ]
     }
 
     proptest! {
         /// Whatever comes in whatever order: every submitted text is either given to the store or
-        /// given back, pauses and resumes stay in step with being busy, and a reply belongs to a
-        /// saved session.
+        /// given back, and pauses and resumes stay in step with being busy.
         #[test]
         fn no_message_is_lost(events in proptest::collection::vec(event(), 0..60)) {
-            let mut m = Machine::new();
+            let mut m = Machine::default();
             for event in events {
                 let text = match &event {
-                    Event::Submit { text, .. } => Some(text.clone()),
+                    Event::Command { command: Command::Submit { text, .. }, .. } => {
+                        Some(text.clone())
+                    }
                     _ => None,
                 };
                 let effects = m.handle(event);
                 if let Some(text) = text {
                     let kept = effects.iter().any(|e| match e {
-                        Effect::SaveUser { text: t, .. }
+                        Effect::SaveUser(UserMessage { text: t, .. })
                         | Effect::Tell(Update::Returned { text: t }) => *t == text,
                         _ => false,
                     });
                     prop_assert!(kept, "{:?}", effects);
                 }
-                for effect in &effects {
-                    if let Effect::SaveReply { session, .. } = effect {
-                        prop_assert_ne!(*session, SessionId(0));
-                    }
-                }
-                if m.phase() == Phase::Idle {
+                if m.phase() == PhaseName::Idle {
                     let last = effects.iter().rev().find(|e| {
                         matches!(e, Effect::PauseWorker | Effect::ResumeWorker)
                     });

@@ -1,4 +1,4 @@
-//! One question, one answer: `inglenook ask`. The same machine and the same hands as the chat.
+//! One question, one answer: `inglenook ask`, with the chat's own machine and driver.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::chat::driver::{Command, Driver};
-use crate::chat::hands::Parts;
-use crate::chat::machine::{Kind, Level, Update};
+use crate::chat::driver::Driver;
+use crate::chat::executor::Parts;
+use crate::chat::machine::{Command, Level, MessageKind, PhaseName, Update};
 use crate::interfaces::Cancel;
 use crate::memory::{Message, SessionId};
 
-/// A session is a few rows of a local file.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// For opening a session, which is a few rows of a local file.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An answer and its record in the form of `ask --json`.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Answered {
     /// False if it was stopped.
     pub complete: bool,
     pub record: Value,
-    /// What had to be said beside the answer (a cut question, a memory that could not be searched).
+    /// Warnings beside the answer (a cut question, a memory that could not be searched).
     pub notices: Vec<String>,
 }
 
@@ -41,38 +41,25 @@ pub enum ChatError {
 
 /// What happens on the way to an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step<'a> {
+pub enum AskProgress<'a> {
     Loading { stage: &'a str, fraction: Option<f32> },
     Recalling(&'a str),
     Text(&'a str),
 }
 
-/// Asks `question` in a session of its own (kept nowhere if `parts.incognito`) and waits for the
-/// answer.
+/// Asks `question` in `session`, or in a new one (kept nowhere if `parts.incognito`), and waits for
+/// the answer.
 ///
 /// # Errors
-/// See [`ChatError`].
-pub fn answer_once(
-    parts: Parts,
-    model: Option<String>,
-    question: &str,
-    cancel: &Cancel,
-    on_step: &mut dyn FnMut(Step<'_>),
-) -> Result<Answered, ChatError> {
-    answer_in(parts, model, None, question, cancel, on_step)
-}
-
-/// As [`answer_once`], going on with `session`.
-///
-/// # Errors
-/// See [`ChatError`].
+/// If the conversation can't start, the session or the model can't be opened, the answer fails or is
+/// cancelled.
 pub fn answer_in(
     parts: Parts,
     model: Option<String>,
     session: Option<SessionId>,
     question: &str,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(AskProgress<'_>),
 ) -> Result<Answered, ChatError> {
     let (sender, updates) = mpsc::channel();
     let driver = Driver::start(parts, model, move |update| {
@@ -80,7 +67,7 @@ pub fn answer_in(
     })
     .map_err(ChatError::Start)?;
     let result = open(&driver, &updates, session).and_then(|()| {
-        driver.send(Command::Submit { text: question.to_owned(), kind: Kind::Chat });
+        driver.send(Command::Submit { text: question.to_owned(), kind: MessageKind::Chat });
         wait(&driver, &updates, cancel, on_step)
     });
     driver.stop();
@@ -95,7 +82,7 @@ fn open(
 ) -> Result<(), ChatError> {
     let Some(wanted) = session else { return Ok(()) };
     driver.send(Command::OpenSession(wanted));
-    while let Ok(update) = updates.recv_timeout(PATIENCE) {
+    while let Ok(update) = updates.recv_timeout(OPEN_TIMEOUT) {
         match update {
             Update::Session { session: Some(opened), .. } if opened == wanted => return Ok(()),
             Update::Notice { level: Level::Warning | Level::Error, text } => {
@@ -112,7 +99,7 @@ fn wait(
     driver: &Driver,
     updates: &mpsc::Receiver<Update>,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_step: &mut dyn FnMut(AskProgress<'_>),
 ) -> Result<Answered, ChatError> {
     let mut notices = Vec::new();
     let mut stopping = false;
@@ -124,22 +111,19 @@ fn wait(
         }
         let update = match updates.recv_timeout(Duration::from_millis(50)) {
             Ok(update) => update,
-            Err(mpsc::RecvTimeoutError::Timeout) if driver.is_dead() => {
-                return Err(ChatError::Failed { reason: "the conversation failed".into() });
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => continue,
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Err(mpsc::RecvTimeoutError::Timeout) if !driver.is_dead() => continue,
+            Err(_) => {
                 return Err(ChatError::Failed { reason: "the conversation failed".into() });
             }
         };
         match update {
             Update::LoadProgress { stage, fraction } => {
-                on_step(Step::Loading { stage: &stage, fraction });
+                on_step(AskProgress::Loading { stage: &stage, fraction });
             }
             Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
             Update::UserMessage { .. } => asked = true,
-            Update::Progress(text) => on_step(Step::Recalling(&text)),
-            Update::ReplyText(piece) => on_step(Step::Text(&piece)),
+            Update::Progress(text) => on_step(AskProgress::Recalling(&text)),
+            Update::ReplyText(piece) => on_step(AskProgress::Text(&piece)),
             Update::ReplyDone { message: Message { content, complete, .. }, record, .. } => {
                 return Ok(Answered { text: content, complete, record, notices });
             }
@@ -147,7 +131,7 @@ fn wait(
                 return Err(ChatError::Failed { reason: text });
             }
             Update::Notice { level: Level::Warning, text } => notices.push(text),
-            Update::Phase(crate::chat::machine::Phase::Idle) if asked => {
+            Update::Phase(PhaseName::Idle) if asked => {
                 if cancel.is_cancelled() {
                     return Err(ChatError::Cancelled);
                 }

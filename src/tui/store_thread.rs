@@ -1,7 +1,7 @@
-//! Answers the panes' and lists' questions to the memory, on a thread of its own, so that neither
-//! the screen nor a running reply waits for a large read, a scrub or an embedding.
+//! Reads and changes the store for panes and lists, on a thread of its own, so that neither the
+//! screen nor a running reply waits for a large read, a scrub or an embedding.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,60 +11,52 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 
 use crate::chat::{SharedModels, export};
+use crate::error_chain::error_chain;
 use crate::interfaces::{Clock, ModelSource};
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{ForgetPlan, Reader, Store, StoreError};
-use crate::tui::dates;
-use crate::tui::event::{Answer, EpisodeRow, Fact, MessageRow, Request, ThemeRow, Tree};
+use crate::tui::event::{
+    EpisodeRow, FactRow, MessageRow, StoreReply, StoreRequest, ThemeRow, Tree,
+};
+use crate::tui::{count, dates};
 
-/// Sent messages that Ctrl+R searches.
+/// The newest messages of the person, which Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
-/// Texts of a plan that are shown; the rest is counted.
+/// This many texts of a plan are shown; the rest is counted.
 const PLAN_LINES_MAX: usize = 40;
-/// Of each text so many characters.
+/// Characters of each text that are shown.
 const PLAN_CHARS_MAX: usize = 200;
 
-/// What the desk works with.
-pub struct Desk {
+/// What requests are answered from.
+pub struct StoreThread {
     pub store: Store,
     pub source: Arc<dyn ModelSource>,
     pub models: SharedModels,
     pub clock: Arc<dyn Clock>,
 }
 
-/// A failure, said.
+/// What could not be done, and why.
 type Failed = (&'static str, String);
 
 fn store_error(what: &'static str) -> impl Fn(StoreError) -> Failed {
-    move |error| (what, in_words(&error))
+    move |error| (what, error_chain(&error))
 }
 
-fn in_words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
-
-impl Desk {
+impl StoreThread {
     /// Starts the thread; the sender takes requests.
     ///
     /// # Errors
-    /// If the system has no thread for it.
+    /// If the thread can't be started.
     pub fn start(
         self,
-        on_answer: impl Fn(Answer) + Send + 'static,
-    ) -> std::io::Result<Sender<Request>> {
+        on_reply: impl Fn(StoreReply) + Send + 'static,
+    ) -> std::io::Result<Sender<StoreRequest>> {
         let (sender, requests) = mpsc::channel();
-        thread::Builder::new().name("desk".into()).spawn(move || {
+        thread::Builder::new().name("store".into()).spawn(move || {
             while let Ok(request) = requests.recv() {
-                on_answer(self.answer(request));
+                on_reply(self.answer(request));
             }
         })?;
         Ok(sender)
@@ -72,81 +64,82 @@ impl Desk {
 
     /// One request.
     #[must_use]
-    pub fn answer(&self, request: Request) -> Answer {
-        self.try_answer(request).unwrap_or_else(|(what, error)| Answer::Failed { what, error })
+    pub fn answer(&self, request: StoreRequest) -> StoreReply {
+        self.try_answer(request).unwrap_or_else(|(what, error)| StoreReply::Failed { what, error })
     }
 
-    fn try_answer(&self, request: Request) -> Result<Answer, Failed> {
+    fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Failed> {
         let read_error = store_error("read the memory");
         match request {
-            Request::Tree => self.store.read(tree).map(Answer::Tree).map_err(read_error),
-            Request::Messages(episode) => self
+            StoreRequest::Tree => self.store.read(tree).map(StoreReply::Tree).map_err(read_error),
+            StoreRequest::Messages(episode) => self
                 .store
                 .read(|r| messages(r, episode))
-                .map(|messages| Answer::Messages { episode, messages })
+                .map(|messages| StoreReply::Messages { episode, messages })
                 .map_err(read_error),
-            Request::Sessions => self
+            StoreRequest::Sessions => self
                 .store
                 .read(|r| r.sessions())
-                .map(Answer::Sessions)
+                .map(StoreReply::Sessions)
                 .map_err(store_error("list the chats")),
-            Request::Models => Ok(Answer::Models(self.source.installed())),
-            Request::History => self
+            StoreRequest::Models => Ok(StoreReply::Models(self.source.installed())),
+            StoreRequest::History => self
                 .store
                 .read(history)
-                .map(Answer::History)
+                .map(StoreReply::History)
                 .map_err(store_error("read your earlier messages")),
-            Request::Why(message) => self
+            StoreRequest::Why(message) => self
                 .store
                 .read(|r| r.answer_record(message))
-                .map(|record| Answer::Why { message, record })
+                .map(|record| StoreReply::Why { message, record })
                 .map_err(store_error("read the evidence")),
-            Request::PlanForget { ids, matching } => self
+            StoreRequest::PlanForget { ids, matching } => self
                 .store
                 .read(|r| {
                     let plan = r.plan_forget(&ids, matching.as_deref())?;
                     let lines = plan_lines(r, &plan)?;
-                    Ok(Answer::ForgetPlan { plan, lines })
+                    Ok(StoreReply::ForgetPlan { plan, lines })
                 })
                 .map_err(store_error("look for that")),
-            Request::Forget(plan) => self.forget(&plan),
-            Request::Edit { semantic, text } => self.edit(semantic, &text),
-            Request::Undo => self
+            StoreRequest::Forget(plan) => self.forget(&plan),
+            StoreRequest::Edit { semantic, text } => self.edit(semantic, &text),
+            StoreRequest::Undo => self
                 .store
                 .write(|tx| tx.undo())
-                .map(|undone| Answer::Undone(undone.map(|u| u.what)))
+                .map(|undone| StoreReply::Undone(undone.map(|u| u.what)))
                 .map_err(store_error("undo")),
-            Request::Export { session, path } => self.export(session, path),
+            StoreRequest::Export { session, path } => self.export(session, path),
         }
     }
 
-    fn forget(&self, plan: &ForgetPlan) -> Result<Answer, Failed> {
+    fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Failed> {
         let (gone, _) = self.store.read(|r| split(r, plan)).map_err(store_error("forget that"))?;
         self.store.write(|tx| tx.forget(plan)).map_err(store_error("forget that"))?;
         self.store
             .scrub()
             .map_err(store_error("clear what was forgotten from the disk (/forget again)"))?;
-        Ok(Answer::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() })
+        Ok(StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() })
     }
 
-    fn edit(&self, semantic: SemanticId, text: &str) -> Result<Answer, Failed> {
+    fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Failed> {
         const WHAT: &str = "correct it";
-        let models = self.models.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(models) = models else {
+        let loaded = self.models.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(loaded) = loaded else {
             return Err((WHAT, "the model is still being loaded".into()));
         };
         let text = plain_text(text).into_owned();
-        let vectors = models.embedder.embed(&[&text]).map_err(|e| (WHAT, in_words(&e)))?;
+        let vectors =
+            loaded.models.embedder.embed(&[&text]).map_err(|e| (WHAT, error_chain(&e)))?;
         let Some(embedding) = vectors.first() else {
             return Err((WHAT, "the embedding model gave no vector".into()));
         };
         self.store
             .write(|tx| tx.edit_semantic(semantic, &text, embedding))
             .map_err(store_error(WHAT))?;
-        Ok(Answer::Edited)
+        Ok(StoreReply::Edited)
     }
 
-    fn export(&self, session: SessionId, path: Option<PathBuf>) -> Result<Answer, Failed> {
+    fn export(&self, session: SessionId, path: Option<PathBuf>) -> Result<StoreReply, Failed> {
         const WHAT: &str = "save the chat";
         let (session, messages) = self
             .store
@@ -164,7 +157,7 @@ impl Desk {
         };
         write_new(&path, text.as_bytes())
             .map_err(|e| (WHAT, format!("{}: {e}", path.display())))?;
-        Ok(Answer::Exported(fs::canonicalize(&path).unwrap_or(path)))
+        Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
 }
 
@@ -196,10 +189,10 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
     let episodes = r.episodes()?;
     let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
-    let facts: std::collections::HashMap<SemanticId, Fact> = semantics
+    let facts: HashMap<SemanticId, FactRow> = semantics
         .into_iter()
         .map(|s| {
-            let fact = Fact {
+            let fact = FactRow {
                 id: s.id,
                 text: s.content,
                 date: dates::date(s.created_at),
@@ -221,7 +214,7 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
     themes.sort_by_key(|t| (std::cmp::Reverse(t.facts.len()), t.id));
     Ok(Tree {
         themes,
-        loose: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
+        without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
         episodes: episodes
             .into_iter()
             .map(|e| EpisodeRow {
@@ -283,7 +276,7 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
     Ok(texts)
 }
 
-/// The facts of a plan: those that go, and those that other messages say too and that are noted
+/// The facts of a plan: those that go, and those that other messages say too and that are written
 /// again.
 fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
     let facts = r.semantics_by_id(&plan.semantics)?;
@@ -312,10 +305,6 @@ fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreErr
         if n > PLAN_LINES_MAX {
             lines.push(format!("  … and {} more", n - PLAN_LINES_MAX));
         }
-    };
-    let count = |n: usize, one: &str, many: &str| match n {
-        1 => format!("1 {one}"),
-        n => format!("{n} {many}"),
     };
     let rows = r
         .messages_by_id(&plan.messages)?
