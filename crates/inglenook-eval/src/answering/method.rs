@@ -65,6 +65,7 @@ impl Method {
     /// What `--method` takes besides the names of [`Method::ALL`]: the default mode, and all modes.
     pub const FAMILY: [&str; 2] = ["structural", "structural:*"];
 
+    /// Its name on the command line and in tables.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
