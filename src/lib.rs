@@ -18,6 +18,8 @@ pub mod inference;
 
 pub mod registry;
 
+pub mod imports;
+
 pub mod store;
 
 pub mod worker;

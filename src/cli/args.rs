@@ -41,7 +41,7 @@ pub struct Global {
 pub enum Command {
     /// Ask one question and print the answer
     Ask(Ask),
-    /// Import a conversation (LoCoMo, or JSONL with role, content, created_at)
+    #[command(about = format!("Import a conversation ({})", crate::imports::format_summaries()))]
     Import(Import),
     /// Write out everything that was said, or everything that is known
     Export(Export),

@@ -41,7 +41,7 @@ pub use self::report::{
     store_hint,
 };
 
-/// What every command has at hand.
+/// What every command is given.
 pub struct App {
     dirs: Directories,
     config: Config,
@@ -49,12 +49,12 @@ pub struct App {
     pub console: Console,
     /// `--model`.
     model: Option<String>,
-    /// Set by Ctrl+C in commands that look at it.
+    /// Set by Ctrl+C, for commands that check it.
     pub cancel: Cancel,
 }
 
 impl App {
-    /// Finds the directories and reads the configuration; also what that has to warn of.
+    /// Finds the directories and reads the configuration, which may have warnings.
     fn new(global: Global) -> Result<(Self, Vec<String>), Failure> {
         let dirs = Directories::from_env(&global)?;
         let (config, warnings) = Config::read(&dirs.config_file, global.config.is_some())?;
@@ -67,7 +67,7 @@ impl App {
     /// the first Ctrl+C sets [`App::cancel`].
     ///
     /// # Errors
-    /// If there is no home directory, or the configuration can't be used.
+    /// If there is no home directory, or the configuration cannot be used.
     pub fn start(global: Global) -> Result<Self, Failure> {
         inference::set_up_allocator();
         let (app, warnings) = Self::new(global)?;
@@ -83,10 +83,10 @@ impl App {
         Ok(Store::open(&self.dirs.data)?)
     }
 
-    /// The memory, for reading: also beside a running chat.
+    /// The memory, for reading: works beside a running chat.
     ///
     /// # Errors
-    /// If there is none, or it can't be read.
+    /// If there is none, or it cannot be read.
     pub fn open_read_only(&self) -> Result<Store, Failure> {
         Ok(Store::open_read_only(&self.dirs.data)?)
     }
@@ -114,7 +114,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Outcome {
     let console = Console::new(cli.global.quiet);
-    // These need no directories, so they work where there are none.
+    // These need no directories, so they work without a home.
     match &cli.command {
         Some(Command::Completions { shell }) => return shell::completions(console, *shell),
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
@@ -141,7 +141,7 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Commands that look at the cancel flag themselves and end in good order.
+/// Commands that check the cancel flag and stop in an orderly way.
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,

@@ -1,4 +1,4 @@
-//! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
+//! Any error → what the person reads (the failure, its causes, a hint) and the exit code.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use super::config::ConfigError;
-use super::import::ImportError;
 use crate::chat::ChatError;
 use crate::error_chain::error_messages;
+use crate::imports::ImportError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
@@ -17,27 +17,33 @@ use crate::store::StoreError;
 use crate::tui::TuiError;
 use crate::worker::WorkerError;
 
+/// The exit code of a command that failed, or found something wrong.
 pub const EXIT_FAILED: u8 = 1;
+/// The exit code of a command line or setting that cannot be used.
 pub const EXIT_USAGE: u8 = 2;
+/// The exit code if a model is not installed.
 pub const EXIT_NO_MODEL: u8 = 3;
+/// The exit code if another process writes to the memory.
 pub const EXIT_LOCKED: u8 = 11;
+/// The exit code after Ctrl+C.
 pub const EXIT_INTERRUPTED: u8 = 130;
 
-/// What a command gives back: its exit code, or why it could not do its work.
+/// The result of a command: its exit code, or why it failed.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// All went well.
+/// The command succeeded.
 pub fn done() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// It worked, and what it found is bad (`verify`, `doctor`).
+/// The command worked, but found something wrong (`verify`, `doctor`).
 pub fn found_problems() -> Outcome {
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Every way in which a command can fail.
+/// Why a command failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -68,16 +74,23 @@ pub enum Failure {
         #[source]
         source: std::io::Error,
     },
+    #[error("cannot read {path}")]
+    Unreadable {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
     #[error("cannot write the result")]
     Output(#[source] std::io::Error),
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read the output has gone: not worth a word.
+    /// Nobody reads the output any more (`| head`): not reported.
     #[error("the reader of the output has gone")]
     BrokenPipe,
 }
 
 impl Failure {
+    /// The exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -99,7 +112,7 @@ impl Failure {
         }
     }
 
-    /// The remedy. Every failure has one, or none is known.
+    /// What the person can do about it, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -123,6 +136,7 @@ impl Failure {
                 "please report it; `inglenook` opens the chat where it was"
             }
             Self::Import(e) => return e.hint(),
+            Self::Unreadable { .. } => "check the path and its permissions",
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
             }
@@ -317,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_are_those_of_the_design() {
+    fn each_kind_of_failure_has_its_exit_code() {
         let locked = StoreError::Locked { path: "/d".into(), pid: "7".into() };
         let missing = ModelError::NotInstalled { name: "x".into() };
         let unwritable = StoreError::Unwritable {

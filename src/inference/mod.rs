@@ -9,12 +9,14 @@
 
 mod allocator;
 mod attention;
-pub mod bert;
-pub mod chat_template;
+mod bert;
+mod chat_template;
 pub mod config;
 pub mod decoder;
 pub mod embedder;
+mod encoder;
 pub mod engine;
+mod families;
 pub mod gguf;
 pub mod kv_cache;
 mod linear;
@@ -23,6 +25,7 @@ mod mask;
 pub mod metadata;
 pub mod model;
 mod ops;
+mod padded;
 mod probability;
 pub mod reranker;
 mod rope;
@@ -34,9 +37,7 @@ mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
-mod token_trie;
 pub mod tokenizer;
-mod tokenizer_gguf;
 mod weight_files;
 pub mod weights;
 

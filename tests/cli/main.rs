@@ -1,8 +1,8 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+//! No test needs a network. Tests that need `../shared` are skipped without it.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ask;
 mod bad_input;
@@ -17,13 +17,12 @@ mod home;
 
 use std::path::Path;
 
-use home::{Home, shared};
+use home::Home;
+use inglenook::testing::shared;
 use serde_json::Value;
 
 /// What [`Home`] runs.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_inglenook");
-/// The checkout, from this package.
-const CHECKOUT: &str = ".";
 
 #[test]
 fn help_names_every_command() {
@@ -105,7 +104,7 @@ fn an_unknown_setting_is_a_warning_with_its_line() {
 }
 
 #[test]
-fn the_doctor_finds_a_healthy_machine_healthy() {
+fn the_doctor_finds_nothing_bad_in_a_sound_home() {
     let home = Home::new();
     home.import(&[("user", "hello")]);
     let findings = home.json(&["doctor", "--json"]);

@@ -1,9 +1,9 @@
-//! A home of its own for a test that runs a whole program, which the includer names as `PROGRAM`.
+//! A home directory for a test that runs a whole program, which the including file names `PROGRAM`.
 
 #![allow(dead_code, reason = "not every program needs all of it")]
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A home of its own for one test.
+/// A home directory for one test.
 pub struct Home {
     pub dir: TempDir,
 }
@@ -59,7 +59,7 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// As [`Home::ok`], after this process itself held the lock: a child that another test is just
+    /// As [`Home::ok`], after this process has held the lock: a child that another test is just
     /// starting may have inherited it for a moment.
     #[track_caller]
     pub fn ok_after_unlock(&self, args: &[&str]) -> String {
@@ -86,7 +86,7 @@ impl Home {
         stderr
     }
 
-    /// Imports a few lines of the plain form, a minute apart.
+    /// Imports messages as JSONL, a minute apart.
     #[track_caller]
     pub fn import(&self, messages: &[(&str, &str)]) {
         let mut lines = String::new();
@@ -98,16 +98,4 @@ impl Home {
         let path = self.file("import.jsonl", lines);
         self.ok(&["import", path.to_str().unwrap()]);
     }
-}
-
-/// `../shared/NAME` beside the checkout; without it the test is skipped, and says so.
-pub fn shared(name: &str) -> Option<PathBuf> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(super::CHECKOUT).join("../shared").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    let thread = std::thread::current();
-    eprintln!("skipped: {}: {} is not there", thread.name().unwrap_or("a test"), path.display());
-    None
 }

@@ -1,17 +1,11 @@
 //! Evidence recall on five real conversations of LoCoMo: a measurement, run by
 //! `cargo test --release -p inglenook-eval --test retrieval -- --ignored --nocapture`.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a measurement"
-)]
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 
 use inglenook::inference::starter;
 use inglenook::interfaces::Cancel;
 use inglenook::recall::RecallConfig;
+use inglenook::testing::shared;
 use inglenook_eval::{BUDGETS, Category, RetrievalModels, RetrievalReport, measure_retrieval};
 
 fn recall(report: &RetrievalReport, method: &str, category: Category, budget: usize) -> f64 {
@@ -24,12 +18,7 @@ fn recall(report: &RetrievalReport, method: &str, category: Category, budget: us
 #[test]
 #[ignore = "a measurement of some seconds; needs ../shared/data"]
 fn evidence_recall() {
-    let memories =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo-dev-memories");
-    if !memories.is_dir() {
-        eprintln!("skipped: evidence_recall: {} is not there", memories.display());
-        return;
-    }
+    let Some(memories) = shared("data/locomo-dev-memories") else { return };
     let embedder = starter::embedder(&|_| {}).unwrap();
     let reranker = starter::reranker();
     let report = measure_retrieval(

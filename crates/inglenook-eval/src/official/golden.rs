@@ -22,17 +22,9 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// Whether the data is absent; then a line on stderr says which test is skipped for it.
-pub(super) fn skipped(test: &str) -> bool {
-    let path = data().join("xmemory-golden");
-    let absent = !path.is_dir();
-    if absent {
-        #[expect(clippy::print_stderr, reason = "says why nothing was checked")]
-        {
-            eprintln!("skipped: {test}: {} is not there", path.display());
-        }
-    }
-    absent
+/// Whether the data is absent, so that the calling test is skipped.
+pub(super) fn skipped() -> bool {
+    inglenook::testing::shared("data/xmemory-golden").is_none()
 }
 
 pub(super) struct Conversation {
@@ -133,7 +125,7 @@ fn themes_of(partition: &Partition) -> BTreeSet<BTreeSet<usize>> {
 /// f of the reference partitions, from our own equations.
 #[test]
 fn guidance_equals_the_reference() {
-    if skipped("guidance_equals_the_reference") {
+    if skipped() {
         return;
     }
     for conversation in USERS.iter().map(|user| Conversation::load(user)) {
@@ -156,7 +148,7 @@ fn guidance_equals_the_reference() {
 #[test]
 #[expect(clippy::print_stdout, reason = "the agreement is the outcome")]
 fn official_themes_equal_the_reference() {
-    if skipped("official_themes_equal_the_reference") {
+    if skipped() {
         return;
     }
     for conversation in USERS.iter().map(|user| Conversation::load(user)) {
@@ -172,7 +164,7 @@ fn official_themes_equal_the_reference() {
 #[test]
 #[expect(clippy::print_stdout, reason = "a table")]
 fn policies_on_real_conversations() {
-    if skipped("policies_on_real_conversations") {
+    if skipped() {
         return;
     }
     let start = std::time::Instant::now();
@@ -207,7 +199,7 @@ fn policies_on_real_conversations() {
 #[test]
 #[expect(clippy::print_stdout, reason = "a table")]
 fn however_real_conversations_are_fed() {
-    if skipped("however_real_conversations_are_fed") {
+    if skipped() {
         return;
     }
     for conversation in USERS.iter().map(|user| Conversation::load(user)) {

@@ -1,20 +1,19 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+//! No test needs a network. Tests that need `../shared` are skipped without it.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bench;
 mod eval;
 #[path = "../../../../tests/support/home.rs"]
 mod home;
 
-use home::{Home, shared};
+use home::Home;
+use inglenook::testing::shared;
 
 /// What [`Home`] runs.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_inglenook-eval");
-/// The checkout, from this package.
-const CHECKOUT: &str = "../..";
 
 #[test]
 fn help_names_every_command_and_no_path_of_ours() {
