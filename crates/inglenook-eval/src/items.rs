@@ -27,17 +27,25 @@ pub fn built_in() -> Result<Vec<Item>, EvalError> {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "task", rename_all = "lowercase")]
 pub enum Item {
+    /// Answer a question from notes.
     Answer(QuestionItem),
     /// As `Answer`, but no note has the answer.
     Absent(QuestionItem),
     /// As `Answer`; only the answer's tokens are scored.
     Copy(QuestionItem),
+    /// Store a message or discard it.
     Router(RoutingItem),
+    /// Find the end of a topic.
     Boundary(BoundaryItem),
+    /// Relate a fact to a later one.
     Conflict(ConflictItem),
+    /// Extract facts from a message.
     Extraction(ExtractionItem),
+    /// Write an episode.
     Episode(EpisodeItem),
+    /// Name a theme.
     Theme(ThemeItem),
+    /// Merge two facts.
     Merge(MergeItem),
 }
 
@@ -69,7 +77,9 @@ pub struct QuestionItem {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Places {
+    /// A single index.
     One(usize),
+    /// A list of indices.
     Many(Vec<usize>),
 }
 
@@ -92,10 +102,13 @@ pub struct RoutingItem {
     pub answer: StoreOrDiscard,
 }
 
+/// The router's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StoreOrDiscard {
+    /// It says something worth remembering.
     Store,
+    /// It does not.
     Discard,
 }
 
@@ -109,10 +122,13 @@ pub struct BoundaryItem {
     pub answer: YesOrNo,
 }
 
+/// The answer to a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum YesOrNo {
+    /// The next turn begins another topic.
     Yes,
+    /// It does not.
     No,
 }
 
@@ -126,10 +142,13 @@ pub struct ConflictItem {
     pub answer: UpdateOrKeep,
 }
 
+/// The relation of two facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpdateOrKeep {
+    /// The later fact replaces the earlier.
     Update,
+    /// Both hold.
     Keep,
 }
 

@@ -62,35 +62,47 @@ pub const SEED: u64 = 0;
 /// Why nothing could be measured.
 #[derive(Debug, Error)]
 pub enum EvalError {
+    /// A model failed.
     #[error("the model failed while it was measured")]
     Model(#[source] ModelError),
+    /// A store failed.
     #[error("the memory for the measurement failed")]
     Store(#[from] StoreError),
+    /// The run was cancelled.
     #[error("cancelled")]
     Cancelled,
+    /// A file of items is malformed.
     #[error("line {line} of {file} is no item: {reason}")]
     BadItem { file: String, line: usize, reason: String },
+    /// A file can't be read.
     #[error("cannot read {path}")]
     Unreadable {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
+    /// Ready-made memories are malformed.
     #[error("{path} is not in the form of LoCoMo's memories: {reason}")]
     BadData { path: PathBuf, reason: String },
     /// Data sets are not part of the project: `found_at` says where to get them.
     #[error("{path} of {set} is not there")]
     NoDataSet { set: &'static str, path: PathBuf, found_at: &'static str },
+    /// A data set's file has another form.
     #[error("{path} is not in the form of {set}: {reason}")]
     NotDataSet { set: &'static str, path: PathBuf, reason: String, found_at: &'static str },
+    /// Ready-made memories lack a conversation.
     #[error("there are no memories of this conversation")]
     NoMemory,
+    /// A memory could not be built.
     #[error("its memory could not be built: {what}")]
     Unbuilt { what: String },
+    /// The folder holds a run, and `resume` was not asked for.
     #[error("a run is in {path} already")]
     RunThere { path: PathBuf },
+    /// The folder holds a run with other arguments, data or program.
     #[error("the run in {path} is another one: its {what} differs")]
     OtherRun { path: PathBuf, what: String },
+    /// The run's folder can't be written.
     #[error("cannot keep the run in {path}")]
     Unwritable {
         path: PathBuf,
@@ -117,12 +129,19 @@ pub enum Task {
     Absent,
     /// The answer's tokens, each predicted after the correct prefix.
     Copy,
+    /// Store a message or discard it.
     Router,
+    /// Find the end of a topic.
     Boundary,
+    /// Relate a fact to a later one.
     Conflict,
+    /// Extract facts from a message.
     Extraction,
+    /// Write an episode.
     Episode,
+    /// Name a theme.
     Theme,
+    /// Merge two facts.
     Merge,
     /// Every signal: evidence against random notes.
     Gate,
@@ -131,6 +150,7 @@ pub enum Task {
 }
 
 impl Task {
+    /// All tasks, in table order.
     pub const ALL: [Self; 12] = [
         Self::Answer,
         Self::Absent,
@@ -146,6 +166,7 @@ impl Task {
         Self::Locomo,
     ];
 
+    /// Its name on the command line and in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -27,6 +27,7 @@ pub struct Scored {
 }
 
 impl Scored {
+    /// Scores one answer.
     #[must_use]
     pub fn of(found: &str, expected: &str) -> Self {
         Self {

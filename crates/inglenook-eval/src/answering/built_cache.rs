@@ -41,6 +41,7 @@ pub enum MadeBy {
 }
 
 impl MadeBy {
+    /// Its name in JSON and tables.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 //!
 //! *Calibration.* Every question's episodes are shown to the reader one by one behind the coarse
 //! context, as Stage II shows them, and none stays: the drop that each causes is a score, and an
-//! episode that holds a message the answer rests on should have a larger one. *Sweep.* The program's own
+//! episode that holds a message the answer rests on should have a larger one. *Sweep.* The product's own
 //! recall answers at each threshold.
 
 use std::collections::BTreeSet;

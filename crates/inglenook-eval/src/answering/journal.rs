@@ -37,9 +37,11 @@ pub struct Line {
     pub outcome: Outcome,
 }
 
+/// What a question gave: an answer with its cost, or a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Outcome {
+    /// The reader answered.
     Answered {
         answer: String,
         /// Messages that the answer rests on, and how many of them the evidence comes from.
@@ -53,9 +55,8 @@ pub enum Outcome {
         written_tokens: u64,
         model_calls: u64,
     },
-    Failed {
-        error: String,
-    },
+    /// The question failed; the others go on.
+    Failed { error: String },
 }
 
 /// A conversation's memory.

@@ -1,4 +1,4 @@
-//! A conversation's memory: ready-made, or built as the program builds it.
+//! A conversation's memory: ready-made, or built as the product builds it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

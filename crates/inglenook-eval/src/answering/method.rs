@@ -25,7 +25,7 @@ pub enum Method {
     /// As `MemoryOnly`, with episodes and messages where they lower the reader's uncertainty
     /// (Stage II).
     UncSion,
-    /// The program's own recall: hybrid relevance, facts mixed with whole messages, Stage II. Not the
+    /// The product's own recall: hybrid relevance, facts mixed with whole messages, Stage II. Not the
     /// sum of the two before: by default Stage I goes by relevance, because Eq. 4 finds less
     /// ([`StageOne`]).
     Full,
@@ -65,6 +65,7 @@ impl Method {
     /// What `--method` takes besides the names of [`Method::ALL`]: the default mode, and all modes.
     pub const FAMILY: [&str; 2] = ["structural", "structural:*"];
 
+    /// Its name on the command line and in tables.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -51,7 +51,7 @@ pub enum Command {
 pub struct Locomo {
     /// Conversations in LoCoMo's form (locomo10.json or a part of it)
     pub file: PathBuf,
-    /// Ready-made memories, a folder a conversation; without it the program builds its own
+    /// Ready-made memories, a folder a conversation; without it the product builds its own
     #[arg(long, value_name = "DIR")]
     pub memories: Option<PathBuf>,
     /// Where the run is kept: every answer, the tables, what was run

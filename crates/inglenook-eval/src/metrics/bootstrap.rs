@@ -29,6 +29,7 @@ pub struct SplitMix(pub u64);
 
 impl SplitMix {
     #[expect(clippy::should_implement_trait, reason = "a stream without an end")]
+    /// The next number of the sequence.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -95,6 +95,7 @@ impl OfficialMemory {
         }
     }
 
+    /// Stage I and the order of probes for a question.
     #[must_use]
     pub fn recall(&self, question: &Embedding) -> OfficialRecall {
         let question = direction(question);
@@ -257,6 +258,7 @@ impl OfficialGate {
         self.n_probes += 1;
     }
 
+    /// Whether probing ends here.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.n_misses >= Self::N_MISSES_MAX

@@ -14,6 +14,7 @@ pub struct AtomicFacts<'a> {
 }
 
 impl AtomicFacts<'_> {
+    /// The filled prompt.
     #[must_use]
     pub fn fill(&self) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();

@@ -1,4 +1,4 @@
-//! The prompts of the methods that the program is compared with: one type for each file of `assets/prompts`, as in
+//! The prompts of the methods that the product is compared with: one type for each file of `assets/prompts`, as in
 //! [`inglenook::prompts`].
 
 mod atomic_facts;

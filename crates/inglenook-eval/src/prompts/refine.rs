@@ -19,6 +19,7 @@ pub struct Refine<'a> {
 }
 
 impl Refine<'_> {
+    /// The filled prompt.
     #[must_use]
     pub fn fill(&self) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(|line| line.trim_end().to_owned()).collect();

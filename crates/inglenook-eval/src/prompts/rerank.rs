@@ -14,6 +14,7 @@ pub struct Rerank<'a> {
 }
 
 impl Rerank<'_> {
+    /// The filled prompt.
     #[must_use]
     pub fn fill(&self) -> Prompt {
         let documents: Vec<_> = self.documents.iter().map(|text| data(text)).collect();

@@ -20,6 +20,7 @@ pub struct TopicNotes<'a> {
 }
 
 impl TopicNotes<'_> {
+    /// The filled prompt.
     #[must_use]
     pub fn fill(&self) -> Prompt {
         let mut numbers = 1_usize..;

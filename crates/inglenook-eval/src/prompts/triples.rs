@@ -35,6 +35,7 @@ impl fmt::Display for Triple {
 }
 
 impl Triples<'_> {
+    /// The filled prompt.
     #[must_use]
     pub fn fill(&self) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();

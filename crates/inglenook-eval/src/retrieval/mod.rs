@@ -69,8 +69,10 @@ pub struct RetrievalRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
+    /// All questions.
     All,
     #[serde(untagged)]
+    /// The questions of one category.
     One(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What organising, and the objective that guides it, is worth: the program's themes against
+//! What organising, and the objective that guides it, is worth: the product's themes against
 //! themes made without one of its parts, by other objectives and with other caps (the shapes of the
 //! paper's Tables 6–8, without a reader).
 //!

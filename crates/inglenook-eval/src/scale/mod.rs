@@ -71,7 +71,9 @@ pub struct ScaleReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScaleStep {
+    /// Inserting semantics into the hierarchy.
     Inserting,
+    /// Writing the store.
     Storing,
 }
 

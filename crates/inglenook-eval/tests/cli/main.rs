@@ -4,10 +4,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod answering;
 mod bench;
-mod eval;
 #[path = "../../../../tests/support/home.rs"]
 mod home;
+mod measuring;
+mod starter;
 
 use home::Home;
 use inglenook::testing::shared;

@@ -36,6 +36,7 @@ pub enum DataSet {
 const BYTES_MAX: u64 = 1 << 30;
 
 impl DataSet {
+    /// All sets, in the order of their commands.
     pub const ALL: [Self; 4] = [Self::Locomo, Self::LongMemEval, Self::PerLtqa, Self::Msc];
 
     /// The command as it stands in manifests (they are compared with those of earlier runs).
@@ -49,6 +50,7 @@ impl DataSet {
         }
     }
 
+    /// The set's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -10,7 +10,7 @@
 //! Deviations, where something of the paper's is not available:
 //! - the reader's own cross-entropy in place of LLMLingua-2 ([`super::pruning`]): the paper's other form;
 //! - no attention matrix: a dip of the similarity of neighbours stands for its local peak ([`topics`]);
-//! - an update is judged pair by pair, as the program judges facts, not all of a queue in one reply;
+//! - an update is judged pair by pair, as the product judges facts, not all of a queue in one reply;
 //! - the paper prints no prompt for notes: `assets/prompts/topic_notes.txt` is our own.
 //!
 //! Numbers that the paper does not print (60 notes; queues of 10; similarity 0.9) are those of its

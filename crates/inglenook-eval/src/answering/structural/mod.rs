@@ -40,18 +40,24 @@ pub(super) const WINDOW_TOKENS_MAX: usize = 4_000;
 /// What is remembered of a document (§3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Structure {
+    /// Runs of messages.
     Chunks,
+    /// ⟨head; relation; tail⟩.
     Triples,
+    /// Atomic facts.
     Facts,
+    /// A summary per document.
     Summaries,
     /// All four in one memory.
     Mixed,
 }
 
 impl Structure {
+    /// All structures, in table order.
     pub const ALL: [Self; 5] =
         [Self::Chunks, Self::Triples, Self::Facts, Self::Summaries, Self::Mixed];
 
+    /// Its name in a mode's spelling.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,14 +82,19 @@ impl Structure {
 /// How memory is searched (§3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Retrieval {
+    /// One search by similarity.
     Single,
+    /// The nearest, reranked by the reader.
     Rerank,
+    /// Rounds of reasoning, each with its own search.
     Iterative,
 }
 
 impl Retrieval {
+    /// All ways, in table order.
     pub const ALL: [Self; 3] = [Self::Single, Self::Rerank, Self::Iterative];
 
+    /// Its name in a mode's spelling.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -97,13 +108,17 @@ impl Retrieval {
 /// What the reader sees of it (§3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shown {
+    /// The memories found.
     MemoryOnly,
+    /// The documents that they come from.
     MemoryDoc,
 }
 
 impl Shown {
+    /// Both ways.
     pub const ALL: [Self; 2] = [Self::MemoryOnly, Self::MemoryDoc];
 
+    /// Its name in a mode's spelling.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -133,8 +148,10 @@ impl Default for Mode {
 }
 
 impl Mode {
+    /// Number of modes.
     pub const N: usize = 30;
 
+    /// How modes are spelt, for error messages.
     pub const SPELLING: &str = "structural, structural:* and \
                                 structural:chunks|triples|facts|summaries|mixed:\
                                 single|rerank|iterative:memory-only|memory-doc";

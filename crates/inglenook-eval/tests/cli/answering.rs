@@ -1,121 +1,10 @@
-//! `eval …`, as a person and as a script reads it: the built-in items and others, conversations in
-//! LoCoMo's form, files of answers.
+//! `locomo`, `longmemeval`, `perltqa`, `msc`: answers under every method, and a run's folder.
 
-use super::{Home, shared};
-
-/// One item of each kind that is checked here.
-const ITEMS: &str = r#"{"task":"answer","phrasing":"seen","memories":[{"date":"2021-08-09","text":"Wanda works at Mafen Labs."},{"date":"2021-08-10","text":"Otto has a cat."}],"question":"Where does Wanda work?","answer":"Mafen Labs","accept":["Mafen Labs"],"evidence":0}
-{"task":"answer","phrasing":"seen","memories":[{"date":"2021-08-09","text":"Otto has a cat."},{"date":"2021-08-10","text":"Ida lives in Lund."}],"question":"Where does Ida live?","answer":"Lund","accept":["Lund"],"evidence":1}
-{"task":"router","phrasing":"seen","text":"My sister lives in Oslo.","answer":"store"}
-{"task":"router","phrasing":"seen","text":"Hello!","answer":"discard"}
-"#;
-
-#[cfg(feature = "starter")]
-#[test]
-fn the_starter_is_measured_on_its_own_items() {
-    let home = Home::new();
-    let report = home.json(&["starter", "--items", "3", "--json"]);
-    assert_eq!(report["model"], "starter");
-    assert_eq!(report["sha256"].as_str().unwrap().len(), 64);
-    assert!(report["seconds"].as_f64().unwrap() > 0.0);
-    let rows = report["rows"].as_array().unwrap();
-    for (task, metric) in [
-        ("answer", "exact"),
-        ("answer", "false_unknown"),
-        ("answer", "copy_token_accuracy"),
-        ("absent", "says_unknown"),
-        ("copy", "token_accuracy"),
-        ("router", "balanced_accuracy"),
-        ("boundary", "balanced_accuracy"),
-        ("conflict", "balanced_accuracy"),
-        ("extraction", "f1"),
-        ("episode", "dates_right"),
-        ("theme", "f1"),
-        ("merge", "f1"),
-    ] {
-        let row = rows.iter().find(|row| row["task"] == task && row["metric"] == metric);
-        let row = row.unwrap_or_else(|| panic!("{task} {metric} is missing: {report}"));
-        assert!((1..=3).contains(&row["items"].as_u64().unwrap()), "{row}");
-        let value = row["value"].as_f64();
-        assert!(value.is_none_or(|v| (0.0..=1.0).contains(&v)), "{row}");
-        assert!(value.is_some() || metric == "dates_right", "{row}");
-    }
-    let gate = report["gate"].as_array().unwrap();
-    for signal in ["entropy", "nll", "question-nll", "overlap", "similarity", "relevance"] {
-        let row = gate.iter().find(|row| row["set"] == "generated" && row["signal"] == signal);
-        let auc = row.unwrap()["auc"].as_f64().unwrap();
-        assert!((0.0..=1.0).contains(&auc), "{signal}: {auc}");
-    }
-    // No LoCoMo beside this test's folder, or there is: a row says so either way.
-    assert!(gate.iter().any(|row| row["set"] == "locomo"), "{gate:?}");
-    assert!(rows.iter().any(|row| row["task"] == "locomo"), "{rows:?}");
-    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
-}
-
-#[cfg(feature = "starter")]
-#[test]
-fn other_items_and_single_tasks() {
-    let home = Home::new();
-    let file = home.file("items.jsonl", ITEMS);
-    let file = file.to_str().unwrap();
-    let report = home.json(&["starter", "--file", file, "--task", "router", "--json"]);
-    let rows = report["rows"].as_array().unwrap();
-    // The model's, and the rules' beside it.
-    assert_eq!((rows.len(), &rows[0]["items"]), (2, &2.into()), "{report}");
-    assert_eq!(rows[0]["value"], 1.0);
-    assert_eq!(report["gate"].as_array().unwrap().len(), 0);
-
-    let args = ["starter", "--file", file, "--items", "2", "--task", "answer", "--task", "gate"];
-    let table = home.ok(&args);
-    for text in ["starter (", "answer     seen       exact", "overlap+similarity", "2 pairs"] {
-        assert!(table.contains(text), "{text} is not in\n{table}");
-    }
-    assert!(!table.contains("router"), "{table}");
-}
-
-#[cfg(feature = "starter")]
-#[test]
-fn real_conversations_are_read_where_they_are() {
-    let (Some(questions), Some(memories)) =
-        (shared("data/locomo-dev.json"), shared("data/locomo-dev-memories"))
-    else {
-        return;
-    };
-    let home = Home::new();
-    let [questions, memories] = [&questions, &memories].map(|path| path.to_str().unwrap());
-    let args = ["starter", "--task", "locomo", "--task", "gate", "--items", "3", "--json"];
-    let with = [&args[..], &["--memories", memories, "--locomo", questions]].concat();
-    let report = home.json(&with);
-    let quote = |row: &&serde_json::Value| row["metric"] == "quote_f1";
-    assert!(report["rows"].as_array().unwrap().iter().any(|row| quote(&row)), "{report}");
-    let gate = report["gate"].as_array().unwrap();
-    assert!(gate.iter().any(|row| row["set"] == "locomo" && row["pairs"] == 3), "{report}");
-    // The questions that lie beside the observations are the same.
-    let beside = home.json(&[&args[..], &["--memories", memories]].concat());
-    assert_eq!((&report["rows"], &report["gate"]), (&beside["rows"], &beside["gate"]));
-}
-
-#[test]
-fn what_can_t_be_measured_is_said() {
-    let home = Home::new();
-    let file = home.file("items.jsonl", "{\"task\":\"dance\"}\n");
-    let file = file.to_str().unwrap();
-    let stderr = home.fails(&["starter", "--file", file], 1);
-    assert!(stderr.contains("line 1") && stderr.contains("dance"), "{stderr}");
-    let empty = home.file("empty.jsonl", "\n");
-    home.fails(&["starter", "--file", empty.to_str().unwrap()], 2);
-    home.fails(&["starter", "--file", "/nowhere/items.jsonl"], 1);
-    home.fails(&["starter", "--task", "dance"], 2);
-    home.fails(&["starter", "--items", "0"], 2);
-    let items = home.file("good.jsonl", ITEMS);
-    let items = items.to_str().unwrap();
-    home.fails(&["starter", "--file", items, "--memories", "/nowhere"], 1);
-    home.fails(&["starter", "--file", items, "--model", "nothing"], 3);
-}
+use super::Home;
 
 /// A made-up conversation of two sessions in the form of LoCoMo's memories, without vectors.
 #[cfg(feature = "starter")]
-fn conversation(home: &Home) -> (std::path::PathBuf, std::path::PathBuf) {
+pub fn conversation(home: &Home) -> (std::path::PathBuf, std::path::PathBuf) {
     use serde_json::json;
 
     let (first, second) = ("1:56 pm on 8 May, 2023", "9:05 am on 2 June, 2023");
@@ -171,145 +60,6 @@ fn conversation(home: &Home) -> (std::path::PathBuf, std::path::PathBuf) {
     (home.file("locomo.json", file), home.dir.path().join("memories"))
 }
 
-#[cfg(feature = "starter")]
-#[test]
-fn retrieval_is_measured_at_equal_characters() {
-    let home = Home::new();
-    let (file, memories) = conversation(&home);
-    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
-    let report = home.json(&["retrieval", file, "--memories", memories, "--json"]);
-    assert_eq!((&report["conversations"], &report["questions"]), (&1.into(), &2.into()));
-    let rows = report["rows"].as_array().unwrap();
-    for method in ["naive-rag", "flat", "hybrid", "official", "stage-one", "full"] {
-        let of_all: Vec<_> =
-            rows.iter().filter(|row| row["method"] == method && row["category"] == "all").collect();
-        assert_eq!(of_all.len(), if method == "official" { 1 } else { 5 }, "{method}: {report}");
-        for row in of_all {
-            assert_eq!(row["questions"], 2, "{row}");
-            let recall = row["evidence_recall"].as_f64().unwrap();
-            assert!(recall > 0.99 || (method == "official" && recall > 0.0), "{row}");
-            let used = row["mean_characters"].as_f64().unwrap();
-            let budget = row["budget_characters"].as_f64();
-            assert!(used > 0.0 && budget.is_none_or(|budget| used <= budget), "{row}");
-        }
-        assert!(rows.iter().any(|row| row["method"] == method && row["category"] == 1), "{report}");
-    }
-    let density = report["density"].as_array().unwrap();
-    assert!(density.iter().any(|row| row["category"] == 4), "{report}");
-    let density: Vec<_> = density.iter().filter(|row| row["category"] == "all").collect();
-    let methods: Vec<_> = density.iter().map(|row| row["method"].as_str().unwrap()).collect();
-    assert_eq!(methods, ["naive-rag", "full"]);
-    for row in density {
-        assert!(row["one_hit"].as_f64().unwrap() > 0.0, "{row}");
-        assert!(row["blocks_to_cover"].as_f64().unwrap() >= 1.0, "{row}");
-        assert!(row["tokens_to_cover"].as_f64().unwrap() >= 1.3, "{row}");
-    }
-    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
-
-    assert_eq!(report["weights"], serde_json::json!([]));
-
-    // One conversation has no others to learn from; all together give weights.
-    let fitted = home.json(&["retrieval", file, "--memories", memories, "--fit", "--json"]);
-    assert_eq!(fitted["rows"], report["rows"]);
-    let weights = fitted["weights"].as_array().unwrap();
-    assert!(weights.iter().any(|row| row["of"] == "message" && row["cue"] == "lexical"));
-    assert!(weights.iter().all(|row| row["weight"].as_f64().is_some_and(f64::is_finite)));
-
-    // Without a file the folder's own questions are asked; a table is for people.
-    let table = home.ok(&["retrieval", "--memories", memories]);
-    for text in ["1 conversation, 2 questions", "stage-one", "blocks"] {
-        assert!(table.contains(text), "{text} is not in\n{table}");
-    }
-    let bad = home.file("memories/Ana_0/semantics.f32.npy", "no vectors");
-    let stderr = home.fails(&["retrieval", "--memories", memories], 1);
-    assert!(stderr.contains("NumPy") && stderr.contains(bad.to_str().unwrap()), "{stderr}");
-    home.fails(&["retrieval", "--memories", "/nowhere"], 1);
-}
-
-#[cfg(feature = "starter")]
-#[test]
-fn themes_are_measured_part_by_part() {
-    let home = Home::new();
-    let (file, memories) = conversation(&home);
-    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
-    let report = home.json(&["themes", file, "--memories", memories, "--json"]);
-    let counts = ["conversations", "semantics", "questions"].map(|key| report[key].as_u64());
-    assert_eq!(counts, [Some(1), Some(4), Some(2)], "{report}");
-    let rows = report["rows"].as_array().unwrap();
-    let names: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "full",
-            "no-split",
-            "no-merge",
-            "no-move",
-            "neither",
-            "unguided",
-            "unguided-10",
-            "equation-1",
-            "sparsity-only",
-            "semantics-only",
-            "cap-8",
-            "cap-10",
-            "cap-14",
-            "paper",
-            "official"
-        ]
-    );
-    for row in rows {
-        let themes = row["themes"].as_u64().unwrap();
-        assert!((1..=4).contains(&themes), "{row}");
-        assert!((row["mean_size"].as_f64().unwrap() - 4.0 / themes as f64).abs() < 1e-9, "{row}");
-        let of_sizes = row["sizes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
-        assert_eq!(of_sizes.sum::<u64>(), themes, "{row}");
-        // So few facts are all in the pool and fit.
-        assert_eq!(row["pool_recall"], 1.0, "{row}");
-        assert_eq!(row["evidence_recall"], 1.0, "{row}");
-        assert_eq!(row["comparisons"].as_f64(), Some((themes + 4) as f64), "{row}");
-        assert!(row["cohesion"].as_f64().unwrap() > 0.5, "{row}");
-    }
-    assert!(!home.data().join("memory.db").exists(), "measuring leaves no memory");
-
-    let table = home.ok(&["themes", "--memories", memories]);
-    for text in ["1 conversation, 4 facts, 2 questions", "held-out", "semantics-only"] {
-        assert!(table.contains(text), "{text} is not in\n{table}");
-    }
-    home.fails(&["themes", "--memories", "/nowhere"], 1);
-    home.fails(&["themes"], 2);
-}
-
-#[cfg(feature = "starter")]
-#[test]
-fn tables_and_plots_are_kept_and_the_same_each_time() {
-    let home = Home::new();
-    let (file, memories) = conversation(&home);
-    let [file, memories] = [&file, &memories].map(|path| path.to_str().unwrap());
-    let kept = |args: &[&str], out: &str, plot: &str| {
-        let out = home.dir.path().join(out);
-        let all = [args, &[file, "--memories", memories, "--out", out.to_str().unwrap()]].concat();
-        home.ok(&all);
-        ["report.md", plot].map(|name| std::fs::read_to_string(out.join(name)).unwrap())
-    };
-    for (args, plot, parts) in [
-        (&["retrieval"][..], "recall.svg", ["## Coverage", "| full | 1350 |", "2-hit"]),
-        (&["themes"], "themes.svg", ["w/o merge&split", "| 12 |", "flips over time"]),
-        (
-            &["gate", "--uncertainty", "entropy"],
-            "gate.svg",
-            ["| question-nll |", "| 0.45 | 3 |", "Questions: 3 of 3"],
-        ),
-    ] {
-        let name = args[1];
-        let [report, svg] = kept(args, name, plot);
-        for part in parts {
-            assert!(report.contains(part), "{part} is not in\n{report}");
-        }
-        assert!(svg.starts_with("<svg"), "{svg}");
-        assert_eq!(kept(args, &format!("{name}-again"), plot), [report, svg], "{name}");
-    }
-}
-
 /// The files of our own in tests/fixtures/datasets.
 #[cfg(feature = "starter")]
 #[test]
@@ -339,7 +89,7 @@ fn other_data_sets_are_answered_from_their_published_form() {
 
 /// Where a data set that is not there can be had.
 #[test]
-fn data_sets_that_are_not_there_are_told_of() {
+fn data_sets_that_are_not_there_are_have_a_source() {
     let home = Home::new();
     for (command, place) in [
         ("locomo", "github.com/snap-research/locomo"),
@@ -353,39 +103,6 @@ fn data_sets_that_are_not_there_are_told_of() {
         assert!(stderr.contains("is not there") && stderr.contains(place), "{stderr}");
         assert!(!out.exists(), "nothing is begun");
     }
-}
-
-#[test]
-fn answers_are_scored_and_a_bad_row_is_named() {
-    let home = Home::new();
-    let good = "{\"pred\": \"in Lund\", \"ref\": \"Lund\"}\n{\"pred\": \"2022.\", \"ref\": 2022}\n";
-    let file = home.file("answers.jsonl", good);
-    let file = file.to_str().unwrap();
-    let scores = home.json(&["score", file, "--json"]);
-    let third = 2.0 / 3.0;
-    let expected = serde_json::json!({"rows": [
-        {"f1": third, "bleu1": 0.5, "rouge_l": third},
-        {"f1": 1.0, "bleu1": 0.5, "rouge_l": 1.0},
-    ]});
-    assert_eq!(scores, expected);
-    let array = home.file("answers.json", format!("[{}]", good.trim().replace('\n', ",\n")));
-    assert_eq!(home.json(&["score", array.to_str().unwrap(), "--json"]), expected);
-    let table = home.ok(&["score", file]);
-    for text in ["2 rows", "rouge_l  0.8333  [0.6667, 1.0000]", "exact    0.5000"] {
-        assert!(table.contains(text), "{text} is not in\n{table}");
-    }
-
-    home.file("answers.jsonl", format!("{good}{{\"pred\": 1}}\n{good}"));
-    let output = home.run(&["score", file, "--json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let scores: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(scores["rows"].as_array().map(Vec::len), Some(4));
-    assert_eq!(scores["skipped"][0]["line"], 3);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("line 3 of") && stderr.contains("it has no `ref`"), "{stderr}");
-    home.fails(&["score", "/nowhere"], 1);
-    home.fails(&["score"], 2);
-    assert!(!home.data().exists(), "scoring makes no files");
 }
 
 #[cfg(feature = "starter")]
