@@ -24,11 +24,11 @@ pub mod worker;
 
 pub mod recall;
 
-pub mod chat;
+pub(crate) mod chat;
 
 pub mod eval;
 
-pub mod tui;
+pub(crate) mod tui;
 
 pub mod cli;
 
