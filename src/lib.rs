@@ -26,9 +26,9 @@ pub mod worker;
 
 pub mod recall;
 
-pub mod chat;
+pub(crate) mod chat;
 
-pub mod tui;
+pub(crate) mod tui;
 
 pub mod cli;
 

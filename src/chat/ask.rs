@@ -41,7 +41,7 @@ pub enum ChatError {
 
 /// What happens on the way to an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AskProgress<'a> {
+pub enum Step<'a> {
     Loading { stage: &'a str, fraction: Option<f32> },
     Recalling(&'a str),
     Text(&'a str),
@@ -59,7 +59,7 @@ pub fn answer_in(
     session: Option<SessionId>,
     question: &str,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(AskProgress<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Answered, ChatError> {
     let (sender, updates) = mpsc::channel();
     let driver = Driver::start(parts, model, move |update| {
@@ -99,7 +99,7 @@ fn wait(
     driver: &Driver,
     updates: &mpsc::Receiver<Update>,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(AskProgress<'_>),
+    on_step: &mut dyn FnMut(Step<'_>),
 ) -> Result<Answered, ChatError> {
     let mut notices = Vec::new();
     let mut stopping = false;
@@ -118,12 +118,12 @@ fn wait(
         };
         match update {
             Update::LoadProgress { stage, fraction } => {
-                on_step(AskProgress::Loading { stage: &stage, fraction });
+                on_step(Step::Loading { stage: &stage, fraction });
             }
             Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
             Update::UserMessage { .. } => asked = true,
-            Update::Progress(text) => on_step(AskProgress::Recalling(&text)),
-            Update::ReplyText(piece) => on_step(AskProgress::Text(&piece)),
+            Update::Progress(text) => on_step(Step::Recalling(&text)),
+            Update::ReplyText(piece) => on_step(Step::Text(&piece)),
             Update::ReplyDone { message: Message { content, complete, .. }, record, .. } => {
                 return Ok(Answered { text: content, complete, record, notices });
             }

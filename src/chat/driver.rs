@@ -59,7 +59,6 @@ impl Driver {
     }
 
     /// True if the thread ended unasked (a bug; the screen says so).
-    #[must_use]
     pub fn is_dead(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

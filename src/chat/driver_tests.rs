@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use super::*;
 use crate::chat::machine::{Level, MessageKind};
 use crate::chat::ports::{Question, Recaller, Recollection};
-use crate::chat::{Answered, AskProgress, ChatConfig, ChatError, Reader, SharedModels, answer_in};
+use crate::chat::{Answered, ChatConfig, ChatError, Reader, SharedModels, Step, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, Role};
@@ -169,7 +169,7 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
     let heard = Heard::start(parts(&store, Some(model()), Memory::Lund, Reader::Generative));
     heard.submit("Where do I live?");
     let (message, record) = heard.reply();
-    // The model's escape sequence is gone before the disk.
+    // The model's escape sequence is removed before anything is saved.
     assert_eq!(message.content, "You live in Lund.");
     assert!(message.complete);
     assert_eq!(record["evidence"]["semantics"][0]["id"], "s1");
@@ -303,7 +303,7 @@ fn once_is_one_question_and_one_answer() {
         let parts = parts(&store, Some(model()), memory, Reader::Generative);
         let mut streamed = String::new();
         let result = answer_in(parts, None, None, "Where do I live?", cancel, &mut |step| {
-            if let AskProgress::Text(piece) = step {
+            if let Step::Text(piece) = step {
                 streamed.push_str(piece);
             }
         });

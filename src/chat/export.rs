@@ -7,11 +7,12 @@ use serde_json::json;
 use crate::memory::{Message, Moment, Role, plain_text};
 use crate::store::Session;
 
-fn speaker(message: &Message) -> String {
+/// The name of whoever wrote a message.
+pub fn speaker(message: &Message) -> &str {
     match (&message.speaker, message.role) {
-        (Some(name), _) => plain_text(name).replace('\n', " "),
-        (None, Role::User) => "You".into(),
-        (None, Role::Assistant) => "Inglenook".into(),
+        (Some(name), _) => name,
+        (None, Role::User) => "You",
+        (None, Role::Assistant) => "Inglenook",
     }
 }
 
@@ -20,14 +21,14 @@ fn stamp(at: Moment) -> String {
 }
 
 /// As Markdown.
-#[must_use]
 pub fn markdown(session: &Session, messages: &[Message]) -> String {
     let title = plain_text(&session.title).replace('\n', " ");
     let mut out =
         format!("# {title}\n\n{}, {} messages\n", stamp(session.created_at), messages.len());
     for message in messages {
         // Writing to a string can't fail.
-        let _ = write!(out, "\n**{}** · {}", speaker(message), stamp(message.created_at));
+        let name = plain_text(speaker(message)).replace('\n', " ");
+        let _ = write!(out, "\n**{name}** · {}", stamp(message.created_at));
         if !message.complete {
             out.push_str(" · stopped");
         }
@@ -38,8 +39,7 @@ pub fn markdown(session: &Session, messages: &[Message]) -> String {
     out
 }
 
-/// As JSON lines' fields in one document: `{title, created_at, messages: [{role, content, …}]}`.
-#[must_use]
+/// As one JSON document: `{title, created_at, messages: [{role, content, …}]}`.
 pub fn json(session: &Session, messages: &[Message]) -> String {
     let messages: Vec<_> = messages
         .iter()

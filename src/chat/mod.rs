@@ -16,7 +16,7 @@ mod prompt;
 mod stream;
 mod window;
 
-pub use ask::{Answered, AskProgress, ChatError, answer_in};
+pub use ask::{Answered, ChatError, Step, answer_in};
 pub use driver::Driver;
 pub use executor::{ChatConfig, LoadedModels, Parts, SharedModels};
 pub use machine::{Command, Level, MessageKind, PhaseName, Update};

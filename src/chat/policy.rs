@@ -61,7 +61,6 @@ pub struct BuiltIn {
 
 impl ModelProfile {
     /// The profile of a model whose evidence is read by `reader`.
-    #[must_use]
     pub fn new(info: &ModelInfo, reader: Reader) -> Self {
         let ordinary = Self {
             name: info.name.clone(),
@@ -95,7 +94,6 @@ impl ModelProfile {
     }
 
     /// The sampling that suits it.
-    #[must_use]
     pub fn sampling(&self, configured: &Sampling) -> Sampling {
         let mut sampling = configured.clone();
         if let Some(tokens_max) = self.reply_tokens_max {
@@ -107,7 +105,6 @@ impl ModelProfile {
 }
 
 /// Where a model in a list comes from, if that is worth a word.
-#[must_use]
 pub fn origin(model: &ModelSummary) -> Option<&'static str> {
     model.starter.then_some("built in")
 }
@@ -139,7 +136,6 @@ fn head(text: &str) -> &str {
 }
 
 /// How this message is answered.
-#[must_use]
 pub fn plan(reader: Reader, kind: MessageKind, text: &str) -> Plan {
     match (kind, reader) {
         (MessageKind::Remember, _) => Plan::Acknowledge,
@@ -157,7 +153,6 @@ pub fn plan(reader: Reader, kind: MessageKind, text: &str) -> Plan {
 const N_EARLIER: usize = 4;
 
 /// What was understood and will be remembered; `None` if the rules find no statement.
-#[must_use]
 pub fn acknowledge(
     text: &str,
     earlier: &[PastMessage],
@@ -220,7 +215,6 @@ const WINDOW_RELEVANCE: f64 = 0.5;
 
 /// The answer made of evidence, or `nothing_found`. `earlier` is the open chat: what was said a
 /// minute ago may not have reached memory yet.
-#[must_use]
 pub fn quote(
     question: &str,
     mut candidates: Vec<Candidate>,
@@ -262,7 +256,6 @@ pub fn quote(
 }
 
 /// A session's title: the first line of its first message, cut at a word.
-#[must_use]
 pub fn title_of(text: &str) -> String {
     let clean = plain_text(head(text));
     let line = clean.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("Chat");

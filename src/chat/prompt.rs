@@ -17,7 +17,6 @@ pub fn turn_role(role: Role) -> TurnRole {
 
 /// The newest messages that fit in `budget` tokens: where they begin, and how many tokens they
 /// take. Encodes no more of a long history than it has to.
-#[must_use]
 pub fn fit(model: &dyn LanguageModel, history: &[PastMessage], budget: usize) -> window::Fit {
     let mut counts = Vec::new();
     let mut sum = 0_usize;
@@ -45,7 +44,6 @@ pub struct Prompt {
 }
 
 /// Everything up to the assistant's turn, within `budget` tokens.
-#[must_use]
 pub fn build(
     model: &dyn LanguageModel,
     system: &str,

@@ -12,17 +12,17 @@ pub struct Stream {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nothing but spaces and a part of the opening tag so far.
+    /// So far only spaces and a part of the opening tag.
     #[default]
     Start,
     Thinking,
-    /// Spaces between the reasoning and the answer go too.
+    /// Spaces between the reasoning and the answer are dropped too.
     Between,
     Answer,
 }
 
 impl Stream {
-    /// What of it may be shown.
+    /// The text that may be shown now.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         loop {
@@ -67,7 +67,7 @@ impl Stream {
         }
     }
 
-    /// What was held back and was no reasoning after all.
+    /// What was held back although it was not reasoning.
     pub fn finish(&mut self) -> String {
         match self.state {
             State::Start => std::mem::take(&mut self.held),

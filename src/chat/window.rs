@@ -5,17 +5,16 @@
 /// The last 8,192 tokens, or the model's limit (DESIGN §7).
 pub const WINDOW_TOKENS: usize = 8_192;
 
-/// What fits.
+/// The messages that fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fit {
-    /// Messages from this index on are in the window.
+    /// The index of the first message in the window.
     pub first: usize,
-    /// Their tokens.
+    /// Tokens of all of them.
     pub tokens: usize,
 }
 
 /// The longest run of newest messages that fits in `budget` tokens.
-#[must_use]
 pub fn fit(tokens: &[usize], budget: usize) -> Fit {
     let mut first = tokens.len();
     let mut sum = 0_usize;
@@ -30,8 +29,7 @@ pub fn fit(tokens: &[usize], budget: usize) -> Fit {
     Fit { first, tokens: sum }
 }
 
-/// Tokens for a prompt, and for the reply, out of a model's context.
-#[must_use]
+/// How a model's context is divided: tokens for the prompt, tokens for the reply.
 pub fn budgets(
     context_tokens: usize,
     window_tokens: usize,

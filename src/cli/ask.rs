@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
-use crate::chat::{AskProgress, MemoryRecaller, Parts, answer_in};
+use crate::chat::{MemoryRecaller, Parts, Step, answer_in};
 use crate::interfaces::{LoadProgress, ModelError, ModelSource, ModelSummary, Models, SystemClock};
 use crate::memory::{SessionId, plain_text};
 use crate::registry::Registry;
@@ -58,11 +58,11 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let progress = app.console.progress();
     let answered = answer_in(parts, None, args.session, &question, &app.cancel, &mut |step| {
         match step {
-            AskProgress::Loading { stage, fraction } => {
+            Step::Loading { stage, fraction } => {
                 progress.set((fraction.unwrap_or(0.0) * 100.0) as u64, 100, stage);
             }
-            AskProgress::Recalling(what) => progress.set(100, 100, what),
-            AskProgress::Text(piece) if streams => {
+            Step::Recalling(what) => progress.set(100, 100, what),
+            Step::Text(piece) if streams => {
                 // Models may begin with spaces or newlines.
                 let piece = if streamed.is_empty() { piece.trim_start() } else { piece };
                 if piece.is_empty() {
@@ -76,7 +76,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
                     broken.get_or_insert(failure);
                 }
             }
-            AskProgress::Text(_) => {}
+            Step::Text(_) => {}
         }
     });
     progress.finish();

@@ -7,7 +7,7 @@ use crate::tui::panes;
 use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane, WindowLine};
 use crate::tui::why::Why;
 
-/// One update.
+/// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
     match update {
         Update::Loading { name } => {
@@ -104,7 +104,7 @@ fn set_phase(state: &mut State, phase: PhaseName) {
     match phase {
         PhaseName::Idle => {
             transcript.sending = None;
-            // Only a reply that could not be saved is still here.
+            // A saved reply is in the transcript already; this one could not be saved.
             if let Some(text) = transcript.live.take()
                 && !text.trim().is_empty()
             {
@@ -126,7 +126,7 @@ fn set_session(
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;
-    // What was said after the last message is still worth reading after a reload.
+    // Notices after the last message survive a reload.
     let mut notices: Vec<_> = if same || session.is_none() {
         let keep = |e: &Entry| matches!(e.body, Body::Notice { .. });
         let n = state.transcript.entries.iter().rev().take_while(|e| keep(e)).count();

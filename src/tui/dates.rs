@@ -3,13 +3,11 @@
 use crate::memory::Moment;
 
 /// "10:02".
-#[must_use]
 pub fn time(at: Moment) -> String {
     at.civil().strftime("%H:%M").to_string()
 }
 
 /// "today", "yesterday", "Mon 16 Nov", "16 Nov 2025".
-#[must_use]
 pub fn day(at: Moment, now: Moment) -> String {
     let (day, today) = (at.civil().date(), now.civil().date());
     if day == today {
@@ -25,7 +23,6 @@ pub fn day(at: Moment, now: Moment) -> String {
 }
 
 /// "16 Nov 2026".
-#[must_use]
 pub fn date(at: Moment) -> String {
     at.civil().date().strftime("%-d %b %Y").to_string()
 }

@@ -8,13 +8,13 @@ use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use crate::tui::wrap;
 
-/// A message of more than this is not sent in one piece.
+/// A longer message is sent in parts.
 pub const SEND_BYTES_MAX: usize = 100_000;
-/// Pastes longer than this are folded.
+/// Longer pastes are folded.
 const FOLD_BYTES: usize = 2_000;
-/// Or with more lines than this.
+/// Pastes with more lines are folded too.
 const FOLD_LINES: usize = 20;
-/// Sent messages that the arrow keys find.
+/// Sent messages that the arrow keys reach.
 const HISTORY_MAX: usize = 500;
 
 /// A folded paste.
@@ -24,7 +24,7 @@ struct Paste {
     text: String,
 }
 
-/// See the module.
+/// The input.
 #[derive(Debug, Clone)]
 pub struct Editor {
     pub area: TextArea<'static>,
@@ -32,9 +32,9 @@ pub struct Editor {
     n_pastes: usize,
     /// Oldest first.
     history: Vec<String>,
-    /// Where in the history the arrow keys are.
+    /// The history entry that is shown, while the arrow keys walk through it.
     at: Option<usize>,
-    /// What was being written before they were used.
+    /// What was being written before that.
     draft: String,
 }
 
@@ -62,7 +62,6 @@ fn fresh(lines: &[String]) -> TextArea<'static> {
 }
 
 /// "10.0 MB", "98.2 kB", "312 bytes".
-#[must_use]
 pub fn size_of(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
@@ -72,14 +71,12 @@ pub fn size_of(bytes: usize) -> String {
 }
 
 impl Editor {
-    /// As it stands, placeholders folded.
-    #[must_use]
+    /// The text on the screen, pastes folded.
     pub fn shown(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// What would be sent: pastes unfolded.
-    #[must_use]
+    /// The text that would be sent, pastes unfolded.
     pub fn text(&self) -> String {
         let mut text = self.shown();
         for paste in &self.pastes {
@@ -90,13 +87,11 @@ impl Editor {
         text
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
     /// Empty, or only spaces and line breaks.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         self.area.lines().iter().all(|l| l.trim().is_empty())
     }
@@ -115,7 +110,7 @@ impl Editor {
         }
     }
 
-    /// A key that is not a command.
+    /// Handles a key that is not a command.
     pub fn key(&mut self, key: KeyEvent) {
         self.at = None;
         self.area.input(key);
@@ -141,7 +136,7 @@ impl Editor {
         self.pastes.push(Paste { placeholder, text: text.into_owned() });
     }
 
-    /// Takes what is to be sent, and remembers it for the arrow keys.
+    /// Takes the whole text, and remembers it for the arrow keys.
     pub fn take(&mut self) -> String {
         let text = self.text();
         self.remember(&text);
@@ -159,7 +154,7 @@ impl Editor {
     }
 
     pub fn remember(&mut self, text: &str) {
-        // A huge paste would be kept twice for nothing: the arrow keys show what a person wrote.
+        // Huge pastes are not worth a second copy: the arrow keys are for what a person wrote.
         if text.trim().is_empty() || text.len() > SEND_BYTES_MAX {
             return;
         }
@@ -176,12 +171,11 @@ impl Editor {
         self.at = None;
     }
 
-    #[must_use]
     pub fn history(&self) -> &[String] {
         &self.history
     }
 
-    /// Up on the first line.
+    /// Shows the previous message of the history.
     pub fn earlier(&mut self) {
         let next = match self.at {
             None if self.history.is_empty() => return,
@@ -197,7 +191,7 @@ impl Editor {
         self.at = Some(next);
     }
 
-    /// Down on the last line.
+    /// Shows the next message of the history, and after the newest the draft.
     pub fn later(&mut self) {
         let Some(at) = self.at else { return };
         if at + 1 < self.history.len() {
@@ -211,13 +205,11 @@ impl Editor {
     }
 
     /// Whether the cursor is on the first line.
-    #[must_use]
     pub fn on_first_line(&self) -> bool {
         self.area.screen_cursor().row == 0
     }
 
     /// Whether the cursor is on the last line.
-    #[must_use]
     pub fn on_last_line(&self) -> bool {
         let before = self.area.screen_cursor().row;
         let mut probe = self.area.clone();
@@ -226,7 +218,6 @@ impl Editor {
     }
 
     /// Rows that the text takes at `width` cells.
-    #[must_use]
     pub fn rows(&self, width: usize) -> usize {
         let width = width.saturating_sub(1).max(1);
         self.area

@@ -122,7 +122,7 @@ pub enum StoreReply {
         message: MessageId,
         record: Option<Value>,
     },
-    /// `lines` show what would go.
+    /// `lines` say what would be deleted.
     ForgetPlan {
         plan: ForgetPlan,
         lines: Vec<String>,

@@ -116,7 +116,6 @@ impl Key {
 }
 
 /// The character that a key types, if it types one.
-#[must_use]
 pub fn typed(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if !is_control(key) => Some(c),
@@ -159,6 +158,20 @@ impl Binding {
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const CTRL_OR_SHIFT: KeyModifiers = CTRL.union(KeyModifiers::SHIFT);
 
+/// Up and down, by arrow and by letter.
+const UP_DOWN: &[(Key, Action)] =
+    &[(Arrow(Up), A::Up), (Arrow(Down), A::Down), (Char('k'), A::Up), (Char('j'), A::Down)];
+const LEFT_RIGHT: &[(Key, Action)] = &[
+    (Arrow(Left), A::Left),
+    (Arrow(Right), A::Right),
+    (Char('h'), A::Left),
+    (Char('l'), A::Right),
+];
+const PAGES: &[(Key, Action)] =
+    &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))];
+const CLOSE: &[(Key, Action)] = &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)];
+const CLOSE_PANE: &[(Key, Action)] = &[(Any(Esc), A::Close), (Char('q'), A::Close)];
+
 /// All keys. Within a context the first row that matches counts.
 pub const BINDINGS: &[Binding] = &[
     // The chat, in the order of the `?` page.
@@ -175,17 +188,11 @@ pub const BINDINGS: &[Binding] = &[
     row(Chat, &[(Ctrl('r'), A::History)])
         .help("Ctrl+R", "search your earlier messages")
         .palette(A::History),
-    row(Chat, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))])
-        .help("PgUp PgDn, wheel", "scroll the chat"),
+    row(Chat, PAGES).help("PgUp PgDn, wheel", "scroll the chat"),
     row(Chat, &[(With(CTRL, Home), A::ScrollEnd(-1)), (With(CTRL, End), A::ScrollEnd(1))])
         .help("Ctrl+Home Ctrl+End", "its beginning, its end"),
-    row(
-        Chat,
-        &[
-            (With(CTRL_OR_SHIFT, Up), A::ScrollLine(-1)),
-            (With(CTRL_OR_SHIFT, Down), A::ScrollLine(1)),
-        ],
-    ),
+    row(Chat, &[(With(CTRL_OR_SHIFT, Up), A::ScrollLine(-1))]),
+    row(Chat, &[(With(CTRL_OR_SHIFT, Down), A::ScrollLine(1))]),
     row(Chat, &[(Ctrl('n'), A::NewSession)]).help("Ctrl+N", "new chat").palette(A::NewSession),
     row(Chat, &[(Ctrl('s'), A::Sessions)]).help("Ctrl+S", "earlier chats").palette(A::Sessions),
     row(Chat, &[(Ctrl('t'), A::Memory)])
@@ -206,31 +213,11 @@ pub const BINDINGS: &[Binding] = &[
     row(Completion, &[(Arrow(Up), A::Up), (Arrow(Down), A::Down)]),
     row(Completion, &[(Any(Tab), A::Complete), (Plain(Enter), A::Accept), (Any(Esc), A::Close)]),
     // The memory pane.
-    row(
-        MemoryPane,
-        &[
-            (Arrow(Up), A::Up),
-            (Arrow(Down), A::Down),
-            (Arrow(Left), A::Left),
-            (Arrow(Right), A::Right),
-            (Char('k'), A::Up),
-            (Char('j'), A::Down),
-            (Char('h'), A::Left),
-            (Char('l'), A::Right),
-        ],
-    )
-    .help("↑ ↓ ← →", "move, open, close"),
-    row(
-        MemoryPane,
-        &[
-            (Arrow(Home), A::First),
-            (Arrow(End), A::Last),
-            (Char('g'), A::First),
-            (Char('G'), A::Last),
-            (Any(PageUp), A::ScrollPage(-1)),
-            (Any(PageDown), A::ScrollPage(1)),
-        ],
-    ),
+    row(MemoryPane, UP_DOWN).help("↑ ↓ ← →", "move, open, close"),
+    row(MemoryPane, LEFT_RIGHT),
+    row(MemoryPane, &[(Arrow(Home), A::First), (Char('g'), A::First)]),
+    row(MemoryPane, &[(Arrow(End), A::Last), (Char('G'), A::Last)]),
+    row(MemoryPane, PAGES),
     row(MemoryPane, &[(Plain(Enter), A::Accept), (Char(' '), A::Accept)]).hint("Enter", "open"),
     row(MemoryPane, &[(Char('/'), A::Search)]).help("/", "search").hint("/", "search"),
     row(MemoryPane, &[(Char('e'), A::Edit)]).help("e", "correct a fact").hint("e", "edit"),
@@ -238,99 +225,45 @@ pub const BINDINGS: &[Binding] = &[
         .help("f", "forget what is chosen (asks first)")
         .hint("f", "forget"),
     row(MemoryPane, &[(Char('u'), A::Undo)]).help("u", "undo the last change"),
-    row(MemoryPane, &[(Any(Esc), A::Close), (Char('q'), A::Close)]).hint("Esc", "close"),
+    row(MemoryPane, CLOSE_PANE).hint("Esc", "close"),
     row(MemoryPane, &[(Char('?'), A::Help)]),
     row(MemorySearch, &[(Plain(Enter), A::Accept), (Arrow(Down), A::Accept)]).hint("Enter", "done"),
     row(MemorySearch, &[(Any(Esc), A::Close)]).hint("Esc", "clear"),
     row(MemorySearch, &[(Any(Backspace), A::DeleteChar)]),
     // The *why* pane.
-    row(
-        WhyPane,
-        &[
-            (Arrow(Up), A::Up),
-            (Arrow(Down), A::Down),
-            (Char('k'), A::Up),
-            (Char('j'), A::Down),
-            (Any(PageUp), A::ScrollPage(-1)),
-            (Any(PageDown), A::ScrollPage(1)),
-        ],
-    ),
-    row(
-        WhyPane,
-        &[
-            (Arrow(Left), A::Left),
-            (Arrow(Right), A::Right),
-            (Char('h'), A::Left),
-            (Char('l'), A::Right),
-        ],
-    )
-    .hint("← →", "answer"),
-    row(WhyPane, &[(Any(Esc), A::Close), (Char('q'), A::Close)]).hint("Esc", "close"),
+    row(WhyPane, UP_DOWN),
+    row(WhyPane, PAGES),
+    row(WhyPane, LEFT_RIGHT).hint("← →", "answer"),
+    row(WhyPane, CLOSE_PANE).hint("Esc", "close"),
     row(WhyPane, &[(Char('?'), A::Help)]),
     // The `?` page.
     row(Help, &[(Any(Up), A::Up), (Char('k'), A::Up)]).hint("↑", "back"),
     row(Help, &[(Any(Down), A::Down), (Char('j'), A::Down)]).hint("↓", "more"),
-    row(Help, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))]),
-    row(
-        Help,
-        &[
-            (Any(Esc), A::Close),
-            (Ctrl('c'), A::Close),
-            (Char('?'), A::Close),
-            (Char('q'), A::Close),
-            (Any(Enter), A::Close),
-            (Any(F(1)), A::Close),
-        ],
-    )
-    .hint("Esc", "close"),
-    // Lists.
-    row(
-        Picker,
-        &[
-            (Any(Up), A::Up),
-            (Any(Down), A::Down),
-            (Any(Tab), A::Down),
-            // Again: the message before, as in a shell.
-            (Ctrl('r'), A::Down),
-        ],
-    )
-    .hint("↑ ↓", "choose"),
+    row(Help, PAGES),
+    row(Help, CLOSE).hint("Esc", "close"),
+    row(Help, &[(Char('?'), A::Close), (Char('q'), A::Close)]),
+    row(Help, &[(Any(Enter), A::Close), (Any(F(1)), A::Close)]),
+    // Lists. Ctrl+R again is the message before, as in a shell.
+    row(Picker, &[(Any(Up), A::Up), (Any(Down), A::Down)]).hint("↑ ↓", "choose"),
+    row(Picker, &[(Any(Tab), A::Down), (Ctrl('r'), A::Down)]),
     row(Picker, &[(Any(Home), A::First), (Any(End), A::Last)]),
-    row(Picker, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))]),
+    row(Picker, PAGES),
     row(Picker, &[(Plain(Enter), A::Accept)]).hint("Enter", "take"),
-    row(Picker, &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)]).hint("Esc", "close"),
+    row(Picker, CLOSE).hint("Esc", "close"),
     row(Picker, &[(Any(Backspace), A::DeleteChar), (Ctrl('u'), A::ClearText)]),
     // Questions. Enter takes the safe answer.
     row(Confirm, &[(Char('y'), A::Accept), (Char('Y'), A::Accept)]).hint("y", ""),
-    row(
-        Confirm,
-        &[
-            (Char('n'), A::Close),
-            (Char('N'), A::Close),
-            (Char('q'), A::Close),
-            (Plain(Enter), A::Close),
-            (Any(Esc), A::Close),
-            (Ctrl('c'), A::Close),
-        ],
-    )
-    .hint("n", "leave it"),
-    row(
-        Confirm,
-        &[
-            (Any(Up), A::Up),
-            (Any(Down), A::Down),
-            (Any(PageUp), A::ScrollPage(-1)),
-            (Any(PageDown), A::ScrollPage(1)),
-        ],
-    )
-    .hint("↑ ↓", "read all"),
+    row(Confirm, &[(Char('n'), A::Close), (Char('N'), A::Close)]).hint("n", "leave it"),
+    row(Confirm, &[(Char('q'), A::Close), (Plain(Enter), A::Close)]),
+    row(Confirm, CLOSE),
+    row(Confirm, &[(Any(Up), A::Up), (Any(Down), A::Down)]).hint("↑ ↓", "read all"),
+    row(Confirm, PAGES),
     // The correction of a fact.
     row(Edit, &[(Plain(Enter), A::Accept)]).hint("Enter", "save"),
-    row(Edit, &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)]).hint("Esc", "leave as it was"),
+    row(Edit, CLOSE).hint("Esc", "leave as it was"),
 ];
 
 /// The action of a key in this context alone.
-#[must_use]
 pub fn lookup(context: Context, key: KeyEvent) -> Option<Action> {
     // What some terminals send for Enter.
     let key = if Ctrl('m').matches(key) { KeyEvent::from(Enter) } else { key };
@@ -347,7 +280,6 @@ pub fn help_rows(context: Context) -> impl Iterator<Item = &'static Binding> {
 }
 
 /// The hint of the row in which this action stands: the keys, and what they do.
-#[must_use]
 pub fn hint(context: Context, action: Action) -> (&'static str, &'static str) {
     let does = |b: &Binding| b.context == context && b.keys.iter().any(|(_, a)| *a == action);
     let mut hints = BINDINGS.iter().filter(|b| does(b)).map(|b| b.hint);
@@ -355,14 +287,12 @@ pub fn hint(context: Context, action: Action) -> (&'static str, &'static str) {
 }
 
 /// "Esc close".
-#[must_use]
 pub fn hint_text(context: Context, action: Action) -> String {
     let (keys, does) = hint(context, action);
     format!("{keys} {does}")
 }
 
 /// All hints of a context: "Enter open · / search · Esc close".
-#[must_use]
 pub fn hints(context: Context) -> String {
     let hints = BINDINGS.iter().filter(|b| b.context == context).map(|b| b.hint);
     let texts: Vec<_> =

@@ -1,7 +1,7 @@
 //! Markdown in replies → wrapped lines.
 //!
-//! Parsing and styling are tui-markdown's; here are the palette, the wrapping and the guard: model
-//! output is hostile input, and a parser's panic must cost a plain paragraph, not the screen.
+//! tui-markdown parses and styles; here are the palette, the wrapping and a guard: model output is
+//! hostile input, so if the parser panics, the reply is shown as plain text.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
@@ -68,7 +68,7 @@ impl StyleSheet for Sheet {
     }
 }
 
-/// Cells by which the lines after the first of a list item or quotation are indented.
+/// The indent, in cells, of the second and later lines of a list item or quotation.
 fn hang_of(text: &str) -> usize {
     let trimmed = text.trim_start_matches(' ');
     let indent = text.len() - trimmed.len();
@@ -83,7 +83,6 @@ fn hang_of(text: &str) -> usize {
 }
 
 /// `source` as lines of at most `width` cells.
-#[must_use]
 pub fn render(source: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
     let source = plain_text(source).replace('\t', "    ");
     let table = u16::try_from(width.max(1)).unwrap_or(u16::MAX);

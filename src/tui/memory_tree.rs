@@ -12,7 +12,7 @@ use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
 use crate::tui::wrap;
 
-/// Rows are cut by the widget; no need to give it more than the widest screen.
+/// More than the widest screen; the widget cuts rows.
 const CELLS_MAX: usize = 240;
 
 fn row(text: &str) -> String {
@@ -65,7 +65,7 @@ fn found(text: &str, words: &[String]) -> bool {
     words.iter().all(|w| text.contains(w.as_str()))
 }
 
-/// Builds the items again after the tree, the messages or the search changed.
+/// Rebuilds the items after the tree, the messages or the search changed.
 pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
     let Some(tree) = &pane.tree else { return };
     let words: Vec<String> = pane.search.split_whitespace().map(str::to_lowercase).collect();
@@ -119,7 +119,7 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
     pane.items = Rc::new(items);
 }
 
-/// While searching, what was found is in view.
+/// While searching, opens the themes that were found and selects the first fact.
 pub fn open_found(pane: &mut MemoryPane) {
     if pane.search.trim().is_empty() {
         return;

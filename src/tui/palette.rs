@@ -3,6 +3,8 @@
 //! Colours are decided once, at the start, from plain facts about the terminal. A palette knows
 //! roles, never panels.
 
+use std::collections::HashMap;
+
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
@@ -46,7 +48,6 @@ pub struct TerminalEnv {
 
 impl TerminalEnv {
     /// From the environment.
-    #[must_use]
     pub fn from_env() -> Self {
         let var = |name: &str| std::env::var(name).unwrap_or_default();
         Self {
@@ -69,7 +70,6 @@ pub enum PaletteKind {
 
 impl PaletteKind {
     /// Which palette suits a terminal.
-    #[must_use]
     pub fn of(terminal: &TerminalEnv) -> Self {
         if terminal.no_color || terminal.term == "dumb" {
             return Self::Mono;
@@ -84,33 +84,8 @@ impl PaletteKind {
     }
 }
 
-type Words = Vec<String>;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Roles {
-    text: Words,
-    muted: Words,
-    accent: Words,
-    user: Words,
-    assistant: Words,
-    heading: Words,
-    code: Words,
-    link: Words,
-    quote: Words,
-    marker: Words,
-    border: Words,
-    border_focus: Words,
-    selected: Words,
-    ok: Words,
-    warning: Words,
-    error: Words,
-    bar: Words,
-    bar_refused: Words,
-    theme: Words,
-    superseded: Words,
-    badge: Words,
-}
+/// Roles and their words: colours, `on` and a colour, `bold`, …
+type Roles = HashMap<String, Vec<String>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,7 +96,7 @@ struct File {
     mono: Roles,
 }
 
-fn style(words: &Words) -> Option<Style> {
+fn style(words: &[String]) -> Option<Style> {
     let mut style = Style::new();
     for word in words {
         style = match word.as_str() {
@@ -140,37 +115,37 @@ fn style(words: &Words) -> Option<Style> {
     Some(style)
 }
 
-impl Roles {
-    fn palette(&self) -> Option<Palette> {
-        Some(Palette {
-            text: style(&self.text)?,
-            muted: style(&self.muted)?,
-            accent: style(&self.accent)?,
-            user: style(&self.user)?,
-            assistant: style(&self.assistant)?,
-            heading: style(&self.heading)?,
-            code: style(&self.code)?,
-            link: style(&self.link)?,
-            quote: style(&self.quote)?,
-            marker: style(&self.marker)?,
-            border: style(&self.border)?,
-            border_focus: style(&self.border_focus)?,
-            selected: style(&self.selected)?,
-            ok: style(&self.ok)?,
-            warning: style(&self.warning)?,
-            error: style(&self.error)?,
-            bar: style(&self.bar)?,
-            bar_refused: style(&self.bar_refused)?,
-            theme: style(&self.theme)?,
-            superseded: style(&self.superseded)?,
-            badge: style(&self.badge)?,
-        })
-    }
+/// `None` if a role is missing, unknown or not readable.
+fn palette(mut roles: Roles) -> Option<Palette> {
+    let mut role = |name: &str| style(&roles.remove(name)?);
+    let palette = Palette {
+        text: role("text")?,
+        muted: role("muted")?,
+        accent: role("accent")?,
+        user: role("user")?,
+        assistant: role("assistant")?,
+        heading: role("heading")?,
+        code: role("code")?,
+        link: role("link")?,
+        quote: role("quote")?,
+        marker: role("marker")?,
+        border: role("border")?,
+        border_focus: role("border_focus")?,
+        selected: role("selected")?,
+        ok: role("ok")?,
+        warning: role("warning")?,
+        error: role("error")?,
+        bar: role("bar")?,
+        bar_refused: role("bar_refused")?,
+        theme: role("theme")?,
+        superseded: role("superseded")?,
+        badge: role("badge")?,
+    };
+    roles.is_empty().then_some(palette)
 }
 
 impl Palette {
     /// The palette of that kind. A broken file would show as an unstyled screen; a test reads it.
-    #[must_use]
     pub fn of(kind: PaletteKind) -> Self {
         parse(kind).unwrap_or_default()
     }
@@ -178,13 +153,12 @@ impl Palette {
 
 fn parse(kind: PaletteKind) -> Option<Palette> {
     let file: File = toml::from_str(SOURCE).ok()?;
-    match kind {
+    palette(match kind {
         PaletteKind::Ansi => file.ansi,
         PaletteKind::Dark => file.dark,
         PaletteKind::Light => file.light,
         PaletteKind::Mono => file.mono,
-    }
-    .palette()
+    })
 }
 
 #[cfg(test)]

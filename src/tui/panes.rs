@@ -84,7 +84,7 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     }
 }
 
-/// What this pane has no key for goes on to the chat: typing goes where typing goes.
+/// `None` for keys that are not this pane's: what is typed goes into the message.
 fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let action = keys::lookup(Context::WhyPane, key)?;
     let replies = state.transcript.replies();
@@ -133,7 +133,7 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let palette = state.palette;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
     let Some(action) = keys::lookup(Context::MemoryPane, key) else {
-        // Letters are the pane's here: a slip must not land in the chat.
+        // Typing a wrong letter here must not write into the message.
         let letter = matches!(key.code, KeyCode::Char(_));
         return (letter && keys::lookup(Context::Chat, key).is_none()).then(Vec::new);
     };
@@ -181,8 +181,8 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     Some(Vec::new())
 }
 
-/// Moves among the rows that are open. The widget's own keys go by the frame that was drawn last,
-/// and a second key may come before the next.
+/// Moves among the visible rows. The widget's own keys go by the last drawn frame, and a second key
+/// may come before the next frame.
 fn step(pane: &mut MemoryPane, by: isize) {
     let items = pane.items();
     let state = pane.state.get_mut();
@@ -209,7 +209,6 @@ fn read_opened(pane: &mut MemoryPane) -> Vec<Effect> {
 }
 
 /// The node under the cursor.
-#[must_use]
 pub fn selected_node(pane: &MemoryPane) -> Option<Node> {
     pane.state.borrow().selected().last().copied()
 }
@@ -259,7 +258,6 @@ pub(super) fn set_messages(state: &mut State, episode: EpisodeId, messages: Vec<
 
 impl MemoryPane {
     /// Items for the widget; cheap to clone.
-    #[must_use]
     pub fn items(&self) -> Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>> {
         Rc::clone(&self.items)
     }

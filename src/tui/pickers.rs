@@ -81,7 +81,6 @@ pub(super) fn fill(state: &mut State, kind: PickerKind, items: Vec<Item>) {
 
 impl Picker {
     /// What an empty list says.
-    #[must_use]
     pub fn empty(&self) -> &'static str {
         match (self.loading, self.filter.is_empty(), self.kind) {
             (true, ..) => "reading…",

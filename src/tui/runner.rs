@@ -34,7 +34,6 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     pub config: ChatConfig,
     pub recall: RecallConfig,
-    /// Usually [`WorkerConfig::beside_chat`].
     pub worker: WorkerConfig,
     /// The model to load; `None` is the one in use.
     pub model: Option<String>,
@@ -61,14 +60,15 @@ pub enum TuiError {
     Bug { place: String },
 }
 
-/// Frames are at least this far apart: a fast reply must not cost more drawing than reading.
+/// Frames are at least this far apart: a fast reply must not spend more time on drawing than on reading.
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the chat until the person leaves it.
 ///
 /// # Errors
-/// See [`TuiError`]. The terminal is as it was before, whatever happens.
+/// If there is no terminal, it can't be used, or a background thread panicked. The terminal is left
+/// as it was, whatever happens.
 pub fn run(app: App) -> Result<Left, TuiError> {
     if !terminal::is_interactive() {
         return Err(TuiError::NotATerminal);
@@ -211,7 +211,7 @@ async fn drive(
     }
 }
 
-/// Mouse events that mean nothing here.
+/// Mouse events without a meaning here.
 fn is_noise(event: &TerminalEvent) -> bool {
     matches!(event, TerminalEvent::Mouse(m)
         if !matches!(m.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown))

@@ -17,9 +17,9 @@ use crate::tui::{panes, update};
 pub enum Arguments {
     None,
     Optional(&'static str),
+    /// `missing` is said if there are none.
     Required {
         name: &'static str,
-        /// Said if there are none.
         missing: &'static str,
     },
 }
@@ -34,131 +34,82 @@ pub struct SlashCommand {
     /// Its line in the palette; `None` if a key's stands there.
     pub palette: Option<&'static str>,
     /// Runs it with what follows its name.
-    pub run: fn(&mut State, &str) -> Vec<Effect>,
+    pub run: Run,
 }
 
-/// A command without arguments, which the table below amends.
-const BARE: SlashCommand = SlashCommand {
-    name: "",
-    aliases: &[],
-    arguments: Arguments::None,
-    help: "",
-    palette: None,
-    run: |_, _| Vec::new(),
-};
+type Run = fn(&mut State, &str) -> Vec<Effect>;
+
+const fn command(name: &'static str, help: &'static str, run: Run) -> SlashCommand {
+    SlashCommand { name, aliases: &[], arguments: Arguments::None, help, palette: None, run }
+}
 
 /// In the order of the popup.
 pub const COMMANDS: &[SlashCommand] = &[
-    SlashCommand {
-        name: "remember",
-        arguments: Arguments::Required {
-            name: "TEXT",
-            missing: "Say what: /remember I like green tea.",
-        },
-        help: "keep this in memory",
-        palette: Some("Keep this in memory"),
-        run: |state, text| update::submit(state, text.to_owned(), MessageKind::Remember),
-        ..BARE
-    },
-    SlashCommand {
-        name: "forget",
-        arguments: Arguments::Required {
-            name: "ID… or TEXT",
-            missing: "Say what: /forget s12, or /forget followed by words that occur in it.",
-        },
-        help: "take something out of memory for good",
-        palette: Some("Take something out of memory for good"),
-        run: |_, what| vec![Effect::Store(plan_forget(what))],
-        ..BARE
-    },
-    SlashCommand {
-        name: "memory",
-        help: "browse what is remembered",
-        run: |state, _| panes::open_memory(state),
-        ..BARE
-    },
-    SlashCommand {
-        name: "why",
-        help: "what the last answer was made from",
-        run: |state, _| panes::open_why(state),
-        ..BARE
-    },
-    SlashCommand {
-        name: "new",
-        help: "start a new chat",
-        run: |state, _| update::run(state, Action::NewSession),
-        ..BARE
-    },
-    SlashCommand {
-        name: "sessions",
-        help: "open an earlier chat",
-        run: |state, _| update::run(state, Action::Sessions),
-        ..BARE
-    },
-    SlashCommand {
-        name: "retry",
-        help: "answer the last message again",
-        palette: Some("Answer the last message again"),
-        run: |_, _| vec![Effect::Chat(Command::Regenerate)],
-        ..BARE
-    },
-    SlashCommand {
-        name: "model",
-        aliases: &["models"],
-        arguments: Arguments::Optional("[NAME]"),
-        help: "list models, or switch to one",
-        run: |state, name| match name {
-            "" => update::run(state, Action::Models),
-            name => vec![Effect::Chat(Command::LoadModel(Some(name.to_owned())))],
-        },
-        ..BARE
-    },
-    SlashCommand {
-        name: "incognito",
-        help: "a chat that is not kept (again: back)",
-        palette: Some("A chat that is not kept, and back"),
-        run: |state, _| vec![Effect::Chat(Command::Incognito(!state.incognito))],
-        ..BARE
-    },
-    SlashCommand {
-        name: "undo",
-        help: "undo the last change to memory",
-        palette: Some("Undo the last change to memory"),
-        run: |_, _| vec![Effect::Store(StoreRequest::Undo)],
-        ..BARE
-    },
-    SlashCommand {
-        name: "export",
-        arguments: Arguments::Optional("[FILE]"),
-        help: "save this chat (.md or .json)",
-        palette: Some("Save this chat as a file"),
-        run: |state, path| update::export(state, (!path.is_empty()).then(|| PathBuf::from(path))),
-        ..BARE
-    },
-    SlashCommand {
-        name: "copy",
-        help: "the last answer to the clipboard",
-        run: |state, _| update::run(state, Action::Copy),
-        ..BARE
-    },
-    SlashCommand {
-        name: "help",
-        help: "keys and commands",
-        run: |state, _| update::run(state, Action::Help),
-        ..BARE
-    },
-    SlashCommand {
-        name: "quit",
-        aliases: &["exit", "q"],
-        help: "leave",
-        run: |state, _| update::run(state, Action::Quit),
-        ..BARE
-    },
+    command("remember", "keep this in memory", |state, text| {
+        update::submit(state, text.to_owned(), MessageKind::Remember)
+    })
+    .required("TEXT", "Say what: /remember I like green tea.")
+    .palette("Keep this in memory"),
+    command("forget", "take something out of memory for good", |_, what| {
+        vec![Effect::Store(plan_forget(what))]
+    })
+    .required(
+        "ID… or TEXT",
+        "Say what: /forget s12, or /forget followed by words that occur in it.",
+    )
+    .palette("Take something out of memory for good"),
+    command("memory", "browse what is remembered", |state, _| panes::open_memory(state)),
+    command("why", "what the last answer was made from", |state, _| panes::open_why(state)),
+    command("new", "start a new chat", |state, _| update::run(state, Action::NewSession)),
+    command("sessions", "open an earlier chat", |state, _| update::run(state, Action::Sessions)),
+    command("retry", "answer the last message again", |_, _| {
+        vec![Effect::Chat(Command::Regenerate)]
+    })
+    .palette("Answer the last message again"),
+    command("model", "list models, or switch to one", |state, name| match name {
+        "" => update::run(state, Action::Models),
+        name => vec![Effect::Chat(Command::LoadModel(Some(name.to_owned())))],
+    })
+    .optional("[NAME]")
+    .aliases(&["models"]),
+    command("incognito", "a chat that is not kept (again: back)", |state, _| {
+        vec![Effect::Chat(Command::Incognito(!state.incognito))]
+    })
+    .palette("A chat that is not kept, and back"),
+    command("undo", "undo the last change to memory", |_, _| {
+        vec![Effect::Store(StoreRequest::Undo)]
+    })
+    .palette("Undo the last change to memory"),
+    command("export", "save this chat (.md or .json)", |state, path| {
+        update::export(state, (!path.is_empty()).then(|| PathBuf::from(path)))
+    })
+    .optional("[FILE]")
+    .palette("Save this chat as a file"),
+    command("copy", "the last answer to the clipboard", |state, _| {
+        update::run(state, Action::Copy)
+    }),
+    command("help", "keys and commands", |state, _| update::run(state, Action::Help)),
+    command("quit", "leave", |state, _| update::run(state, Action::Quit)).aliases(&["exit", "q"]),
 ];
 
 impl SlashCommand {
+    const fn aliases(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+
+    const fn optional(self, name: &'static str) -> Self {
+        Self { arguments: Arguments::Optional(name), ..self }
+    }
+
+    const fn required(self, name: &'static str, missing: &'static str) -> Self {
+        Self { arguments: Arguments::Required { name, missing }, ..self }
+    }
+
+    const fn palette(self, label: &'static str) -> Self {
+        Self { palette: Some(label), ..self }
+    }
+
     /// "/model [NAME]".
-    #[must_use]
     pub fn usage(&self) -> String {
         match self.arguments {
             Arguments::None => format!("/{}", self.name),
@@ -169,7 +120,6 @@ impl SlashCommand {
     }
 
     /// Whether it can't run without arguments.
-    #[must_use]
     pub fn needs_arguments(&self) -> bool {
         matches!(self.arguments, Arguments::Required { .. })
     }
@@ -188,7 +138,6 @@ fn plan_forget(what: &str) -> StoreRequest {
 }
 
 /// Whether a line is meant as a command: `/word`, not `/usr/bin` and not `//`.
-#[must_use]
 pub fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix('/') else { return false };
     let word = rest.split_whitespace().next().unwrap_or("");
@@ -217,7 +166,6 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
 }
 
 /// The commands that a line may become; none once an argument is begun.
-#[must_use]
 pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
     let Some(word) = line.strip_prefix('/') else { return Vec::new() };
     if !word.chars().all(|c| c.is_ascii_lowercase()) {

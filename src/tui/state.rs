@@ -28,7 +28,7 @@ pub struct State {
     pub width: u16,
     pub height: u16,
     pub now: Moment,
-    /// Counts ticks: what moves, moves by it.
+    /// Counts ticks, for animations and timeouts.
     pub tick: u64,
     pub transcript: Transcript,
     pub editor: Editor,
@@ -44,9 +44,9 @@ pub struct State {
     pub pane: Option<Pane>,
     pub focus: Focus,
     pub overlay: Option<Overlay>,
-    /// One sentence in place of the status line, until the tick given.
+    /// A sentence in place of the status line, until this tick.
     pub hint: Option<(String, u64)>,
-    /// Ctrl+C on an empty line was pressed; again until this tick leaves.
+    /// Ctrl+C was pressed on an empty line; until this tick a second one leaves.
     pub leaving_until: Option<u64>,
     pub incognito: bool,
 }
@@ -77,7 +77,6 @@ pub enum ModelLine {
 
 impl ModelLine {
     /// The model in use.
-    #[must_use]
     pub fn profile(&self) -> Option<&ModelProfile> {
         match self {
             Self::Ready(profile) => Some(profile),
@@ -100,12 +99,11 @@ pub type Laid = Rc<Vec<Line<'static>>>;
 /// One thing in the transcript.
 pub struct Entry {
     pub body: Body,
-    /// `(width, lines)`; emptied when the body changes.
+    /// Cache: `(width, lines)`; emptied when the body changes.
     pub laid: RefCell<Option<(u16, Laid)>>,
 }
 
 impl Entry {
-    #[must_use]
     pub fn new(body: Body) -> Self {
         Self { body, laid: RefCell::new(None) }
     }
@@ -154,7 +152,6 @@ impl Transcript {
     }
 
     /// Ids of the replies, oldest first.
-    #[must_use]
     pub fn replies(&self) -> Vec<MessageId> {
         self.entries
             .iter()
@@ -165,7 +162,6 @@ impl Transcript {
             .collect()
     }
 
-    #[must_use]
     pub fn reply(&self, id: MessageId) -> Option<(&Message, Option<&Why>, bool)> {
         self.entries.iter().find_map(|e| match &e.body {
             Body::Reply { message, why, why_known } if message.id == id => {
@@ -176,7 +172,6 @@ impl Transcript {
     }
 
     /// The user's message before a reply.
-    #[must_use]
     pub fn question_of(&self, id: MessageId) -> Option<&Message> {
         let at = self
             .entries
@@ -196,7 +191,6 @@ impl Transcript {
         self.top = (top < last).then_some(top);
     }
 
-    #[must_use]
     pub fn busy(&self) -> bool {
         self.phase != PhaseName::Idle || self.sending.is_some()
     }
@@ -227,7 +221,7 @@ pub struct MemoryPane {
     pub tree: Option<Tree>,
     pub messages: Vec<(EpisodeId, Vec<MessageRow>)>,
     pub state: RefCell<TreeState<Node>>,
-    /// Words that must occur.
+    /// What is shown contains all of these words.
     pub search: String,
     pub searching: bool,
     /// A failure to read the memory.
@@ -245,7 +239,7 @@ pub struct WhyPane {
     pub scroll: u16,
 }
 
-/// What lies over everything.
+/// What covers the screen.
 pub enum Overlay {
     Help { scroll: u16 },
     Picker(Picker),
@@ -291,13 +285,11 @@ pub enum Pick {
 }
 
 impl Picker {
-    #[must_use]
     pub fn new(kind: PickerKind) -> Self {
         Self { kind, filter: String::new(), items: Vec::new(), selected: 0, loading: true }
     }
 
-    /// Items whose words match, with their position.
-    #[must_use]
+    /// The items that contain all words of the filter.
     pub fn visible(&self) -> Vec<&Item> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
         self.items
@@ -335,7 +327,6 @@ pub struct Edit {
 }
 
 impl State {
-    #[must_use]
     pub fn new(palette: Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette,
@@ -365,8 +356,7 @@ impl State {
         }
     }
 
-    /// Whether something moves, so that ticks are wanted.
-    #[must_use]
+    /// Whether something is animated or times out, so that ticks are needed.
     pub fn moves(&self) -> bool {
         self.transcript.busy()
             || matches!(self.model, ModelLine::Loading { .. })
@@ -375,13 +365,11 @@ impl State {
             || self.leaving_until.is_some()
     }
 
-    #[must_use]
     pub fn too_small(&self) -> bool {
         self.width < WIDTH_MIN || self.height < HEIGHT_MIN
     }
 
     /// The commands that the popup offers now.
-    #[must_use]
     pub fn completions(&self) -> Vec<&'static SlashCommand> {
         if self.completion_closed
             || self.focus != Focus::Input

@@ -7,7 +7,7 @@ use crate::tui::state::{Body, Confirm, Confirmed, Overlay, Pane, PickerKind, Sta
 use crate::tui::why::Why;
 use crate::tui::{count, panes, pickers};
 
-/// One reply.
+/// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
     match reply {
         StoreReply::Tree(tree) => panes::set_tree(state, tree),

@@ -62,8 +62,7 @@ impl StoreThread {
         Ok(sender)
     }
 
-    /// One request.
-    #[must_use]
+    /// Answers one request.
     pub fn answer(&self, request: StoreRequest) -> StoreReply {
         self.try_answer(request).unwrap_or_else(|(what, error)| StoreReply::Failed { what, error })
     }
@@ -161,7 +160,7 @@ impl StoreThread {
     }
 }
 
-/// Never over a file that is there; readable by its owner alone.
+/// Fails if the file exists; readable by its owner alone.
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
@@ -229,14 +228,6 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
     })
 }
 
-fn speaker(message: &Message) -> String {
-    match (&message.speaker, message.role) {
-        (Some(name), _) => name.clone(),
-        (None, Role::User) => "You".into(),
-        (None, Role::Assistant) => "Inglenook".into(),
-    }
-}
-
 fn messages(r: &Reader<'_>, episode: EpisodeId) -> Result<Vec<MessageRow>, StoreError> {
     let episodes = r.episodes_by_id(&[episode])?;
     let ids: Vec<MessageId> = episodes.into_iter().flat_map(|e| e.messages).collect();
@@ -244,14 +235,14 @@ fn messages(r: &Reader<'_>, episode: EpisodeId) -> Result<Vec<MessageRow>, Store
         .into_iter()
         .map(|m| MessageRow {
             id: m.id,
-            speaker: speaker(&m),
+            speaker: export::speaker(&m).to_owned(),
             date: format!("{} {}", dates::date(m.created_at), dates::time(m.created_at)),
             text: m.content,
         })
         .collect())
 }
 
-/// The person's own newest messages, oldest first, each once.
+/// The newest messages of the person, oldest first, without repetitions.
 fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
     let mut sessions = r.sessions()?;
     sessions.retain(|s| !s.imported);
@@ -309,7 +300,7 @@ fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreErr
     let rows = r
         .messages_by_id(&plan.messages)?
         .iter()
-        .map(|m| format!("{}: {}", speaker(m), short(&m.content)))
+        .map(|m| format!("{}: {}", export::speaker(m), short(&m.content)))
         .collect();
     section(&count(plan.messages.len(), "message", "messages"), rows);
     let (gone, rewritten) = split(r, plan)?;

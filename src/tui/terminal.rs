@@ -34,7 +34,7 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    /// Set while [`guarded`] runs: its panics are its caller's business.
+    /// Set while [`guarded`] runs: a panic in it is its caller's to handle.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
     /// Set on the thread that draws.
     static DRAWS: Cell<bool> = const { Cell::new(false) };
@@ -42,7 +42,7 @@ thread_local! {
 
 /// Wheel and buttons, not every movement of the mouse (crossterm's own command asks for both).
 struct WheelOn;
-/// The opposite.
+/// Undoes [`WheelOn`].
 struct WheelOff;
 
 impl Command for WheelOn {
@@ -58,7 +58,6 @@ impl Command for WheelOff {
 }
 
 /// Whether both ends are a terminal.
-#[must_use]
 pub fn is_interactive() -> bool {
     io::stdin().is_terminal() && stdout().is_terminal()
 }
@@ -68,10 +67,10 @@ fn has_keyboard_protocol() -> bool {
     !matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb") | Err(_))
 }
 
-/// Takes the screen.
+/// Switches the terminal to the chat screen.
 ///
 /// # Errors
-/// If the terminal refuses.
+/// If the terminal can't be written to.
 pub fn enter() -> io::Result<Screen> {
     DRAWS.set(true);
     modes_on()?;
@@ -93,13 +92,13 @@ fn modes_on() -> io::Result<()> {
     out.flush()
 }
 
-/// Gives the screen back. Harmless when it was given back before.
+/// Restores the terminal; does nothing if it is restored already.
 pub fn leave() {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = stdout();
-    // Each on its own: the last ones matter most, and a terminal that is gone must not stop us.
+    // One by one: the last ones matter most, and an earlier failure must not keep them back.
     if has_keyboard_protocol() {
         let _ = queue!(out, PopKeyboardEnhancementFlags);
     }
@@ -108,10 +107,10 @@ pub fn leave() {
     let _ = disable_raw_mode();
 }
 
-/// After a stop and `fg`: the modes again, and a full redraw.
+/// After a stop and `fg`: sets the modes again and forces a full redraw.
 ///
 /// # Errors
-/// If the terminal refuses.
+/// If the terminal can't be written to.
 pub fn resume(screen: &mut Screen) -> io::Result<()> {
     modes_on()?;
     // Not `clear`, which asks the terminal where its cursor is and waits for the answer.
@@ -122,7 +121,7 @@ pub fn resume(screen: &mut Screen) -> io::Result<()> {
 /// Draws a frame as one update, where the terminal can.
 ///
 /// # Errors
-/// If the terminal refuses.
+/// If the terminal can't be written to.
 pub fn draw(screen: &mut Screen, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
     queue!(stdout(), BeginSynchronizedUpdate)?;
     let drawn = screen.draw(render).map(|_| ());
@@ -130,7 +129,7 @@ pub fn draw(screen: &mut Screen, render: impl FnOnce(&mut Frame<'_>)) -> io::Res
     drawn
 }
 
-/// Ctrl+Z: gives the screen back and stops the process, as the shell's job control expects.
+/// Ctrl+Z: restores the terminal and stops the process, as the shell's job control expects.
 /// Returns when the process goes on.
 pub fn suspend() {
     leave();
@@ -140,7 +139,7 @@ pub fn suspend() {
 }
 
 /// Installs the hook that restores the terminal before a panic's message is printed. Panics of
-/// other threads leave the screen alone; the loop learns of them by their silence.
+/// other threads leave the screen alone; the loop notices that the thread has ended.
 pub fn install_panic_hook() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     if INSTALLED.swap(true, Ordering::SeqCst) {

@@ -210,7 +210,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::ScrollEnd(_) => state.transcript.top = None,
         Action::Quit => return vec![Effect::Quit(0)],
-        // The other contexts' own.
+        // Actions of other contexts.
         _ => {}
     }
     Vec::new()

@@ -74,7 +74,6 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 
 impl Why {
     /// Reads a record; `None` if nothing was recalled.
-    #[must_use]
     pub fn of(record: &Value) -> Option<Self> {
         let evidence = record.get("evidence")?;
         let number = |path: &str| record.pointer(path).and_then(Value::as_f64);
@@ -144,7 +143,6 @@ impl Why {
     }
 
     /// The number of memories that the answer quotes; where a model wrote it, that it could read.
-    #[must_use]
     pub fn n_memories(&self) -> usize {
         self.quoted.as_ref().map_or_else(
             || {
@@ -156,13 +154,11 @@ impl Why {
     }
 
     /// Whether the reply quotes this fact or message.
-    #[must_use]
     pub fn quotes(&self, id: &str) -> bool {
         self.quoted.as_ref().is_some_and(|ids| ids.iter().any(|quoted| quoted == id))
     }
 
     /// The longest bar of the chart.
-    #[must_use]
     pub fn nats_max(&self) -> f64 {
         self.steps
             .iter()
@@ -174,15 +170,14 @@ impl Why {
     }
 }
 
-/// A bar of `nats` in `cells` cells, `max` filling them all, in eighths of a cell.
-#[must_use]
+/// A bar for `nats`, in eighths of a cell; `max` fills all `cells`.
 pub fn bar(nats: f64, max: f64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if !(nats.is_finite() && max.is_finite() && max > 0.0) || cells == 0 {
         return String::new();
     }
     let eighths = ((nats / max).clamp(0.0, 1.0) * cells as f64 * 8.0).round() as usize;
-    // Something that is there shows.
+    // A value above zero is visible.
     let eighths = if nats > 0.0 { eighths.max(1) } else { eighths };
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }

@@ -1,5 +1,4 @@
-//! Puts a conversation together: recall, the memory worker and the choice of a reader, as the chat
-//! sees them.
+//! Wires a conversation: recall, the memory worker and the choice of a reader.
 
 use std::sync::Arc;
 
@@ -53,8 +52,7 @@ fn status_line(state: &WorkerState, jobs_left: usize) -> WorkerStatus {
     WorkerStatus { text, busy, failed }
 }
 
-/// Rules or the model: by `mode`, else by the setting `reader` and the model's grade.
-#[must_use]
+/// Who reads the evidence: as `mode` says, else by the setting `reader` and the model's grade.
 pub fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
     let (setting, grade) = store
         .read(|r| Ok((r.setting("reader")?, r.setting(&info.grade_key())?)))

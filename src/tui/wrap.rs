@@ -9,7 +9,6 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Cells that a grapheme cluster takes.
-#[must_use]
 pub fn cells(grapheme: &str) -> usize {
     grapheme.width()
 }
@@ -40,7 +39,6 @@ fn collect(clusters: &[Cluster<'_>]) -> Vec<Span<'static>> {
 }
 
 /// Breaks `line` at `width` cells. Lines after the first are indented by `hang` cells.
-#[must_use]
 pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
     let hang = if hang + 8 > width { 0 } else { hang };
@@ -85,7 +83,7 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
                 end = at;
             }
             if end == start {
-                // One cluster is wider than the line: show it clipped rather than loop for ever.
+                // One cluster is wider than the line: clip it rather than loop for ever.
                 end = start + 1;
             }
         }
@@ -114,7 +112,6 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
 }
 
 /// Plain text as wrapped lines of one style; keeps its line breaks, expands tabs.
-#[must_use]
 pub fn plain(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
     text.lines()
         .flat_map(|line| {
@@ -126,7 +123,6 @@ pub fn plain(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
 }
 
 /// Cut to `width` cells, with an ellipsis if something was cut; line breaks become spaces.
-#[must_use]
 pub fn ellipsis(text: &str, width: usize) -> String {
     let flat = |g: &str| -> bool { g.chars().all(char::is_whitespace) };
     let mut out = String::new();
@@ -168,15 +164,13 @@ pub fn ellipsis(text: &str, width: usize) -> String {
     out
 }
 
-/// As [`ellipsis`], for a text whose leading spaces mean something.
-#[must_use]
+/// As [`ellipsis`], but keeps leading spaces.
 pub fn ellipsis_keep_indent(text: &str, width: usize) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     format!("{}{}", &text[..indent], ellipsis(text, width.saturating_sub(indent)))
 }
 
 /// Display width of a text.
-#[must_use]
 pub fn width(text: &str) -> usize {
     text.graphemes(true).map(cells).sum()
 }

@@ -55,6 +55,18 @@ fn saved(turn: TurnId, text: &str) -> Event {
     Event::Turn(turn, user_saved)
 }
 
+fn user_not_saved(turn: TurnId, error: &str) -> Event {
+    Event::Turn(turn, TurnEvent::UserNotSaved { error: error.into() })
+}
+
+fn generate_failed(turn: TurnId, error: &str) -> Event {
+    Event::Turn(turn, TurnEvent::GenerateFailed { error: error.into() })
+}
+
+fn reply_not_saved(turn: TurnId) -> Event {
+    Event::Turn(turn, TurnEvent::ReplyNotSaved { error: "e".into(), last: true })
+}
+
 fn recalled(turn: TurnId) -> Event {
     Event::Turn(turn, TurnEvent::Recalled(Vec::new()))
 }
@@ -87,7 +99,7 @@ fn reply_saved(turn: TurnId, text: &str, complete: bool) -> Event {
     Event::Turn(turn, reply_saved)
 }
 
-/// The effects that reach outside, in words; what is told to the screen is left out.
+/// The effects in words, without updates for the screen.
 fn outside(effects: &[Effect]) -> Vec<String> {
     effects
         .iter()
@@ -126,7 +138,7 @@ fn notices(effects: &[Effect]) -> Vec<&str> {
         .collect()
 }
 
-/// Events in, outside effects out: one line an event.
+/// Events and the effects that each has, as [`outside`] says them.
 #[track_caller]
 fn check(machine: &mut Machine, steps: Vec<(Event, &[&str])>) {
     for (event, expected) in steps {
@@ -167,8 +179,7 @@ fn nothing_is_answered_before_it_is_on_disk() {
     let effects = m.handle(submit("hello"));
     assert!(!outside(&effects).iter().any(|e| e.starts_with("recall") || e.starts_with("gen")));
     // A full disk: the text comes back, and nothing was asked of the model.
-    let effects =
-        m.handle(Event::Turn(1, TurnEvent::UserNotSaved { error: "the disk is full".into() }));
+    let effects = m.handle(user_not_saved(1, "the disk is full"));
     assert!(effects.contains(&Effect::Tell(Update::Returned { text: "hello".into() })));
     assert!(notices(&effects)[0].contains("the disk is full"));
     assert_eq!(m.phase(), PhaseName::Idle);
@@ -226,7 +237,7 @@ fn a_stopped_reply_is_kept_as_incomplete() {
         &mut m,
         vec![
             (stop(), &["cancel", "save reply \"Once upon\" complete false last true"]),
-            // What still arrives from the engine changes nothing.
+            // Late events of the engine change nothing.
             (text(1, " a time"), &[]),
             (generated(1, Outcome::Stopped), &[]),
             (reply_saved(1, "Once upon", false), &["resume"]),
@@ -321,7 +332,7 @@ fn a_memory_that_cannot_be_searched_is_said() {
 fn a_failing_model_keeps_what_it_said() {
     let mut m = replying();
     m.handle(text(1, "Half"));
-    let effects = m.handle(Event::Turn(1, TurnEvent::GenerateFailed { error: "NaN".into() }));
+    let effects = m.handle(generate_failed(1, "NaN"));
     assert_eq!(outside(&effects), ["save reply \"Half\" complete false last true"]);
     assert!(notices(&effects)[0].contains("NaN"));
 }
@@ -445,21 +456,14 @@ mod any_order {
             Just(command(Command::Leave)),
             Just(command(Command::Reload)),
             turn.clone().prop_map(|t| saved(t, "x")),
-            turn.clone()
-                .prop_map(|turn| Event::Turn(turn, TurnEvent::UserNotSaved { error: "e".into() },)),
+            turn.clone().prop_map(|turn| user_not_saved(turn, "e")),
             turn.clone().prop_map(recalled),
             turn.clone().prop_map(|turn| recall_failed(turn, "e")),
             turn.clone().prop_map(|turn| text(turn, "p")),
             turn.clone().prop_map(|turn| generated(turn, Outcome::Ended)),
-            turn.clone().prop_map(|turn| Event::Turn(
-                turn,
-                TurnEvent::GenerateFailed { error: "e".into() },
-            )),
+            turn.clone().prop_map(|turn| generate_failed(turn, "e")),
             turn.clone().prop_map(|t| reply_saved(t, "r", true)),
-            turn.prop_map(|turn| Event::Turn(
-                turn,
-                TurnEvent::ReplyNotSaved { error: "e".into(), last: true },
-            )),
+            turn.prop_map(reply_not_saved),
         ]
     }
 

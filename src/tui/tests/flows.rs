@@ -45,7 +45,7 @@ fn keys_that_open_and_close() {
     check("", "ctrl-z", "", &[Effect::Suspend]);
     check("", "ctrl-d", "", &[Effect::Quit(0)]);
     check("x", "home ctrl-d", "", &[]);
-    // Question marks are text in a text, and help on an empty line.
+    // A question mark opens help on an empty line only.
     check("why", "?", "why?", &[]);
     check("", "? esc x", "x", &[]);
 }
@@ -62,7 +62,7 @@ fn ctrl_c_clears_then_interrupts_then_leaves() {
     h.chat(Update::Phase(PhaseName::Replying));
     h.press("ctrl-c");
     assert_eq!(h.take(), [Effect::Chat(Command::Stop)]);
-    // And time passing, too.
+    // So is time passing.
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-c");
     h.tick(60);
@@ -124,7 +124,7 @@ fn slash_commands() {
     check("/retry", "enter", "", &[Effect::Chat(Command::Regenerate)]);
     check("/undo", "enter", "", &[Effect::Store(StoreRequest::Undo)]);
     check("/quit", "enter", "", &[Effect::Quit(0)]);
-    // A slip keeps the line.
+    // A mistake keeps the line.
     check("/nonsense", "enter", "/nonsense", &[]);
     check("/new x", "enter", "/new x", &[]);
     // A path is a message.
@@ -141,7 +141,7 @@ fn completion_chooses_and_completes() {
     h.press("ctrl-c");
     h.type_str("/rem");
     h.press("enter");
-    // It wants words: the line is completed, not run.
+    // It needs an argument: the line is completed, not run.
     assert_eq!(h.state.editor.shown(), "/remember ");
     assert_eq!(h.take(), []);
     h.press("ctrl-c");

@@ -10,18 +10,13 @@ use crate::memory::plain_text;
 use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected_node;
-use crate::tui::state::{Focus, MemoryPane, Node, State};
-use crate::tui::view::framed;
+use crate::tui::state::{MemoryPane, Node, State};
+use crate::tui::view::pane_frame;
 use crate::tui::wrap;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
-    let focused = state.focus == Focus::Pane && state.overlay.is_none();
-    let border = if focused { palette.border_focus } else { palette.border };
-    let block = framed(palette, "memory", border);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let (inner, focused) = pane_frame(frame, state, "memory", area);
     let detail = detail(pane, palette, usize::from(inner.width));
     let below = match (detail.len() as u16 + 1).min(inner.height / 3) {
         n if n >= 3 && !detail.is_empty() => n,

@@ -119,6 +119,17 @@ fn popup(frame: &mut Frame<'_>, palette: &Palette, title: &str, width: u16, heig
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
+/// The frame of a pane: the space in it, and whether the pane has the focus.
+fn pane_frame(frame: &mut Frame<'_>, state: &State, title: &str, area: Rect) -> (Rect, bool) {
+    let palette = &state.palette;
+    let focused = state.focus == Focus::Pane && state.overlay.is_none();
+    let border = if focused { palette.border_focus } else { palette.border };
+    let block = framed(palette, title, border);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    (Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }, focused)
+}
+
 fn framed<'a>(palette: &Palette, title: &'a str, border: Style) -> Block<'a> {
     let block = Block::bordered().border_type(BorderType::Rounded).border_style(border);
     if title.is_empty() {

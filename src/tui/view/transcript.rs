@@ -132,7 +132,7 @@ fn laid(entry: &Entry, state: &State, width: u16) -> Laid {
 
 fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'static>> {
     let style = if sending { palette.muted } else { palette.text };
-    // Enough of a long text to fill its rows; wrapping the rest would be for nothing.
+    // Only as much of a long text is wrapped as its rows can show.
     let enough = usize::from(width) * (USER_ROWS_MAX + 2) * 4;
     let clean = plain_text(text.trim_end());
     let end = clean.char_indices().nth(enough).map_or(clean.len(), |(at, _)| at);

@@ -8,19 +8,14 @@ use ratatui::widgets::Paragraph;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
-use crate::tui::state::{Focus, State, WhyPane};
-use crate::tui::view::framed;
+use crate::tui::state::{State, WhyPane};
+use crate::tui::view::pane_frame;
 use crate::tui::why::{TriedEpisode, Why, bar};
 use crate::tui::wrap;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
     let palette = &state.palette;
-    let focused = state.focus == Focus::Pane && state.overlay.is_none();
-    let border = if focused { palette.border_focus } else { palette.border };
-    let block = framed(palette, "why this answer", border);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let (inner, _) = pane_frame(frame, state, "why this answer", area);
     let [body, foot] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(inner);
     let lines = lines(state, pane, usize::from(body.width));
     let most = (lines.len() as u16).saturating_sub(body.height);
@@ -83,7 +78,7 @@ fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
     lines.push(Line::styled(text.to_owned(), palette.heading));
 }
 
-/// To two places, without a minus before a zero.
+/// To two places, and never "-0.00".
 fn rounded(nats: f64) -> f64 {
     (nats * 100.0).round() / 100.0 + 0.0
 }
