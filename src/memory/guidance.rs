@@ -4,7 +4,7 @@
 //! the comparison with the official code; and the default's, [`held_out`]. They judge partitions and
 //! move nothing.
 //!
-//! What is wrong with the paper's f (figures in `tests/bench/LOG.md`):
+//! What is wrong with the paper's f (figures in `docs/log.md`):
 //! - It does not punish fragments. Eq. 2 is the product of themes a fact and facts a theme, `N / (K·E[n])`:
 //!   one theme a fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
 //!   centroid, itself, and counts as much as a theme of twelve.

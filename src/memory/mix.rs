@@ -26,7 +26,7 @@ pub enum UnitKind<'a> {
 
 /// What is left of a message's worth once a chosen fact says what it says: it comes when little else is
 /// left to tell, with the words that the fact has not. On the dev conversations a fortieth finds as many
-/// messages as leaving it out, and a tenth more of the answers' words (tests/bench/LOG.md).
+/// messages as leaving it out, and a tenth more of the answers' words (docs/log.md).
 const MESSAGE_AFTER_ITS_FACT: f64 = 0.025;
 
 /// What is left of a fact's worth once all its messages have been chosen whole: its date is worked out
@@ -35,7 +35,7 @@ const FACT_AFTER_ITS_MESSAGES: f64 = 0.1;
 
 /// Relevance for its length. By relevance alone long units crowd out short ones; by relevance a
 /// character, scraps crowd out what tells something. On the dev conversations of LoCoMo every power
-/// from 0.5 to 0.7 finds as much, to half a point (tests/bench/LOG.md).
+/// from 0.5 to 0.7 finds as much, to half a point (docs/log.md).
 #[must_use]
 pub fn worth(relevance: f64, n_characters: usize) -> f64 {
     const POWER: f64 = 0.6;

@@ -118,7 +118,7 @@ impl<'a> EvidenceSearch<'a> {
 }
 
 /// What blocks are put in order by. Length counts for less than it does for the choice: what was chosen is
-/// read anyway, and the likeliest should come first (tests/bench/LOG.md has other powers).
+/// read anyway, and the likeliest should come first (docs/log.md has other powers).
 fn place(block: &Block) -> f64 {
     const POWER: f64 = 0.4;
     block.relevance / (block.text.chars().count().max(1) as f64).powf(POWER)
