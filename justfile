@@ -1,5 +1,10 @@
 # What one does here often. `just` alone lists it.
 
+# Unit tests of the product: incremental, little optimised, on the same optimised dependencies.
+quick := "--config 'profile.release.package.inglenook.opt-level=1'"
+
+export CARGO_INCREMENTAL := "1"
+
 _default:
     @just --list
 
@@ -7,32 +12,59 @@ _default:
 run *args:
     cargo run --release -- {{args}}
 
-# only some tests: `just test store::`
+# unit tests of the product whose path contains a word: `just test recall::`
 test *filter:
-    cargo test --release {{filter}}
+    cargo test --release {{quick}} --lib {{filter}}
+
+# one integration test: `just test-file kill`
+test-file name *filter:
+    cargo test --release --test {{name}} {{filter}}
+
+# every test of the workspace
+test-all:
+    CARGO_INCREMENTAL=0 cargo test --release --workspace
 
 lint:
-    cargo fmt
-    cargo clippy --release --all-targets -- -D warnings
+    cargo fmt --all
+    cargo clippy --release --workspace --all-targets -- -D warnings
+
+# rewrite the screens' snapshots; look at the diff
+snapshots:
+    INSTA_UPDATE=always cargo test --release {{quick}} --lib tui::
 
 # the map and the API, in a browser
 doc:
     cargo doc --release --no-deps --document-private-items --open
 
+# a measurement: `just eval retrieval …`, `just eval bench memory`
+eval *args:
+    cargo run --release -p inglenook-eval -- {{args}}
+
 # without network code: must always compile
 offline:
-    cargo check --release --no-default-features --features starter
+    cargo check --release --locked --no-default-features --features starter
 
-# the tests of the kernels (or others: `just aarch64 store::`) for 64-bit Arm, by QEMU: without a dot product, and with.
+# licences, duplicate and banned crates, sources
+deny:
+    cargo deny check licenses bans sources
+
+# lines by folder, files over 500 lines, functions over 100
+size:
+    @for d in src/*/ crates/*/; do printf '%7d %s\n' "$(find "$d" -name '*.rs' -exec cat {} + | wc -l)" "$d"; done
+    @printf '%7d src\n' "$(find src -name '*.rs' -exec cat {} + | wc -l)"
+    @find src crates -name '*.rs' -exec wc -l {} + | awk '$1 > 500 && $2 != "total"'
+    cargo clippy --release --lib -- -A clippy::all -W clippy::too_many_lines
+
+# the kernels' tests (or others: `just aarch64 inglenook`) for 64-bit Arm, by QEMU: without a dot product, and with.
 # Needs `rustup target add aarch64-unknown-linux-gnu` and Debian's gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and
 # qemu-user. Not in `ci`: it compiles every dependency once more.
-aarch64 *filter='inference::kernels':
+aarch64 package='packed-matmul' *filter:
     #!/usr/bin/env bash
     set -euo pipefail
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
     for processor in cortex-a53 max; do
         export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu $processor"
-        cargo test --release --locked --target aarch64-unknown-linux-gnu --lib {{filter}}
+        cargo test --release --locked --target aarch64-unknown-linux-gnu -p {{package}} --lib {{filter}}
     done
 
 # a build with the feature `cuda` where no CUDA is installed: compiled, linked and started, without a GPU. Not in `ci`.

@@ -2,8 +2,6 @@
 
 pub mod error_chain;
 
-pub mod metrics;
-
 pub mod memory;
 
 pub mod grammar;
@@ -20,6 +18,8 @@ pub mod inference;
 
 pub mod registry;
 
+pub mod imports;
+
 pub mod store;
 
 pub mod worker;
@@ -27,8 +27,6 @@ pub mod worker;
 pub mod recall;
 
 pub mod chat;
-
-pub mod eval;
 
 pub mod tui;
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use inglenook::inference::embedder::{self, BertEmbedder};
+use inglenook::inference::embedder::{self, EncoderEmbedder};
 use inglenook::inference::weights::Bytes;
 use inglenook::interfaces::{Embedder, ModelError};
 use inglenook::memory::Embedding;
+use inglenook::testing::{shared, skip};
 use serde_json::Value;
 
 /// MiniLM's directory, fetched once; None (with the reason printed) if it can't be had.
@@ -17,19 +18,14 @@ fn minilm() -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fetch-minilm.sh");
     let output = Command::new(script).output().unwrap();
     if !output.status.success() {
-        eprintln!("skipped: MiniLM is not here: {}", String::from_utf8_lossy(&output.stderr));
+        skip(&format!("MiniLM is not here: {}", String::from_utf8_lossy(&output.stderr)));
         return None;
     }
     Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
 }
 
 fn memories() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev-memories");
-    if !path.is_dir() {
-        eprintln!("skipped: {} is absent", path.display());
-        return None;
-    }
-    Some(path)
+    shared("data/locomo-dev-memories")
 }
 
 /// Rows of a two-dimensional little-endian f32 `.npy` file.
@@ -74,7 +70,7 @@ fn check_equal(what: &str, vectors: &[Embedding], reference: &[Embedding]) {
 #[test]
 fn minilm_equals_its_reference_vectors() {
     let (Some(minilm), Some(memories)) = (minilm(), memories()) else { return };
-    let embedder = BertEmbedder::from_directory(&minilm).unwrap();
+    let embedder = EncoderEmbedder::from_directory(&minilm).unwrap();
     assert_eq!(embedder.dimensions(), 384);
     assert_eq!(embedder.tokens_max(), 256);
     for user in ["Caroline_0", "Jon_1"] {
@@ -163,14 +159,14 @@ fn damaged_gguf_embedders_are_errors() {
     let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/starter/embedder.gguf");
     let bytes: &'static [u8] = std::fs::read(&whole).unwrap().leak();
     for length in [0, 3, 4, 23, 24, 100, 5_000, 300_000, 600_000, 1_000_000, bytes.len() - 1] {
-        assert!(BertEmbedder::from_gguf(&whole, Bytes::Static(&bytes[..length])).is_err());
+        assert!(EncoderEmbedder::from_gguf(&whole, Bytes::Static(&bytes[..length])).is_err());
     }
     let key = b"bert.attention.head_count";
     let at = bytes.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 4;
     for count in [0u32, 7, u32::MAX] {
         let mut changed = bytes.to_vec();
         changed[at..at + 4].copy_from_slice(&count.to_le_bytes());
-        assert!(BertEmbedder::from_gguf(&whole, Bytes::Static(changed.leak())).is_err());
+        assert!(EncoderEmbedder::from_gguf(&whole, Bytes::Static(changed.leak())).is_err());
     }
 }
 

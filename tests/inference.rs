@@ -16,6 +16,7 @@ use inglenook::inference::{ModelKind, load_decoder, load_language, probe, valida
 use inglenook::interfaces::{
     Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
 };
+use inglenook::testing::shared;
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> PathBuf {
@@ -67,7 +68,7 @@ fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-/// Every row that the fixture lists: at least `cosine_min`, and the same most likely token.
+/// Every row of the fixture: a cosine of at least `cosine_min`, and the same most likely token.
 #[track_caller]
 fn check_logits(name: &str, precision: Precision, cosine_min: f64) {
     let expected = expected(name);
@@ -117,7 +118,7 @@ fn fast_kernels_are_close() {
 const QUANTISED: [&str; 3] = ["qwen2-q8_0-gguf", "llama-q4_0-gguf", "qwen3-q4_k_m-gguf"];
 
 #[test]
-fn headers_tell_what_a_model_is() {
+fn headers_describe_the_model() {
     let summary = validate(&model_path("qwen3-q4_k_m-gguf")).unwrap();
     assert_eq!(summary.kind, ModelKind::Language);
     assert_eq!(summary.description(), "qwen3, 2 layers, 256 wide, 0.8 million parameters, Q4K");
@@ -155,7 +156,7 @@ fn split_and_whole(name: &str) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
         rows.extend(extend(&decoder, &mut sequence, &[*token]));
     }
     rows.extend(extend(&decoder, &mut sequence, &tokens[24..80]));
-    // Somewhere else, and back.
+    // Another continuation, and back.
     extend(&decoder, &mut sequence, &[1, 2, 3, 4, 5]);
     sequence.truncate(50);
     rows.truncate(50);
@@ -208,8 +209,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever happened before, the logits are those of the tokens held; a fork changes nothing
-    /// for the other.
+    /// After any sequence of steps the logits are those of the current tokens, and a fork does not
+    /// change the context that it was made from.
     #[test]
     fn any_history_equals_one_pass(steps in steps()) {
         let decoder = load_decoder(&fixture("qwen3"), Precision::Fast).unwrap();
@@ -254,7 +255,7 @@ fn context(model: &Arc<dyn LanguageModel>) -> Box<dyn Context> {
 }
 
 #[test]
-fn a_loaded_model_knows_itself() {
+fn a_loaded_model_reports_its_properties() {
     let model = byte_model();
     let info = model.info();
     assert_eq!((info.name.as_str(), info.vocabulary, info.context_tokens), ("model", 264, 512));
@@ -311,9 +312,9 @@ fn log_softmax(row: &[f32]) -> Vec<f64> {
     row.iter().map(|&x| f64::from(x) - total.ln()).collect()
 }
 
-/// Recomputed from one pass's logits, by the definitions.
+/// Recomputed by definition from the logits of one pass.
 #[test]
-fn uncertainty_is_what_the_definition_says() {
+fn uncertainty_follows_its_definition() {
     let model = byte_model();
     let path = model_path("llama-f16-gguf");
     let tokens = expected("llama-f16-gguf").tokens;
@@ -342,9 +343,9 @@ fn uncertainty_is_what_the_definition_says() {
     assert!((got.nll_nats - nll / 4.0).abs() < 1e-4);
 }
 
-/// Recomputed from one pass's logits; the same in pieces, after a rollback and from nothing.
+/// Recomputed from the logits of one pass: the same in parts, after a rollback and in an empty context.
 #[test]
-fn each_token_has_the_likelihood_that_the_logits_give() {
+fn token_likelihoods_follow_from_the_logits() {
     let model = byte_model();
     let tokens = expected("llama-f16-gguf").tokens;
     let rows = probe(&model_path("llama-f16-gguf"), &tokens[..50]).unwrap();
@@ -358,7 +359,7 @@ fn each_token_has_the_likelihood_that_the_logits_give() {
         assert!((got - nll(i)).abs() < 1e-4, "{i}: {got} is not {}", nll(i));
     }
     assert_eq!((context.tokens(), context.n_processed()), (&tokens[..50], 50));
-    // In the middle of a piece the last token is run again.
+    // After a rollback into the middle of a part the last token is run again.
     context.truncate(40);
     let again = context.extend_with_nlls(&tokens[40..41]).unwrap();
     assert!((again[0] - nll(40)).abs() < 1e-4);
@@ -371,8 +372,8 @@ fn each_token_has_the_likelihood_that_the_logits_give() {
     assert_eq!(context.len(), 41);
 }
 
-/// At a checkpoint that was the end of an extension, a probe costs its own tokens only; after a
-/// rollback into the middle of one, the last token is run again.
+/// At the end of an extension a probe runs only its own tokens; after a rollback into the middle of
+/// one, the last token is run again.
 #[test]
 fn a_probe_costs_its_own_tokens() {
     let model = byte_model();
@@ -446,7 +447,7 @@ fn cancelling_stops_at_the_next_token() {
 }
 
 #[test]
-fn a_fork_goes_its_own_way() {
+fn a_fork_is_independent() {
     let model = byte_model();
     let tokens = expected("llama-f16-gguf").tokens;
     let whole = probe(&model_path("llama-f16-gguf"), &tokens).unwrap();
@@ -462,14 +463,10 @@ fn a_fork_goes_its_own_way() {
     assert_eq!((one.len(), other.len()), (60, 70));
 }
 
-/// A real trained model: its greedy story is the one that llama2.c's own program tells.
+/// A trained model: its greedy story is the one that llama2.c prints.
 #[test]
 fn stories260k_tells_its_story() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models/stories260K");
-    if !path.is_dir() {
-        println!("skipped: {} is not there", path.display());
-        return;
-    }
+    let Some(path) = shared("models/stories260K") else { return };
     let model = load_language(&path, &|_| {}).unwrap();
     let mut context = context(&model);
     let mut prompt = model.begin();

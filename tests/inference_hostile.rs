@@ -1,5 +1,5 @@
-//! Model files that are damaged or made to do harm: an error that names the file and the reason;
-//! never a panic, never memory beyond a small multiple of the file.
+//! Damaged and malicious model files give an error that names the file and the reason: never a
+//! panic, never memory beyond a small multiple of the file size.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name)
 }
 
-/// A GGUF file, put together by hand.
+/// A GGUF file built by hand.
 #[derive(Clone, Default)]
 struct Gguf {
     values: Vec<u8>,
@@ -84,7 +84,7 @@ fn refuses_gguf(bytes: &[u8], because: &str) {
 }
 
 #[test]
-fn gguf_headers_that_lie() {
+fn false_gguf_headers_are_refused() {
     let file = Gguf::default;
     // 57 bytes; candle 0.11's reader divides by zero here.
     let alignment = file().value("general.alignment", 4, &0u32.to_le_bytes());
@@ -139,9 +139,9 @@ fn gguf_headers_that_lie() {
     refuses_gguf(&part.build(), "one part of a split model");
 }
 
-/// What reaches the screen of a name in the file has no escape in it.
+/// Names in a file reach the screen without escape sequences.
 #[test]
-fn names_in_messages_are_harmless() {
+fn names_in_messages_hold_no_control_characters() {
     let file = Gguf::default().tensor("\x1b]0;owned\x07", &[1 << 30], 0, 0);
     let reason = gguf::parse(&file.build()).unwrap_err();
     assert!(!reason.chars().any(char::is_control), "{reason:?}");
@@ -161,7 +161,7 @@ fn refuses_safetensors(bytes: &[u8], because: &str) {
 }
 
 #[test]
-fn safetensors_headers_that_lie() {
+fn false_safetensors_headers_are_refused() {
     refuses_safetensors(b"abc", "too short");
     refuses_safetensors(&u64::MAX.to_le_bytes(), "claims 18446744073709551615 bytes");
     refuses_safetensors(&1000u64.to_le_bytes(), "only 0 follow");
@@ -189,7 +189,7 @@ fn safetensors_headers_that_lie() {
     refuses_safetensors(&safetensors_file(overlap, 12), "overlaps");
 }
 
-/// Cut at every length: refused wherever something of a tensor is missing.
+/// Cut at every length: refused wherever a part of a tensor is missing.
 #[test]
 fn every_truncation_is_refused() {
     let bytes = fs::read(fixture("llama-q4_0-gguf/model.gguf")).unwrap();
@@ -204,7 +204,7 @@ fn every_truncation_is_refused() {
     }
 }
 
-/// Loads and runs, as far as the bytes let it.
+/// Loads and runs the model, as far as that works.
 fn try_to_run(bytes: Vec<u8>) -> Result<Vec<f32>, ModelError> {
     let weights = Weights::from_bytes(Path::new("hostile.gguf"), Bytes::Owned(bytes))?;
     let config = DecoderConfig::from_gguf(weights.metadata()).map_err(|r| weights.bad(r))?;
@@ -217,7 +217,7 @@ fn try_to_run(bytes: Vec<u8>) -> Result<Vec<f32>, ModelError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
-    /// Bytes of the header (about 1.7 kB) and of the weights turned into others.
+    /// Changed bytes in the header (about 1.7 kB) and in the weights.
     #[test]
     fn flipped_bytes_never_panic(
         flips in prop::collection::vec((0usize..2400, any::<u8>()), 1..6),
@@ -262,7 +262,7 @@ fn refuses_config(change: impl FnOnce(&mut serde_json::Value), because: &str) {
 }
 
 #[test]
-fn what_is_not_computed_is_refused_with_a_sentence() {
+fn unsupported_models_are_refused_with_a_reason() {
     refuses_config(
         |c| c["architectures"][0] = "MambaForCausalLM".into(),
         "`MambaForCausalLM`, which is not supported",
@@ -326,7 +326,7 @@ fn errors_name_the_file_and_the_reason() {
     let (path, reason) = bad_file(validate(&at("sharded")).unwrap_err());
     assert!(path.ends_with("index.json") && reason.contains("outside its directory"));
 
-    // Tensors that are there, but not of the size that the configuration promises.
+    // Tensors that exist, but not in the size that the configuration states.
     fs::create_dir(at("wrong")).unwrap();
     let config = fs::read_to_string(fixture("llama-tied/config.json")).unwrap();
     let config = config.replace("\"intermediate_size\": 64", "\"intermediate_size\": 96");
@@ -334,7 +334,7 @@ fn errors_name_the_file_and_the_reason() {
     fs::copy(fixture("llama-tied/model.safetensors"), at("wrong/model.safetensors")).unwrap();
     let (_, reason) = bad_file(probe(&at("wrong"), &[1]).unwrap_err());
     assert!(reason.contains("mlp.gate_proj.weight` is [64, 64] where [96, 64]"), "{reason}");
-    // And more layers than there are.
+    // More layers than there are.
     let config = fs::read_to_string(fixture("llama-tied/config.json")).unwrap();
     let config = config.replace("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4000000");
     fs::write(at("wrong/config.json"), config).unwrap();
@@ -343,7 +343,7 @@ fn errors_name_the_file_and_the_reason() {
 }
 
 #[test]
-fn weights_that_are_not_numbers_are_noticed() {
+fn weights_that_are_nan_are_detected() {
     let mut bytes = fs::read(fixture("llama-f16-gguf/model.gguf")).unwrap();
     let header = gguf::parse(&bytes).unwrap();
     let norm = header.tensors.iter().find(|t| t.name == "blk.1.ffn_norm.weight").unwrap();

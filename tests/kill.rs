@@ -1,8 +1,8 @@
 //! `kill -9` at a hundred random moments of import, worker, `ask` and the chat itself. After each:
-//! the memory opens, `memory verify` is clean, no message that was acknowledged is lost, no job has
-//! failed; in the end nothing is stuck.
+//! the memory opens, `memory verify` finds nothing, no acknowledged message is lost, no job has
+//! failed. In the end no job is stuck.
 //!
-//! The seed is printed; `INGLENOOK_KILL_SEED=…` repeats a run's choices.
+//! The seed is printed; `INGLENOOK_KILL_SEED=…` repeats the choices of a run.
 #![cfg(all(unix, feature = "starter"))]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -22,7 +22,7 @@ use expectrl::session::OsSession;
 
 const N_KILLS: usize = 100;
 
-/// A chat that shows nothing for so long is broken.
+/// A chat that shows nothing for this long is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// splitmix64
@@ -37,7 +37,7 @@ impl Rng {
         (z ^ (z >> 31)) % n
     }
 
-    /// At most `most`; short waits are as likely as long ones.
+    /// At most `most`, distributed so that short waits are as likely as long ones.
     fn wait(&mut self, most: Duration) -> Duration {
         let share = self.below(1_000) as f64 / 1_000.0;
         most.mul_f64(share * share)
@@ -46,9 +46,9 @@ impl Rng {
 
 struct Bed {
     home: tempfile::TempDir,
-    /// Texts that are on disk because the program said so.
+    /// Texts that the program has acknowledged, so they must be on disk.
     acknowledged: Vec<String>,
-    /// Text of each message of a killed import: all of a file or none.
+    /// The messages of a killed import, of which all or none must be stored.
     imports: Vec<Vec<String>>,
     n_acknowledged_by: BTreeMap<&'static str, usize>,
 }
@@ -77,7 +77,7 @@ impl Bed {
         }
     }
 
-    /// The hundred times: everything that must hold after a kill.
+    /// Checks everything that must hold after a kill.
     fn check(&self, when: &str) {
         let verify = self.run(&["memory", "verify"]);
         assert!(verify.status.success(), "{when}: {verify:?}");
@@ -98,8 +98,8 @@ impl Bed {
     }
 }
 
-/// Kills after `wait`, unless it has ended; says whether it had ended well, and whether it had
-/// written to stdout.
+/// Kills the process after `wait`, unless it has ended. Returns whether it had succeeded, and whether
+/// it had written to stdout.
 fn kill_after(mut child: Child, wait: Duration) -> (bool, bool) {
     let mut stdout = child.stdout.take().unwrap();
     let spoke = Arc::new(AtomicBool::new(false));
@@ -120,7 +120,7 @@ fn kill_after(mut child: Child, wait: Duration) -> (bool, bool) {
         ended = child.try_wait().unwrap();
         std::thread::sleep(Duration::from_millis(1).min(wait));
     }
-    // What it says after the signal was sent does not count: only what was there before.
+    // Output after the signal does not count.
     let spoken = spoke.load(Ordering::SeqCst);
     child.kill().unwrap();
     let status = child.wait().unwrap();
@@ -159,7 +159,7 @@ fn consolidate(bed: &Bed, rng: &mut Rng) {
     kill_after(child, rng.wait(Duration::from_millis(1_200)));
 }
 
-/// The reply comes only when the message is on disk: its first byte acknowledges the message.
+/// A reply is only written when the message is on disk, so its first byte acknowledges the message.
 fn ask(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let text = format!("My lucky word is Asked{round}.");
     let child = bed.spawn(&["ask", &text]);
@@ -169,7 +169,7 @@ fn ask(bed: &mut Bed, rng: &mut Rng, round: usize) {
     }
 }
 
-/// Types into the real screen. "Noted" is the reply to a statement: by then it is on disk.
+/// Types into the chat screen. "Noted" is the reply to a statement, which is then on disk.
 fn chat(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let mut command = bed.command(&[]);
     command.env("TERM", "xterm-256color");
@@ -236,7 +236,7 @@ fn a_hundred_kills_lose_nothing_and_leave_nothing_stuck() {
     assert!(Path::new(env!("CARGO_BIN_EXE_inglenook")).exists());
     let start = Instant::now();
     for round in 0..N_KILLS {
-        // The kinds take turns, so that each is killed often; the moments are random.
+        // The programs take turns, so that each is killed often; the moments are random.
         let name = ["import", "consolidate", "ask", "consolidate", "chat"][round % 5];
         match name {
             "import" => import(&mut bed, &mut rng, round),
@@ -257,7 +257,7 @@ fn a_hundred_kills_lose_nothing_and_leave_nothing_stuck() {
         start.elapsed().as_secs_f64(),
         bed.n_acknowledged_by,
     );
-    // A run in which nothing was ever acknowledged would prove nothing.
+    // Without any acknowledged message the run would prove nothing.
     for by in ["import", "ask", "chat"] {
         assert!(bed.n_acknowledged_by.contains_key(by), "{:?}", bed.n_acknowledged_by);
     }

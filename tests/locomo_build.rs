@@ -1,26 +1,23 @@
-//! A real conversation of 19 sessions becomes a whole hierarchy, by rules, in seconds.
+//! Rules build a complete memory from a conversation of 19 sessions, in seconds.
 //!
-//! LoCoMo is CC BY-NC 4.0 and not in the repository: the test looks for it beside the checkout and
-//! says so when it is absent.
+//! LoCoMo is CC BY-NC 4.0 and not in the repository: without it beside the checkout the test is
+//! skipped.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "support/worker.rs"]
 mod support;
 
-use std::path::Path;
 use std::time::Instant;
 
 use inglenook::memory::{Moment, Role};
 use inglenook::store::{JobKind, Store};
+use inglenook::testing::shared;
 use jiff::civil::DateTime;
 use support::{Bed, models};
 
 fn conversation(id: &str) -> Option<serde_json::Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
-        return None;
-    };
+    let path = shared("data/locomo-dev.json")?;
+    let text = std::fs::read_to_string(&path).unwrap();
     let all: serde_json::Value = serde_json::from_str(&text).unwrap();
     let found = all.as_array()?.iter().find(|c| c["sample_id"] == id)?;
     Some(found["conversation"].clone())

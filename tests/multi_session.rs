@@ -25,7 +25,7 @@ const EMILY: &str = "Max lives with my sister Emily in Portland.";
 const QUESTION: &str = "What do we know about Max?";
 const AGE: &str = "Max is now 5 years old.";
 
-/// What the person says, the reply, and the person pauses: memory catches up.
+/// The person says something, gets a reply and pauses, so that the memory is brought up to date.
 fn turn(bed: &Bed, session: SessionId, text: &str) {
     bed.say(session, Role::User, text);
     bed.say(session, Role::Assistant, "I see.");
@@ -80,7 +80,7 @@ fn read_by_model(bed: &Bed, question: &str) -> String {
     format!("{reply}\n{block}")
 }
 
-/// Inside the block, a superseded fact may stand, marked as such.
+/// The evidence may contain a superseded fact, if it is marked as such.
 fn current_part(answer: &str) -> String {
     answer.lines().filter(|line| !line.contains("(no longer so)")).collect::<Vec<_>>().join("\n")
 }
@@ -106,7 +106,7 @@ fn six_tests(bed: &Bed, read: fn(&Bed, &str) -> String) {
     turn(bed, first, STORMS);
     turn(bed, first, EMILY);
     expect(bed, &[labrador, fetch, storms, emily], &["his sister", "golden retriever"]);
-    // 5: a question in a new session is no memory.
+    // 5: a question in a new session does not become a memory.
     bed.clock.advance(jiff::SignedDuration::from_hours(26));
     let n_before = bed.semantics().len();
     let second = bed.session("second");
@@ -147,8 +147,8 @@ fn the_six_tests_pass_with_the_starter() {
     six_tests(&bed, read_by_rules);
 }
 
-/// A script for every prompt about these messages. The rule whose needle ends last in the prompt
-/// answers, so a prompt's own last line decides.
+/// A script for every prompt about these messages. The rule whose needle occurs last in the prompt
+/// answers, so the last line of the prompt decides.
 fn scripted() -> ScriptedModel {
     let facts = [
         (INSERT, "- Max is a golden retriever.\n- Max loves playing fetch."),
@@ -164,11 +164,11 @@ fn scripted() -> ScriptedModel {
         rules.push((format!("small talk.Date: 17 November 2026\nThe user: {text}"), reply.into()));
     }
     rules.push((format!("Answer with one word.{QUESTION}"), "discard".into()));
-    // As small models do, it sees an update in everything about Max, the age included.
+    // Like small models, it takes everything about Max for an update, the age included.
     for new in ["Max is a Labrador mix.", "Max is 5 years old."] {
         rules.push((format!("\nNew: {new}"), "update".into()));
     }
-    // The reader: asked with the notes before the question.
+    // The reader is given the notes before the question.
     rules.push(("</memories>\nHow old is Max?".into(), "He is 5.".into()));
     rules.push(("keep or same.".into(), "keep".into()));
     rules.push(("Answer with one word: update, keep or same.".into(), "keep".into()));
@@ -194,8 +194,8 @@ fn the_six_tests_pass_with_a_generative_writer() {
     assert!(themes.iter().all(|t| t.name == "Max the dog"), "{themes:#?}");
 }
 
-/// What a model invents is no memory: wrong names, numbers and dates are refused; where nothing is
-/// left, the rules write.
+/// Invented facts do not become memories: wrong names, numbers and dates are refused, and where
+/// nothing is left the rules write.
 #[test]
 fn a_generative_writer_cannot_invent() {
     let says = |reply: &str| {

@@ -1,5 +1,5 @@
-//! The program out of the box, asked in other words: notebooks of what one person told it, written
-//! for this project and kept out of all training and fitting (models/starter/notebooks.py).
+//! The built-in models, asked in other words than it was told: notebooks written for this project and
+//! kept out of all training and fitting (models/starter/notebooks.py).
 #![cfg(feature = "starter")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
@@ -23,7 +23,7 @@ use support::Bed;
 struct Notebook {
     messages: Vec<Note>,
     questions: Vec<Asked>,
-    /// What nothing that was told answers.
+    /// Questions that nothing in the notebook answers.
     absent: Vec<Absent>,
 }
 
@@ -36,7 +36,7 @@ struct Note {
 #[derive(Deserialize)]
 struct Asked {
     q: String,
-    /// Places of the messages that answer.
+    /// Indices of the messages that answer the question.
     from: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ struct Absent {
 struct Assistant(Bed);
 
 impl Assistant {
-    /// It was told all of it, a message a day, and had the time to think it over.
+    /// All messages were said, one a day, and the memory was built.
     fn told(notes: &[Note]) -> Self {
         let models = Models {
             language: starter::language(&|_| {}).unwrap(),
@@ -66,7 +66,7 @@ impl Assistant {
         Self(bed)
     }
 
-    /// The answer, and when what it quotes was said.
+    /// The answer, and when the quoted message was said.
     fn answer(&self, question: &str) -> Option<(ExtractiveAnswer, Vec<DateTime>)> {
         let Self(bed) = self;
         let recall =
@@ -94,7 +94,7 @@ struct Figures {
     right: f64,
     wrong: f64,
     n_absent: f64,
-    /// Something was quoted where nothing answers: without a hedge, and at all.
+    /// Questions without an answer that were answered with a quote: without a hedge, and in total.
     stated: f64,
     offered: f64,
 }
@@ -123,7 +123,7 @@ fn measure(name: &str, figures: &mut Figures) {
 }
 
 #[test]
-fn what_was_told_is_found_in_other_words() {
+fn paraphrased_questions_find_what_was_told() {
     let mut figures = Figures::default();
     for name in ["n03", "n04", "n19", "n20", "n21"] {
         measure(name, &mut figures);

@@ -1,4 +1,4 @@
-//! Recall with the built-in models: the KV cache it hands on is the prompt, and nothing else.
+//! Recall with the built-in models: the KV cache that it returns holds the prompt and nothing else.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -83,7 +83,7 @@ fn recall(store: &Store, models: &Models, signal: Signal, gate: GatePolicy) -> E
 }
 
 #[test]
-fn the_cache_handed_on_is_the_prompt() {
+fn the_returned_cache_is_the_prompt() {
     let models = Models {
         language: starter::language(&|_| {}).unwrap(),
         embedder: starter::embedder(&|_| {}).unwrap(),
@@ -91,12 +91,12 @@ fn the_cache_handed_on_is_the_prompt() {
     };
     let store = memory(&models);
     let model = models.language.as_ref();
-    // The question, the end of the block before it, and the turns around.
+    // The question, the end of the block before it, and the template around them.
     let n_question = model.encode(&Answer.close(QUESTION)).len()
         + model.close_turn(TurnRole::User).len()
         + model.open_reply().len();
     for signal in [Signal::Entropy, Signal::Nll, Signal::QuestionNll] {
-        // One gate that admits whatever helps at all, one that asks for next to certainty.
+        // One threshold admits anything that helps at all, the other one almost nothing.
         let open = GatePolicy {
             admit_drop_min: 0.0,
             admit_share_min: 0.0,
@@ -114,7 +114,7 @@ fn the_cache_handed_on_is_the_prompt() {
                 let text = model.decode(context.tokens());
                 assert!(evidence.episodes.iter().all(|e| !e.admitted), "{text}");
                 assert_eq!(evidence.entropy_final_nats, evidence.entropy_coarse_nats);
-                // The final prompt, the refused units, and the question once a measurement.
+                // The final prompt, the refused units, and the question once for each measurement.
                 let refused: usize = evidence
                     .episodes
                     .iter()
@@ -130,7 +130,7 @@ fn the_cache_handed_on_is_the_prompt() {
                 assert_eq!(evidence.processed_tokens as usize, context.len() + refused + questions);
             }
 
-            // What was measured after all the rolling back is what a fresh context measures.
+            // After all the rollbacks it measures the same as a new context.
             let n_shown = context.len() - n_question;
             let mut fresh = model.context(Priority::Chat).unwrap();
             fresh.extend(&context.tokens()[..n_shown]).unwrap();
@@ -146,7 +146,7 @@ fn the_cache_handed_on_is_the_prompt() {
             let found = evidence.entropy_final_nats.unwrap();
             assert!((found - expected).abs() < 1e-3, "{signal}: {found} is not {expected}");
 
-            // And the answer from it is the answer to the same prompt.
+            // And its answer is the answer to the same prompt.
             fresh.extend(question).unwrap();
             let answer = |context: &mut dyn inglenook::interfaces::Context| {
                 context.generate(&Sampling::greedy(24), &Cancel::default(), &mut |_| {}).unwrap()

@@ -1,4 +1,5 @@
-//! The process dies before its k-th commit, for every k; the next one makes the same memory.
+//! For every k, a process that dies before its k-th commit leaves a memory that the next one completes
+//! to the same state.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 #[path = "support/worker.rs"]
@@ -68,7 +69,7 @@ fn state(store: &Store) -> String {
         .unwrap()
 }
 
-/// Says only where they differ.
+/// Fails with the first difference only.
 #[track_caller]
 fn assert_same(found: &str, expected: &str, when: &str) {
     for (n, (a, b)) in found.lines().zip(expected.lines()).enumerate() {
@@ -78,7 +79,7 @@ fn assert_same(found: &str, expected: &str, when: &str) {
 }
 
 #[test]
-fn a_crash_before_any_commit_changes_nothing_in_the_end() {
+fn a_crash_before_any_commit_does_not_change_the_final_memory() {
     let dir = tempfile::tempdir().unwrap();
     let whole = bed(dir.path());
     fill(&whole);

@@ -1,4 +1,4 @@
-//! The built-in reranker against its own training code, and against damaged files.
+//! The built-in reranker against its training code, and with damaged files.
 #![expect(clippy::unwrap_used, reason = "tests")]
 #![cfg(feature = "starter")]
 
@@ -27,7 +27,7 @@ const TEXTS: [&str; 4] = [
 ];
 
 #[test]
-fn scores_are_those_of_the_training_code() {
+fn scores_equal_those_of_the_training_code() {
     let scores = starter::reranker().scores(QUESTION, &TEXTS).unwrap().unwrap();
     // `train_reranker.Reranker` in f32 with the matrices of the file, PyTorch 2.15.
     for (score, expected) in scores.iter().zip([7.399_12, 1.509_71, 4.302_43, -24.211_28]) {
@@ -37,7 +37,7 @@ fn scores_are_those_of_the_training_code() {
 }
 
 #[test]
-fn a_text_has_the_same_score_in_any_company() {
+fn a_score_does_not_depend_on_the_batch() {
     let reranker = starter::reranker();
     let together = reranker.scores(QUESTION, &TEXTS).unwrap().unwrap();
     for (text, expected) in TEXTS.iter().zip(together) {
@@ -48,7 +48,7 @@ fn a_text_has_the_same_score_in_any_company() {
 }
 
 #[test]
-fn what_it_can_t_read_it_does_not_judge() {
+fn unreadable_questions_have_no_scores() {
     let reranker = starter::reranker();
     for question in ["猫はどこで寝ますか?", "ድመቷ የት ትተኛለች?", "  ", ""]
     {
@@ -71,7 +71,7 @@ fn damaged_files_are_errors() {
         assert!(load(&whole[..length], embedder).is_none(), "{length}");
     }
     assert!(load(whole, &embedder[..embedder.len() / 2]).is_none());
-    // Each other's place, and the vocabulary of a language model.
+    // Exchanged files, and the vocabulary of a language model.
     assert!(load(embedder, whole).is_none() && load(whole, file("language.gguf")).is_none());
     let find = |key: &[u8]| whole.windows(key.len()).position(|w| w == key).unwrap() + key.len();
     let changed = |at: usize, bytes: [u8; 4]| {

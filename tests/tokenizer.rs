@@ -1,6 +1,6 @@
 //! Tokenizers built from GGUF metadata against transformers: the ids of 10,000 mixed lines.
 //!
-//! `tests/fixtures/make_tokenizers.py` made the vocabularies and what is expected of them.
+//! `tests/fixtures/make_tokenizers.py` made the vocabularies and the expected ids.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -71,7 +71,7 @@ fn check(kind: &str) {
         }
         let back = tokenizer.decode(&ids);
         assert_eq!(back != *line, changed.contains(&index), "{line:?} comes back as {back:?}");
-        // What was changed stays as it is from then on.
+        // Encoding the decoded text gives the same ids again.
         assert_eq!(tokenizer.encode(&back), ids, "{back:?}");
     }
     assert!(wrong.is_empty(), "{} lines of {kind} differ:\n{}", wrong.len(), {

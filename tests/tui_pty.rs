@@ -59,7 +59,7 @@ impl Terminal {
         Self { session, parser, raw: Vec::new() }
     }
 
-    /// Reads what there is.
+    /// Reads what is available.
     fn read(&mut self) {
         let mut buffer = vec![0; 65_536];
         while let Ok(n @ 1..) = self.session.try_read(&mut buffer) {
@@ -96,7 +96,7 @@ impl Terminal {
         self.session.flush().unwrap();
     }
 
-    /// A line, once the program is ready to take it.
+    /// Types a line, once the program is ready for it.
     fn line(&mut self, text: &str) {
         self.keys(text);
         self.until("the typed text", |screen| {
@@ -112,14 +112,14 @@ impl Terminal {
         self.parser.screen_mut().set_size(nonzero(height), nonzero(width));
     }
 
-    /// The program's process: the shell's only child.
+    /// The process of the program, which is the shell's only child.
     fn program(&self) -> String {
         let shell = self.session.get_process().pid();
         let path = format!("/proc/{shell}/task/{shell}/children");
         fs::read_to_string(path).unwrap().trim().to_owned()
     }
 
-    /// After the program's end: the code, with the terminal proven as it was.
+    /// Waits for the end, checks that the terminal is as it was, and returns the exit code.
     #[track_caller]
     fn ended(&mut self) -> String {
         let screen = self.shows("end-of-test");
@@ -140,7 +140,7 @@ impl Terminal {
         code.unwrap_or_else(|| panic!("no exit code:\n{screen}")).to_owned()
     }
 
-    /// No sequence that the program did not mean to write itself.
+    /// Checks that no escape sequence was written that is not the program's own.
     fn assert_clean(&self, needles: &[&str]) {
         let raw = String::from_utf8_lossy(&self.raw);
         for needle in needles {
@@ -161,7 +161,7 @@ fn a_first_conversation_is_remembered_after_a_restart() {
     t.until("an answer about Lund", |s| s.matches("Lund").count() >= 4);
     t.line("/why");
     t.shows("why this answer");
-    // Smaller, and back, at any time.
+    // Resized to smaller and back.
     t.resize(40, 12);
     t.until("the small why pane", |s| {
         s.lines().next().is_some_and(|l| l.starts_with(" inglenook"))
@@ -220,18 +220,18 @@ fn a_panic_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn typed_and_pasted_escape_sequences_reach_nothing() {
+fn typed_and_pasted_escape_sequences_have_no_effect() {
     let home = Home::new();
     let mut t = Terminal::start(&home, 80, 24, &[]);
     t.shows("memory idle");
-    // Inside a bracketed paste the terminal passes anything through.
+    // A terminal passes anything through inside a bracketed paste.
     t.keys("\x1b[200~My cat is called \x1b]0;pwned\x07Ti\x1b[31mger\u{9b}2J.\x1b[201~");
     t.shows("My cat is called Tiger");
     t.keys("\r");
     t.shows("Noted:");
     t.keys("\x14");
     t.shows("messages");
-    // An Esc and the next key in one read would be an Alt: wait in between, as a person does.
+    // Esc and the next key in one read would mean Alt, so wait in between.
     t.keys("\x1b");
     t.until("the chat", |s| !s.contains("messages"));
     t.keys("\x04");
@@ -248,7 +248,7 @@ fn a_ten_megabyte_paste_neither_freezes_nor_is_lost() {
     let text = "0123456789abcde ".repeat(655_360);
     t.keys("\x1b[200~");
     for chunk in text.as_bytes().chunks(4_096) {
-        // What the program draws has to be read meanwhile, or both wait for ever.
+        // The output has to be read meanwhile, or both sides would block.
         t.read();
         t.session.write_all(chunk).unwrap();
     }
@@ -283,7 +283,7 @@ fn without_a_terminal_it_says_so() {
 #[test]
 fn the_first_frame_comes_at_once() {
     let home = Home::new();
-    // Once to make the memory and warm the disk's cache.
+    // The first run creates the memory and warms the page cache.
     let mut t = Terminal::start(&home, 80, 24, &[]);
     t.shows("memory idle");
     t.keys("\x04");
@@ -292,7 +292,7 @@ fn the_first_frame_comes_at_once() {
     let mut t = Terminal::start(&home, 80, 24, &[]);
     t.shows("An assistant that remembers");
     let took = since.elapsed();
-    // 150 ms is the promise; a loaded test machine gets some slack.
+    // The target is 150 ms; a busy test machine gets some slack.
     assert!(took < Duration::from_millis(600), "the first frame took {took:?}");
     println!("first frame after {took:?}");
     t.keys("\x04");

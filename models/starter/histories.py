@@ -1,7 +1,7 @@
 """Chat histories that were written for this project, with the facts in them and questions about them.
 
     python histories.py [FILE...]                 says what is wrong in them, and what they hold
-    python histories.py --export DIR [FILE...]    those that nothing was trained on, for `inglenook eval retrieval --memories DIR`
+    python histories.py --export DIR [FILE...]    those that nothing was trained on, for `inglenook-eval retrieval --memories DIR`
 
     @speakers Priya, Tomasz
     @session 2022-03-14

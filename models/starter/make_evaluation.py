@@ -1,4 +1,4 @@
-"""Writes `evaluation.jsonl`: what `inglenook eval starter` asks. 500 items a task (and phrasing).
+"""Writes `evaluation.jsonl`: what `inglenook-eval starter` asks. 500 items a task (and phrasing).
 
     python make_evaluation.py --out evaluation.jsonl
 

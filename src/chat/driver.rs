@@ -8,27 +8,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::chat::hands::{Hands, Job, Parts};
-use crate::chat::machine::{Effect, Event, Kind, Machine, Phase, Update};
-use crate::interfaces::{Clock, LoadProgress};
-use crate::memory::SessionId;
-
-/// What the person wants.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    Submit {
-        text: String,
-        kind: Kind,
-    },
-    Stop,
-    Regenerate,
-    NewSession,
-    OpenSession(SessionId),
-    LoadModel(Option<String>),
-    Incognito(bool),
-    /// Something was forgotten: read the open session again.
-    Reload,
-}
+use crate::chat::executor::{Executor, Job, Parts};
+use crate::chat::machine::{Command, Effect, Event, Machine, PhaseName, Update};
+use crate::chat::ports::WorkerStatus;
+use crate::error_chain::error_chain;
+use crate::interfaces::LoadProgress;
 
 pub(super) enum Input {
     Command(Command),
@@ -37,10 +21,10 @@ pub(super) enum Input {
     Quit,
 }
 
-/// How often the worker's state is looked at.
+/// How often the worker's status is read.
 const POLL: Duration = Duration::from_millis(200);
-/// How long leaving waits for what still runs.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long leaving waits for jobs that still run.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A running conversation.
 pub struct Driver {
@@ -48,20 +32,20 @@ pub struct Driver {
     thread: Option<JoinHandle<()>>,
 }
 
-type Teller = Arc<dyn Fn(Update) + Send + Sync>;
+type OnUpdate = Arc<dyn Fn(Update) + Send + Sync>;
 
 impl Driver {
-    /// Starts the thread and loads the model (`None`: the one in use).
+    /// Starts the thread and loads the model (`None`: the default one).
     ///
     /// # Errors
-    /// If the system has no thread for it.
+    /// If the thread can't be started.
     pub fn start(
         parts: Parts,
         model: Option<String>,
         on_update: impl Fn(Update) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let (inbox, events) = mpsc::channel();
-        let tell: Teller = Arc::new(on_update);
+        let tell: OnUpdate = Arc::new(on_update);
         let back = inbox.clone();
         let thread = thread::Builder::new().name("chat".into()).spawn(move || {
             Conversation::new(parts, tell, back).run(&events, model);
@@ -69,24 +53,24 @@ impl Driver {
         Ok(Self { inbox, thread: Some(thread) })
     }
 
-    /// Never blocks.
+    /// Queues a command; never blocks.
     pub fn send(&self, command: Command) {
         let _ = self.inbox.send(Input::Command(command));
     }
 
-    /// True if the thread ended without being asked to (a bug; the screen says so).
+    /// True if the thread ended unasked (a bug; the screen says so).
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Keeps what was said of an unfinished reply, closes the session, stops the worker. Waits a few
-    /// seconds at most.
+    /// Saves the unfinished reply, closes the session, stops the worker. Waits a few seconds at
+    /// most.
     pub fn stop(mut self) {
         let _ = self.inbox.send(Input::Quit);
         let Some(thread) = self.thread.take() else { return };
         let since = Instant::now();
-        while !thread.is_finished() && since.elapsed() < PATIENCE {
+        while !thread.is_finished() && since.elapsed() < LEAVE_TIMEOUT {
             thread::sleep(Duration::from_millis(5));
         }
         if thread.is_finished() {
@@ -97,83 +81,59 @@ impl Driver {
 
 struct Conversation {
     machine: Machine,
-    hands: Hands,
-    tell: Teller,
+    executor: Executor,
+    tell: OnUpdate,
     inbox: Sender<Input>,
-    clock: Arc<dyn Clock>,
-    /// The worker's status as last told.
-    status: Option<(String, bool, bool)>,
+    /// As last told.
+    worker: Option<WorkerStatus>,
+    /// The store's, when memory's changes were last told.
     generation: u64,
-    /// Each loading of a model has a number: a slow one that was overtaken is dropped.
-    loading: u64,
 }
 
 impl Conversation {
-    fn new(parts: Parts, tell: Teller, inbox: Sender<Input>) -> Self {
-        let clock = Arc::clone(&parts.clock);
-        Self {
-            machine: Machine::new(),
-            hands: Hands::new(parts),
-            tell,
-            inbox,
-            clock,
-            status: None,
-            generation: 0,
-            loading: 0,
-        }
+    fn new(parts: Parts, tell: OnUpdate, inbox: Sender<Input>) -> Self {
+        let (machine, executor) = (Machine::default(), Executor::new(parts));
+        Self { machine, executor, tell, inbox, worker: None, generation: 0 }
     }
 
     fn run(mut self, events: &Receiver<Input>, model: Option<String>) {
-        if self.hands.starts_incognito() {
-            self.step(Event::Incognito { on: true });
+        if self.executor.parts().incognito {
+            self.command(Command::Incognito(true));
         }
-        self.step(Event::LoadModel { name: model });
-        self.generation = self.hands.generation();
+        self.command(Command::LoadModel(model));
+        self.generation = self.executor.parts().store.generation();
         loop {
             match events.recv_timeout(POLL) {
-                Ok(Input::Command(command)) => {
-                    let event = self.event_of(command);
-                    self.step(event);
-                }
+                Ok(Input::Command(command)) => self.command(command),
                 Ok(Input::Event(event)) => self.step(event),
                 Ok(Input::Tell(update)) => (self.tell)(update),
                 Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Timeout) => self.poll(),
             }
         }
-        self.step(Event::Leave);
-        self.hands.stop_background();
+        self.command(Command::Leave);
+        self.executor.stop_background();
     }
 
-    fn event_of(&self, command: Command) -> Event {
-        let at = self.clock.now();
-        match command {
-            Command::Submit { text, kind } => Event::Submit { text, at, kind },
-            Command::Stop => Event::Stop,
-            Command::Regenerate => Event::Regenerate { at },
-            Command::NewSession => Event::NewSession,
-            Command::OpenSession(session) => Event::OpenSession { session },
-            Command::LoadModel(name) => Event::LoadModel { name },
-            Command::Incognito(on) => Event::Incognito { on },
-            Command::Reload => Event::Reload,
-        }
-    }
-
-    /// The worker's state and what it wrote.
-    fn look(&mut self) {
-        if let Some(worker) = self.hands.background() {
+    /// Tells the worker's status and that it wrote, if either is news.
+    fn poll(&mut self) {
+        if let Some(worker) = self.executor.background() {
             let now = worker.status();
-            if self.status.as_ref() != Some(&now) {
-                let (text, busy, failed) = now.clone();
-                (self.tell)(Update::Worker { text, busy, failed });
-                self.status = Some(now);
+            if self.worker.as_ref() != Some(&now) {
+                (self.tell)(Update::Worker(now.clone()));
+                self.worker = Some(now);
             }
         }
-        let generation = self.hands.generation();
-        if generation != self.generation && self.machine.phase() == Phase::Idle {
+        let generation = self.executor.parts().store.generation();
+        if generation != self.generation && self.machine.phase() == PhaseName::Idle {
             self.generation = generation;
             (self.tell)(Update::MemoryChanged);
         }
+    }
+
+    fn command(&mut self, command: Command) {
+        let at = self.executor.parts().clock.now();
+        self.step(Event::Command { command, at });
     }
 
     fn step(&mut self, event: Event) {
@@ -192,52 +152,41 @@ impl Conversation {
                     self.start_worker();
                 }
                 (self.tell)(update);
-                None
             }
             Effect::PauseWorker => {
-                if let Some(worker) = self.hands.background() {
+                if let Some(worker) = self.executor.background() {
                     worker.pause();
                 }
-                None
             }
             Effect::ResumeWorker => {
-                if let Some(worker) = self.hands.background() {
+                if let Some(worker) = self.executor.background() {
                     worker.resume();
                 }
-                None
             }
-            Effect::LoadModel { name } => {
-                self.load(name);
-                None
-            }
-            Effect::Recall { .. } | Effect::Generate { .. } => {
-                let job = self.hands.job(effect)?;
+            Effect::LoadModel(name) => self.load(name),
+            Effect::Start(job) => {
+                let job = self.executor.job(job)?;
                 self.spawn(job);
-                None
             }
-            Effect::Cancel { .. } => {
-                self.hands.cancel();
-                None
-            }
-            quick => self.hands.do_now(quick),
+            Effect::Cancel => self.executor.cancel(),
+            quick => return self.executor.execute(quick),
         }
+        None
     }
 
     fn start_worker(&mut self) {
-        self.status = None;
-        self.hands.start_background();
-        if self.machine.phase() != Phase::Idle
-            && let Some(worker) = self.hands.background()
+        self.worker = None;
+        self.executor.start_background();
+        if self.machine.phase() != PhaseName::Idle
+            && let Some(worker) = self.executor.background()
         {
             worker.pause();
         }
     }
 
-    fn load(&mut self, name: Option<String>) {
-        self.loading += 1;
-        let number = self.loading;
-        let source = self.hands.source();
-        let shared = self.hands.loader(number);
+    fn load(&self, name: Option<String>) {
+        let source = Arc::clone(&self.executor.parts().source);
+        let installer = self.executor.installer();
         let inbox = self.inbox.clone();
         let failed = self.inbox.clone();
         let started = thread::Builder::new().name("load".into()).spawn(move || {
@@ -250,8 +199,8 @@ impl Conversation {
             let loaded =
                 panic::catch_unwind(AssertUnwindSafe(|| source.load(name.as_deref(), &progress)));
             let event = match loaded {
-                Ok(Ok(models)) => shared.ready(models),
-                Ok(Err(error)) => Some(Event::ModelFailed { error: in_words(&error) }),
+                Ok(Ok(models)) => installer.install(models),
+                Ok(Err(error)) => Some(Event::ModelFailed { error: error_chain(&error) }),
                 Err(_) => Some(Event::ModelFailed { error: "the loader failed".into() }),
             };
             if let Some(event) = event {
@@ -282,21 +231,6 @@ impl Conversation {
             let _ = self.inbox.send(Input::Event(not_started(error.to_string())));
         }
     }
-}
-
-/// An error with its causes, in one sentence.
-pub(super) fn in_words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

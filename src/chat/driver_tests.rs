@@ -2,9 +2,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
-use crate::chat::machine::Level;
-use crate::chat::recollection::{Question, Recaller, Recollection};
-use crate::chat::{Answered, ChatConfig, ChatError, Reader, SharedModels, answer_once};
+use crate::chat::machine::{Level, MessageKind};
+use crate::chat::ports::{Question, Recaller, Recollection};
+use crate::chat::{Answered, AskProgress, ChatConfig, ChatError, Reader, SharedModels, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, Role};
@@ -147,11 +147,11 @@ impl Heard {
 
     #[track_caller]
     fn idle(&self) {
-        self.until(|u| matches!(u, Update::Phase(Phase::Idle)).then_some(()));
+        self.until(|u| matches!(u, Update::Phase(PhaseName::Idle)).then_some(()));
     }
 
     fn submit(&self, text: &str) {
-        self.driver.send(Command::Submit { text: text.into(), kind: Kind::Chat });
+        self.driver.send(Command::Submit { text: text.into(), kind: MessageKind::Chat });
     }
 
     #[track_caller]
@@ -302,8 +302,8 @@ fn once_is_one_question_and_one_answer() {
     let ask = |cancel: &Cancel, memory| {
         let parts = parts(&store, Some(model()), memory, Reader::Generative);
         let mut streamed = String::new();
-        let result = answer_once(parts, None, "Where do I live?", cancel, &mut |step| {
-            if let crate::chat::Step::Text(piece) = step {
+        let result = answer_in(parts, None, None, "Where do I live?", cancel, &mut |step| {
+            if let AskProgress::Text(piece) = step {
                 streamed.push_str(piece);
             }
         });
@@ -319,7 +319,7 @@ fn once_is_one_question_and_one_answer() {
     cancel.cancel();
     assert!(matches!(ask(&cancel, Memory::Never).0, Err(ChatError::Cancelled)));
     let nothing = parts(&store, None, Memory::Lund, Reader::Generative);
-    let result = answer_once(nothing, None, "hi", &Cancel::default(), &mut |_| {});
+    let result = answer_in(nothing, None, None, "hi", &Cancel::default(), &mut |_| {});
     assert!(matches!(result, Err(ChatError::Model { .. })));
     let stored = store.read(|r| r.sessions()).unwrap();
     assert!(stored.iter().any(|s| s.n_messages == 2));

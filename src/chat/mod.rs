@@ -1,25 +1,25 @@
-//! One conversation: a pure turn machine, the driver that executes it, and one question for `ask`.
+//! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
-//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver does
-//! (`driver`, `hands`), `recollection` says what they need of recall and of the worker. Nothing
+//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
+//! (`driver`, `executor`), `ports` says what they need of recall and of the memory worker. Nothing
 //! here knows a terminal.
 
+mod ask;
 mod driver;
+mod executor;
 pub mod export;
-mod hands;
-pub mod machine;
-mod once;
+mod machine;
+mod memory_recaller;
 pub mod policy;
-pub mod prompt;
-mod recalling;
-mod recollection;
+mod ports;
+mod prompt;
 mod stream;
-pub mod window;
+mod window;
 
-pub use driver::{Command, Driver};
-pub use hands::{ChatConfig, Parts, SharedModels};
-pub use machine::{Facts, Kind, Level, Phase, Update};
-pub use once::{Answered, ChatError, Step, answer_in, answer_once};
-pub use policy::Reader;
-pub use recalling::MemoryRecaller;
-pub use recollection::{Background, Question, Recaller, Recollection};
+pub use ask::{Answered, AskProgress, ChatError, answer_in};
+pub use driver::Driver;
+pub use executor::{ChatConfig, LoadedModels, Parts, SharedModels};
+pub use machine::{Command, Level, MessageKind, PhaseName, Update};
+pub use memory_recaller::MemoryRecaller;
+pub use policy::{ModelProfile, Reader};
+pub use ports::{Background, Question, Recaller, Recollection, WorkerStatus};

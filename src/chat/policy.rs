@@ -1,13 +1,24 @@
-//! How a message is answered (pure): by quoting memory, by acknowledging, or by the model.
+//! Who answers a message, and how (pure): rules quote memory, rules acknowledge, or the model
+//! speaks.
 //!
-//! A tiny model invents; so where the reader is extractive, everything that touches memory is said
-//! by the rules of `extractive`, and the model speaks only where there is nothing to remember.
+//! A tiny model invents. So where the reader is extractive, the rules of `extractive` say everything
+//! that touches memory, and the model only makes small talk. What is special about the built-in
+//! starter is decided here, once, when it is loaded ([`ModelProfile`]).
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::chat::machine::{Kind, Line};
+use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent};
+use crate::interfaces::{ModelInfo, ModelSummary, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
+use crate::prompts::Style;
+
+/// Says that memory has no answer.
+pub const NOTHING_FOUND: &str = "I have no memory of that.";
+/// Starter only: small talk longer than this is babble.
+const STARTER_REPLY_TOKENS: usize = 64;
+/// The command for whoever wants more than the starter.
+const PULL: &str = "inglenook model pull qwen3-0.6b";
 
 /// Who reads the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +27,89 @@ pub enum Reader {
     Extractive,
     /// The model reads it and answers.
     Generative,
+}
+
+/// How a loaded model takes part in the chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelProfile {
+    pub name: String,
+    pub reader: Reader,
+    /// How its system turn is worded.
+    pub style: Style,
+    /// Small talk is a reply to the last message alone: a longer chat only confuses the model.
+    pub small_talk_alone: bool,
+    /// Its replies are greedy and at most this long.
+    reply_tokens_max: Option<usize>,
+    /// Quoted when memory has no answer.
+    pub nothing_found: &'static str,
+    /// Shown where the model is introduced.
+    pub built_in: Option<BuiltIn>,
+}
+
+/// What the screen says of the built-in model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Its name in the status line, and a note behind it.
+    pub label: &'static str,
+    pub note: &'static str,
+    /// On the welcome screen, where there is room, and where there is not.
+    pub introduction: &'static str,
+    pub introduction_short: &'static str,
+    /// The command that gets a better model.
+    pub upgrade: &'static str,
+}
+
+impl ModelProfile {
+    /// The profile of a model whose evidence is read by `reader`.
+    #[must_use]
+    pub fn new(info: &ModelInfo, reader: Reader) -> Self {
+        let ordinary = Self {
+            name: info.name.clone(),
+            reader,
+            style: Style::Instructed,
+            small_talk_alone: false,
+            reply_tokens_max: None,
+            nothing_found: NOTHING_FOUND,
+            built_in: None,
+        };
+        if !info.starter {
+            return ordinary;
+        }
+        Self {
+            style: Style::Trained,
+            small_talk_alone: true,
+            reply_tokens_max: Some(STARTER_REPLY_TOKENS),
+            nothing_found: "I have no memory of that. (I am the built-in starter: I can only tell \
+                            what you told me.)",
+            built_in: Some(BuiltIn {
+                label: "starter",
+                note: " (built in)",
+                introduction: "This is the built-in starter model: it keeps and finds what you \
+                               tell it, and quotes it back. It is too small for real \
+                               conversation. For that, leave and run",
+                introduction_short: "The built-in starter quotes; to converse:",
+                upgrade: PULL,
+            }),
+            ..ordinary
+        }
+    }
+
+    /// The sampling that suits it.
+    #[must_use]
+    pub fn sampling(&self, configured: &Sampling) -> Sampling {
+        let mut sampling = configured.clone();
+        if let Some(tokens_max) = self.reply_tokens_max {
+            sampling.temperature = 0.0;
+            sampling.tokens_max = sampling.tokens_max.min(tokens_max);
+        }
+        sampling
+    }
+}
+
+/// Where a model in a list comes from, if that is worth a word.
+#[must_use]
+pub fn origin(model: &ModelSummary) -> Option<&'static str> {
+    model.starter.then_some("built in")
 }
 
 /// How a turn is answered.
@@ -31,10 +125,10 @@ pub enum Plan {
     Converse,
 }
 
-/// Rules look at so much of a message; a pasted book is still kept whole.
+/// Rules read only the beginning of a message; a pasted book is still kept whole.
 const RULES_BYTES_MAX: usize = 16_000;
-/// A title is at most this long.
-const TITLE_CELLS: usize = 60;
+/// A title has at most this many characters.
+const TITLE_CHARS: usize = 60;
 
 fn head(text: &str) -> &str {
     let mut end = text.len().min(RULES_BYTES_MAX);
@@ -44,13 +138,13 @@ fn head(text: &str) -> &str {
     &text[..end]
 }
 
-/// See [`Plan`].
+/// How this message is answered.
 #[must_use]
-pub fn plan(reader: Reader, kind: Kind, text: &str) -> Plan {
+pub fn plan(reader: Reader, kind: MessageKind, text: &str) -> Plan {
     match (kind, reader) {
-        (Kind::Remember, _) => Plan::Acknowledge,
-        (Kind::Chat, Reader::Generative) => Plan::Converse,
-        (Kind::Chat, Reader::Extractive) => match extractive::intent(head(text)) {
+        (MessageKind::Remember, _) => Plan::Acknowledge,
+        (MessageKind::Chat, Reader::Generative) => Plan::Converse,
+        (MessageKind::Chat, Reader::Extractive) => match extractive::intent(head(text)) {
             Intent::Question if extractive::asks_assistant(head(text)) => Plan::SmallTalk,
             Intent::Question => Plan::Quote,
             Intent::Statement => Plan::Acknowledge,
@@ -62,16 +156,16 @@ pub fn plan(reader: Reader, kind: Kind, text: &str) -> Plan {
 /// Earlier messages that a pronoun may point back to.
 const N_EARLIER: usize = 4;
 
-/// What was understood and will be remembered; `None` if the rules find nothing to hold on to.
+/// What was understood and will be remembered; `None` if the rules find no statement.
 #[must_use]
 pub fn acknowledge(
     text: &str,
-    earlier: &[Line],
-    at: Option<Moment>,
+    earlier: &[PastMessage],
+    at: Moment,
     user_name: Option<&str>,
 ) -> Option<String> {
     const THIS: MessageId = MessageId(0);
-    let at = at?.civil();
+    let at = at.civil();
     let mut mine: Vec<(MessageId, &str)> = earlier
         .iter()
         .rev()
@@ -118,24 +212,25 @@ pub struct Cited {
     pub recalled: Option<Vec<String>>,
 }
 
-/// Messages of the open chat that the rules read, as a model would read its window.
+/// The newest messages of the open chat that the rules read, as a model reads its window.
 const N_WINDOW: usize = 60;
-/// What was just said counts as much as a fair memory: it is about this chat, but not chosen.
+/// What was just said counts as much as a moderately relevant memory: it is about this chat, but
+/// nothing selected it.
 const WINDOW_RELEVANCE: f64 = 0.5;
 
-/// The answer made of evidence, or that there is none. `earlier` is the open chat: what was said a
-/// minute ago need not have settled into memory yet.
+/// The answer made of evidence, or `nothing_found`. `earlier` is the open chat: what was said a
+/// minute ago may not have reached memory yet.
 #[must_use]
 pub fn quote(
     question: &str,
     mut candidates: Vec<Candidate>,
-    earlier: &[Line],
-    at: Option<Moment>,
+    earlier: &[PastMessage],
+    at: Moment,
     user_name: Option<&str>,
-    starter: bool,
+    nothing_found: &str,
 ) -> Quote {
-    let today = at.map(|at| at.civil()).unwrap_or_default();
     let n_recalled = candidates.len();
+    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
     let mut from = Vec::new();
     for line in earlier.iter().rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
@@ -152,8 +247,7 @@ pub fn quote(
         });
         from.push(line.id);
     }
-    if let Some(answer) = extractive::answer(head(question), &candidates, today, user_name) {
-        let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
+    if let Some(answer) = extractive::answer(head(question), &candidates, at.civil(), user_name) {
         for index in answer.cited {
             if let Some(index) = index.checked_sub(n_recalled) {
                 cited.from_chat.extend(from.get(index).copied());
@@ -164,12 +258,7 @@ pub fn quote(
         }
         return Quote { text: answer.text, cited };
     }
-    let text = if starter {
-        "I have no memory of that. (I am the built-in starter: I can only tell what you told me.)"
-    } else {
-        "I have no memory of that."
-    };
-    Quote { text: text.into(), cited: Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) } }
+    Quote { text: nothing_found.to_owned(), cited }
 }
 
 /// A session's title: the first line of its first message, cut at a word.
@@ -182,9 +271,9 @@ pub fn title_of(text: &str) -> String {
     let mut out = String::new();
     for word in line.split_whitespace() {
         let more = out.graphemes(true).count() + word.graphemes(true).count() + 1;
-        if more > TITLE_CELLS {
+        if more > TITLE_CHARS {
             if out.is_empty() {
-                out = word.graphemes(true).take(TITLE_CELLS - 1).collect();
+                out = word.graphemes(true).take(TITLE_CHARS - 1).collect();
             }
             out.push('…');
             return out;
@@ -213,21 +302,25 @@ mod tests {
         check("   ", "Chat");
         check("---", "Chat");
         check(&"word ".repeat(30), &format!("{}…", "word ".repeat(12).trim_end()));
-        assert_eq!(title_of(&"x".repeat(500)).chars().count(), TITLE_CELLS);
+        assert_eq!(title_of(&"x".repeat(500)).chars().count(), TITLE_CHARS);
     }
 
     #[test]
     fn what_was_just_said_is_evidence() {
         let at =
             crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"));
-        let line =
-            |id, text: &str| Line { id: MessageId(id), role: Role::User, text: text.into(), at };
+        let line = |id, text: &str| PastMessage {
+            id: MessageId(id),
+            role: Role::User,
+            text: text.into(),
+            at,
+        };
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
-        let quote = quote("Where do I live?", Vec::new(), &earlier, Some(at), None, true);
+        let quote = quote("Where do I live?", Vec::new(), &earlier, at, None, NOTHING_FOUND);
         assert!(quote.text.contains("Lund"), "{quote:?}");
         assert_eq!(quote.cited.from_chat, [MessageId(1)]);
-        let quote = super::quote("What is my job?", Vec::new(), &earlier, Some(at), None, true);
-        assert!(quote.text.starts_with("I have no memory of that."), "{quote:?}");
+        let quote = super::quote("What is my job?", Vec::new(), &earlier, at, None, NOTHING_FOUND);
+        assert_eq!(quote.text, NOTHING_FOUND);
         assert_eq!(quote.cited, Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) });
     }
 
@@ -235,14 +328,13 @@ mod tests {
     fn acknowledging_understands_what_went_before() {
         let at =
             crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"));
-        let earlier = [Line {
+        let earlier = [PastMessage {
             id: MessageId(1),
             role: Role::User,
             text: "I have a dog named Max.".into(),
             at,
         }];
-        let text =
-            acknowledge("He is a Labrador mix.", &earlier, Some(at), None).unwrap_or_default();
+        let text = acknowledge("He is a Labrador mix.", &earlier, at, None).unwrap_or_default();
         assert!(text.contains("Max") && text.contains("Labrador"), "{text}");
         assert!(!text.contains("have a dog"), "only what is new: {text}");
     }
@@ -250,15 +342,15 @@ mod tests {
     #[test]
     fn a_generative_reader_always_recalls() {
         for text in ["Hi!", "I like tea.", "What do I like?"] {
-            assert_eq!(plan(Reader::Generative, Kind::Chat, text), Plan::Converse);
+            assert_eq!(plan(Reader::Generative, MessageKind::Chat, text), Plan::Converse);
         }
-        assert_eq!(plan(Reader::Generative, Kind::Remember, "Why not?"), Plan::Acknowledge);
+        assert_eq!(plan(Reader::Generative, MessageKind::Remember, "Why not?"), Plan::Acknowledge);
     }
 
     #[test]
     fn an_extractive_reader_goes_by_what_the_message_wants() {
         let check = |text: &str, expected| {
-            assert_eq!(plan(Reader::Extractive, Kind::Chat, text), expected, "{text}");
+            assert_eq!(plan(Reader::Extractive, MessageKind::Chat, text), expected, "{text}");
         };
         check("Where do I live?", Plan::Quote);
         check("I moved to Lund last week.", Plan::Acknowledge);

@@ -2,12 +2,13 @@
 //!
 //! It asks the model for tokens and turns only. Memories come as text that `prompts` has made safe.
 
-use crate::chat::machine::Line;
+use crate::chat::machine::PastMessage;
 use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
 use crate::memory::Role;
 
-fn role_of(role: Role) -> TurnRole {
+/// The chat template's name for a role.
+pub fn turn_role(role: Role) -> TurnRole {
     match role {
         Role::User => TurnRole::User,
         Role::Assistant => TurnRole::Assistant,
@@ -17,11 +18,11 @@ fn role_of(role: Role) -> TurnRole {
 /// The newest messages that fit in `budget` tokens: where they begin, and how many tokens they
 /// take. Encodes no more of a long history than it has to.
 #[must_use]
-pub fn fit(model: &dyn LanguageModel, history: &[Line], budget: usize) -> window::Fit {
+pub fn fit(model: &dyn LanguageModel, history: &[PastMessage], budget: usize) -> window::Fit {
     let mut counts = Vec::new();
     let mut sum = 0_usize;
     for line in history.iter().rev() {
-        let n = model.turn(role_of(line.role), &line.text).len();
+        let n = model.turn(turn_role(line.role), &line.text).len();
         counts.push(n);
         sum = sum.saturating_add(n);
         if sum > budget {
@@ -48,7 +49,7 @@ pub struct Prompt {
 pub fn build(
     model: &dyn LanguageModel,
     system: &str,
-    history: &[Line],
+    history: &[PastMessage],
     question: &str,
     budget: usize,
 ) -> Prompt {
@@ -68,7 +69,7 @@ pub fn build(
     let fit = fit(model, history, room - words.len());
     let mut tokens = head;
     for line in &history[fit.first..] {
-        tokens.extend(model.turn(role_of(line.role), &line.text));
+        tokens.extend(model.turn(turn_role(line.role), &line.text));
     }
     tokens.extend(opened);
     tokens.extend(words);
@@ -81,9 +82,9 @@ mod tests {
     use super::*;
     use crate::testing::ScriptedModel;
 
-    fn lines(n: usize, text: &str) -> Vec<Line> {
+    fn lines(n: usize, text: &str) -> Vec<PastMessage> {
         (0..n)
-            .map(|i| Line {
+            .map(|i| PastMessage {
                 id: crate::memory::MessageId(i as i64),
                 at: crate::memory::Moment::from_civil_utc(jiff::civil::DateTime::default()),
                 role: if i % 2 == 0 { Role::User } else { Role::Assistant },

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::eval::Method;
 use crate::store::AnyId;
 
 /// A private assistant that remembers, on your own machine.
@@ -43,7 +41,7 @@ pub struct Global {
 pub enum Command {
     /// Ask one question and print the answer
     Ask(Ask),
-    /// Import a conversation (LoCoMo, or JSONL with role, content, created_at)
+    #[command(about = format!("Import a conversation ({})", crate::imports::format_summaries()))]
     Import(Import),
     /// Write out everything that was said, or everything that is known
     Export(Export),
@@ -56,12 +54,6 @@ pub enum Command {
     /// Language and embedding models
     #[command(subcommand)]
     Model(Model),
-    /// Measure what a model is good at
-    #[command(subcommand)]
-    Eval(Eval),
-    /// Measure how fast this machine is
-    #[command(subcommand)]
-    Bench(Bench),
     /// Check this machine, the memory and the models
     Doctor(Doctor),
     /// Where everything lives
@@ -286,258 +278,6 @@ pub enum Model {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Eval {
-    /// The starter's work on held-out items, and which signal tells evidence from noise
-    Starter(EvalStarter),
-    /// What recall finds within so many characters, against plain retrieval, without a reader
-    Retrieval(EvalRetrieval),
-    /// What organising facts into themes is worth, part by part
-    Themes(EvalThemes),
-    /// Questions about conversations in LoCoMo's form, answered by the model
-    Locomo(EvalLocomo),
-    /// Questions about chats in LongMemEval's form, answered by the model
-    #[command(name = "longmemeval")]
-    LongMem(EvalLongMem),
-    /// Questions about made-up people in PerLTQA's form, answered by the model
-    #[command(name = "perltqa")]
-    PerLtqa(EvalPerLtqa),
-    /// Questions about multi-session chats in MSC's form, answered by the model
-    Msc(EvalMsc),
-    /// Whether the reader's uncertainty tells which episodes hold evidence, and what its threshold buys
-    Gate(EvalGate),
-    /// Score a file of answers: F1, BLEU-1, ROUGE-L
-    Score(EvalScore),
-}
-
-#[derive(Debug, Args)]
-pub struct EvalLocomo {
-    /// Conversations in LoCoMo's form (locomo10.json or a part of it)
-    pub file: PathBuf,
-    /// Ready-made memories, a folder a conversation; without it the program builds its own
-    #[arg(long, value_name = "DIR")]
-    pub memories: Option<PathBuf>,
-    /// Where the run is kept: every answer, the tables, what was run
-    #[arg(long, value_name = "DIR", default_value = "eval-locomo")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub run: EvalRun,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalLongMem {
-    /// Questions in LongMemEval's form (longmemeval_s_cleaned.json or a part of it)
-    pub file: PathBuf,
-    /// Where the run is kept: every answer, the tables, what was run
-    #[arg(long, value_name = "DIR", default_value = "eval-longmemeval")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub run: EvalRun,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalPerLtqa {
-    /// Questions in PerLTQA's form (perltqa_en_v2.json); perltmem_en_v2.json lies beside it
-    pub file: PathBuf,
-    /// Where the run is kept: every answer, the tables, what was run
-    #[arg(long, value_name = "DIR", default_value = "eval-perltqa")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub run: EvalRun,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalMsc {
-    /// Chats with questions in the form of MSC-Self-Instruct (msc_self_instruct.jsonl)
-    pub file: PathBuf,
-    /// Where the run is kept: every answer, the tables, what was run
-    #[arg(long, value_name = "DIR", default_value = "eval-msc")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub run: EvalRun,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalRun {
-    /// What chooses the evidence; may be given several times (without it all but the structural
-    /// modes)
-    ///
-    /// A structural mode is spelt structural:STRUCTURE:RETRIEVAL:SHOWN, of
-    /// chunks|triples|facts|summaries|mixed, single|rerank|iterative and memory-only|memory-doc;
-    /// `structural` alone is structural:mixed:iterative:memory-only, `structural:*` all thirty
-    #[arg(long, value_name = "METHOD", value_delimiter = ',', value_parser = method_names())]
-    pub method: Vec<String>,
-    /// The share of tokens that rag-pruning and lightmem keep, by the reader's cross-entropy
-    #[arg(long, value_name = "R", default_value_t = 0.6, value_parser = parse_ratio)]
-    pub pruning_ratio: f64,
-    /// At most so many questions, drawn from all
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: Option<u32>,
-    /// What recall takes for the reader's uncertainty
-    #[arg(long, value_name = "SIGNAL",
-          value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
-    pub uncertainty: Option<String>,
-    /// Go on with the run in --out
-    #[arg(long)]
-    pub resume: bool,
-    /// Machine-readable figures and answers
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalGate {
-    /// Conversations in LoCoMo's form (locomo10.json or a part of it)
-    pub file: PathBuf,
-    /// Ready-made memories, a folder a conversation, with vectors if there are any
-    #[arg(long, value_name = "DIR")]
-    pub memories: PathBuf,
-    /// At most so many questions, drawn from all
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: Option<u32>,
-    /// The signal whose threshold is tried; all are calibrated
-    #[arg(long, value_name = "SIGNAL",
-          value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
-    pub uncertainty: Option<String>,
-    /// Keep the tables and plots in this folder
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalScore {
-    /// Rows with `pred` and `ref`: JSON lines, or a JSON array
-    pub file: PathBuf,
-    /// Each row's figures, for machines
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalRetrieval {
-    /// Questions in LoCoMo's form (locomo10.json or a part of it); those in --memories without it
-    pub file: Option<PathBuf>,
-    /// Ready-made memories, a folder a conversation, with vectors if there are any
-    #[arg(long, value_name = "DIR")]
-    pub memories: PathBuf,
-    /// Fit the relevance's weights anew; each conversation is measured with those of the others
-    #[arg(long)]
-    pub fit: bool,
-    /// Keep the tables and plots in this folder
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalThemes {
-    /// Questions in LoCoMo's form (locomo10.json or a part of it); those in --memories without it
-    pub file: Option<PathBuf>,
-    /// Ready-made memories, a folder a conversation, with vectors if there are any
-    #[arg(long, value_name = "DIR")]
-    pub memories: PathBuf,
-    /// Keep the tables and plots in this folder
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalStarter {
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-    /// At most so many items a row (500, and 400 questions of LoCoMo, without it)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub items: Option<u16>,
-    /// Only this task; may be given several times
-    #[arg(long, value_name = "NAME")]
-    pub task: Vec<crate::eval::Task>,
-    /// Other items than the built-in ones (one JSON object a line)
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-    /// LoCoMo's questions (locomo10.json or a part of it); those in --memories without it
-    #[arg(long, value_name = "FILE")]
-    pub locomo: Option<PathBuf>,
-    /// LoCoMo's observations, a folder a conversation; ../shared/data/locomo-dev-memories without it
-    #[arg(long, value_name = "DIR")]
-    pub memories: Option<PathBuf>,
-    /// The model was trained on the bare prompts, as the starter was
-    #[arg(long)]
-    pub trained: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Bench {
-    /// One more fact, and one more question, in a made-up memory of a given size
-    Memory(BenchMemory),
-    /// Tokens per second, loading time and memory of a language model: --model, or the one in use
-    Engine(BenchEngine),
-    /// How long the embedder in use takes for one text and for many
-    Embedder(BenchEmbedder),
-}
-
-#[derive(Debug, Args)]
-pub struct BenchMemory {
-    /// Sizes, smallest first whatever the order; a hundred thousand takes minutes and 1.5 GB of disk
-    /// (all sizes are kept until the last is measured)
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1000,10000",
-          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub semantics: Vec<u32>,
-    /// This size alone, asked as standard input says: the command runs itself so
-    #[arg(long, hide = true)]
-    pub part: Option<u32>,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct BenchEngine {
-    /// Processor threads; without it, one a core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Tokens of the prompt
-    #[arg(long, value_name = "N", default_value_t = 512,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub prompt: u32,
-    /// Tokens generated after it
-    #[arg(long, value_name = "N", default_value_t = 64,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub decode: u32,
-    /// How often; medians are printed
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub rounds: u16,
-    /// Also a chat's turn while the memory generates without a pause, against an idle engine
-    #[arg(long)]
-    pub beside_memory: bool,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct BenchEmbedder {
-    /// Processor threads; without it, one a core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// How often; medians are printed
-    #[arg(long, value_name = "N", default_value_t = 20,
-          value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    pub rounds: u16,
-    /// Machine-readable figures
-    #[arg(long)]
-    pub json: bool,
-}
-
 #[derive(Debug, Args)]
 pub struct Doctor {
     #[arg(long)]
@@ -548,19 +288,6 @@ pub struct Doctor {
 pub struct Dirs {
     #[arg(long)]
     pub json: bool,
-}
-
-/// The names of methods; the thirty modes are not listed where all are.
-fn method_names() -> PossibleValuesParser {
-    let shown = Method::NAMED.iter().map(|method| method.as_str()).chain(Method::FAMILY);
-    let modes = Method::ALL.iter().skip(Method::NAMED.len()).map(|method| method.as_str());
-    let modes = modes.map(|name| PossibleValue::new(name).hide(true));
-    shown.map(PossibleValue::new).chain(modes).collect::<Vec<_>>().into()
-}
-
-fn parse_ratio(text: &str) -> Result<f64, String> {
-    let ratio: f64 = text.parse().map_err(|_| "a number is wanted, such as 0.6".to_owned())?;
-    if ratio > 0.0 && ratio <= 1.0 { Ok(ratio) } else { Err("above 0, and at most 1".into()) }
 }
 
 fn parse_session(text: &str) -> Result<crate::memory::SessionId, String> {

@@ -1,4 +1,4 @@
-//! `inglenook ask`: one question, one answer, in a session of its own or going on with another.
+//! `inglenook ask`: answers one question, in a new session or an existing one.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
-use crate::chat::{MemoryRecaller, Parts, Step, answer_in};
+use crate::chat::{AskProgress, MemoryRecaller, Parts, answer_in};
 use crate::interfaces::{LoadProgress, ModelError, ModelSource, ModelSummary, Models, SystemClock};
 use crate::memory::{SessionId, plain_text};
 use crate::registry::Registry;
@@ -16,10 +16,10 @@ use crate::store::Store;
 use crate::tui;
 use crate::worker::{self, WorkerConfig};
 
-/// How long an answer may wait for what was said before to be made memory.
+/// How long building the memory of earlier messages may delay the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A question is a question; a book is for `import`.
+/// Longer texts are for `import`.
 const QUESTION_BYTES_MAX: u64 = 16 << 20;
 
 pub fn run(app: &App, args: &args::Ask) -> Outcome {
@@ -36,7 +36,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     } else {
         let models = app.models()?;
         catch_up(app, &store, &models, args.session);
-        Arc::new(Loaded { models, registry })
+        Arc::new(LoadedModels { models, registry })
     };
     let reader = app.reader();
     let parts = Parts {
@@ -58,12 +58,12 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let progress = app.console.progress();
     let answered = answer_in(parts, None, args.session, &question, &app.cancel, &mut |step| {
         match step {
-            Step::Loading { stage, fraction } => {
+            AskProgress::Loading { stage, fraction } => {
                 progress.set((fraction.unwrap_or(0.0) * 100.0) as u64, 100, stage);
             }
-            Step::Recalling(what) => progress.set(100, 100, what),
-            Step::Text(piece) if streams => {
-                // An answer begins with a word; a model may begin with anything.
+            AskProgress::Recalling(what) => progress.set(100, 100, what),
+            AskProgress::Text(piece) if streams => {
+                // Models may begin with spaces or newlines.
                 let piece = if streamed.is_empty() { piece.trim_start() } else { piece };
                 if piece.is_empty() {
                     return;
@@ -71,12 +71,12 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
                 progress.finish();
                 streamed.push_str(piece);
                 if let Err(failure) = app.console.write(piece) {
-                    // Whoever read it has gone: no reason to go on.
+                    // Nobody reads the output any more.
                     app.cancel.cancel();
                     broken.get_or_insert(failure);
                 }
             }
-            Step::Text(_) => {}
+            AskProgress::Text(_) => {}
         }
     });
     progress.finish();
@@ -105,7 +105,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         app.console.note(notice);
     }
     if !args.incognito {
-        say_what_waits(app, &store);
+        note_pending_steps(app, &store);
     }
     if !answered.complete && app.cancel.is_cancelled() {
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
@@ -113,13 +113,13 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     done()
 }
 
-/// The models that were loaded to bring the memory up to date.
-struct Loaded {
+/// Models that are loaded already, before the question, to bring the memory up to date.
+struct LoadedModels {
     models: Models,
     registry: Registry,
 }
 
-impl ModelSource for Loaded {
+impl ModelSource for LoadedModels {
     fn installed(&self) -> Vec<ModelSummary> {
         self.registry.installed()
     }
@@ -140,8 +140,8 @@ impl ModelSource for Loaded {
     }
 }
 
-/// What was said before is to be found, although no chat has run since. An answer without that is
-/// better than none, so what fails here is only told.
+/// Builds the memory of earlier messages, so that recall finds them although no chat has run since.
+/// An answer without them is better than none, so a failure is only a warning.
 fn catch_up(app: &App, store: &Store, models: &Models, current_session: Option<SessionId>) {
     let config = WorkerConfig { live: true, current_session, ..app.worker_config() };
     let clock = Arc::new(SystemClock);
@@ -154,8 +154,8 @@ fn catch_up(app: &App, store: &Store, models: &Models, current_session: Option<S
     }
 }
 
-/// More than what this question has brought.
-fn say_what_waits(app: &App, store: &Store) {
+/// Mentions queued steps, if there are more than this question has added.
+fn note_pending_steps(app: &App, store: &Store) {
     const FEW: usize = 4;
     let n = store.read(|r| r.pending_jobs()).map_or(0, |jobs| jobs.len());
     if n > FEW {

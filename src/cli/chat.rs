@@ -1,4 +1,4 @@
-//! No command: the chat screen. Also what the screen and `ask` have in common.
+//! Without a command: the chat screen. Also the settings that the screen and `ask` share.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,23 +34,25 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
 }
 
 impl App {
-    /// The window and the sampling, as the configuration says.
+    /// Window and sampling, from the configuration.
     pub(super) fn chat_config(&self) -> ChatConfig {
-        let said = &self.config;
+        let set = &self.config;
         let mut config = ChatConfig::default();
-        config.window_tokens = said.window_tokens.unwrap_or(config.window_tokens);
+        config.window_tokens = set.window_tokens.unwrap_or(config.window_tokens);
         let sampling = &mut config.sampling;
-        sampling.tokens_max = said.reply_tokens_max.unwrap_or(sampling.tokens_max);
-        sampling.temperature = said.temperature.unwrap_or(sampling.temperature);
-        sampling.top_p = said.top_p.unwrap_or(sampling.top_p);
-        sampling.min_p = said.min_p.unwrap_or(sampling.min_p);
-        sampling.repetition_penalty =
-            said.repetition_penalty.unwrap_or(sampling.repetition_penalty);
+        sampling.tokens_max = set.reply_tokens_max.unwrap_or(sampling.tokens_max);
+        sampling.temperature = set.temperature.unwrap_or(sampling.temperature);
+        sampling.top_p = set.top_p.unwrap_or(sampling.top_p);
+        sampling.min_p = set.min_p.unwrap_or(sampling.min_p);
+        sampling.repetition_penalty = set.repetition_penalty.unwrap_or(sampling.repetition_penalty);
         config
     }
 
-    /// How recall works, as `--uncertainty` and the configuration say.
-    pub(super) fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
+    /// How recall works, from `--uncertainty` and the configuration.
+    ///
+    /// # Errors
+    /// If `asked` names no signal.
+    pub fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
         let signal = match asked.or(self.config.uncertainty.as_deref()) {
             None | Some("auto") => None,
             Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {
@@ -64,7 +66,7 @@ impl App {
         Ok(RecallConfig { signal, window_tokens, n_reranked, ..default })
     }
 
-    /// Overrules the setting `reader`.
+    /// The configured reader; `None`: the program decides.
     pub(super) fn reader(&self) -> Option<Mode> {
         self.config.reader.as_deref().map(|mode| Mode::from_setting(Some(mode)))
     }

@@ -1,4 +1,4 @@
-//! `config.toml`: everything is optional, and a word that means nothing is reported with its line.
+//! `config.toml`: every setting is optional, and an unknown key is reported with its line.
 //!
 //! ```toml
 //! model = "qwen3-0.6b"        # what the chat runs; `--model` and then this outrank `model use`
@@ -26,7 +26,7 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What the file says. `None` is: whatever the program does by itself.
+/// The settings in the file. `None`: the program's default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     pub model: Option<String>,
@@ -42,7 +42,7 @@ pub struct Config {
     pub rerank: Option<usize>,
 }
 
-/// Why a configuration can't be used.
+/// Why a configuration cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     #[error("cannot read the configuration {path}")]
@@ -56,10 +56,10 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads the file and lists what it does not understand. A file that is not there says nothing.
+    /// Reads the file; the warnings are about keys that it does not know. A missing file sets nothing.
     ///
     /// # Errors
-    /// If it is unreadable, is not TOML, or gives a known key a value that it can't have.
+    /// If it is unreadable, is not TOML, or gives a known key a value that it cannot have.
     pub fn read(path: &Path, must_exist: bool) -> Result<(Self, Vec<String>), ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, &path.display().to_string()),
@@ -78,7 +78,7 @@ impl Config {
             line: e.span().map_or(1, |span| line_of(text, span.start)),
             reason: e.message().to_owned(),
         })?;
-        let mut reader = Reader { text, path, config: Self::default(), warnings: Vec::new() };
+        let mut reader = ConfigReader { text, path, config: Self::default(), warnings: Vec::new() };
         reader.table("", table.get_ref())?;
         Ok((reader.config, reader.warnings))
     }
@@ -88,14 +88,14 @@ fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|&b| b == b'\n').count()
 }
 
-struct Reader<'t> {
+struct ConfigReader<'t> {
     text: &'t str,
     path: &'t str,
     config: Config,
     warnings: Vec<String>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) -> Result<(), ConfigError> {
         for (key, value) in table {
             let name = format!("{prefix}{}", key.get_ref());

@@ -12,7 +12,7 @@ use super::report::{Failure, Outcome, done};
 /// The folders and files of this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directories {
-    /// The memory, imported models, the list of models.
+    /// The memory, imported models and the record of installed ones.
     pub data: PathBuf,
     pub config_file: PathBuf,
     /// Downloaded models, shared with other programs.
@@ -23,7 +23,7 @@ impl Directories {
     /// `--data-dir` and `--config` first, then `INGLENOOK_HOME`, then the XDG variables.
     ///
     /// # Errors
-    /// If there is no home directory and nothing says where to go instead.
+    /// If there is no home directory and neither flags nor variables name a folder instead.
     pub fn resolve(
         env: &dyn Fn(&str) -> Option<String>,
         home: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `doctor`: looks at everything that can be wrong and says what to do about it.
+//! `doctor`: checks what commonly goes wrong, and says what to do about it.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -7,15 +7,16 @@ use serde_json::json;
 
 use super::App;
 use super::args;
+use super::memory::unit_counts;
 use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
-use crate::inference::Level;
+use crate::inference::InstructionSet;
 use crate::interfaces::ModelSource as _;
-use crate::registry::{Kind, STARTER};
+use crate::registry::ModelPurpose;
 use crate::store::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Health {
     Good,
     /// Works, but could be better.
     Remark,
@@ -24,71 +25,70 @@ enum State {
 
 struct Finding {
     what: &'static str,
-    state: State,
+    health: Health,
     says: String,
 }
 
 pub fn run(app: &App, args: &args::Doctor) -> Outcome {
-    let mut findings = Vec::new();
-    let mut say = |what, state, says: String| findings.push(Finding { what, state, says });
+    let network = if cfg!(feature = "hub") {
+        "used by `model pull` only"
+    } else {
+        "this build has no network code"
+    };
+    let checks = [
+        ("version", vec![(Health::Good, version())]),
+        ("machine", vec![machine()]),
+        ("gpu", gpu()),
+        ("data", vec![folder(&app.dirs.data)]),
+        ("memory", memory(app)),
+        ("models", models(app)),
+        ("terminal", vec![terminal()]),
+        ("network", vec![(Health::Good, network.into())]),
+    ];
+    let findings: Vec<Finding> = checks
+        .into_iter()
+        .flat_map(|(what, says)| {
+            says.into_iter().map(move |(health, says)| Finding { what, health, says })
+        })
+        .collect();
 
-    say("version", State::Good, version());
-    let (state, says) = machine();
-    say("machine", state, says);
-    #[cfg(feature = "cuda")]
-    match crate::inference::without_gpu() {
-        None => say("gpu", State::Good, "the first one computes".into()),
-        Some(reason) => {
-            say(
-                "gpu",
-                State::Remark,
-                format!("none can be used ({reason}): the processor computes"),
-            );
-        }
-    }
-    let (state, says) = folder(&app.dirs.data);
-    say("data", state, says);
-    for (state, says) in memory(app) {
-        say("memory", state, says);
-    }
-    for (state, says) in models(app) {
-        say("models", state, says);
-    }
-    let (state, says) = terminal();
-    say("terminal", state, says);
-    say(
-        "network",
-        State::Good,
-        if cfg!(feature = "hub") {
-            "used by `model pull` only".into()
-        } else {
-            "this build has no network code".into()
-        },
-    );
-
-    let bad = findings.iter().any(|f| f.state == State::Bad);
-    let word = |state| match state {
-        State::Good => "good",
-        State::Remark => "remark",
-        State::Bad => "bad",
+    let bad = findings.iter().any(|f| f.health == Health::Bad);
+    let word = |health| match health {
+        Health::Good => "good",
+        Health::Remark => "remark",
+        Health::Bad => "bad",
     };
     if args.json {
         let list: Vec<_> = findings
             .iter()
-            .map(|f| json!({ "what": f.what, "state": word(f.state), "says": f.says }))
+            .map(|f| json!({ "what": f.what, "state": word(f.health), "says": f.says }))
             .collect();
         app.console.json(&list)?;
     } else {
         for f in &findings {
-            let mark = match f.state {
-                State::Good => "ok ",
-                State::Remark => " · ",
-                State::Bad => "BAD",
+            let mark = match f.health {
+                Health::Good => "ok ",
+                Health::Remark => " · ",
+                Health::Bad => "BAD",
             };
             app.console.line(&format!("{mark} {:<9} {}", f.what, f.says))?;
         }
     }
     if bad { found_problems() } else { done() }
+}
+
+/// Nothing to say in a build without GPU support.
+fn gpu() -> Vec<(Health, String)> {
+    #[cfg(feature = "cuda")]
+    let says = match crate::inference::without_gpu() {
+        None => vec![(Health::Good, "the first one computes".into())],
+        Some(reason) => {
+            vec![(Health::Remark, format!("none can be used ({reason}): the processor computes"))]
+        }
+    };
+    #[cfg(not(feature = "cuda"))]
+    let says = Vec::new();
+    says
 }
 
 fn version() -> String {
@@ -105,9 +105,9 @@ fn version() -> String {
     format!("inglenook {} ({})", env!("CARGO_PKG_VERSION"), features.join(", "))
 }
 
-fn machine() -> (State, String) {
+fn machine() -> (Health, String) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let kernels = Level::best().name();
+    let kernels = InstructionSet::best().name();
     let memory = available_memory();
     let mut says = counted(cores, "core");
     if let Some(kernels) = kernels {
@@ -118,16 +118,16 @@ fn machine() -> (State, String) {
     }
     if kernels.is_none() {
         says += ": models will be slow without AVX2 or NEON";
-        return (State::Remark, says);
+        return (Health::Remark, says);
     }
     if memory.is_some_and(|n| n < 1_000_000_000) {
         says += ": close something before you load a larger model";
-        return (State::Remark, says);
+        return (Health::Remark, says);
     }
-    (State::Good, says)
+    (Health::Good, says)
 }
 
-/// Linux says it in a file; elsewhere it stays unsaid.
+/// Known on Linux only.
 fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
@@ -135,14 +135,14 @@ fn available_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-fn folder(path: &Path) -> (State, String) {
+fn folder(path: &Path) -> (Health, String) {
     let shown = path.display();
     if !path.exists() {
-        return (State::Good, format!("{shown} (made at the first chat)"));
+        return (Health::Good, format!("{shown} (made at the first chat)"));
     }
     if let Err(e) = tempfile::tempfile_in(path) {
         return (
-            State::Bad,
+            Health::Bad,
             format!("cannot write to {shown}: {e}. Check who owns it, or use --data-dir"),
         );
     }
@@ -151,13 +151,13 @@ fn folder(path: &Path) -> (State, String) {
         use std::os::unix::fs::PermissionsExt as _;
         let open_to_others = path.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
         if open_to_others {
-            return (State::Remark, format!("{shown} can be read by others: chmod 700 {shown}"));
+            return (Health::Remark, format!("{shown} can be read by others: chmod 700 {shown}"));
         }
     }
-    (State::Good, format!("{shown}"))
+    (Health::Good, format!("{shown}"))
 }
 
-fn memory(app: &App) -> Vec<(State, String)> {
+fn memory(app: &App) -> Vec<(Health, String)> {
     let read = Store::open_read_only(&app.dirs.data).and_then(|store| {
         store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?, r.embedder_id()?)))
     });
@@ -165,28 +165,19 @@ fn memory(app: &App) -> Vec<(State, String)> {
         Ok(all) => all,
         Err(e @ StoreError::Corrupt { .. }) => {
             return vec![(
-                State::Bad,
+                Health::Bad,
                 format!("{e}. Nothing was changed; put back a copy, or move it away"),
             )];
         }
-        Err(e) => return vec![(State::Bad, e.to_string())],
+        Err(e) => return vec![(Health::Bad, e.to_string())],
     };
-    let mut findings = vec![(
-        State::Good,
-        format!(
-            "{}, {}, {}, {}",
-            counted(stats.messages, "message"),
-            counted(stats.episodes, "episode"),
-            counted(stats.semantics, "fact"),
-            counted(stats.themes, "theme")
-        ),
-    )];
+    let mut findings = vec![(Health::Good, unit_counts(&stats).join(", "))];
     for violation in violations {
-        findings.push((State::Bad, violation.what));
+        findings.push((Health::Bad, violation.what));
     }
     if stats.jobs_pending > 0 {
         findings.push((
-            State::Remark,
+            Health::Remark,
             format!(
                 "{} waiting: the chat does them in the background, `memory consolidate --wait` now",
                 counted(stats.jobs_pending, "step")
@@ -195,28 +186,28 @@ fn memory(app: &App) -> Vec<(State, String)> {
     }
     for (job, error) in failed.iter().take(5) {
         findings.push((
-            State::Remark,
+            Health::Remark,
             format!("step {} failed: {error}. `memory consolidate --wait` tries again", job.id),
         ));
     }
     findings
 }
 
-fn models(app: &App) -> Vec<(State, String)> {
+fn models(app: &App) -> Vec<(Health, String)> {
     let registry = match app.registry() {
         Ok(registry) => registry,
-        Err(e) => return vec![(State::Bad, e.to_string())],
+        Err(e) => return vec![(Health::Bad, e.to_string())],
     };
     let list = match registry.list() {
         Ok(list) => list,
-        Err(e) => return vec![(State::Bad, e.to_string())],
+        Err(e) => return vec![(Health::Bad, e.to_string())],
     };
     let default = registry.default_name();
     let mut findings = Vec::new();
     let installed: Vec<_> = list.iter().filter(|m| m.installed.is_some()).collect();
     if registry.check_default().is_err() {
         findings.push((
-            State::Bad,
+            Health::Bad,
             format!(
                 "`{default}` is to be used, but it is not installed: `model list` shows what is"
             ),
@@ -224,26 +215,26 @@ fn models(app: &App) -> Vec<(State, String)> {
     }
     for model in &installed {
         let used = if model.in_use { ", in use" } else { "" };
-        let kind = if model.kind == Kind::Embedding { "embedding, " } else { "" };
+        let kind = if model.purpose == ModelPurpose::Embedding { "embedding, " } else { "" };
         let name = &model.name;
-        if name == STARTER {
+        if model.built_in {
             let mut says =
                 format!("{name}: {kind}built in{used}; small: it quotes rather than talks");
-            let mut state = State::Good;
-            if model.in_use && model.kind != Kind::Embedding {
+            let mut state = Health::Good;
+            if model.in_use && model.purpose != ModelPurpose::Embedding {
                 says += ". For real conversation: `inglenook model pull qwen3-0.6b --use`";
-                state = State::Remark;
+                state = Health::Remark;
             }
             findings.push((state, says));
             continue;
         }
         match registry.inspect(name) {
             Ok(what) => findings.push((
-                State::Good,
-                format!("{name}: {kind}{}, {}{used}", what.description, bytes(model.bytes)),
+                Health::Good,
+                format!("{name}: {kind}{}, {}{used}", what.summary, bytes(model.bytes)),
             )),
             Err(e) => findings.push((
-                State::Bad,
+                Health::Bad,
                 format!("{name}: {e}. `model verify {name}`, then pull or import it again"),
             )),
         }
@@ -251,9 +242,9 @@ fn models(app: &App) -> Vec<(State, String)> {
     findings
 }
 
-fn terminal() -> (State, String) {
+fn terminal() -> (Health, String) {
     if !std::io::stdout().is_terminal() {
-        return (State::Good, "the output is not a terminal".into());
+        return (Health::Good, "the output is not a terminal".into());
     }
     let set = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
     let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -264,13 +255,13 @@ fn terminal() -> (State, String) {
     let size = crossterm::terminal::size()
         .map_or_else(|_| String::new(), |(columns, rows)| format!(", {columns}×{rows}"));
     if term == "dumb" {
-        return (State::Bad, "TERM is dumb: the chat needs a terminal that can draw".into());
+        return (Health::Bad, "TERM is dumb: the chat needs a terminal that can draw".into());
     }
     if !utf8 {
         return (
-            State::Remark,
+            Health::Remark,
             format!("{term}{size}, not UTF-8: set LANG to something like en_GB.UTF-8"),
         );
     }
-    (State::Good, format!("{term}{size}, UTF-8"))
+    (Health::Good, format!("{term}{size}, UTF-8"))
 }

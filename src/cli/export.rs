@@ -1,4 +1,4 @@
-//! `export`: everything that was said (`jsonl`, `markdown`), or all four levels (`json`).
+//! `export`: all messages (`jsonl`, `markdown`), or all four levels (`json`).
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::App;
 use super::args::{self, ExportFormat};
 use super::memory::{
-    json_of_episode, json_of_message, json_of_semantic, json_of_theme, rfc3339, when,
+    json_of_episode, json_of_semantic, json_of_session, json_of_theme, rfc3339, when,
 };
 use super::output::{counted, one_line, plain_json};
 use super::report::{Failure, Outcome, done};
@@ -63,7 +63,7 @@ fn sessions(reader: &Reader<'_>, only: Option<SessionId>) -> Result<WithMessages
         .collect()
 }
 
-/// What `import` reads back: the same messages, ids, names and times.
+/// The form that `import` reads back: the same messages, ids, names and times.
 fn jsonl(sessions: &WithMessages) -> String {
     let mut text = String::new();
     for (session, messages) in sessions {
@@ -122,7 +122,7 @@ fn all_levels(
     let mut semantics = reader.semantics()?;
     let mut themes = reader.themes()?;
     if only.is_some() {
-        // What stems from the session, and the themes that hold it.
+        // What was derived from the session, and the themes of that.
         episodes.retain(|e| Some(e.session) == only);
         semantics.retain(|s| s.episodes.iter().any(|id| episodes.iter().any(|e| e.id == *id)));
         for theme in &mut themes {
@@ -132,13 +132,7 @@ fn all_levels(
     }
     let document = json!({
         "inglenook": env!("CARGO_PKG_VERSION"),
-        "sessions": sessions.iter().map(|(s, messages)| json!({
-            "id": s.id.to_string(),
-            "title": s.title,
-            "created_at": rfc3339(s.created_at),
-            "imported": s.imported,
-            "messages": messages.iter().map(json_of_message).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
+        "sessions": sessions.iter().map(|(s, m)| json_of_session(s, m)).collect::<Vec<_>>(),
         "episodes": episodes.iter().map(json_of_episode).collect::<Vec<_>>(),
         "semantics": semantics.iter().map(json_of_semantic).collect::<Vec<_>>(),
         "themes": themes.iter().map(json_of_theme).collect::<Vec<_>>(),

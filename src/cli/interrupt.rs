@@ -1,11 +1,11 @@
-//! Ctrl+C: the first one asks the command to stop, the second one does not ask. Exit code 130.
+//! Ctrl+C: the first one asks the command to stop, the second one ends the program. Exit code 130.
 //!
-//! The store needs no help: a transaction that did not commit leaves no trace.
+//! The store needs no cleaning up: an uncommitted transaction leaves no trace.
 
 use crate::interfaces::Cancel;
 
-/// Listens from now on. With `cooperative`, the flag is set first and the command is trusted to
-/// look at it; otherwise the program ends at once.
+/// Watches for Ctrl+C from now on. If the command is `cooperative`, the first one only sets the flag
+/// that it checks; otherwise the program ends at once.
 pub fn watch(cancel: &Cancel, cooperative: bool) {
     let cancel = cancel.clone();
     let spawned = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
@@ -21,6 +21,6 @@ pub fn watch(cancel: &Cancel, cooperative: bool) {
             }
         });
     });
-    // Without the thread Ctrl+C ends the program by the signal itself, which is good enough.
+    // Without the thread the signal itself ends the program, which is good enough.
     drop(spawned);
 }

@@ -2,15 +2,14 @@
 //!
 //! This is where concrete models, the store and the terminal meet. Each command group has its file;
 //! what they share is here ([`App`]), in `output` (what is shown) and in `report` (what went wrong).
+//! `inglenook-eval` is wired by the same [`App`], so that it measures what this program runs.
 
 mod args;
 mod ask;
-mod bench;
 mod chat;
 mod config;
 mod dirs;
 mod doctor;
-mod eval;
 mod export;
 mod import;
 mod interrupt;
@@ -30,41 +29,80 @@ use clap::Parser as _;
 use self::args::{Cli, Command};
 use self::config::Config;
 use self::dirs::Directories;
-use self::output::Console;
-use self::report::{Failure, Outcome};
+use self::report::Outcome;
+use crate::inference;
 use crate::interfaces::Cancel;
 use crate::store::Store;
 
-/// What every command has at hand.
-pub(crate) struct App {
+pub use self::args::Global;
+pub use self::output::{Console, Progress, bytes, counted, one_line};
+pub use self::report::{
+    EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, Failure, io_hint, model_hint, print_error,
+    store_hint,
+};
+
+/// What every command is given.
+pub struct App {
     dirs: Directories,
     config: Config,
-    console: Console,
+    /// Where results, remarks and progress go.
+    pub console: Console,
     /// `--model`.
     model: Option<String>,
-    /// Set by Ctrl+C in commands that look at it.
-    cancel: Cancel,
+    /// Set by Ctrl+C, for commands that check it.
+    pub cancel: Cancel,
 }
 
 impl App {
+    /// Finds the directories and reads the configuration, which may have warnings.
+    fn new(global: Global) -> Result<(Self, Vec<String>), Failure> {
+        let dirs = Directories::from_env(&global)?;
+        let (config, warnings) = Config::read(&dirs.config_file, global.config.is_some())?;
+        let console = Console::new(global.quiet);
+        let app = Self { dirs, config, console, model: global.model, cancel: Cancel::default() };
+        Ok((app, warnings))
+    }
+
+    /// For another program with the same flags, directories and models: warnings are printed, and
+    /// the first Ctrl+C sets [`App::cancel`].
+    ///
+    /// # Errors
+    /// If there is no home directory, or the configuration cannot be used.
+    pub fn start(global: Global) -> Result<Self, Failure> {
+        inference::set_up_allocator();
+        let (app, warnings) = Self::new(global)?;
+        for warning in warnings {
+            app.console.warn(&warning);
+        }
+        interrupt::watch(&app.cancel, true);
+        Ok(app)
+    }
+
     /// The memory, for writing.
     fn open(&self) -> Result<Store, Failure> {
         Ok(Store::open(&self.dirs.data)?)
     }
 
-    /// The memory, for reading: also beside a running chat.
-    fn open_read_only(&self) -> Result<Store, Failure> {
+    /// The memory, for reading: works beside a running chat.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn open_read_only(&self) -> Result<Store, Failure> {
         Ok(Store::open_read_only(&self.dirs.data)?)
     }
 }
 
 /// Runs the program. `args` begins with its name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    crate::inference::set_up_allocator();
-    let cli = match Cli::try_parse_from(args) {
+    inference::set_up_allocator();
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(e) => {
             let _ = e.print();
+            if args.get(1).is_some_and(|command| command == "eval" || command == "bench") {
+                Console::new(false).note("hint: `inglenook-eval` measures now");
+            }
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(report::EXIT_USAGE));
         }
     };
@@ -76,15 +114,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(cli: Cli) -> Outcome {
     let console = Console::new(cli.global.quiet);
-    // These need no directories, so they work where there are none.
+    // These need no directories, so they work without a home.
     match &cli.command {
         Some(Command::Completions { shell }) => return shell::completions(console, *shell),
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
         _ => {}
     }
-    let dirs = Directories::from_env(&cli.global)?;
-    let (config, warnings) = Config::read(&dirs.config_file, cli.global.config.is_some())?;
-    let app = App { dirs, config, console, model: cli.global.model, cancel: Cancel::default() };
+    let (app, warnings) = App::new(cli.global)?;
     // The chat shows them on its screen.
     let Some(command) = cli.command else { return chat::run(&app, warnings) };
     for warning in warnings {
@@ -98,8 +134,6 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Session(args) => session::run(&app, args),
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),
-        Command::Eval(args) => eval::run(&app, &args),
-        Command::Bench(args) => bench::run(&app, &args),
         Command::Doctor(args) => doctor::run(&app, &args),
         Command::Dirs(args) => dirs::run(&app.dirs, app.console, args.json),
         Command::Completions { shell } => shell::completions(console, shell),
@@ -107,14 +141,12 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Commands that look at the cancel flag themselves and end in good order.
+/// Commands that check the cancel flag and stop in an orderly way.
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,
         Command::Ask(_)
             | Command::Memory(args::Memory::Consolidate { wait: true })
-            | Command::Eval(_)
-            | Command::Bench(_)
             | Command::Model(args::Model::Check { .. })
     )
 }

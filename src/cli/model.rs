@@ -10,7 +10,7 @@ use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
 use crate::model_policy as policy;
-use crate::registry::{CopyProgress, FileState, Kind};
+use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::check;
 
 pub fn run(app: &App, args: Args) -> Outcome {
@@ -34,7 +34,7 @@ fn list(app: &App, json: bool) -> Outcome {
             .map(|m| {
                 json!({
                     "name": m.name,
-                    "kind": m.kind.as_str(),
+                    "kind": m.purpose.as_str(),
                     "bytes": m.bytes,
                     "licence": m.licence,
                     "installed": m.installed,
@@ -52,7 +52,7 @@ fn list(app: &App, json: bool) -> Outcome {
         }
         app.console.line(&format!("{title}:"))?;
         for m in models {
-            let kind = if m.kind == Kind::Embedding { "embedding" } else { "" };
+            let kind = if m.purpose == ModelPurpose::Embedding { "embedding" } else { "" };
             let line = format!(
                 "{} {:<24} {:>8}  {:<20} {kind}",
                 if m.in_use { "*" } else { " " },
@@ -77,7 +77,7 @@ fn import(app: &App, path: &Path, name: Option<&str>) -> Outcome {
     });
     progress.finish();
     let model = imported?;
-    let what = registry.inspect(&model.name)?.description;
+    let what = registry.inspect(&model.name)?.summary;
     app.console.line(&format!(
         "Imported {} ({}, {}).",
         model.name,
@@ -91,15 +91,15 @@ fn import(app: &App, path: &Path, name: Option<&str>) -> Outcome {
 #[cfg(feature = "hub")]
 fn pull(app: &App, name: Option<&str>, then_use: bool) -> Outcome {
     let registry = app.registry()?;
-    let default = registry.catalogue().default_language().map(|m| m.name.clone());
+    let default = registry.catalogue.default_language().map(|m| m.name.clone());
     let Some(name) = name.map(str::to_owned).or(default) else { return Err(Failure::NeedsYes) };
-    if let Some(model) = registry.catalogue().get(&name) {
+    if let Some(model) = registry.catalogue.get(&name) {
         app.console.note(&format!(
             "{}: about {}, {}, from {}/{}",
             model.name,
             bytes(model.bytes_approx),
             model.licence,
-            registry.hub().endpoint.trim_end_matches('/'),
+            registry.hub.endpoint.trim_end_matches('/'),
             model.repo,
         ));
     }
@@ -145,7 +145,7 @@ fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
             .map(|v| {
                 json!({
                     "model": v.model,
-                    "file": v.file.display().to_string(),
+                    "file": v.path.display().to_string(),
                     "state": word(v.state),
                 })
             })
@@ -155,7 +155,7 @@ fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
         app.console.line("There are no model files; the starter is part of the program.")?;
     } else {
         for v in &results {
-            app.console.line(&format!("{:<8} {} {}", word(v.state), v.model, v.file.display()))?;
+            app.console.line(&format!("{:<8} {} {}", word(v.state), v.model, v.path.display()))?;
         }
     }
     let bad = results.iter().any(|v| v.state != FileState::Sound);
@@ -170,12 +170,11 @@ fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
 }
 
 fn use_model(app: &App, name: &str) -> Outcome {
-    let kind = app.registry()?.use_model(name)?;
-    match kind {
-        Kind::Language => {
+    match app.registry()?.use_model(name)? {
+        ModelPurpose::Language => {
             app.console.line(&format!("{name} is used from now on."))?;
         }
-        Kind::Embedding => {
+        ModelPurpose::Embedding => {
             app.console.line(&format!("{name} is the embedding model from now on."))?;
             app.console.note(
                 "What is remembered has to be embedded again: the chat does it in the background, \
@@ -188,15 +187,9 @@ fn use_model(app: &App, name: &str) -> Outcome {
 
 fn remove(app: &App, name: &str, yes: bool) -> Outcome {
     let registry = app.registry()?;
-    if !yes {
-        match app.console.confirm(&format!("Delete the files of {name}?")) {
-            Some(true) => {}
-            Some(false) => {
-                app.console.line("Nothing was deleted.")?;
-                return done();
-            }
-            None => return Err(Failure::NeedsYes),
-        }
+    if !yes && !app.console.confirm(&format!("Delete the files of {name}?"))? {
+        app.console.line("Nothing was deleted.")?;
+        return done();
     }
     let model = registry.remove(name)?;
     app.console.line(&format!("{} is gone ({}).", model.name, bytes(model.bytes())))?;
@@ -219,7 +212,7 @@ fn probe(app: &App, path: &Path, tokens: &[u32], fast: bool, json: bool) -> Outc
     done()
 }
 
-/// Grades the model that is named, or in use, and keeps the grade under its weights' hash.
+/// Grades the named model, or the one in use, and stores the grade under its weights' hash.
 fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let store = app.open()?;
     let models = app.models_named(name)?;

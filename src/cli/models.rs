@@ -1,4 +1,4 @@
-//! The one place where concrete models are named: the registry's engine is made of `inference`.
+//! The one place where concrete models are named: `inference` becomes the registry's backend.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,14 +8,16 @@ use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
 use crate::model_policy::Mode;
-use crate::registry::{Catalogue, Engine, HubSettings, Inspected, Kind, Registry};
+use crate::registry::{
+    BuiltInModels, Catalogue, HubSettings, ModelBackend, ModelDescription, ModelPurpose, Registry,
+};
 use crate::worker::WorkerConfig;
 
-fn validate(path: &Path) -> Result<Inspected, ModelError> {
+fn validate(path: &Path) -> Result<ModelDescription, ModelError> {
     let summary = inference::validate(path)?;
-    let kind = match &summary.kind {
-        inference::ModelKind::Language => Kind::Language,
-        inference::ModelKind::Embedder => Kind::Embedding,
+    let purpose = match &summary.kind {
+        inference::ModelKind::Language => ModelPurpose::Language,
+        inference::ModelKind::Embedder => ModelPurpose::Embedding,
         inference::ModelKind::Unsupported(architecture) => {
             return Err(ModelError::BadFile {
                 path: path.display().to_string(),
@@ -23,13 +25,13 @@ fn validate(path: &Path) -> Result<Inspected, ModelError> {
             });
         }
     };
-    Ok(Inspected { kind, description: summary.description() })
+    Ok(ModelDescription { purpose, summary: summary.description() })
 }
 
 #[cfg(feature = "starter")]
-fn starter() -> Option<crate::registry::Starter> {
+fn built_in() -> Option<BuiltInModels> {
     use inference::starter;
-    Some(crate::registry::Starter {
+    Some(BuiltInModels {
         bytes: starter::bytes(),
         language: Box::new(|progress| starter::language(progress)),
         embedder: Box::new(|progress| starter::embedder(progress)),
@@ -38,16 +40,16 @@ fn starter() -> Option<crate::registry::Starter> {
 }
 
 #[cfg(not(feature = "starter"))]
-fn starter() -> Option<crate::registry::Starter> {
+fn built_in() -> Option<BuiltInModels> {
     None
 }
 
-fn engine() -> Engine {
-    Engine {
+fn backend() -> ModelBackend {
+    ModelBackend {
         validate: Box::new(validate),
         load_language: Box::new(|path, progress| inference::load_language(path, progress)),
         load_embedder: Box::new(|path, progress| inference::load_embedder(path, progress)),
-        starter: starter(),
+        built_in: built_in(),
     }
 }
 
@@ -58,7 +60,10 @@ fn is_on(value: &str) -> bool {
 impl App {
     /// The registry of this data directory, with the model that the flags or the configuration
     /// choose.
-    pub(super) fn registry(&self) -> Result<Registry, Failure> {
+    ///
+    /// # Errors
+    /// If the installed models or the catalogue can't be read.
+    pub fn registry(&self) -> Result<Registry, Failure> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let hub = HubSettings {
             endpoint: env("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into()),
@@ -67,10 +72,10 @@ impl App {
             token: env("HF_TOKEN"),
         };
         let chosen = self.model.clone().or_else(|| self.config.model.clone());
-        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, engine()).choosing(chosen))
+        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, backend(), chosen))
     }
 
-    /// Told on stderr what is being loaded.
+    /// Loads something, with progress on stderr.
     fn loading<T>(
         &self,
         load: impl FnOnce(&(dyn Fn(LoadProgress) + Sync)) -> Result<T, ModelError>,
@@ -85,32 +90,48 @@ impl App {
     }
 
     /// The language model and the embedder in use.
-    pub(super) fn models(&self) -> Result<Models, Failure> {
+    ///
+    /// # Errors
+    /// If a model is not installed or can't be loaded.
+    pub fn models(&self) -> Result<Models, Failure> {
         self.models_named(None)
     }
 
-    /// The same with another language model.
+    /// The same, with the named language model.
     pub(super) fn models_named(&self, name: Option<&str>) -> Result<Models, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load(name, progress))
     }
 
-    /// How the worker works, as the configuration says.
-    pub(super) fn worker_config(&self) -> WorkerConfig {
+    /// How the worker works, from the configuration.
+    #[must_use]
+    pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
             writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
             ..WorkerConfig::default()
         }
     }
 
-    /// Only the embedder.
-    pub(super) fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
+    /// The setting `writer`.
+    #[must_use]
+    pub fn writer_setting(&self) -> &str {
+        self.config.writer.as_deref().unwrap_or("auto")
+    }
+
+    /// The embedder in use.
+    ///
+    /// # Errors
+    /// If it cannot be loaded.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let registry = self.registry()?;
         self.loading(|progress| registry.load_embedder(progress))
     }
 
-    /// Only the reranker, if there is one.
-    pub(super) fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
+    /// The reranker, if there is one.
+    ///
+    /// # Errors
+    /// As [`App::registry`].
+    pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
         Ok(self.registry()?.reranker())
     }
 }
@@ -120,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn switches_are_read_as_the_hub_s_own_client_does() {
+    fn switches_mean_what_they_mean_to_the_hub_client() {
         for (value, on) in [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false)]
         {
             assert_eq!(is_on(value), on, "{value}");

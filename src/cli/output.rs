@@ -1,8 +1,7 @@
 //! stdout, stderr, questions and progress.
 //!
-//! Everything that is shown passes through here and is made plain first: memories, imports and
-//! model output can't reach the terminal as anything but text. A reader that went away (`| head`)
-//! ends the program quietly.
+//! All output passes through here and loses its control characters first: memories, imports and
+//! model output reach the terminal only as text. A closed pipe (`| head`) ends the program quietly.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,31 +15,34 @@ use serde::Serialize;
 use super::report::Failure;
 use crate::memory::plain_text;
 
-/// The terminal, or the pipe, that this run speaks to.
+/// The terminal or pipes of this run.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
     quiet: bool,
 }
 
-#[expect(clippy::unused_self, reason = "one way to speak, whatever it needs to know")]
+#[expect(clippy::unused_self, reason = "all output goes through one value")]
 impl Console {
     #[must_use]
-    pub fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
-    /// Results: `text` and a newline on stdout.
+    /// Writes a result, `text` and a newline, to stdout.
+    ///
+    /// # Errors
+    /// If stdout is closed or full.
     pub fn line(self, text: &str) -> Result<(), Failure> {
         self.write(&format!("{text}\n"))
     }
 
-    /// Results: `text` on stdout, at once.
-    pub fn write(self, text: &str) -> Result<(), Failure> {
+    /// Writes a result to stdout, and flushes it.
+    pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         self.write_bytes(plain_text(text).as_bytes())
     }
 
-    /// Bytes that are plain by construction (man pages, completions).
-    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes bytes that cannot hold control sequences (man pages, completions).
+    pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|e| match e.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
@@ -48,19 +50,25 @@ impl Console {
         })
     }
 
-    /// A JSON document on stdout.
+    /// Writes a JSON document to stdout.
+    ///
+    /// # Errors
+    /// As [`Console::line`].
     pub fn json(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Failure::Output(e.into()))?;
         self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
     }
 
-    /// A JSON document on one line: long rows of numbers.
-    pub fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+    /// Writes a JSON document on one line: for long rows of numbers.
+    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(|e| Failure::Output(e.into()))?;
         self.write_bytes(format!("{}\n", plain_json(&text)).as_bytes())
     }
 
-    /// A whole report: as JSON, or as `print` shows it.
+    /// Writes a report, as JSON or as `print` does.
+    ///
+    /// # Errors
+    /// As [`Console::line`], or if `print` fails.
     pub fn report<T: Serialize>(
         self,
         report: &T,
@@ -70,32 +78,32 @@ impl Console {
         if as_json { self.json(report) } else { print(report) }
     }
 
-    /// A remark on stderr, unless `--quiet`.
+    /// Writes a remark to stderr, unless `--quiet`.
     pub fn note(self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr().lock(), "{}", plain_text(text));
         }
     }
 
-    /// A warning on stderr, also when quiet.
+    /// Writes a warning to stderr, also with `--quiet`.
     pub fn warn(self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "warning: {}", plain_text(text));
     }
 
-    /// Asks on the terminal; `None` where nobody can answer.
-    pub fn confirm(self, question: &str) -> Option<bool> {
+    /// Asks a yes-or-no question; fails without a terminal to ask on.
+    pub(crate) fn confirm(self, question: &str) -> Result<bool, Failure> {
         if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return None;
+            return Err(Failure::NeedsYes);
         }
         let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{} [y/N] ", plain_text(question));
         let _ = stderr.flush();
         let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer).ok()?;
-        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        io::stdin().lock().read_line(&mut answer).map_err(|_| Failure::NeedsYes)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// A bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
+    /// Progress: a bar on a terminal, a line every few seconds elsewhere, nothing when quiet.
     pub fn progress(self) -> Progress {
         if self.quiet {
             Progress::Silent
@@ -112,18 +120,20 @@ impl Console {
     }
 }
 
-/// See [`Console::progress`].
+/// How far a long task is, as shown on stderr.
 pub enum Progress {
+    /// With `--quiet`.
     Silent,
+    /// On a terminal.
     Bar(ProgressBar),
-    /// When the last line was written; short work needs none.
+    /// Elsewhere; when the last line was written. A short task writes none.
     Lines(Mutex<Instant>),
 }
 
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
 impl Progress {
-    /// `done` of `total` (0: not known yet).
+    /// Shows `done` of `total` (0: not known yet).
     pub fn set(&self, done: u64, total: u64, message: &str) {
         match self {
             Self::Silent => {}
@@ -143,7 +153,7 @@ impl Progress {
         }
     }
 
-    /// The bar goes away; what it stood for is said by the command itself.
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
             bar.finish_and_clear();
@@ -151,8 +161,7 @@ impl Progress {
     }
 }
 
-/// JSON whose strings hold no character that a terminal obeys: those are escaped, so that the value
-/// stays the same.
+/// JSON without control characters: they are escaped, so that the value stays the same.
 #[must_use]
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     if plain_text(json) == json {
@@ -174,7 +183,7 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// On one line, at most `chars_max` characters.
+/// The text on one line, cut to `chars_max` characters.
 #[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let text = plain_text(text);
@@ -224,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_keeps_its_value_and_loses_its_teeth() {
+    fn json_keeps_its_value_and_loses_control_characters() {
         let value = serde_json::json!({"a": "x\u{1b}[31m\u{9b}0m\u{202e}y\u{7f} né 👩‍👩‍👧"});
         let text = serde_json::to_string(&value).unwrap();
         let plain = plain_json(&text);
@@ -241,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn counts_and_sizes_are_put_in_words() {
         assert_eq!(counted(1, "memory"), "1 memory");
         assert_eq!(counted(2, "memory"), "2 memories");
         assert_eq!(counted(0, "fact"), "0 facts");

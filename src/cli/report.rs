@@ -1,4 +1,4 @@
-//! Any error → what the person reads: what failed → causes → `hint:`, and the exit code.
+//! Any error → what the person reads (the failure, its causes, a hint) and the exit code.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -7,10 +7,9 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use super::config::ConfigError;
-use super::import::ImportError;
 use crate::chat::ChatError;
 use crate::error_chain::error_messages;
-use crate::eval::EvalError;
+use crate::imports::ImportError;
 use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
@@ -18,27 +17,33 @@ use crate::store::StoreError;
 use crate::tui::TuiError;
 use crate::worker::WorkerError;
 
+/// The exit code of a command that failed, or found something wrong.
 pub const EXIT_FAILED: u8 = 1;
+/// The exit code of a command line or setting that cannot be used.
 pub const EXIT_USAGE: u8 = 2;
+/// The exit code if a model is not installed.
 pub const EXIT_NO_MODEL: u8 = 3;
+/// The exit code if another process writes to the memory.
 pub const EXIT_LOCKED: u8 = 11;
+/// The exit code after Ctrl+C.
 pub const EXIT_INTERRUPTED: u8 = 130;
 
-/// What a command gives back: its exit code, or why it could not do its work.
+/// The result of a command: its exit code, or why it failed.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// All went well.
+/// The command succeeded.
 pub fn done() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// It worked, and what it found is bad (`verify`, `doctor`).
+/// The command worked, but found something wrong (`verify`, `doctor`).
 pub fn found_problems() -> Outcome {
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Every way in which a command can fail.
+/// Why a command failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -52,8 +57,6 @@ pub enum Failure {
     Chat(#[from] ChatError),
     #[error(transparent)]
     Tui(#[from] TuiError),
-    #[error(transparent)]
-    Eval(#[from] EvalError),
     #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
@@ -71,18 +74,23 @@ pub enum Failure {
         #[source]
         source: std::io::Error,
     },
-    #[error("the measurement of {0} ended early")]
-    Part(String),
+    #[error("cannot read {path}")]
+    Unreadable {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
     #[error("cannot write the result")]
     Output(#[source] std::io::Error),
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read the output has gone: not worth a word.
+    /// Nobody reads the output any more (`| head`): not reported.
     #[error("the reader of the output has gone")]
     BrokenPipe,
 }
 
 impl Failure {
+    /// The exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -90,12 +98,10 @@ impl Failure {
             Self::Interrupted
             | Self::Model(ModelError::Cancelled)
             | Self::Worker(WorkerError::Cancelled)
-            | Self::Chat(ChatError::Cancelled)
-            | Self::Eval(EvalError::Cancelled) => EXIT_INTERRUPTED,
+            | Self::Chat(ChatError::Cancelled) => EXIT_INTERRUPTED,
             Self::Tui(TuiError::NotATerminal)
             | Self::Usage { .. }
             | Self::NeedsYes
-            | Self::Eval(EvalError::RunThere { .. } | EvalError::OtherRun { .. })
             | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Model(ModelError::NotInstalled { .. })
@@ -106,18 +112,12 @@ impl Failure {
         }
     }
 
-    /// The remedy. Every failure has one, or none is known.
+    /// What the person can do about it, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Store(e)
-            | Self::Worker(WorkerError::Store(e))
-            | Self::Eval(EvalError::Store(e)) => return store_hint(e),
-            Self::Model(e)
-            | Self::Worker(WorkerError::Model(e))
-            | Self::Eval(EvalError::Model(e)) => {
-                return model_hint(e);
-            }
+            Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
+            Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
             Self::Registry(e) => return registry_hint(e),
             Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
             Self::Chat(ChatError::Model { .. }) => {
@@ -135,30 +135,8 @@ impl Failure {
             Self::Tui(TuiError::Bug { .. }) => {
                 "please report it; `inglenook` opens the chat where it was"
             }
-            Self::Eval(EvalError::BadItem { .. }) => {
-                "the form of every item is in src/eval/items.rs and models/starter/generator"
-            }
-            Self::Eval(EvalError::BadData { .. }) => {
-                "--memories takes a folder of folders with semantics.jsonl and qa.json"
-            }
-            Self::Eval(
-                EvalError::NoDataSet { found_at, .. } | EvalError::NotDataSet { found_at, .. },
-            ) => found_at,
-            Self::Eval(EvalError::NoMemory) => {
-                "--memories takes a folder of folders, each named after its conversation or its \
-                 first speaker"
-            }
-            Self::Eval(EvalError::Unbuilt { .. }) => {
-                "`inglenook model check` tells what the model is good at; `writer = \"extractive\"` \
-                 in the configuration lets rules write"
-            }
-            Self::Eval(EvalError::RunThere { .. }) => {
-                "--resume goes on with it; --out keeps this one elsewhere"
-            }
-            Self::Eval(EvalError::OtherRun { .. }) => {
-                "resume it with the same arguments, model and program, or choose another --out"
-            }
             Self::Import(e) => return e.hint(),
+            Self::Unreadable { .. } => "check the path and its permissions",
             Self::Config(ConfigError::Unreadable { .. }) => {
                 "check the path and its permissions, or leave --config out"
             }
@@ -166,19 +144,11 @@ impl Failure {
                 "correct that line, or take it out: every setting is optional"
             }
             Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
-            Self::Part(_) => "what it ended with stands above",
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
-            Self::File { source, .. }
-            | Self::Output(source)
-            | Self::Eval(
-                EvalError::Unreadable { source, .. } | EvalError::Unwritable { source, .. },
-            ) => {
-                return io_hint(source);
-            }
+            Self::File { source, .. } | Self::Output(source) => return io_hint(source),
             Self::Worker(WorkerError::Cancelled)
             | Self::Chat(ChatError::Cancelled)
-            | Self::Eval(EvalError::Cancelled)
             | Self::Interrupted
             | Self::BrokenPipe => {
                 return None;
@@ -188,7 +158,9 @@ impl Failure {
     }
 }
 
-fn io_hint(error: &std::io::Error) -> Option<String> {
+/// The remedy for a failed read or write, if one is known.
+#[must_use]
+pub fn io_hint(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind as K;
     let hint = match error.kind() {
         K::PermissionDenied => "you have no permission to do that there: check who owns it",
@@ -201,7 +173,9 @@ fn io_hint(error: &std::io::Error) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn store_hint(error: &StoreError) -> Option<String> {
+/// The remedy for a failure of the store, if one is known.
+#[must_use]
+pub fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
         StoreError::Locked { .. } => {
             "close the other inglenook first; commands that only read (memory tree, search, stats, \
@@ -229,7 +203,9 @@ fn store_hint(error: &StoreError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn model_hint(error: &ModelError) -> Option<String> {
+/// The remedy for a failure of a model, if one is known.
+#[must_use]
+pub fn model_hint(error: &ModelError) -> Option<String> {
     let hint = match error {
         ModelError::NotInstalled { .. } => "`inglenook model list` shows what there is",
         ModelError::BadFile { .. } => {
@@ -304,24 +280,34 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
 
 /// The text, without colours.
 pub(super) fn text_of(failure: &Failure) -> String {
+    described(failure, failure.hint().as_deref())
+}
+
+/// What failed, its causes and the remedy, on lines of their own.
+fn described(failure: &dyn std::error::Error, hint: Option<&str>) -> String {
     let mut text = error_messages(failure).join("\n  caused by: ");
-    if let Some(hint) = failure.hint() {
+    if let Some(hint) = hint {
         let _ = write!(text, "\nhint: {hint}");
     }
     text
 }
 
-/// Says it on stderr.
+/// Prints the failure on stderr; the result is the program's exit code.
 #[must_use]
 pub fn report(failure: &Failure) -> ExitCode {
     if !matches!(failure, Failure::BrokenPipe) {
-        let colours = std::io::stderr().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-        let text = text_of(failure);
-        let _ = writeln!(std::io::stderr().lock(), "{label} {}", plain_text(&text));
+        print_error(failure, failure.hint().as_deref());
     }
     ExitCode::from(failure.exit_code())
+}
+
+/// Prints what failed, its causes and the remedy on stderr.
+pub fn print_error(failure: &dyn std::error::Error, hint: Option<&str>) {
+    let colours = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let label = if colours { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+    let text = described(failure, hint);
+    let _ = writeln!(std::io::stderr().lock(), "{label} {}", plain_text(&text));
 }
 
 #[cfg(test)]
@@ -345,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_are_those_of_the_design() {
+    fn each_kind_of_failure_has_its_exit_code() {
         let locked = StoreError::Locked { path: "/d".into(), pid: "7".into() };
         let missing = ModelError::NotInstalled { name: "x".into() };
         let unwritable = StoreError::Unwritable {

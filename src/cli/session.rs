@@ -1,19 +1,21 @@
 //! `session list | show | delete`.
 
-use serde_json::json;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
 
 use super::App;
 use super::args::Session as Args;
-use super::memory::{forget, json_of_message, when};
+use super::memory::{forget, json_of_session, rfc3339, show, when};
 use super::output::{counted, one_line};
 use super::report::{Outcome, done};
 use crate::memory::{Message, Role, SessionId};
-use crate::store::AnyId;
+use crate::store::{AnyId, Reader, StoreError};
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
         Args::List { json } => list(app, json),
-        Args::Show { id, json } => show(app, id, json),
+        Args::Show { id, json } => show::run(app, AnyId::Session(id), json),
         Args::Delete { id, yes } => forget::run(app, &[AnyId::Session(id)], None, yes),
     }
 }
@@ -29,8 +31,8 @@ fn list(app: &App, json: bool) -> Outcome {
                 json!({
                     "id": s.id.to_string(),
                     "title": s.title,
-                    "created_at": super::memory::rfc3339(s.created_at),
-                    "updated_at": super::memory::rfc3339(s.updated_at),
+                    "created_at": rfc3339(s.created_at),
+                    "updated_at": rfc3339(s.updated_at),
                     "messages": s.n_messages,
                     "imported": s.imported,
                 })
@@ -55,7 +57,7 @@ fn list(app: &App, json: bool) -> Outcome {
     done()
 }
 
-/// Who says a message: a name, "you" or the assistant.
+/// Who said a message: a name, "you" or "assistant".
 pub fn speaker(message: &Message) -> &str {
     match (&message.speaker, message.role) {
         (Some(name), _) => name,
@@ -64,34 +66,23 @@ pub fn speaker(message: &Message) -> &str {
     }
 }
 
-pub fn show(app: &App, id: SessionId, json: bool) -> Outcome {
-    let store = app.open_read_only()?;
-    let (session, messages) = store.read(|r| Ok((r.session(id)?, r.messages(id)?)))?;
-    if json {
-        app.console.json(&json!({
-            "id": id.to_string(),
-            "title": session.title,
-            "created_at": super::memory::rfc3339(session.created_at),
-            "imported": session.imported,
-            "messages": messages.iter().map(json_of_message).collect::<Vec<_>>(),
-        }))?;
-        return done();
-    }
-    app.console.line(&format!("{id}  {}", one_line(&session.title, 200)))?;
-    app.console.line(&format!(
-        "{} · {}",
-        when(session.created_at),
-        counted(messages.len(), "message")
-    ))?;
+/// A session with its messages, for machines and for people.
+pub fn show(r: &Reader<'_>, id: SessionId) -> Result<(Value, String), StoreError> {
+    let (session, messages) = (r.session(id)?, r.messages(id)?);
+    let value = json_of_session(&session, &messages);
+    let mut text = format!("{id}  {}\n", one_line(&session.title, 200));
+    let n = counted(messages.len(), "message");
+    let _ = writeln!(text, "{} · {n}", when(session.created_at));
     for message in &messages {
-        app.console.line(&format!(
+        let _ = writeln!(
+            text,
             "\n{} · {} · {}{}\n{}",
             message.id,
             one_line(speaker(message), 60),
             when(message.created_at),
             if message.complete { "" } else { " · stopped" },
             message.content.trim_end()
-        ))?;
+        );
     }
-    done()
+    Ok((value, text))
 }

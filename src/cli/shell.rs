@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the command line's own definition.
+//! `completions` and `man`: made from the definition of the command line.
 
 use std::path::Path;
 

@@ -60,7 +60,7 @@ fn by_rules(
 ) -> Option<ExtractiveAnswer> {
     let aliases = aliases(evidence, person);
     let person_name = person.unwrap_or("The user");
-    let targets = targets(asked, &aliases, person_name);
+    let targets = targets(asked, &aliases);
     let carried = asked.span.map(|span| carried_into(evidence, span)).unwrap_or_default();
     let fitting: Vec<(Score, &Evidence)> = evidence
         .iter()
@@ -192,28 +192,17 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
 /// Facts that others show already are left out.
 fn without_repetition(chosen: &mut Vec<&Evidence>) {
     let all: Vec<Statement> = chosen.iter().map(|e| e.statement.clone()).collect();
-    let mut keep = vec![true; chosen.len()];
+    let mut keep: Vec<bool> = all.iter().map(|s| !is_shown_by_another(s, &all)).collect();
     for i in 0..chosen.len() {
-        if is_shown_by_another(&all[i], &all) {
-            keep[i] = false;
-            continue;
-        }
-        for j in 0..chosen.len() {
-            if i == j || !keep[j] || !keep[i] {
-                continue;
-            }
-            let smaller = chosen[i].stems.len() < chosen[j].stems.len()
-                || chosen[i].stems.len() == chosen[j].stems.len() && i > j;
-            if smaller && chosen[i].stems.is_subset(&chosen[j].stems) {
-                keep[i] = false;
-            }
-        }
+        let says_less = |&j: &usize| {
+            let (a, b) = (&chosen[i].stems, &chosen[j].stems);
+            (a.len() < b.len() || a.len() == b.len() && i > j) && a.is_subset(b)
+        };
+        let repeats = (0..chosen.len()).filter(|&j| j != i && keep[j]).any(|j| says_less(&j));
+        keep[i] &= !repeats;
     }
-    let mut n = 0;
-    chosen.retain(|_| {
-        n += 1;
-        keep[n - 1]
-    });
+    let mut keep = keep.into_iter();
+    chosen.retain(|_| keep.next().unwrap_or_default());
 }
 
 fn compose(
@@ -228,33 +217,31 @@ fn compose(
             cited.push(e.candidate);
         }
     }
-    let said = |e: &Evidence| format!("said on {}", dates::long_date(e.at.date()));
+    let said = |e: &Evidence| {
+        let before = if e.superseded { "; no longer so" } else { "" };
+        format!("(said on {}{before})", dates::long_date(e.at.date()))
+    };
     let line = |e: &Evidence| {
         let text = running_dates(&e.statement.text);
         let text = if e.superseded { without_now(&text) } else { &text };
         capitalise(&to_second_person(text, person))
     };
-    let text = if let [only] = chosen {
-        let before = if only.superseded { "; no longer so" } else { "" };
-        let hedge = if sure { "" } else { HEDGE };
-        let text = if sure { line(only) } else { small_you(&line(only)) };
-        format!("{hedge}{text}. ({}{before})", said(only))
-    } else {
-        let head = match (&asked.relation, asked.names.first(), asked.own) {
-            _ if asked.kind != Kind::List => "This is what I remember:".to_owned(),
-            (_, Some(name), _) => {
-                format!("This is what I remember about {}:", capitalise(name))
-            }
-            (Some((None, noun)), ..) => format!("This is what I remember about your {noun}:"),
-            (_, _, true) => "This is what I remember about you:".to_owned(),
-            _ => "This is what I remember:".to_owned(),
-        };
-        let mut out = head;
-        for e in chosen {
-            let before = if e.superseded { "; no longer so" } else { "" };
-            let _ = write!(out, "\n- {} ({}{before})", line(e), said(e));
+    let text = match chosen {
+        [only] if sure => format!("{}. {}", line(only), said(only)),
+        [only] => format!("{HEDGE}{}. {}", small_you(&line(only)), said(only)),
+        _ => {
+            let about = match (&asked.relation, asked.names.first(), asked.own) {
+                _ if asked.kind != Kind::List => String::new(),
+                (_, Some(name), _) => format!(" about {}", capitalise(name)),
+                (Some((None, noun)), ..) => format!(" about your {noun}"),
+                (_, _, true) => " about you".to_owned(),
+                _ => String::new(),
+            };
+            chosen.iter().fold(format!("This is what I remember{about}:"), |mut out, e| {
+                let _ = write!(out, "\n- {} {}", line(e), said(e));
+                out
+            })
         }
-        out
     };
     ExtractiveAnswer { text, cited, sure }
 }

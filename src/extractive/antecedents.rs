@@ -2,8 +2,13 @@
 
 use super::attributes::is_creature;
 use super::lexicon::{self, FEMALE, MALE, PETS};
+use super::lists::Words;
 use super::person::{self, Parties};
-use super::words::{Token, join, tokens};
+use super::words::{Sentence, Token, join, tokens};
+
+static AFTER_A_NOUN: Words = Words::new("after a noun");
+static BEFORE_A_NAME: Words = Words::new("before a name");
+static BEFORE_A_PLACE: Words = Words::new("before a place");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gender {
@@ -12,16 +17,32 @@ enum Gender {
     Unknown,
 }
 
+impl Gender {
+    fn of(noun: &str) -> Self {
+        match noun {
+            _ if FEMALE.has(noun) => Self::Female,
+            _ if MALE.has(noun) => Self::Male,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct Candidate {
     /// "Max", or "Ana's dog" while it has no name.
     text: String,
     gender: Gender,
-    pet: bool,
+    /// "It" may mean it.
+    neuter: bool,
     thing: bool,
     plural: bool,
-    /// The subject of its sentence.
-    subject: bool,
+}
+
+impl Candidate {
+    fn named(text: &str) -> Self {
+        let gender = Gender::Unknown;
+        Self { text: text.to_owned(), gender, neuter: false, thing: false, plural: false }
+    }
 }
 
 /// What the latest sentences of one speaker offer.
@@ -33,24 +54,29 @@ pub(super) struct Antecedents {
 }
 
 impl Antecedents {
-    /// Replaces a leading pronoun (also after "and", "but") if it is clear.
-    pub fn resolve(&mut self, mut words: Vec<Token>, parties: Parties<'_>) -> Vec<Token> {
-        let _ = parties;
-        let Some(first) = words.first() else { return words };
-        let next = words.get(1).map(|t| t.lower.clone()).unwrap_or_default();
-        let possessive = matches!(first.lower.as_str(), "his" | "its" | "their") || first.is("her");
-        let choice = match first.lower.as_str() {
-            "he" | "his" => self.one(Gender::Male),
-            "she" | "her" => self.one(Gender::Female),
-            "it" | "its" => self.thing(&words),
-            "they" | "their" => self.plural(),
-            _ => return words,
+    /// Replaces a leading pronoun if it is clear.
+    pub fn resolve(&mut self, mut words: Vec<Token>) -> Vec<Token> {
+        let choice = match words.lower(0) {
+            "he" | "his" => self.of_gender(Gender::Male),
+            "she" | "her" => self.of_gender(Gender::Female),
+            "it" | "its" => self.neuter(&words),
+            "they" | "their" => only(self.candidates.iter().filter(|c| c.plural)),
+            _ => None,
         };
-        let Some(choice) = choice else { return words };
-        let name = choice.text.clone();
-        let plural = choice.plural;
-        let unnamed = name.contains("'s ");
-        let text = if possessive { person::possessive(&name) } else { name.clone() };
+        let Some(name) = choice.map(|c| c.text.clone()) else { return words };
+        let possessive = words.among(0, &["his", "her", "its", "their"]);
+        // "His name is Max" names the dog.
+        if possessive
+            && words.lower(1) == "name"
+            && words.lower(2) == "is"
+            && words.is_upper(3)
+            && name.contains("'s ")
+            && let Some(c) = self.candidates.iter_mut().find(|c| c.text == name)
+        {
+            c.text.clone_from(&words[3].text);
+        }
+        self.age = 0;
+        let text = if possessive { person::possessive(&name) } else { name };
         let mut replaced = tokens(&text);
         if let Some(last) = replaced.last_mut()
             && possessive
@@ -61,65 +87,29 @@ impl Antecedents {
         if let Some(first) = replaced.first_mut() {
             first.space_before = false;
         }
-        // "His name is Max" names the dog.
-        if possessive
-            && next == "name"
-            && unnamed
-            && let Some(value) = words.get(3).filter(|t| t.upper() && words[2].is("is"))
-        {
-            let value = value.text.clone();
-            if let Some(c) = self.candidates.iter_mut().find(|c| c.text == name) {
-                c.text = value;
-            }
-        }
-        let _ = plural;
-        self.age = 0;
         words.splice(0..1, replaced);
         words
     }
 
-    fn one(&self, gender: Gender) -> Option<Candidate> {
-        let fit: Vec<&Candidate> = self
-            .candidates
-            .iter()
-            .filter(|c| {
-                !c.thing && !c.plural && (c.gender == gender || c.gender == Gender::Unknown)
-            })
-            .collect();
-        let known: Vec<&&Candidate> = fit.iter().filter(|c| c.gender == gender).collect();
-        match (fit.as_slice(), known.as_slice()) {
-            ([only], _) => Some((*only).clone()),
-            (_, [only]) => Some((**only).clone()),
-            _ => None,
-        }
+    fn of_gender(&self, gender: Gender) -> Option<&Candidate> {
+        let one = || self.candidates.iter().filter(|c| !c.thing && !c.plural);
+        only(one().filter(|c| c.gender == gender || c.gender == Gender::Unknown))
+            .or_else(|| only(one().filter(|c| c.gender == gender)))
     }
 
     /// "It" is a pet or a thing, and only where a description follows.
-    fn thing(&self, words: &[Token]) -> Option<Candidate> {
-        let fit: Vec<&Candidate> =
-            self.candidates.iter().filter(|c| (c.thing || c.pet) && !c.plural).collect();
-        let lower = |i: usize| words.get(i).map(|t| t.lower.as_str()).unwrap_or_default();
-        let describes = lower(0) == "its"
-            || matches!(lower(1), "is" | "was")
-                && (matches!(lower(2), "a" | "an" | "called" | "named" | "from")
-                    || lexicon::number(lower(2)).is_some());
-        match fit.as_slice() {
-            [only] if describes && self.candidates.len() == 1 => Some((*only).clone()),
-            _ => None,
-        }
-    }
-
-    fn plural(&self) -> Option<Candidate> {
-        let fit: Vec<&Candidate> = self.candidates.iter().filter(|c| c.plural).collect();
-        match fit.as_slice() {
-            [only] => Some((*only).clone()),
-            _ => None,
-        }
+    fn neuter(&self, words: &[Token]) -> Option<&Candidate> {
+        let describes = words.lower(0) == "its"
+            || words.among(1, &["is", "was"])
+                && (words.among(2, &["a", "an", "called", "named", "from"])
+                    || lexicon::number(words.lower(2)).is_some());
+        let candidate = only(self.candidates.iter())?;
+        (describes && candidate.neuter && !candidate.plural).then_some(candidate)
     }
 
     /// Takes note of whom a third-person sentence names.
     pub fn note(&mut self, text: &str, parties: Parties<'_>) {
-        let found = candidates(text, parties);
+        let mut found = candidates(&tokens(text), parties);
         if found.is_empty() {
             self.age += 1;
             if self.age > 2 {
@@ -128,194 +118,153 @@ impl Antecedents {
             return;
         }
         // "Max is 5. His brother Rex …": what is known of a name stays known.
-        let known: Vec<Candidate> = self.candidates.clone();
-        self.age = 0;
-        self.candidates = found
-            .into_iter()
-            .map(|mut c| {
-                if let Some(k) = known.iter().find(|k| k.text == c.text) {
-                    if c.gender == Gender::Unknown {
-                        c.gender = k.gender;
-                    }
-                    c.pet |= k.pet;
+        for c in &mut found {
+            if let Some(known) = self.candidates.iter().find(|known| known.text == c.text) {
+                if c.gender == Gender::Unknown {
+                    c.gender = known.gender;
                 }
-                c
-            })
-            .collect();
+                c.neuter |= known.neuter && !known.thing;
+            }
+        }
+        self.age = 0;
+        self.candidates = found;
     }
 }
 
-fn candidates(text: &str, parties: Parties<'_>) -> Vec<Candidate> {
-    let words = tokens(text);
+/// The one item, if there is just one.
+fn only<'a>(mut items: impl Iterator<Item = &'a Candidate>) -> Option<&'a Candidate> {
+    items.next().filter(|_| items.next().is_none())
+}
+
+fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
-    let speaker = parties.speaker;
     let mut i = 0;
     while i < words.len() {
         let word = &words[i];
-        if is_creature(&word.lower) && !word.upper() && i > 0 {
-            // Its determiner within three words: "Ana's younger sister", "a black dog".
-            let start = (i.saturating_sub(3)..i).rev().find(|&s| {
-                words[s].lower.ends_with("'s")
-                    || words[s].among(&["a", "an", "the", "two", "three", "four", "some"])
-            });
-            if let Some(start) = start {
-                let own = words[start].lower.ends_with("'s");
-                let plural = word.lower.ends_with('s') && !word.is("boss")
-                    || word.is("children")
-                    || words[start].among(&["two", "three", "four", "some"]);
-                let called = |k: usize| words.get(k).is_some_and(|t| t.among(&["named", "called"]));
-                let skip = if called(i + 1) {
-                    1
-                } else if words.get(i + 1).is_some_and(|t| t.is("is")) && called(i + 2) {
-                    2
-                } else {
-                    0
-                };
-                let name: Vec<&Token> = words[i + 1 + skip..]
-                    .iter()
-                    .take(3)
-                    .filter(|t| !t.among(&["named", "called"]) && t.text != ",")
-                    .take_while(|t| {
-                        t.upper() && t.word && !lexicon::MONTHS.contains(&t.text.as_str())
-                    })
-                    .take(2)
-                    .collect();
-                let named =
-                    !name.is_empty() && (skip > 0 || words.get(i + 1).is_some_and(Token::upper));
-                let gender = if FEMALE.contains(word.lower.as_str()) {
-                    Gender::Female
-                } else if MALE.contains(word.lower.as_str()) {
-                    Gender::Male
-                } else {
-                    Gender::Unknown
-                };
-                let label = if named && !plural {
-                    name.iter()
-                        .map(|t| t.text.trim_end_matches("'s").to_owned())
-                        .collect::<Vec<_>>()
-                        .join(" ")
-                } else if own {
-                    let user = words[start].is("user's") && start > 0;
-                    let noun = join(&words[start + 1..=i]);
-                    let owner =
-                        if user { "the user's".to_owned() } else { words[start].text.clone() };
-                    format!("{owner} {}", noun.trim())
-                } else {
-                    format!(
-                        "{} {}",
-                        parties.possessive(),
-                        join(
-                            &words[if words[start].among(&["two", "three", "four"]) {
-                                start
-                            } else {
-                                start + 1
-                            }..=i]
-                        )
-                        .trim()
-                        .trim_start_matches("two ")
-                        .trim_start_matches("three ")
-                        .trim_start_matches("four ")
-                    )
-                };
-                // "Ana has a dog": the dog is Ana's. "Ana saw a dog": it is not.
-                let mine = own
-                    || named
-                    || words[..start]
-                        .iter()
-                        .any(|t| t.among(&["has", "got", "adopted", "owns", "bought", "have"]));
-                let listed = plural
-                    && (words.get(i + 1).is_some_and(|t| t.text == "," || t.among(&["and", "or"]))
-                        || start > 0 && words[start - 1].among(&["and", "or"]));
-                if mine && !listed && !out.iter().any(|c| c.text == label) {
-                    out.push(Candidate {
-                        text: label,
-                        gender,
-                        pet: PETS.contains(word.lower.as_str()),
-                        thing: false,
-                        plural,
-                        subject: out.is_empty() && start <= 1,
-                    });
-                }
-                i += 1 + if named { name.len() } else { 0 };
-                continue;
+        // Its determiner within three words: "Ana's younger sister", "a black dog".
+        let determiner = (i.saturating_sub(3)..i).rev().find(|&s| {
+            words[s].lower.ends_with("'s")
+                || words[s].among(&["a", "an", "the", "two", "three", "four", "some"])
+        });
+        if let Some(start) = determiner.filter(|_| is_creature(&word.lower) && !word.upper()) {
+            let name = name_after(words, i);
+            let found = creature(words, start, i, &name, parties);
+            i += 1 + name.len();
+            if let Some(found) = found.filter(|f| out.iter().all(|c| c.text != f.text)) {
+                out.push(found);
             }
+            continue;
         }
-        // A bare name, not a place and not the speaker.
-        let place = i > 0
-            && words[i - 1].among(&[
-                "in", "to", "from", "at", "near", "on", "of", "around", "for", "the", "called",
-                "named",
-            ]);
-        let is_name = word.upper()
-            && word.word
-            && word.text.chars().all(|c| c.is_alphabetic() || c == '-')
-            && word.text.len() > 1
-            && !place
-            && !speaker.split(' ').any(|s| s == word.text)
-            && !lexicon::MONTHS.contains(&word.text.as_str())
-            && !lexicon::WEEKDAYS.contains(&word.text.as_str())
-            && !lexicon::STOP.contains(word.lower.as_str())
-            && !is_creature(&word.lower)
-            && !word.text.chars().all(char::is_uppercase)
-            && (i == 0
-                && words.get(1).is_some_and(|t| {
-                    lexicon::AUXILIARIES.contains(t.lower.as_str())
-                        || lexicon::is_third_person(&t.lower)
-                        || lexicon::is_past(&t.lower)
-                        || t.is("and")
-                })
-                || i > 0
-                    && words[i - 1].among(&[
-                        "with", "and", "met", "saw", "is", "named", "called", "visited", "by",
-                        "married", "dating",
-                    ]));
-        if is_name
-            && !out.iter().any(|c| c.text == word.text)
-            && !(i == 0 && lexicon::is_adverb(&word.lower))
-        {
-            out.push(Candidate {
-                text: word.text.clone(),
-                gender: Gender::Unknown,
-                pet: false,
-                thing: false,
-                plural: false,
-                subject: i == 0,
-            });
+        if is_name(words, i, parties.speaker) && out.iter().all(|c| c.text != word.text) {
+            out.push(Candidate::named(&word.text));
         }
         i += 1;
     }
-    // "Ana bought a car": a thing, if nothing else was named.
-    if out.is_empty()
-        && let Some(verb) =
-            words.iter().position(|t| t.among(&["has", "got", "bought", "drives", "owns"]))
-        && words.get(verb + 1).is_some_and(|t| t.among(&["a", "an"]))
-    {
-        let noun: Vec<Token> = words[verb + 2..]
-            .iter()
-            .take_while(|t| {
-                t.word
-                    && !t.among(&[
-                        "and", "with", "in", "on", "for", "from", "at", "called", "named", "of",
-                        "that", "which", "to",
-                    ])
-            })
-            .take(3)
-            .cloned()
-            .collect();
-        if !noun.is_empty()
-            && noun.len() <= 2
-            && words[..verb].iter().any(|t| t.text == *speaker || t.is("user"))
-        {
-            out.push(Candidate {
-                text: format!("{} {}", parties.possessive(), join(&noun).trim()),
-                gender: Gender::Unknown,
-                pet: false,
-                thing: true,
-                plural: false,
-                subject: false,
-            });
-        }
+    if out.is_empty() {
+        out.extend(bought(words, parties));
     }
-    // The subject goes before others of the same kind only if it is alone; ambiguity stays.
     out
+}
+
+/// The name of "Ana's dog Max", "a dog named Max", "Ana's dog is called Max".
+fn name_after(words: &[Token], noun: usize) -> Vec<String> {
+    let called = |at: usize| words.among(at, &["named", "called"]);
+    let skip = if called(noun + 1) {
+        1
+    } else if words.lower(noun + 1) == "is" && called(noun + 2) {
+        2
+    } else {
+        0
+    };
+    if skip == 0 && !words.is_upper(noun + 1) {
+        return Vec::new();
+    }
+    words[noun + 1 + skip..]
+        .iter()
+        .take(2)
+        .take_while(|t| t.upper() && t.word && !lexicon::MONTHS.contains(&t.text.as_str()))
+        .map(|t| t.text.trim_end_matches("'s").to_owned())
+        .collect()
+}
+
+/// The kin or pet that stands at `noun`, with its determiner at `start`, if it is somebody's.
+fn creature(
+    words: &[Token],
+    start: usize,
+    noun: usize,
+    name: &[String],
+    parties: Parties<'_>,
+) -> Option<Candidate> {
+    let word = &words[noun];
+    let own = words[start].lower.ends_with("'s");
+    let counted = words[start].among(&["two", "three", "four", "some"]);
+    let plural = word.lower.ends_with('s') && !word.is("boss") || word.is("children") || counted;
+    // "Ana has a dog": the dog is Ana's. "Ana saw a dog": it is not.
+    let mine = own
+        || !name.is_empty()
+        || words[..start]
+            .iter()
+            .any(|t| t.among(&["has", "got", "adopted", "owns", "bought", "have"]));
+    let listed = plural
+        && (words.get(noun + 1).is_some_and(|t| t.text == "," || t.among(&["and", "or"]))
+            || start > 0 && words[start - 1].among(&["and", "or"]));
+    if !mine || listed {
+        return None;
+    }
+    let phrase = join(&words[start + 1..=noun]);
+    let text = if !name.is_empty() && !plural {
+        name.join(" ")
+    } else if words[start].is("user's") && start > 0 {
+        format!("the user's {}", phrase.trim())
+    } else if own {
+        format!("{} {}", words[start].text, phrase.trim())
+    } else {
+        format!("{} {}", parties.possessive(), phrase.trim())
+    };
+    let gender = Gender::of(&word.lower);
+    Some(Candidate { text, gender, neuter: PETS.has(&word.lower), thing: false, plural })
+}
+
+/// A bare name, not a place and not the speaker.
+fn is_name(words: &[Token], i: usize, speaker: &str) -> bool {
+    let word = &words[i];
+    let acts = || {
+        words.get(1).is_some_and(|t| {
+            t.is("and")
+                || lexicon::AUXILIARIES.has(&t.lower)
+                || lexicon::is_third_person(&t.lower)
+                || lexicon::is_past(&t.lower)
+        })
+    };
+    let placed = match i.checked_sub(1).map(|before| &words[before]) {
+        None => acts() && !lexicon::is_adverb(&word.lower),
+        Some(before) => before.within(&BEFORE_A_NAME) && !before.within(&BEFORE_A_PLACE),
+    };
+    placed
+        && word.upper()
+        && word.text.len() > 1
+        && word.text.chars().all(|c| c.is_alphabetic() || c == '-')
+        && !word.text.chars().all(char::is_uppercase)
+        && !speaker.split(' ').any(|s| s == word.text)
+        && !lexicon::is_month_or_weekday(&word.lower)
+        && !lexicon::STOP.has(&word.lower)
+        && !is_creature(&word.lower)
+}
+
+/// "Ana bought a car": a thing, if nothing else was named.
+fn bought(words: &[Token], parties: Parties<'_>) -> Option<Candidate> {
+    let verb = words.iter().position(|t| t.among(&["has", "got", "bought", "drives", "owns"]))?;
+    let noun: Vec<Token> = words
+        .get(verb + 2..)?
+        .iter()
+        .take_while(|t| t.word && !t.within(&AFTER_A_NOUN))
+        .take(3)
+        .cloned()
+        .collect();
+    let by_speaker = words[..verb].iter().any(|t| t.text == *parties.speaker || t.is("user"));
+    if !words.among(verb + 1, &["a", "an"]) || !(1..=2).contains(&noun.len()) || !by_speaker {
+        return None;
+    }
+    let text = format!("{} {}", parties.possessive(), join(&noun).trim());
+    Some(Candidate { thing: true, neuter: true, ..Candidate::named(&text) })
 }

@@ -1,66 +1,31 @@
 //! Where one episode ends and the next begins, from signals that need no model.
 
+use super::lists::Lines;
 use super::{Utterance, lexicon};
 
 /// A pause of more minutes is a boundary.
-pub const GAP_MINUTES_MAX: i64 = 30;
+const GAP_MINUTES_MAX: i64 = 30;
 /// An episode holds at most so many messages.
-pub const MESSAGES_MAX: usize = 15;
+const MESSAGES_MAX: usize = 15;
 /// Below this similarity to what came before, the topic has changed.
-pub const SIMILARITY_MIN: f32 = 0.15;
+const SIMILARITY_MIN: f32 = 0.15;
 /// An episode that is shorter is not cut for its topic alone.
 const MESSAGES_MIN: usize = 4;
 
 /// Why an episode ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundaryReason {
+    /// A pause of more than 30 minutes.
     Gap,
+    /// The episode is full.
     Length,
-    /// "By the way", "on another note".
+    /// The speaker changes the subject: "By the way", "on another note".
     Phrase,
+    /// The topic changes.
     Similarity,
 }
 
-impl BoundaryReason {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Gap => "a pause of more than 30 minutes",
-            Self::Length => "15 messages",
-            Self::Phrase => "the speaker changes the subject",
-            Self::Similarity => "the topic changes",
-        }
-    }
-}
-
-const SHIFTS: &[&str] = &[
-    "by the way",
-    "btw",
-    "on another note",
-    "on a different note",
-    "changing the subject",
-    "to change the subject",
-    "speaking of something else",
-    "anyway,",
-    "anyways,",
-    "different topic",
-    "new topic",
-    "another thing",
-    "one more thing",
-    "something else",
-    "unrelated",
-    "off topic",
-    "off-topic",
-    "switching gears",
-    "moving on",
-    "new question",
-    "different question",
-    "another question",
-    "next question",
-    "completely different",
-    "let's talk about",
-    "can we talk about",
-];
+static CHANGES_OF_SUBJECT: Lines = Lines::new("changes of subject");
 
 /// Whether `new` begins a new episode after `history` (the open episode, oldest first).
 ///
@@ -88,7 +53,7 @@ pub fn boundary(
     if history.len() >= 2 {
         let head = lexicon::clip(&new.text, 120).to_lowercase();
         let head = head.trim_start();
-        if SHIFTS.iter().any(|s| head.starts_with(s)) {
+        if CHANGES_OF_SUBJECT.iter().any(|s| head.starts_with(s)) {
             return Some(BoundaryReason::Phrase);
         }
     }

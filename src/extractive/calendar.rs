@@ -8,7 +8,10 @@ use regex::{Captures, Regex};
 
 use super::dates::{DateSpan, long_date};
 use super::lexicon::{MONTHS, WEEKDAYS, number};
+use super::lists::Words;
 use super::pattern as regex;
+
+static PASTS_OF_NO_PAST: Words = Words::new("pasts of no past");
 
 pub(super) fn month_name(day: Date) -> &'static str {
     MONTHS[(day.month() as usize).clamp(1, 12) - 1]
@@ -40,29 +43,7 @@ impl Tense {
         }
         let past = super::lexicon::words(sentence).any(|w| {
             let lower = w.to_lowercase();
-            super::lexicon::is_past(&lower)
-                && !matches!(
-                    lower.as_str(),
-                    "scheduled"
-                        | "supposed"
-                        | "planned"
-                        | "excited"
-                        | "married"
-                        | "thrilled"
-                        | "stoked"
-                        | "read"
-                        | "put"
-                        | "cut"
-                        | "set"
-                        | "let"
-                        | "booked"
-                        | "invited"
-                        | "saw"
-                        | "need"
-                        | "interested"
-                        | "left"
-                        | "lay"
-                )
+            super::lexicon::is_past(&lower) && !PASTS_OF_NO_PAST.has(lower.as_str())
         });
         if past && !FUTURE.is_match(sentence) { Self::Past } else { Self::Future }
     }
@@ -162,52 +143,29 @@ fn year_of(span: DateSpan) -> Expression {
     within(span, span.first.year().to_string())
 }
 
+/// A named group of the match, in small letters.
+fn group(found: &Captures<'_>, name: &str) -> Option<String> {
+    found.name(name).map(|m| m.as_str().to_lowercase())
+}
+
+fn named_day(day: Date) -> Expression {
+    on(DateSpan::day(day), long_date(day))
+}
+
+fn part_of(day: Date, part: &str) -> Expression {
+    on(DateSpan::day(day), format!("the {part} of {}", long_date(day)))
+}
+
 pub(super) fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Option<Expression> {
-    let get = |name: &str| found.name(name).map(|m| m.as_str().to_lowercase());
-    let named_day = |day: Date| on(DateSpan::day(day), long_date(day));
-    if get("dby").is_some() {
-        return Some(named_day(plus(today, (-2).days())));
-    }
-    if get("dat").is_some() {
-        return Some(named_day(plus(today, 2.days())));
-    }
-    let part_of =
-        |day: Date, part: &str| on(DateSpan::day(day), format!("the {part} of {}", long_date(day)));
-    if let Some(day) = get("day") {
-        let date = match day.as_str() {
-            "yesterday" => plus(today, (-1).days()),
-            "today" | "tonight" => today,
-            _ => plus(today, 1.day()),
-        };
-        return Some(match get("part") {
-            Some(part) => part_of(date, &part),
-            None if day == "tonight" => part_of(date, "evening"),
-            None => named_day(date),
-        });
-    }
-    if let Some(part) = get("thispart") {
-        return Some(part_of(today, &part));
-    }
-    if get("lastnight").is_some() {
-        return Some(part_of(plus(today, (-1).days()), "night"));
+    let get = |name: &str| group(found, name);
+    if let Some(near) = near_day(found, today) {
+        return Some(near);
     }
     if let (Some(rel), Some(unit)) = (get("rel"), get("unit")) {
         return relative_unit(&rel, &unit, today, tense);
     }
-    if let (Some(_), Some(unit)) = (get("few"), get("fewunit")) {
-        let couple = get("few")?.contains("couple");
-        let plural = unit.trim_end_matches('s').to_owned() + "s";
-        let few = if couple { "a couple of" } else { "a few" };
-        let n = if couple { 2 } else { 3 };
-        let day = back(today, n, &unit)?;
-        return Some(bracketed(
-            DateSpan {
-                first: back(today, 2 * n, &unit)?,
-                last: plus(day, 1.day()).min(today),
-                approximate: true,
-            },
-            format!("{few} {plural} before {}", long_date(today)),
-        ));
+    if let (Some(few), Some(unit)) = (get("few"), get("fewunit")) {
+        return a_few_ago(&few, &unit, today);
     }
     if let (Some(n), Some(unit)) = (get("ago"), get("agounit")) {
         return ago(number(&n)?, &unit, today);
@@ -218,52 +176,18 @@ pub(super) fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Opt
         return Some(bracketed(exact.span.about(), noun));
     }
     if let (Some(n), Some(unit)) = (get("in"), get("inunit")) {
-        if tense != Tense::Future {
-            return None;
-        }
-        let some = n.starts_with("a ");
-        let count = if n.contains("few") {
-            3
-        } else if n.contains("couple") {
-            2
-        } else {
-            number(&n)?
-        };
-        let ahead = ago(-count, &unit, today)?;
-        if some {
-            let plural = unit.trim_end_matches('s').to_owned() + "s";
-            return Some(bracketed(
-                ahead.span.about(),
-                format!("{n} {plural} after {}", long_date(today)),
-            ));
-        }
-        return Some(ahead);
+        return if tense == Tense::Future { ahead(&n, &unit, today) } else { None };
     }
     if let (Some(rel), Some(day)) = (get("drel"), get("dday")) {
-        let wanted = weekday(&day)?;
-        let this_week = plus(monday(today), i64::from(wanted.to_monday_zero_offset()).days());
-        let date = match rel.as_str() {
-            "last" | "past" | "this past" => previous(today, wanted),
-            "next" => {
-                let next = plus(this_week, 7.days());
-                // From Saturday on, nobody means the Friday in thirteen days.
-                if next <= today { plus(next, 7.days()) } else { next }
-            }
-            "this" if tense == Tense::Past => {
-                if this_week <= today {
-                    this_week
-                } else {
-                    previous(today, wanted)
-                }
-            }
-            _ => following(today, wanted),
-        };
-        return Some(weekday_expression(date));
+        return relative_weekday(&rel, weekday(&day)?, today, tense);
+    }
+    if let (Some(rel), Some(name)) = (get("mrel"), get("mmonth")) {
+        return relative_month(&rel, month_number(&name)?, today, tense);
+    }
+    if tense == Tense::Timeless {
+        return None;
     }
     if let Some(day) = get("onday").or_else(|| get("bareday")) {
-        if tense == Tense::Timeless {
-            return None;
-        }
         let wanted = weekday(&day)?;
         let date =
             if tense == Tense::Past { previous(today, wanted) } else { following(today, wanted) };
@@ -272,51 +196,114 @@ pub(super) fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Opt
             None => weekday_expression(date),
         });
     }
-    if let (Some(rel), Some(name)) = (get("mrel"), get("mmonth")) {
-        let month = month_number(&name)?;
-        let year = match rel.as_str() {
-            "last" | "this past" if month < today.month() => today.year(),
-            "last" | "this past" => today.year() - 1,
-            "next" if month <= today.month() => today.year() + 1,
-            "this" | "this coming" if month < today.month() && tense == Tense::Future => {
-                today.year() + 1
-            }
-            _ => today.year(),
-        };
-        return Some(month_of(DateSpan::month(Date::new(year, month, 1).ok()?)));
-    }
     if let Some(name) = get("inmonth") {
-        if tense == Tense::Timeless {
-            return None;
-        }
-        let month = month_number(&name)?;
-        let since = found.get(0)?.as_str().to_lowercase().starts_with("since");
-        let year = match tense {
-            _ if month > today.month() && (tense == Tense::Past || since) => today.year() - 1,
-            Tense::Future if month < today.month() && !since => today.year() + 1,
-            _ => today.year(),
-        };
-        let e = month_of(DateSpan::month(Date::new(year, month, 1).ok()?));
-        let whole = found.get(0)?.as_str();
-        // "in", "since" … stay as said.
-        let prefix = &whole[..whole.len() - name.len()];
-        let noun = format!("{prefix}{}", e.noun);
-        return Some(Expression { span: e.span, noun, preposition: Some("") });
+        return in_month(found.get(0)?.as_str(), &name, today, tense);
     }
-    let d = get("d1").or_else(|| get("d2"))?;
-    let m = get("m1").or_else(|| get("m2"))?;
-    if tense == Tense::Timeless {
-        return None;
-    }
-    let month = month_number(&m)?;
-    let day: i8 = d.parse().ok()?;
+    let day: i8 = get("d1").or_else(|| get("d2"))?.parse().ok()?;
+    let month = month_number(&get("m1").or_else(|| get("m2"))?)?;
     let this_year = Date::new(today.year(), month, day).ok()?;
-    let date = match tense {
-        Tense::Past if this_year > today => Date::new(today.year() - 1, month, day).ok()?,
-        Tense::Future if this_year < today => Date::new(today.year() + 1, month, day).ok()?,
-        _ => this_year,
+    let year = match tense {
+        Tense::Past if this_year > today => today.year() - 1,
+        Tense::Future if this_year < today => today.year() + 1,
+        _ => today.year(),
     };
-    Some(named_day(date))
+    Some(named_day(Date::new(year, month, day).ok()?))
+}
+
+/// "yesterday", "tonight", "this morning", "the day after tomorrow".
+fn near_day(found: &Captures<'_>, today: Date) -> Option<Expression> {
+    let get = |name: &str| group(found, name);
+    if get("dby").is_some() {
+        return Some(named_day(plus(today, (-2).days())));
+    }
+    if get("dat").is_some() {
+        return Some(named_day(plus(today, 2.days())));
+    }
+    if let Some(part) = get("thispart") {
+        return Some(part_of(today, &part));
+    }
+    if get("lastnight").is_some() {
+        return Some(part_of(plus(today, (-1).days()), "night"));
+    }
+    let day = get("day")?;
+    let date = match day.as_str() {
+        "yesterday" => plus(today, (-1).days()),
+        "today" | "tonight" => today,
+        _ => plus(today, 1.day()),
+    };
+    Some(match get("part") {
+        Some(part) => part_of(date, &part),
+        None if day == "tonight" => part_of(date, "evening"),
+        None => named_day(date),
+    })
+}
+
+fn plural(unit: &str) -> String {
+    unit.trim_end_matches('s').to_owned() + "s"
+}
+
+/// "a few days ago", "a couple of weeks ago".
+fn a_few_ago(few: &str, unit: &str, today: Date) -> Option<Expression> {
+    let (few, n) = if few.contains("couple") { ("a couple of", 2) } else { ("a few", 3) };
+    let last = plus(back(today, n, unit)?, 1.day()).min(today);
+    Some(bracketed(
+        DateSpan { first: back(today, 2 * n, unit)?, last, approximate: true },
+        format!("{few} {} before {}", plural(unit), long_date(today)),
+    ))
+}
+
+/// "in three days", "in a few weeks".
+fn ahead(n: &str, unit: &str, today: Date) -> Option<Expression> {
+    let count = match n {
+        "a few" => 3,
+        "a couple of" => 2,
+        _ => return ago(-number(n)?, unit, today),
+    };
+    let span = ago(-count, unit, today)?.span.about();
+    Some(bracketed(span, format!("{n} {} after {}", plural(unit), long_date(today))))
+}
+
+/// "last Friday", "next Tuesday".
+fn relative_weekday(rel: &str, wanted: Weekday, today: Date, tense: Tense) -> Option<Expression> {
+    let this_week = plus(monday(today), i64::from(wanted.to_monday_zero_offset()).days());
+    let next_week = plus(this_week, 7.days());
+    Some(weekday_expression(match rel {
+        "last" | "past" | "this past" => previous(today, wanted),
+        // From Saturday on, nobody means the Friday in thirteen days.
+        "next" if next_week <= today => plus(next_week, 7.days()),
+        "next" => next_week,
+        "this" if tense == Tense::Past && this_week <= today => this_week,
+        "this" if tense == Tense::Past => previous(today, wanted),
+        _ => following(today, wanted),
+    }))
+}
+
+/// "last March"
+fn relative_month(rel: &str, month: i8, today: Date, tense: Tense) -> Option<Expression> {
+    let year = match rel {
+        "last" | "this past" if month < today.month() => today.year(),
+        "last" | "this past" => today.year() - 1,
+        "next" if month <= today.month() => today.year() + 1,
+        "this" | "this coming" if month < today.month() && tense == Tense::Future => {
+            today.year() + 1
+        }
+        _ => today.year(),
+    };
+    Some(month_of(DateSpan::month(Date::new(year, month, 1).ok()?)))
+}
+
+/// "in March", "since March": what stands before the month stays.
+fn in_month(whole: &str, name: &str, today: Date, tense: Tense) -> Option<Expression> {
+    let month = month_number(name)?;
+    let since = whole.to_lowercase().starts_with("since");
+    let year = match tense {
+        _ if month > today.month() && (tense == Tense::Past || since) => today.year() - 1,
+        Tense::Future if month < today.month() && !since => today.year() + 1,
+        _ => today.year(),
+    };
+    let e = month_of(DateSpan::month(Date::new(year, month, 1).ok()?));
+    let noun = format!("{}{}", &whole[..whole.len() - name.len()], e.noun);
+    Some(Expression { span: e.span, noun, preposition: Some("") })
 }
 
 fn weekday_expression(date: Date) -> Expression {
@@ -384,7 +371,7 @@ fn relative_unit(rel: &str, unit: &str, today: Date, tense: Tense) -> Option<Exp
 }
 
 /// Northern seasons, and feasts with a date that everybody knows.
-pub(super) fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
+fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
     let (first_month, months) = match unit {
         "spring" => (3, 3),
         "summer" => (6, 3),
@@ -400,35 +387,19 @@ pub(super) fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
         let last = first.checked_add(i64::from(months - 1).months()).ok()?.last_of_month();
         Some(DateSpan { first, last, approximate: false })
     };
-    let past = matches!(rel, "last" | "past" | "this past");
-    let next = rel == "next" || rel == "coming" || rel == "this coming";
-    let mut year = today.year() - 1;
-    let span = loop {
-        let span = span_in(year)?;
-        let fits = if past {
-            // The latest that is over.
-            span_in(year + 1)?.last >= today
-        } else if next {
-            span.first > today
-        } else {
-            span.last >= today || year >= today.year()
-        };
-        if fits || year > today.year() + 1 {
-            break span;
-        }
-        year += 1;
+    // The last before the one that is not over, the first that lies ahead, or this one.
+    let fits = |year: &i16| match rel {
+        "last" | "past" | "this past" => span_in(year + 1).is_some_and(|span| span.last >= today),
+        "next" | "coming" | "this coming" => span_in(*year).is_some_and(|span| span.first > today),
+        _ => *year >= today.year() || span_in(*year).is_some_and(|span| span.last >= today),
     };
-    let year = span.first.year();
+    let year = (today.year() - 1..=today.year() + 1).find(fits).unwrap_or(today.year() + 2);
+    let span = span_in(year)?;
+    let feast = |name: &str| format!("{name} {year}");
     Some(match unit {
-        "christmas" => {
-            Expression { span, noun: format!("Christmas {year}"), preposition: Some("at") }
-        }
-        "halloween" => {
-            Expression { span, noun: format!("Halloween {year}"), preposition: Some("at") }
-        }
-        "thanksgiving" => {
-            Expression { span, noun: format!("Thanksgiving {year}"), preposition: Some("at") }
-        }
+        "christmas" => Expression { span, noun: feast("Christmas"), preposition: Some("at") },
+        "halloween" => Expression { span, noun: feast("Halloween"), preposition: Some("at") },
+        "thanksgiving" => Expression { span, noun: feast("Thanksgiving"), preposition: Some("at") },
         "winter" => within(span, format!("the winter of {year}–{}", year + 1)),
         _ => within(span, format!("the {unit} of {year}")),
     })

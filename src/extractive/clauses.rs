@@ -2,17 +2,14 @@
 //! safe. What can't be split safely stays whole.
 
 use super::lexicon::{self, is_adverb, is_finite};
-use super::words::Token;
+use super::lists::Words;
+use super::words::{Sentence, Token};
 
-const SUBORDINATORS: &[&str] = &[
-    "if", "when", "because", "since", "although", "though", "while", "unless", "until", "before",
-    "after", "as", "whenever", "once", "despite", "besides", "'cause", "cause", "even", "whether",
-];
-
-const SUBJECTS: &[&str] = &[
-    "i", "we", "he", "she", "it", "they", "my", "our", "this", "that", "there", "his", "her",
-    "its", "their",
-];
+static CARRIES_ON: Words = Words::new("carries on");
+static NOT_BEFORE_A_SHARED_SUBJECT: Words = Words::new("not before a shared subject");
+static OF_FACTS: Words = Words::new("of facts");
+static SUBJECTS: Words = Words::new("subjects");
+static SUBORDINATORS: Words = Words::new("subordinators");
 
 /// The clauses of a sentence in the first person, each with its own subject.
 pub(super) fn clauses(tokens: &[Token]) -> Vec<Vec<Token>> {
@@ -29,7 +26,7 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Vec<Token>> {
             // An elided subject is put in again.
             if let Some(first) = tokens.get(start)
                 && !begins_with_subject(&tokens[start..])
-                && !tokens[start].among(SUBORDINATORS)
+                && !tokens[start].within(&SUBORDINATORS)
                 && let Some(subject) = subject
             {
                 let mut right = subject;
@@ -93,31 +90,20 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     if right.iter().filter(|t| t.word).count() < 2 || !is_clause(left) {
         return None;
     }
-    let elided = !begins_with_subject(right) && !right[0].among(SUBORDINATORS);
+    let elided = !begins_with_subject(right) && !right[0].within(&SUBORDINATORS);
     if elided {
         // "I'm 34, live in Lund and work as a nurse".
         let first_is_i = left.first().is_some_and(|t| t.is("i"));
         let infinitive = left
             .windows(2)
             .any(|w| w[0].is("to") && (lexicon::is_base_verb(&w[1].lower)) && !w[0].upper());
-        let modal = left.iter().any(|t| {
-            lexicon::MODALS.contains(t.lower.as_str())
-                || t.among(&[
-                    "don't", "doesn't", "didn't", "let", "help", "make", "makes", "helps",
-                    "helping", "when", "if", "who", "that", "which", "because", "where",
-                ])
-        });
-        let mut j = 0;
-        while right.get(j).is_some_and(|t| is_adverb(&t.lower)) {
-            j += 1;
-        }
+        let modal = left
+            .iter()
+            .any(|t| lexicon::MODALS.has(&t.lower) || t.within(&NOT_BEFORE_A_SHARED_SUBJECT));
+        let j = right.after_adverbs(0);
         let fact = right.get(j).is_some_and(|t| {
             // "stuff, like my bowl"
-            !(t.is("like") && tokens[next - 1].text == ",")
-                && t.among(&[
-                    "live", "work", "have", "am", "love", "like", "hate", "speak", "study",
-                    "enjoy", "moved", "grew", "own", "was", "prefer",
-                ])
+            !(t.is("like") && tokens[next - 1].text == ",") && t.within(&OF_FACTS)
         }) && (super::person::is_verb_here(right, j)
             || right.get(j).is_some_and(|t| lexicon::is_past(&t.lower)));
         return (first_is_i && !infinitive && !modal && fact).then_some(next);
@@ -127,7 +113,7 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
         .iter()
         .rposition(|t| t.text == "," || t.among(&["and", "but", "so", "that"]))
         .and_then(|p| left.get(p + 1));
-    if token.text == "," && last.is_some_and(|t| t.among(SUBORDINATORS) && !t.is("as")) {
+    if token.text == "," && last.is_some_and(|t| t.within(&SUBORDINATORS) && !t.is("as")) {
         return None;
     }
     // "…, but when I rest, I …" begins a new clause all the same.
@@ -144,44 +130,38 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
 
 /// "im 25 i live in paris", "i have a dog hes called rex": a new clause without any mark.
 fn runs_on(tokens: &[Token], i: usize) -> bool {
-    let next = |n: usize| tokens.get(i + n).map(|t| t.lower.as_str()).unwrap_or_default();
-    let begins = match tokens[i].lower.as_str() {
+    let begins = match tokens.lower(i) {
         "i" => {
-            matches!(next(1), "am" | "live" | "work")
-                || next(1) == "have" && matches!(next(2), "a" | "an" | "two" | "three")
+            tokens.among(i + 1, &["am", "live", "work"])
+                || tokens.lower(i + 1) == "have"
+                    && tokens.among(i + 2, &["a", "an", "two", "three"])
         }
         "he" | "she" | "it" => {
-            next(1) == "is"
-                && (matches!(next(2), "a" | "an" | "called" | "named")
-                    || lexicon::number(next(2)).is_some())
+            tokens.lower(i + 1) == "is"
+                && (tokens.among(i + 2, &["a", "an", "called", "named"])
+                    || lexicon::number(tokens.lower(i + 2)).is_some())
         }
-        "my" => next(2) == "is",
+        "my" => tokens.lower(i + 2) == "is",
         _ => false,
     };
     let before = &tokens[i - 1];
-    let carried = before.among(SUBORDINATORS)
-        || before.among(&[
-            "that", "think", "thinks", "so", "where", "what", "who", "and", "but", "or", "than",
-            "like", "know", "say", "said", "guess", "hope", "feel", "believe", "means", "wish",
-            "how", "why", "of", "in", "to", "for", "with", "is", "was",
-        ])
-        || !before.word
+    let carried = !before.word
+        || before.within(&SUBORDINATORS)
+        || before.within(&CARRIES_ON)
         || is_adverb(&before.lower);
     // "the house I live in"
     let relative = i >= 2
         && tokens[i - 2].among(&["the", "this", "that", "these", "those", "every"])
         || tokens
             .iter()
-            .rev()
-            .find(|t| t.word)
+            .rfind(|t| t.word)
             .is_some_and(|t| t.among(&["in", "at", "for", "with", "on", "to", "of"]));
     begins && !carried && !relative && tokens.len() > i + 2
 }
 
 /// "I'm", "my": the strongest signs of a new clause.
 fn begins_strongly(tokens: &[Token]) -> bool {
-    tokens.first().is_some_and(|t| t.is("i"))
-        && tokens.get(1).is_some_and(|t| is_finite(&t.lower) || is_adverb(&t.lower))
+    tokens.lower(0) == "i" && (is_finite(tokens.lower(1)) || is_adverb(tokens.lower(1)))
 }
 
 fn begins_with_subject(tokens: &[Token]) -> bool {
@@ -193,7 +173,7 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
         j += 1;
     }
     let Some(first) = tokens.get(j) else { return false };
-    if first.among(SUBJECTS) {
+    if first.within(&SUBJECTS) {
         return !first.among(&["this", "that", "it", "there", "his", "her", "its", "their"])
             || tokens.iter().skip(j).take(5).any(|t| is_finite(&t.lower));
     }
@@ -203,7 +183,7 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
             .get(j + 1)
             .is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]))
         && tokens.len() > j + 2
-        && !lexicon::STOP.contains(first.lower.as_str())
+        && !lexicon::STOP.has(&first.lower)
         && !is_finite(&first.lower)
         && !first.lower.ends_with("ing")
     {
@@ -213,7 +193,7 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
     first.upper()
         && first.word
         && tokens.get(j + 1).is_some_and(|t| {
-            lexicon::AUXILIARIES.contains(t.lower.as_str())
+            lexicon::AUXILIARIES.has(&t.lower)
                 || lexicon::is_third_person(&t.lower)
                 || lexicon::is_past(&t.lower)
         })
@@ -226,10 +206,10 @@ fn is_clause(tokens: &[Token]) -> bool {
         j += 1;
     }
     let Some(first) = tokens.get(j) else { return false };
-    if first.among(SUBORDINATORS) {
+    if first.within(&SUBORDINATORS) {
         return false;
     }
-    let subject = first.among(SUBJECTS)
+    let subject = first.within(&SUBJECTS)
         || first.upper()
         || first.among(&["the", "a", "one"])
         || tokens
@@ -245,8 +225,8 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
         if t.text == "'s" {
             return true;
         }
-        let strong = lexicon::AUXILIARIES.contains(t.lower.as_str())
-            || lexicon::MODALS.contains(t.lower.as_str())
+        let strong = lexicon::AUXILIARIES.has(&t.lower)
+            || lexicon::MODALS.has(&t.lower)
             || lexicon::is_past(&t.lower)
             || lexicon::is_third_person(&t.lower)
                 && (i > 1

@@ -7,14 +7,19 @@
 use std::sync::LazyLock;
 
 use jiff::ToSpan;
-use jiff::civil::{Date, DateTime, date};
-use regex::Regex;
+use jiff::civil::{Date, DateTime};
+use regex::{Captures, Regex};
 
 use super::calendar::{
     ANY_MONTH, Expression, MONTH, RELATIVE, Tense, back, expression, monday, month_name,
     month_number, plus,
 };
+use super::lexicon::capitalise;
+use super::lists::Words;
 use super::pattern as regex;
+
+static BEFORE_A_DURATION: Words = Words::new("before a duration");
+static BEFORE_A_TIME: Words = Words::new("before a time");
 
 /// The days that an expression of time means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,28 +93,21 @@ pub fn resolve(sentence: &str, at: DateTime) -> Resolved {
         let (start, end) = (whole.start(), whole.end());
         let before = &sentence[..start];
         let after = &sentence[end..];
-        let replacement = expression(&found, today, tense)
-            .filter(|_| !is_quoted_or_name(before, after))
-            .and_then(|e| phrase(&e, before, after, whole.as_str()));
-        match replacement {
-            Some((text, keep_before)) => {
-                out.push_str(&sentence[done..keep_before.max(done)]);
-                // A sentence begins with a capital.
-                if out.trim().is_empty() {
-                    out.push_str(&super::lexicon::capitalise(&text));
-                } else {
-                    out.push_str(&text);
-                }
-                if let Some(e) = expression(&found, today, tense) {
-                    spans.push(e.span);
-                }
-            }
-            None => out.push_str(&sentence[done..end]),
+        let meant = expression(&found, today, tense)
+            .filter(|_| !is_quoted(before, after))
+            .and_then(|e| Some((phrase(&e, before, after, whole.as_str())?, e.span)));
+        if let Some(((text, keep_before), span)) = meant {
+            out.push_str(&sentence[done..keep_before.max(done)]);
+            // A sentence begins with a capital.
+            let starts = out.trim().is_empty();
+            out.push_str(&if starts { capitalise(&text) } else { text });
+            spans.push(span);
+        } else {
+            out.push_str(&sentence[done..end]);
         }
         done = end;
         // "yesterday's talk": the ending was put before the bracket.
-        let whose = sentence[..end].len() < sentence.len() && after.starts_with("'s");
-        if whose && out.ends_with(')') {
+        if after.starts_with("'s") && out.ends_with(')') {
             done += 2;
         }
         if done >= sentence.len() {
@@ -126,8 +124,8 @@ pub fn long_date(day: Date) -> String {
     format!("{} {} {}", day.day(), month_name(day), day.year())
 }
 
-/// "the Daily Today show", "Good Friday" and titles in capitals are names, not times.
-fn is_quoted_or_name(before: &str, after: &str) -> bool {
+/// Inside a quotation are names and titles, not times.
+fn is_quoted(before: &str, after: &str) -> bool {
     let open = before.chars().filter(|&c| matches!(c, '"' | '“' | '”')).count();
     open % 2 == 1 && after.contains(['"', '”'])
 }
@@ -158,40 +156,10 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     let word_before =
         before.trim_end().rsplit([' ', '(']).next().unwrap_or_default().to_lowercase();
     // "the last week of May", "for the last year", "every other week": durations and ranges.
-    if matches!(
-        word_before.as_str(),
-        "the"
-            | "over"
-            | "per"
-            | "every"
-            | "each"
-            | "my"
-            | "whole"
-            | "entire"
-            | "all"
-            | "these"
-            | "those"
-    ) && e.preposition != Some("on")
-    {
+    if BEFORE_A_DURATION.has(word_before.as_str()) && e.preposition != Some("on") {
         return None;
     }
-    let after_preposition = matches!(
-        word_before.as_str(),
-        "since"
-            | "until"
-            | "till"
-            | "by"
-            | "from"
-            | "before"
-            | "after"
-            | "for"
-            | "of"
-            | "to"
-            | "than"
-            | "like"
-            | "about"
-    );
-    if after_preposition {
+    if BEFORE_A_TIME.has(&word_before) {
         return Some((with_article(&e.noun), before.len()));
     }
     if matches!(word_before.as_str(), "in" | "on" | "at" | "during") {
@@ -201,28 +169,22 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
             e.preposition.unwrap_or(if e.noun.starts_with("weekend") { "on" } else { "in" });
         return Some((format!("{preposition} {}", with_article(&e.noun)), keep));
     }
-    let sentence_start = before.trim().is_empty();
-    Some(match e.preposition {
+    let starts = before.trim().is_empty();
+    let noun = &e.noun;
+    let text = match e.preposition {
         // "Last night was amazing": the time itself is the subject.
-        _ if sentence_start
+        _ if starts
             && [" was ", " is ", " were ", " will "].iter().any(|v| after.starts_with(v)) =>
         {
-            (with_article(&e.noun), before.len())
+            with_article(noun)
         }
-        Some(p) => {
-            let text = format!("{p} {}", e.noun);
-            (text, before.len())
-        }
-        None if e.noun.starts_with("weekend") && sentence_start => {
-            (format!("on the {}", e.noun), before.len())
-        }
-        None if e.noun.starts_with("week") && sentence_start => {
-            (format!("in the {}", e.noun), before.len())
-        }
-        None if e.noun.starts_with("a ") && sentence_start => (e.noun.clone(), before.len()),
-        None if e.noun.starts_with("around ") && sentence_start => (e.noun.clone(), before.len()),
-        None => (format!("({})", e.noun), before.len()),
-    })
+        Some(preposition) => format!("{preposition} {noun}"),
+        None if starts && noun.starts_with("weekend") => format!("on the {noun}"),
+        None if starts && noun.starts_with("week") => format!("in the {noun}"),
+        None if starts && (noun.starts_with("a ") || noun.starts_with("around ")) => noun.clone(),
+        None => format!("({noun})"),
+    };
+    Some((text, before.len()))
 }
 
 static ABSOLUTE: LazyLock<Regex> = LazyLock::new(|| {
@@ -247,66 +209,52 @@ pub struct Found {
     /// Byte range.
     pub start: usize,
     pub end: usize,
-    /// How to say it after a verb: "on 20 November 2026", "in the week of 9 November 2026".
-    pub phrase: String,
 }
 
 /// The absolute dates of a text, in order.
 pub fn find(text: &str) -> Vec<Found> {
-    ABSOLUTE
-        .captures_iter(text)
-        .filter_map(|found| {
-            let whole = found.get(0)?;
-            let get = |name: &str| found.name(name).map(|m| m.as_str());
-            let day = |y: &str, m: &str, d: &str| -> Option<Date> {
-                let month = month_number(m).or_else(|| m.parse().ok())?;
-                Date::new(y.parse().ok()?, month, d.parse().ok()?).ok()
-            };
-            let (span, phrase) = if let Some(kind) = get("kind") {
-                let first = day(get("ky")?, get("km")?, get("kd")?)?;
-                let last = if kind.eq_ignore_ascii_case("week") { 6 } else { 1 };
-                let span = DateSpan { first, last: plus(first, last.days()), approximate: false };
-                let preposition = if last == 6 { "in" } else { "on" };
-                (span, format!("{preposition} the {} of {}", kind.to_lowercase(), long_date(first)))
-            } else if let Some(unit) = get("relunit") {
-                let said = day(get("ry")?, get("rm")?, get("rd")?)?;
-                let first = back(said, 6, unit)?;
-                (
-                    DateSpan { first, last: said, approximate: true },
-                    whole.as_str().to_lowercase().replace(&get("rm")?.to_lowercase(), get("rm")?),
-                )
-            } else if let (Some(y), Some(m), Some(d)) = (get("y"), get("m"), get("d")) {
-                let date = day(y, m, d)?;
-                (DateSpan::day(date), format!("on {}", long_date(date)))
-            } else if let (Some(y), Some(m), Some(d)) = (get("y2"), get("m2"), get("d2")) {
-                let date = day(y, m, d)?;
-                (DateSpan::day(date), format!("on {}", long_date(date)))
-            } else if let (Some(y), Some(m), Some(d)) = (get("iy"), get("im"), get("id")) {
-                let date = day(y, m, d)?;
-                (DateSpan::day(date), format!("on {}", long_date(date)))
-            } else if let (Some(season), Some(y)) = (get("season"), get("sy")) {
-                let month = match season.to_lowercase().as_str() {
-                    "spring" => 3,
-                    "summer" => 6,
-                    "winter" => 12,
-                    _ => 9,
-                };
-                let first = Date::new(y.parse().ok()?, month, 1).ok()?;
-                let last = plus(first, 2.months()).last_of_month();
-                (
-                    DateSpan { first, last, approximate: false },
-                    format!("in the {} of {y}", season.to_lowercase()),
-                )
-            } else if let (Some(m), Some(y)) = (get("m3"), get("y3")) {
-                let date = Date::new(y.parse().ok()?, month_number(m)?, 1).ok()?;
-                (DateSpan::month(date), format!("in {} {y}", month_name(date)))
-            } else {
-                let y = get("y4")?;
-                (DateSpan::year(date(y.parse().ok()?, 1, 1)), format!("in {y}"))
-            };
-            Some(Found { span, start: whole.start(), end: whole.end(), phrase })
-        })
-        .collect()
+    let found = |found: Captures<'_>| {
+        let whole = found.get(0)?;
+        Some(Found { span: absolute(&found)?, start: whole.start(), end: whole.end() })
+    };
+    ABSOLUTE.captures_iter(text).filter_map(found).collect()
+}
+
+fn absolute(found: &Captures<'_>) -> Option<DateSpan> {
+    let get = |name: &str| found.name(name).map(|m| m.as_str());
+    let year = |name: &str| get(name)?.parse::<i16>().ok();
+    let month = |name: &str| get(name).and_then(|m| month_number(m).or_else(|| m.parse().ok()));
+    let day =
+        |y: &str, m: &str, d: &str| Date::new(year(y)?, month(m)?, get(d)?.parse().ok()?).ok();
+    let span = |first: Date, last: Date| DateSpan { first, last, approximate: false };
+    if let Some(kind) = get("kind") {
+        let first = day("ky", "km", "kd")?;
+        let last = if kind.eq_ignore_ascii_case("week") { 6 } else { 1 };
+        return Some(span(first, plus(first, last.days())));
+    }
+    if let Some(unit) = get("relunit") {
+        let said = day("ry", "rm", "rd")?;
+        return Some(span(back(said, 6, unit)?, said).about());
+    }
+    for [y, m, d] in [["y", "m", "d"], ["y2", "m2", "d2"], ["iy", "im", "id"]] {
+        if get(d).is_some() {
+            return day(y, m, d).map(DateSpan::day);
+        }
+    }
+    if let Some(season) = get("season") {
+        let month = match season.to_lowercase().as_str() {
+            "spring" => 3,
+            "summer" => 6,
+            "winter" => 12,
+            _ => 9,
+        };
+        let first = Date::new(year("sy")?, month, 1).ok()?;
+        return Some(span(first, plus(first, 2.months()).last_of_month()));
+    }
+    if get("m3").is_some() {
+        return Some(DateSpan::month(Date::new(year("y3")?, month("m3")?, 1).ok()?));
+    }
+    Some(DateSpan::year(Date::new(year("y4")?, 1, 1).ok()?))
 }
 
 /// The span that a question asks about: "in March", "last week", "on 3 May 2026".

@@ -11,20 +11,30 @@ use super::{dates, lexicon};
 /// What a fact claims that its sources do not.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Ungrounded {
+    /// A name that no source has.
     #[error("the name {0:?} is in none of its messages")]
     Name(String),
+    /// A number that no source has.
     #[error("the number {0:?} is in none of its messages")]
     Number(String),
+    /// A date that no source has.
     #[error("the date {0:?} is in none of its messages")]
     Date(String),
+    /// More than half of its words, which are these.
     #[error("most of its words are in none of its messages ({0:?})")]
     Words(String),
+    /// No word that carries meaning.
     #[error("it says nothing")]
     Empty,
 }
 
 /// Checks `fact` against the messages that it was made from, said at `at`. Speakers' names belong
 /// to the sources ("Ana: I moved …"); "the user" is always known.
+///
+/// # Errors
+///
+/// If the fact has a name, number or date that no source has, or mostly words that none has, or no
+/// words that carry meaning.
 pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrounded> {
     let fact = lexicon::clip(fact, 4_000);
     let mut stems: HashSet<String> = HashSet::new();
@@ -87,12 +97,10 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
         {
             return Err(Ungrounded::Number(word.to_owned()));
         }
-        let stop = lexicon::STOP.contains(bare) || bare == "user";
+        let stop = lexicon::STOP.has(bare) || bare == "user";
         let known = stop
             || stems.contains(&lexicon::stem(bare))
-            || bare
-                .split('-')
-                .all(|p| stems.contains(&lexicon::stem(p)) || lexicon::STOP.contains(p));
+            || bare.split('-').all(|p| stems.contains(&lexicon::stem(p)) || lexicon::STOP.has(p));
         let name = lexicon::starts_upper(word)
             && !(first_of_sentence && (stop || lexicon::is_finite(bare)));
         if !known && name && !first_of_sentence {
@@ -135,54 +143,19 @@ fn digit_runs(word: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::cases;
     use super::*;
 
     const AT: DateTime = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
 
-    #[track_caller]
-    fn check(fact: &str, source: &str, ok: bool) {
-        let got = grounded(fact, &[source], AT);
-        assert_eq!(got.is_ok(), ok, "{fact:?} from {source:?}: {got:?}");
-    }
-
     #[test]
-    fn facts_stand_on_their_sources() {
-        for (fact, source) in [
-            (
-                "Max is a golden retriever",
-                "My dog Max is a golden retriever. He loves playing fetch.",
-            ),
-            ("The user has a dog named Max", "My dog Max is a golden retriever."),
-            (
-                "The user's dog Max loves fetch",
-                "My dog Max is a golden retriever. He loves playing fetch.",
-            ),
-            ("Ana moved to Lund (week of 9 November 2026)", "Ana: I moved to Lund last week"),
-            ("Ana moved to Lund in November 2026", "Ana: I moved to Lund last week"),
-            ("Max is 5 years old", "Max is five years old"),
-            ("Ana is 34", "Ana: I'm thirty-four"),
-            ("Ana ran on 20 November 2026", "Ana: I ran yesterday"),
-            ("Ana has two cats", "Ana: I have 2 cats"),
-            ("Ana went to Rome", "Ana: I'm going to Rome, I go there often"),
-        ] {
-            check(fact, source, true);
-        }
-    }
-
-    #[test]
-    fn inventions_are_refused() {
-        for (fact, source) in [
-            ("Max is a golden retriever named Buddy", "My dog Max is a golden retriever."),
-            ("Max is 7 years old", "Max is five years old"),
-            ("Max is seven years old", "Max is five years old"),
-            ("Ana moved to Lund in March 2024", "Ana: I moved to Lund last week"),
-            ("Ana moved to Malmö", "Ana: I moved to Lund last week"),
-            ("Tom likes tea", "Ana: I like tea"),
-            ("Ana enjoys gourmet cooking competitions abroad", "Ana: I like tea"),
-            ("", "Ana: I like tea"),
-            ("The user", "Ana: I like tea"),
-        ] {
-            check(fact, source, false);
+    fn facts_stand_on_their_sources_and_inventions_are_refused() {
+        assert_eq!(grounded("", &["Ana: I like tea"], AT), Err(Ungrounded::Empty));
+        for (section, ok) in [("grounded", true), ("invented", false)] {
+            for (fact, source) in cases(include_str!("tests/cases/grounded.txt"), section) {
+                let got = grounded(&fact, &[&source[0]], AT);
+                assert_eq!(got.is_ok(), ok, "{fact:?} from {source:?}: {got:?}");
+            }
         }
     }
 }

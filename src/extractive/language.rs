@@ -1,6 +1,10 @@
 //! Is a sentence English, another language, or no language at all?
 
 use super::lexicon;
+use super::lists::Words;
+
+static ENGLISH: Words = Words::new("english");
+static FOREIGN: Words = Words::new("foreign");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -10,20 +14,6 @@ pub(super) enum Language {
     /// Gibberish, numbers, keyboard noise: dropped.
     None,
 }
-
-const FOREIGN: &[&str] = &[
-    // German, Dutch, Scandinavian
-    "ich", "und", "der", "das", "ist", "nicht", "mein", "meine", "wir", "mit", "ein", "eine", "auf",
-    "für", "bin", "heiße", "wohne", "habe", "heute", "ik", "een", "het", "niet", "mijn", "jag",
-    "och", "är", "inte", "min", "mitt", "heter", "bor", "jeg", "ikke", "og", "på", "som",
-    // Romance
-    "je", "suis", "est", "les", "une", "dans", "mon", "ma", "mes", "nous", "avec", "pour", "pas",
-    "habite", "appelle", "yo", "soy", "el", "los", "las", "una", "mi", "muy", "pero", "vivo",
-    "tengo", "está", "estoy", "llamo", "que", "por", "con", "io", "sono", "il", "che", "di", "mio",
-    "mia", "abito", "eu", "sou", "moro", "meu", "minha", "não", "uma", "em", "chamo", "gosto",
-    "j'ai", "c'est", "le", "la", "du", "et", // Others
-    "mam", "jestem", "nie", "mieszkam", "jsem", "minä", "olen", "ve", "bir", "benim", "nem", "és",
-];
 
 pub(super) fn of(sentence: &str) -> Language {
     let sample = lexicon::clip(sentence, 2_000);
@@ -45,7 +35,7 @@ pub(super) fn of(sentence: &str) -> Language {
         }
         n += 1;
         let lower = word.to_lowercase().replace('\u{2019}', "'");
-        let foreign_word = FOREIGN.contains(&lower.as_str());
+        let foreign_word = FOREIGN.has(&lower);
         // Words of both kinds ("in", "die", "an") decide nothing.
         if foreign_word {
             foreign += 1;
@@ -95,27 +85,13 @@ fn is_english(lower: &str) -> bool {
             "i" | "a" | "to" | "he" | "her" | "on" | "was" | "an" | "am" | "in"
         );
     }
-    lexicon::STOP.contains(lower)
+    lexicon::STOP.has(lower)
         || lexicon::is_finite(lower) && lower.len() > 2
-        || lexicon::REACTION.contains(lower)
-        || lexicon::ADVERBS.contains(lower)
-        || lexicon::KIN.contains(lower)
-        || lexicon::PETS.contains(lower)
-        || matches!(
-            lower,
-            "i'm"
-                | "i've"
-                | "i'll"
-                | "i'd"
-                | "name"
-                | "favourite"
-                | "favorite"
-                | "old"
-                | "years"
-                | "lives"
-                | "called"
-                | "named"
-        )
+        || lexicon::REACTION.has(lower)
+        || lexicon::ADVERBS.has(lower)
+        || lexicon::KIN.has(lower)
+        || lexicon::PETS.has(lower)
+        || ENGLISH.has(lower)
         || lower.ends_with("ing") && lower.len() > 5
 }
 

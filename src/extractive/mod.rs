@@ -25,8 +25,10 @@ mod intent;
 mod judge;
 mod language;
 mod lexicon;
+mod lists;
 mod names;
 mod openings;
+mod patterns;
 mod person;
 mod predicates;
 mod question;
@@ -48,10 +50,10 @@ use crate::memory::{MessageId, Role};
 
 pub use answer::answer;
 pub use attributes::parse_statement;
-pub use boundary::{BoundaryReason, GAP_MINUTES_MAX, MESSAGES_MAX, SIMILARITY_MIN, boundary};
+pub use boundary::{BoundaryReason, boundary};
 pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
-pub use judge::{judge, judge_for};
+pub use judge::judge;
 pub use names::user_name;
 pub use second_person::{acknowledge, to_second_person};
 pub use sentences::sentences;
@@ -63,12 +65,15 @@ pub use triples::triple;
 /// One message as the rules see it.
 #[derive(Debug, Clone)]
 pub struct Utterance {
+    /// Statements say from which message they are.
     pub message: MessageId,
+    /// The assistant's words become no statements.
     pub role: Role,
     /// The name that third-person text uses: "Caroline", "Ana", or "The user" while unknown.
     pub speaker: String,
     /// The other party's name ("Melanie"; `None` for the assistant): resolves "you".
     pub addressee: Option<String>,
+    /// What was said.
     pub text: String,
     /// Wall clock.
     pub at: DateTime,
@@ -85,30 +90,40 @@ pub struct Statement {
     pub attribute: Option<String>,
     /// The attribute's value as said: "Lund", "Labrador mix".
     pub value: Option<String>,
+    /// The messages that say it.
     pub messages: Vec<MessageId>,
 }
 
-/// The router (store / discard), which comes first.
+/// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
+    /// It states something.
     Store,
+    /// It holds nothing to remember.
     Discard,
 }
 
 /// What a user's message wants: decides how an extractive reader replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
+    /// Asks for something that may be remembered.
     Question,
+    /// Tells something.
     Statement,
+    /// "Hello"
     Greeting,
+    /// "Thank you"
     Thanks,
+    /// "Write me a poem"
     Request,
+    /// Small talk, noise.
     Other,
 }
 
 /// Two facts, the earlier and the later, judged (DESIGN §5, consolidation).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judgement {
+    /// Both can be true.
     KeepBoth,
     /// The later takes the earlier's place.
     Supersedes,
@@ -119,16 +134,18 @@ pub enum Judgement {
 /// Evidence offered to the extractive reader.
 #[derive(Debug, Clone)]
 pub struct Candidate {
+    /// A message, a fact or an episode.
     pub text: String,
     /// Relevance in [0, 1] from recall.
     pub relevance: f64,
     /// When it was said.
     pub at: DateTime,
-    /// Raw message (first person, with its speaker) or third-person text.
+    /// Who said it, if it is a raw message (first person); `None` for third-person text.
     pub raw_speaker: Option<String>,
+    /// A later fact took its place.
     pub superseded: bool,
-    /// How probably it answers, in [0, 1], by a reranker that read it with the question; `None`
-    /// where none did.
+    /// The probability in [0, 1] that it answers, by a reranker that read it with the question;
+    /// `None` if none did.
     pub answers: Option<f64>,
 }
 

@@ -4,9 +4,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::attributes::{Parsed, SINGLE, is_creature, is_single_valued, some};
+use super::attributes::{Parsed, is_creature, is_single_valued, some};
 use super::lexicon::{self, BREEDS};
+use super::lists::{Pairs, Table, Words};
 use super::values::{age, place_after};
+
+static AFTER_A_PREDICATE_NOUN: Words = Words::new("after a predicate noun");
+static JOBS: Words = Words::new("jobs");
+static POSSESSIONS: Table = Table::new("possessions");
+static PREDICATES: Pairs = Pairs::new("predicates");
+static NOT_A_JOB: Words = Words::new("not a job");
 
 /// "Ana's NOUN is VALUE".
 pub(super) fn possession(owner: &str, noun: &str, subject: &str, value: &str) -> Option<Parsed> {
@@ -22,37 +29,17 @@ pub(super) fn possession(owner: &str, noun: &str, subject: &str, value: &str) ->
         // "Ana's dog is Max" names it; all else is about the dog.
         return name_like.then(|| some(subject, "name", bare)).flatten();
     }
-    let attribute = match low.as_str() {
-        "name" | "first name" | "full name" | "nickname" | "last name" | "middle name"
-        | "surname" => {
-            if low == "name" {
-                "name".to_owned()
-            } else {
-                low.clone()
-            }
-        }
-        "bday" | "birthday" | "date of birth" => "birthday".into(),
-        "phone" | "phone number" | "number" | "mobile" | "cell" | "telephone number"
-        | "mobile number" => "phone number".into(),
-        "email" | "email address" | "e-mail" | "mail" => "email".into(),
-        "job" | "profession" | "occupation" | "work" | "job title" => "job".into(),
-        "employer" | "company" => "employer".into(),
-        "hometown" | "home town" | "birthplace" => "birthplace".into(),
-        "favorite" | "favourite" => "favourite".into(),
-        "age" => "age".into(),
-        "dream" | "goal" | "plan" | "hobby" | "hobbies" | "plans" | "goals" => "plan".into(),
-        _ => low
+    let attribute = match POSSESSIONS.get(low.as_str()) {
+        Some(attribute) => (*attribute).to_owned(),
+        None => low
             .replace("favorite", "favourite")
             .replace("color", "colour")
             .replace("fav ", "favourite ")
             .replace("fave ", "favourite "),
     };
-    let attribute =
-        if attribute == "plan" && low.starts_with("hobb") { "hobby".into() } else { attribute };
     let about_value = first.chars().any(char::is_numeric)
         || matches!(first, "a" | "an" | "the")
         || lexicon::starts_upper(first)
-        || SINGLE.contains(&attribute.as_str())
         || is_single_valued(&attribute)
         || matches!(attribute.as_str(), "plan" | "hobby");
     let thing = low.split(' ').count() == 1 && !is_single_valued(&attribute) || attribute == "car";
@@ -79,13 +66,8 @@ fn predicate_colour(text: &str) -> bool {
     COLOUR.is_match(text)
 }
 
-pub(super) fn predicate(
-    subject: &str,
-    tail: &str,
-    low: &str,
-    negated: bool,
-    past: bool,
-) -> Option<Parsed> {
+pub(super) fn predicate(subject: &str, tail: &str, negated: bool, past: bool) -> Option<Parsed> {
+    let low = &*tail.to_lowercase();
     let starts = |prefix: &str| low.starts_with(prefix).then(|| tail[prefix.len()..].to_owned());
     if negated {
         if let Some(v) = starts("allergic to ") {
@@ -96,64 +78,25 @@ pub(super) fn predicate(
     if let Some(n) = age(low) {
         return some(subject, if past { "past" } else { "age" }, &n);
     }
-    for (prefix, attribute) in [
-        ("named ", "name"),
-        ("called ", "name"),
-        ("from ", "birthplace"),
-        ("originally from ", "birthplace"),
-        ("born in ", "birthplace"),
-        ("born on ", "birthday"),
-        ("based in ", "home"),
-        ("living in ", "home"),
-        ("moving to ", "plan"),
-        ("allergic to ", "allergy"),
-        ("married to ", "partner"),
-        ("engaged to ", "partner"),
-        ("dating ", "partner"),
-        ("into ", "likes"),
-        ("a fan of ", "likes"),
-        ("a big fan of ", "likes"),
-        ("a huge fan of ", "likes"),
-        ("fond of ", "likes"),
-        ("obsessed with ", "likes"),
-        ("afraid of ", "fear"),
-        ("scared of ", "fear"),
-        ("terrified of ", "fear"),
-        ("working as ", "job"),
-        ("working at ", "employer"),
-        ("working for ", "employer"),
-        ("employed at ", "employer"),
-        ("employed by ", "employer"),
-        ("studying at ", "school"),
-        ("studying ", "field of study"),
-        ("learning ", "learning"),
-        ("fluent in ", "language"),
-        ("planning ", "plan"),
-        ("diagnosed with ", "health"),
-        ("interested in ", "likes"),
-        ("training for ", "plan"),
-    ] {
-        if let Some(v) = starts(prefix) {
-            let v = match prefix {
-                "living in " | "based in " => place_after(
-                    &format!("in {low_v}", low_v = v.to_lowercase()),
-                    &format!("in {v}"),
-                    "in",
-                )
-                .unwrap_or(v),
-                _ => v,
-            };
-            let attribute = match attribute {
-                "birthplace"
-                    if prefix == "born in " && v.starts_with(|c: char| c.is_ascii_digit()) =>
-                {
-                    "birthday"
-                }
-                "home" if past => "past home",
-                other => other,
-            };
-            return some(subject, attribute, &v);
-        }
+    for (prefix, attribute) in PREDICATES.iter() {
+        let Some(value) = starts(prefix).and_then(|v| v.strip_prefix(' ').map(str::to_owned))
+        else {
+            continue;
+        };
+        let value = match *prefix {
+            "living in" | "based in" => {
+                let place = format!("in {value}");
+                place_after(&place.to_lowercase(), &place, "in").unwrap_or(value)
+            }
+            _ => value,
+        };
+        let born_when = *prefix == "born in" && value.starts_with(|c: char| c.is_ascii_digit());
+        let attribute = match *attribute {
+            _ if born_when => "birthday",
+            "home" if past => "past home",
+            other => other,
+        };
+        return some(subject, attribute, &value);
     }
     let words: Vec<&str> = low.split(' ').collect();
     // "The user is Ana".
@@ -191,34 +134,14 @@ pub(super) fn predicate(
     let phrase: Vec<&str> = words
         .iter()
         .skip(usize::from(article))
-        .take_while(|w| {
-            !matches!(
-                w.trim_end_matches(','),
-                "and"
-                    | "not"
-                    | "who"
-                    | "that"
-                    | "which"
-                    | "at"
-                    | "in"
-                    | "for"
-                    | "with"
-                    | "on"
-                    | "from"
-                    | "of"
-                    | "by"
-                    | "but"
-            )
-        })
+        .take_while(|w| !AFTER_A_PREDICATE_NOUN.has(w.trim_end_matches(',')))
         .copied()
         .collect();
     let phrase_end = phrase.iter().position(|w| w.ends_with(',')).map_or(phrase.len(), |p| p + 1);
     let phrase = &phrase[..phrase_end];
     let head = phrase.last()?.trim_matches(|c: char| !c.is_alphanumeric());
-    let breed = BREEDS.contains(head)
-        || phrase
-            .iter()
-            .any(|w| BREEDS.contains(w.trim_matches(',')) && *w != "lab" || *w == "mix");
+    let breed = BREEDS.has(head)
+        || phrase.iter().any(|w| BREEDS.has(w.trim_matches(',')) && *w != "lab" || *w == "mix");
     if breed && !matches!(head, "owner" | "breeder" | "lover") {
         let words_in = phrase.len() + usize::from(article);
         let value: Vec<&str> = tail.split(' ').take(words_in).skip(usize::from(article)).collect();
@@ -239,192 +162,12 @@ pub(super) fn predicate(
     None
 }
 
-const JOBS: &[&str] = &[
-    "nurse",
-    "doctor",
-    "surgeon",
-    "chef",
-    "cook",
-    "pilot",
-    "judge",
-    "clerk",
-    "mechanic",
-    "electrician",
-    "librarian",
-    "musician",
-    "technician",
-    "physician",
-    "politician",
-    "student",
-    "consultant",
-    "accountant",
-    "assistant",
-    "architect",
-    "analyst",
-    "intern",
-    "developer",
-    "freelancer",
-    "therapist",
-    "scientist",
-    "journalist",
-    "dentist",
-    "pharmacist",
-    "vet",
-    "veterinarian",
-    "ceo",
-    "cto",
-    "founder",
-    "coach",
-    "model",
-    "actor",
-    "actress",
-    "waiter",
-    "waitress",
-    "carpenter",
-    "plumber",
-    "farmer",
-    "lawyer",
-    "solicitor",
-    "paramedic",
-    "guard",
-    "firefighter",
-    "policeman",
-    "soldier",
-    "translator",
-    "tutor",
-    "barista",
-    "bartender",
-    "baker",
-    "florist",
-    "psychologist",
-    "sociologist",
-    "counselor",
-    "counsellor",
-    "researcher",
-    "professor",
-    "lecturer",
-    "astronaut",
-    "principal",
-    "secretary",
-    "entrepreneur",
-    "salesman",
-    "stylist",
-    "hairdresser",
-    "postman",
-    "gardener",
-    "historian",
-    "mathematician",
-    "sailor",
-    "diver",
-    "economist",
-    "statistician",
-    "biologist",
-    "chemist",
-    "physicist",
-];
-
 fn is_job(head: &str) -> bool {
-    JOBS.contains(&head)
+    JOBS.has(head)
         || (head.len() > 4
             && (head.ends_with("eer")
                 || head.ends_with("ist")
                 || head.ends_with("er")
                 || head.ends_with("or"))
-            && !matches!(
-                head,
-                "mother"
-                    | "father"
-                    | "sister"
-                    | "brother"
-                    | "daughter"
-                    | "lover"
-                    | "member"
-                    | "owner"
-                    | "number"
-                    | "survivor"
-                    | "dreamer"
-                    | "smoker"
-                    | "user"
-                    | "swimmer"
-                    | "runner"
-                    | "reader"
-                    | "gamer"
-                    | "learner"
-                    | "beginner"
-                    | "believer"
-                    | "stepmother"
-                    | "stepfather"
-                    | "grandmother"
-                    | "grandfather"
-                    | "partner"
-                    | "bookworm"
-                    | "minor"
-                    | "loner"
-                    | "foodie"
-                    | "traveler"
-                    | "traveller"
-                    | "winner"
-                    | "supporter"
-                    | "fighter"
-                    | "drinker"
-                    | "eater"
-                    | "neighbor"
-                    | "monster"
-                    | "disaster"
-                    | "helper"
-                    | "killer"
-                    | "matter"
-                    | "winter"
-                    | "summer"
-                    | "flower"
-                    | "color"
-                    | "honor"
-                    | "perfectionist"
-                    | "optimist"
-                    | "pessimist"
-                    | "feminist"
-                    | "activist"
-                    | "minimalist"
-                    | "breeder"
-                    | "retriever"
-                    | "pointer"
-                    | "setter"
-                    | "boxer"
-                    | "computer"
-                    | "chapter"
-                    | "letter"
-                    | "mentor"
-                    | "leader"
-                    | "hamster"
-                    | "keeper"
-                    | "answer"
-                    | "order"
-                    | "paper"
-                    | "laser"
-                    | "starter"
-                    | "favor"
-                    | "error"
-                    | "mirror"
-                    | "factor"
-                    | "motor"
-                    | "tumor"
-                    | "cancer"
-                    | "fever"
-                    | "river"
-                    | "center"
-                    | "theater"
-                    | "game-changer"
-                    | "newcomer"
-                    | "newbie"
-                    | "cluster"
-                    | "better"
-                    | "cover"
-                    | "tiger"
-                    | "sweater"
-                    | "weather"
-                    | "character"
-                    | "register"
-                    | "offer"
-                    | "lecturer"
-            ))
+            && !NOT_A_JOB.has(head))
 }

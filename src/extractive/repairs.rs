@@ -4,8 +4,13 @@
 use super::attributes::is_creature;
 use super::facts::is_name;
 use super::lexicon::{self, capitalise};
+use super::lists::Words;
 use super::person::Parties;
-use super::words::Token;
+use super::words::{Sentence, Token};
+
+static NOT_AFTER_NAMED: Words = Words::new("not after named");
+static PASTS_WITHOUT_A_SUBJECT: Words = Words::new("pasts without a subject");
+static TRAILING_WORDS: Words = Words::new("trailing words");
 
 /// "Hey Caroline, …", "…, Mel": the name of the person spoken to.
 pub(super) fn strip_vocative(words: &[Token], parties: Parties<'_>) -> Vec<Token> {
@@ -38,10 +43,7 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
                 t.text.as_str(),
                 ")" | "\"" | "”" | "]" | "%" | "$" | "€" | "£" | "°" | "+" | "'"
             )
-            || t.among(&[
-                "lol", "haha", "hahaha", "lmao", "xd", "hehe", "btw", "tho", "please", "pls",
-                "right", "ok", "okay",
-            ]) && words.len() > 3
+            || t.within(&TRAILING_WORDS) && words.len() > 3
     }) {
         words.pop();
     }
@@ -74,215 +76,164 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
     }
 }
 
-const SUBJECTLESS: &[&str] = &[
-    "went",
-    "got",
-    "saw",
-    "took",
-    "bought",
-    "met",
-    "found",
-    "finished",
-    "started",
-    "joined",
-    "signed",
-    "visited",
-    "tried",
-    "moved",
-    "watched",
-    "played",
-    "hiked",
-    "ran",
-    "won",
-    "lost",
-    "spent",
-    "began",
-    "decided",
-    "booked",
-    "adopted",
-    "attended",
-    "had",
-    "ate",
-    "drove",
-    "flew",
-    "graduated",
-    "completed",
-    "celebrated",
-    "learned",
-    "painted",
-    "wrote",
-    "came",
-];
-
 /// "Went to Rome yesterday", "Gonna move", "Been running a lot": the subject is "I".
 pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
-    let mut j = 0;
-    while words.get(j).is_some_and(|t| {
-        t.among(&["just", "recently", "finally", "also", "already", "actually", "still", "even"])
-    }) {
-        j += 1;
-    }
-    let Some(first) = words.get(j) else { return words };
-    let next = words.get(j + 1).map(|t| t.lower.clone()).unwrap_or_default();
-    let insert: &[&str] = match first.lower.as_str() {
-        lower if SUBJECTLESS.contains(&lower) => {
-            if matches!(next.as_str(), "me" | "my" | "us") && matches!(lower, "took" | "got") {
-                return words;
-            }
-            &["I"]
-        }
+    let led = ["just", "recently", "finally", "also", "already", "actually", "still", "even"];
+    let j = words.iter().take_while(|t| t.among(&led)).count();
+    let (first, next) = (words.lower(j), words.lower(j + 1));
+    let subject: &[&str] = match first {
+        "took" | "got" if matches!(next, "me" | "my" | "us") => return words,
+        _ if PASTS_WITHOUT_A_SUBJECT.has(first) => &["I"],
         "gonna" => &["I", "am"],
         "going" if next == "to" => &["I", "am"],
         "been" if next.ends_with("ing") => &["I", "have"],
         "have" | "am" | "love" | "hate" | "live" | "work" | "like" | "need" | "want" | "enjoy"
-            if j == 0 && words.len() > 2 =>
+            if j == 0
+                && words.len() > 2
+                && !matches!(next, "is" | "was" | "you" | "it" | "that" | "this" | "your") =>
         {
-            if matches!(next.as_str(), "is" | "was" | "you" | "it" | "that" | "this" | "your") {
-                return words;
-            }
             &["I"]
         }
-        lower if lower.ends_with("ing") && lower.len() > 4 => {
-            // A gerund that is a subject has its verb: "Painting is fun".
-            let verb = words
-                .iter()
-                .skip(j + 1)
-                .take_while(|t| !matches!(t.text.as_str(), "—" | "–" | "-" | ";"))
-                .any(|t| {
-                    lexicon::AUXILIARIES.contains(t.lower.as_str())
-                        || lexicon::MODALS.contains(t.lower.as_str())
-                        || lexicon::is_third_person(&t.lower)
-                        || t.lower.ends_with("'s")
-                        || lexicon::is_past(&t.lower)
-                });
-            let base = lower.trim_end_matches("ing");
-            let known = lexicon::is_base_verb(base)
-                || lexicon::is_base_verb(&format!("{base}e"))
-                || base.len() > 2
-                    && lexicon::is_base_verb(
-                        &base[..base.len() - base.chars().next_back().map_or(0, char::len_utf8)],
-                    );
-            if verb || !known {
-                return words;
-            }
-            &["I", "am"]
-        }
+        _ if is_bare_gerund(&words, j) => &["I", "am"],
         _ => return words,
     };
-    let mut restored: Vec<Token> = insert.iter().map(|w| Token::new(*w, true)).collect();
-    for (n, mut word) in words.drain(..).enumerate() {
-        if n == 0 {
-            word.space_before = true;
-            if !word.text.chars().skip(1).any(char::is_uppercase) {
-                word = Token::new(word.lower.clone(), true);
-            }
+    if let Some(first) = words.first_mut() {
+        first.space_before = true;
+        if !first.text.chars().skip(1).any(char::is_uppercase) {
+            *first = Token::new(first.lower.clone(), true);
         }
-        restored.push(word);
     }
-    restored[0].space_before = false;
-    restored
+    words.splice(0..0, subject.iter().enumerate().map(|(n, word)| Token::new(*word, n > 0)));
+    words
+}
+
+/// "Learning to swim", but not "Painting is fun": a gerund that is a subject has its verb.
+fn is_bare_gerund(words: &[Token], j: usize) -> bool {
+    let lower = words.lower(j);
+    if lower.len() <= 4 || !lower.ends_with("ing") {
+        return false;
+    };
+    let base = lower.trim_end_matches("ing");
+    let has_verb = words
+        .iter()
+        .skip(j + 1)
+        .take_while(|t| !matches!(t.text.as_str(), "—" | "–" | "-" | ";"))
+        .any(|t| is_verb(t) || t.lower.ends_with("'s"));
+    // "planning": plan.
+    let single = base.char_indices().next_back().map_or(base, |(last, _)| &base[..last]);
+    !has_verb
+        && (lexicon::is_base_verb(base)
+            || lexicon::is_base_verb(&format!("{base}e"))
+            || base.len() > 2 && lexicon::is_base_verb(single))
+}
+
+/// Surely a finite verb, which base forms are not.
+fn is_verb(t: &Token) -> bool {
+    lexicon::AUXILIARIES.has(&t.lower)
+        || lexicon::MODALS.has(&t.lower)
+        || lexicon::is_third_person(&t.lower)
+        || lexicon::is_past(&t.lower)
 }
 
 /// "my dog max is", "a cat called tom": names typed small get their capital.
 pub(super) fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
-    // "my names bob"
-    for i in 1..words.len().saturating_sub(1) {
-        if words[i].is("names")
-            && words[i - 1].is("my")
-            && words[i + 1].word
-            && !lexicon::STOP.contains(words[i + 1].lower.as_str())
-        {
-            words[i] = Token::new("name", true);
-            words.insert(i + 1, Token::new("is", true));
-            break;
-        }
-    }
-    // "My boss, Karen, is strict": the name without its commas.
-    let mut i = 1;
-    while i + 2 < words.len() {
-        let closes = words.get(i + 3).is_none_or(|t| t.text == ",");
-        let owned = words[..i].iter().rev().take(3).any(|t| t.among(&["my", "our"]));
-        if is_creature(&words[i].lower)
-            && (!words[i].lower.ends_with('s') || words[i].is("boss"))
-            && owned
-            && words[i + 1].text == ","
-            && is_name(&words[i + 2])
-            && closes
-        {
-            if i + 3 < words.len() {
-                words.remove(i + 3);
-            }
-            words.remove(i + 1);
-        }
-        // "My dog (Max) is sick".
-        if is_creature(&words[i].lower)
-            && owned
-            && words.get(i + 1).is_some_and(|t| t.text == "(")
-            && words.get(i + 2).is_some_and(is_name)
-            && words.get(i + 3).is_some_and(|t| t.text == ")")
-        {
-            words.remove(i + 3);
-            words.remove(i + 1);
-            words[i + 1].space_before = true;
-        }
-        i += 1;
-    }
+    open_my_names(&mut words);
+    join_appositions(&mut words);
     for i in 1..words.len() {
         let word = &words[i];
         let plain = word.word
             && word.text.chars().all(char::is_lowercase)
             && word.text.chars().count() > 1
-            && !lexicon::STOP.contains(word.lower.as_str());
-        if !plain {
+            && !lexicon::STOP.has(&word.lower);
+        if !plain || !(is_named(&words, i) || follows_kin(&words, i)) {
             continue;
         }
-        let before = words[i - 1].lower.as_str();
-        let known = lexicon::is_finite(&word.lower)
-            || lexicon::is_adverb(&word.lower)
-            || lexicon::is_participle(&word.lower)
-            || is_creature(&word.lower)
-            || word.lower.ends_with("ing");
-        let after_kin = is_creature(before)
-            && !before.ends_with('s')
-            && i >= 2
-            && words[..i - 1].iter().rev().take(3).any(|t| t.among(&["my", "our"]))
-            && !known
-            && word.space_before
-            && words.get(i + 1).is_none_or(|t| {
-                !t.word
-                    || lexicon::AUXILIARIES.contains(t.lower.as_str())
-                    || lexicon::MODALS.contains(t.lower.as_str())
-                    || lexicon::is_third_person(&t.lower)
-                    || lexicon::is_past(&t.lower)
-                    || t.among(&["and", "who", "in", "from"])
-            });
-        let naming = matches!(before, "named" | "called")
-            && !matches!(
-                word.lower.as_str(),
-                "after" | "for" | "off" | "back" | "him" | "her" | "in" | "sick" | "it"
-            )
-            || before == "is" && i >= 2 && (words[i - 2].is("name") || words[i - 2].is("name's"))
-            || matches!(before, "name's" | "names")
-                && words[..i - 1].iter().any(|t| t.is("my") || t.among(&["his", "her", "its"]));
-        if after_kin || naming {
-            let capital = capitalise(&word.text);
-            let space = word.space_before;
-            let stated = before == "is";
-            words[i] = Token::new(capital, space);
-            // "my name is bob smith"
-            let surname = stated
-                && words.get(i + 1).is_some_and(|t| {
-                    t.word
-                        && t.text.chars().all(char::is_lowercase)
-                        && !lexicon::STOP.contains(t.lower.as_str())
-                        && !lexicon::is_finite(&t.lower)
-                        && !lexicon::is_adverb(&t.lower)
-                })
-                && words.get(i + 2).is_none_or(|t| !t.word || t.is("and"));
-            if surname {
-                words[i + 1] = Token::new(capitalise(&words[i + 1].text), true);
-            }
+        words[i] = Token::new(capitalise(&word.text), word.space_before);
+        // "my name is bob smith"
+        let surname = words[i - 1].is("is")
+            && words.get(i + 1).is_some_and(|t| {
+                t.word
+                    && t.text.chars().all(char::is_lowercase)
+                    && !lexicon::STOP.has(&t.lower)
+                    && !lexicon::is_finite(&t.lower)
+                    && !lexicon::is_adverb(&t.lower)
+            })
+            && words.get(i + 2).is_none_or(|t| !t.word || t.is("and"));
+        if surname {
+            words[i + 1] = Token::new(capitalise(&words[i + 1].text), true);
         }
     }
     words
+}
+
+/// "my names bob" → "my name is bob".
+fn open_my_names(words: &mut Vec<Token>) {
+    let names = (1..words.len().saturating_sub(1)).find(|&i| {
+        words[i].is("names")
+            && words[i - 1].is("my")
+            && words[i + 1].word
+            && !lexicon::STOP.has(&words[i + 1].lower)
+    });
+    if let Some(i) = names {
+        words.splice(i..=i, [Token::new("name", true), Token::new("is", true)]);
+    }
+}
+
+/// "My boss, Karen, is strict", "My dog (Max) is sick": the name without its commas.
+fn join_appositions(words: &mut Vec<Token>) {
+    for i in 1..words.len() {
+        let mark =
+            |words: &[Token], at: usize, mark: &str| words.get(at).is_some_and(|t| t.text == mark);
+        if i + 2 >= words.len()
+            || !is_creature(&words[i].lower)
+            || !is_owned(words, i)
+            || !is_name(&words[i + 2])
+        {
+            continue;
+        }
+        let one = !words[i].lower.ends_with('s') || words[i].is("boss");
+        let closes = i + 3 >= words.len() || mark(words, i + 3, ",");
+        if one && closes && mark(words, i + 1, ",") {
+            words.drain(i + 3..(i + 4).min(words.len()));
+            words.remove(i + 1);
+        } else if mark(words, i + 1, "(") && mark(words, i + 3, ")") {
+            words.remove(i + 3);
+            words.remove(i + 1);
+            words[i + 1].space_before = true;
+        }
+    }
+}
+
+/// "my" or "our" stands within three words before.
+fn is_owned(words: &[Token], i: usize) -> bool {
+    words[..i].iter().rev().take(3).any(|t| t.among(&["my", "our"]))
+}
+
+/// "my dog max is …"
+fn follows_kin(words: &[Token], i: usize) -> bool {
+    let (before, word) = (&words[i - 1], &words[i]);
+    let known = lexicon::is_finite(&word.lower)
+        || lexicon::is_adverb(&word.lower)
+        || lexicon::is_participle(&word.lower)
+        || is_creature(&word.lower)
+        || word.lower.ends_with("ing");
+    i >= 2
+        && is_creature(&before.lower)
+        && !before.lower.ends_with('s')
+        && is_owned(words, i - 1)
+        && !known
+        && word.space_before
+        && words
+            .get(i + 1)
+            .is_none_or(|t| !t.word || is_verb(t) || t.among(&["and", "who", "in", "from"]))
+}
+
+/// "a cat called tom", "my name is bob".
+fn is_named(words: &[Token], i: usize) -> bool {
+    match words.lower(i - 1) {
+        "named" | "called" => !words[i].within(&NOT_AFTER_NAMED),
+        "is" => i >= 2 && words[i - 2].among(&["name", "name's"]),
+        "name's" | "names" => words[..i - 1].iter().any(|t| t.among(&["my", "his", "her", "its"])),
+        _ => false,
+    }
 }

@@ -4,11 +4,18 @@
 use std::collections::HashSet;
 
 use super::attributes::is_single_valued;
-use super::dates;
+use super::dates::{self, DateSpan};
 use super::evidence::Evidence;
 use super::judge::same_name;
 use super::lexicon::{self, starts_upper};
+use super::lists::{Lines, Rows, Table, Words};
 use super::question::{Kind, Question};
+
+static KINDS_OF_KIN: Table = Table::new("kinds of kin");
+static SYNONYMS: Rows = Rows::new("synonyms");
+static WORDS_THAT_ATTRIBUTES_ANSWER: Table = Table::new("words that attributes answer");
+static WORDS_OF_HOURS_AND_DAYS: Lines = Lines::new("words of hours and days");
+static PLACE_PREPOSITIONS: Words = Words::new("place prepositions");
 
 /// Of a question's words, this share has to be met where no attribute matches.
 const COVERAGE_MIN: f64 = 0.74;
@@ -35,11 +42,7 @@ pub(super) struct Targets {
     own: bool,
 }
 
-pub(super) fn targets(
-    asked: &Question,
-    aliases: &[(String, String, String)],
-    person: &str,
-) -> Targets {
+pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) -> Targets {
     let mut groups: Vec<Vec<String>> = asked.names.iter().map(|n| vec![n.clone()]).collect();
     let mut own = asked.own;
     if let Some((owner, noun)) = &asked.relation {
@@ -58,7 +61,6 @@ pub(super) fn targets(
         // "my dog": about the dog, not about me.
         own = false;
     }
-    let _ = person;
     Targets { groups, own }
 }
 
@@ -70,28 +72,9 @@ fn of_a_creature(subject: &str, asked: &Question) -> bool {
 
 /// A dog is a pet, a sister is a sibling.
 fn is_a(noun: &str, kind: &str) -> bool {
-    match kind.trim_end_matches('s') {
-        "pet" => lexicon::PETS.contains(noun),
-        "kid" | "child" | "children" => matches!(noun, "son" | "daughter" | "baby" | "toddler"),
-        "sibling" => matches!(noun, "sister" | "brother"),
-        "parent" => matches!(noun, "mother" | "father" | "mum" | "mom" | "dad"),
-        "partner" | "spouse" => matches!(
-            noun,
-            "wife"
-                | "husband"
-                | "girlfriend"
-                | "boyfriend"
-                | "gf"
-                | "bf"
-                | "fiancé"
-                | "fiancée"
-                | "fiance"
-        ),
-        "girlfriend" => noun == "gf",
-        "boyfriend" => noun == "bf",
-        "friend" => matches!(noun, "bestie" | "buddy"),
-        _ => false,
-    }
+    let kind = kind.trim_end_matches('s');
+    kind == "pet" && lexicon::PETS.has(noun)
+        || KINDS_OF_KIN.get(kind).is_some_and(|nouns| nouns.split(' ').any(|n| n == noun))
 }
 
 fn is_person(subject: &str, person: &str) -> bool {
@@ -106,204 +89,189 @@ pub(super) fn score(
     person: &str,
     carried: bool,
 ) -> Option<Score> {
-    let statement = &e.statement;
-    let subject = statement.subject.as_deref().unwrap_or_default();
-    let attribute = statement.attribute.as_deref().unwrap_or_default();
-    // Whom it is about.
-    let mut about: f64 = 0.0;
-    for group in &targets.groups {
-        let small_subject = subject.to_lowercase();
-        let is_subject = group.iter().any(|g| {
-            small_subject == *g
-                || small_subject.ends_with(&format!("'s {g}"))
-                || small_subject.split(' ').any(|w| w == g)
-        });
-        let mentioned = group.iter().any(|g| {
-            g.split(' ').all(|w| e.words.contains(w) || e.stems.contains(&lexicon::stem(w)))
-        });
-        if is_subject {
-            about += 1.0;
-        } else if mentioned {
-            about += 0.6;
-        } else {
-            return None;
-        }
-    }
+    let attribute = e.statement.attribute.as_deref().unwrap_or_default();
+    let mut about = about_targets(e, targets)?;
     if targets.own && targets.groups.is_empty() {
-        let own = is_person(subject, person);
-        let owned = subject.to_lowercase().starts_with(&format!("{}'s", person.to_lowercase()))
-            || subject.to_lowercase().starts_with("the user's");
-        let opaque = attribute.is_empty() && !starts_upper_name(subject);
-        // "What do you know about me?" is not about my sister's dog.
-        if asked.kind == Kind::List
-            && !own
-            && !owned
-            && attribute != "relation"
-            && !subject.is_empty()
-            && starts_upper_name(subject)
-        {
-            return None;
-        }
-        let mentioned = statement.text.to_lowercase().contains(&person.to_lowercase())
-            || statement.text.to_lowercase().contains("the user");
-        let company = subject.to_lowercase().contains(&format!("{} and ", person.to_lowercase()))
-            || subject.to_lowercase().contains(&format!(" and {}", person.to_lowercase()));
-        if !own
-            && !company
-            && asked.own_subject
-            && asked.kind != Kind::Who
-            && !subject.is_empty()
-            && !opaque
-        {
-            return None;
-        }
-        if own || company {
-            about += 1.0;
-        } else if owned && of_a_creature(subject, asked) {
-            // "When is my birthday?" is not about my wife's.
-            return None;
-        } else if owned {
-            about += 0.7;
-        } else if mentioned {
-            about += 0.5;
-        } else if !statement.text.is_empty()
-            && asked.kind != Kind::List
-            && !asked.stems.is_empty()
-            && !starts_upper_name(subject)
-        {
-            about += 0.3;
-        } else {
-            return None;
-        }
+        about += about_person(asked, e, person)?;
     }
-    let mut inside_span = true;
+    let mut timely = true;
     if let Some(span) = asked.span {
-        let found = dates::find(&statement.text);
-        let day = e.at.date();
-        let inside = if found.is_empty() {
-            span.first <= day && day <= span.last
-        } else {
-            found.iter().any(|f| f.span.overlaps(&span))
-        };
-        let carried = carried && found.is_empty();
-        inside_span = inside || carried;
-        if !inside_span && asked.stems.is_empty() {
+        let bonus = timeliness(e, span, carried);
+        timely = bonus.is_some();
+        if !timely && asked.stems.is_empty() {
             return None;
         }
-        // What was said at that time says more than what held already.
-        if inside {
-            about += 0.3;
-        } else if carried {
-            about += 0.2;
-        }
+        about += bonus.unwrap_or_default();
     }
-    let wanted = !asked.attributes.is_empty()
-        && asked.attributes.iter().any(|a| {
-            a == attribute
-                || attribute.starts_with("favourite")
-                    && a.starts_with("favourite")
-                    && same_stems(a, attribute)
-                || a == "name" && attribute == "relation" && !targets.groups.is_empty()
-        });
-    let coverage = coverage(&asked.stems, &e.stems, attribute);
-    let fit = type_fit(asked, e, attribute);
-    let relevance = 0.3 * e.relevance;
-    let curated = if e.raw { 0.0 } else { 0.05 };
+    let extra = 0.3 * e.relevance + if e.raw { 0.0 } else { 0.05 };
     if asked.kind == Kind::List {
-        let aimed = !targets.groups.is_empty() || targets.own;
-        if !aimed && asked.stems.is_empty() {
-            return None;
-        }
-        if !asked.stems.is_empty() && coverage < 0.5 {
-            return None;
-        }
-        // What defines somebody goes before what happened.
-        let defining = match attribute {
-            "" => 0.0,
-            a if is_single_valued(a) => 0.3,
-            _ => 0.15,
-        };
-        return sure(1.0 + about + coverage + relevance + curated + defining);
+        return for_list(asked, e, targets, attribute).map(|v| v + about + extra).and_then(sure);
     }
-    // "What is my dog's name?": a fact that shows the name answers.
-    if asked.attributes.iter().any(|a| a == "name") && asked.relation.is_some() {
-        if matches!(attribute, "name" | "relation")
-            && targets
-                .groups
-                .iter()
-                .any(|g| g.iter().any(|w| statement.text.to_lowercase().contains(w.as_str())))
-        {
-            return sure(
-                3.0 + about + relevance + curated + if attribute == "name" { 0.2 } else { 0.0 },
-            );
-        }
-        if shows_name(&statement.text, asked) {
-            return sure(2.5 + about + relevance + curated);
-        }
-        return None;
+    if asked.relation.is_some() && asked.attributes.iter().any(|a| a == "name") {
+        return for_name(asked, e, targets, attribute).map(|v| v + about + extra).and_then(sure);
     }
-    // Only words that the attribute does not stand for have to be met besides.
-    if wanted && (about >= 0.6 || targets.groups.is_empty() && !targets.own) {
-        let category = |s: &str| {
-            e.relevance >= 0.4
-                && matches!(s, "food" | "drink" | "activ" | "sport" | "anim" | "music" | "peopl")
-        };
-        let rest: Vec<String> = asked
-            .stems
-            .iter()
-            .filter(|s| !stands_for(s, attribute) && !category(s))
-            .cloned()
-            .collect();
-        let rest_coverage = self::coverage(&rest, &e.stems, attribute);
-        if rest.is_empty() || rest_coverage >= 0.5 {
-            let first =
-                if asked.attributes.first().is_some_and(|a| a == attribute) { 0.15 } else { 0.0 };
-            return sure(2.0 + about + rest_coverage + fit + first + relevance + curated);
-        }
+    let fit = type_fit(asked, e, attribute);
+    if let Some(value) = for_attribute(asked, e, targets, attribute, about) {
+        return sure(value + about + fit + extra);
     }
     // "What's 2+2?" names no topic.
-    if !asked.stems.iter().any(|s| s.chars().filter(|c| c.is_alphabetic()).count() > 1)
-        && asked.names.is_empty()
-        && asked.span.is_none()
-    {
+    let topic = |s: &String| s.chars().filter(|c| c.is_alphabetic()).count() > 1;
+    if !asked.stems.iter().any(topic) && asked.names.is_empty() && asked.span.is_none() {
         return None;
     }
     if asked.stems.is_empty() {
         // "When did I go to Rome?" names its topic by a name.
         let named = !asked.names.is_empty()
-            && (targets.own || asked.names.len() >= 2 || asked.span.is_some());
+            && (targets.own || asked.names.len() >= 2 || asked.span.is_some())
+            && fit >= 0.0;
         let spanned = asked.span.is_some()
             && about > 0.8
-            && asked.attributes.is_empty()
             && !asked.hypothetical
-            && !dates::find(&statement.text).is_empty();
-        return ((named && fit >= 0.0 && asked.attributes.is_empty()) || spanned)
-            .then_some(0.8 + about + fit + relevance + curated)
-            .and_then(sure);
+            && !dates::find(&e.statement.text).is_empty();
+        let fits = asked.attributes.is_empty() && (named || spanned);
+        return fits.then_some(0.8 + about + fit + extra).and_then(sure);
     }
-    let minimum = match (asked.kind, asked.stems.len()) {
-        (Kind::YesNo, _) => 0.75,
-        (_, 1) => 0.99,
-        (_, 2) => 0.84,
-        _ => COVERAGE_MIN,
-    };
     if fit < 0.0 {
         return None;
     }
-    let value = 1.0 + about + coverage + fit + relevance + curated;
     // An opaque quotation, or one from another time than the question's, is never sure.
-    let doubtful = statement.text.contains(" said: ") || asked.span.is_some() && !inside_span;
-    if coverage >= minimum && !doubtful {
-        return sure(value);
-    }
-    let near = match (asked.kind, asked.stems.len()) {
-        (Kind::YesNo, _) => 0.75,
-        (_, 1) => 0.99,
-        (_, 2) if targets.groups.is_empty() && e.relevance < 0.5 => 0.99,
-        (_, 2) => 0.5,
-        _ => NEAR_MIN,
+    let doubtful = e.statement.text.contains(" said: ") || !timely;
+    let coverage = coverage(&asked.stems, &e.stems, attribute);
+    let (minimum, near) = match (asked.kind, asked.stems.len()) {
+        (Kind::YesNo, _) => (0.75, 0.75),
+        (_, 1) => (0.99, 0.99),
+        (_, 2) if targets.groups.is_empty() && e.relevance < 0.5 => (0.84, 0.99),
+        (_, 2) => (0.84, 0.5),
+        _ => (COVERAGE_MIN, NEAR_MIN),
     };
-    (coverage >= near).then_some(Score { value, sure: false })
+    let is_sure = coverage >= minimum && !doubtful;
+    (is_sure || coverage >= near)
+        .then_some(Score { value: 1.0 + about + coverage + fit + extra, sure: is_sure })
+}
+
+/// How well the evidence is about each name or relation of the question; `None` if it leaves one
+/// out.
+fn about_targets(e: &Evidence, targets: &Targets) -> Option<f64> {
+    let subject = e.statement.subject.as_deref().unwrap_or_default().to_lowercase();
+    let mut about = 0.0;
+    for group in &targets.groups {
+        let is_subject = group.iter().any(|g| {
+            subject == *g
+                || subject.ends_with(&format!("'s {g}"))
+                || subject.split(' ').any(|w| w == g)
+        });
+        let mentioned = group.iter().any(|g| {
+            g.split(' ').all(|w| e.words.contains(w) || e.stems.contains(&lexicon::stem(w)))
+        });
+        about += match (is_subject, mentioned) {
+            (true, _) => 1.0,
+            (_, true) => 0.6,
+            _ => return None,
+        };
+    }
+    Some(about)
+}
+
+/// How well the evidence is about the person who asks.
+fn about_person(asked: &Question, e: &Evidence, person: &str) -> Option<f64> {
+    let subject = e.statement.subject.as_deref().unwrap_or_default();
+    let attribute = e.statement.attribute.as_deref().unwrap_or_default();
+    let (small, text) = (subject.to_lowercase(), e.statement.text.to_lowercase());
+    let person_small = person.to_lowercase();
+    let own = is_person(subject, person);
+    let owned = small.starts_with(&format!("{person_small}'s")) || small.starts_with("the user's");
+    let company = small.contains(&format!("{person_small} and "))
+        || small.contains(&format!(" and {person_small}"));
+    let named = starts_upper_name(subject);
+    // "What do you know about me?" is not about my sister's dog.
+    if asked.kind == Kind::List && !own && !owned && attribute != "relation" && named {
+        return None;
+    }
+    if own || company {
+        return Some(1.0);
+    }
+    let somebody_else = !subject.is_empty() && (named || !attribute.is_empty());
+    if asked.own_subject && asked.kind != Kind::Who && somebody_else {
+        return None;
+    }
+    if owned {
+        // "When is my birthday?" is not about my wife's.
+        return (!of_a_creature(subject, asked)).then_some(0.7);
+    }
+    if text.contains(&person_small) || text.contains("the user") {
+        return Some(0.5);
+    }
+    let loose = !text.is_empty() && asked.kind != Kind::List && !asked.stems.is_empty() && !named;
+    loose.then_some(0.3)
+}
+
+/// What was said at the time that is asked about says more than what held already.
+fn timeliness(e: &Evidence, span: DateSpan, carried: bool) -> Option<f64> {
+    let found = dates::find(&e.statement.text);
+    let day = e.at.date();
+    let inside = if found.is_empty() {
+        span.first <= day && day <= span.last
+    } else {
+        found.iter().any(|f| f.span.overlaps(&span))
+    };
+    if inside { Some(0.3) } else { (carried && found.is_empty()).then_some(0.2) }
+}
+
+/// "What do you know about Max?"
+fn for_list(asked: &Question, e: &Evidence, targets: &Targets, attribute: &str) -> Option<f64> {
+    let coverage = coverage(&asked.stems, &e.stems, attribute);
+    let aimed = !targets.groups.is_empty() || targets.own;
+    let misses = if asked.stems.is_empty() { !aimed } else { coverage < 0.5 };
+    if misses {
+        return None;
+    }
+    // What defines somebody goes before what happened.
+    let defining = match attribute {
+        "" => 0.0,
+        a if is_single_valued(a) => 0.3,
+        _ => 0.15,
+    };
+    Some(1.0 + coverage + defining)
+}
+
+/// "What is my dog's name?": a fact that shows the name answers.
+fn for_name(asked: &Question, e: &Evidence, targets: &Targets, attribute: &str) -> Option<f64> {
+    let text = e.statement.text.to_lowercase();
+    let told = targets.groups.iter().flatten().any(|word| text.contains(word.as_str()));
+    match attribute {
+        "name" if told => Some(3.2),
+        "relation" if told => Some(3.0),
+        _ => shows_name(&e.statement.text, asked).then_some(2.5),
+    }
+}
+
+/// The attribute is asked for; only words that it does not stand for have to be met besides.
+fn for_attribute(
+    asked: &Question,
+    e: &Evidence,
+    targets: &Targets,
+    attribute: &str,
+    about: f64,
+) -> Option<f64> {
+    let wanted = asked.attributes.iter().any(|a| {
+        a == attribute
+            || attribute.starts_with("favourite")
+                && a.starts_with("favourite")
+                && same_stems(a, attribute)
+            || a == "name" && attribute == "relation" && !targets.groups.is_empty()
+    });
+    if !wanted || about < 0.6 && (targets.own || !targets.groups.is_empty()) {
+        return None;
+    }
+    let category = |s: &str| {
+        e.relevance >= 0.4
+            && matches!(s, "food" | "drink" | "activ" | "sport" | "anim" | "music" | "peopl")
+    };
+    let rest: Vec<String> =
+        asked.stems.iter().filter(|s| !stands_for(s, attribute) && !category(s)).cloned().collect();
+    let coverage = coverage(&rest, &e.stems, attribute);
+    let first = if asked.attributes[0] == attribute { 0.15 } else { 0.0 };
+    (rest.is_empty() || coverage >= 0.5).then_some(2.0 + coverage + first)
 }
 
 fn starts_upper_name(subject: &str) -> bool {
@@ -329,76 +297,12 @@ fn shows_name(text: &str, asked: &Question) -> bool {
         })
 }
 
-/// Words of a question that an attribute answers.
+/// Whether an attribute answers a word of a question.
 fn stands_for(stem: &str, attribute: &str) -> bool {
-    let words: &[&str] = match attribute {
-        "home" | "past home" => &[
-            "live", "home", "resid", "base", "citi", "town", "move", "countri", "place", "hometown",
-        ],
-        "job" | "employer" | "field" => {
-            &["work", "job", "profess", "occup", "live", "career", "employ", "compani", "employe"]
-        }
-        "birthday" => &["birthday", "bear", "born"],
-        "birthplace" | "childhood" => {
-            &["bear", "born", "birthplac", "origin", "hometown", "come", "grow"]
-        }
-        "breed" => &["breed", "dog", "cat"],
-        "likes" => &["like", "love", "enjoy", "hobbi", "fun", "free"],
-        "dislikes" => &["hate", "dislik", "like"],
-        "hobby" => &["hobbi", "play", "fun", "free", "instrument", "sport"],
-        "allergy" | "no allergy" => &["allerg", "allergi", "eat"],
-        "partner" | "relationship status" => {
-            &["marri", "wife", "husband", "spous", "partner", "relationship", "status"]
-        }
-        "pet" | "relation" => &["pet"],
-        "language" => &["languag", "speak"],
-        "car" => &["car", "drive"],
-        "diet" | "diet restriction" => &["eat", "diet", "food"],
-        "field of study" | "school" | "education" => {
-            &["studi", "major", "degre", "school", "univers", "colleg", "subject"]
-        }
-        "age" => &["age", "old"],
-        "colour" => &["colour"],
-        other => {
-            return lexicon::words(other).any(|w| lexicon::stem(w) == stem);
-        }
-    };
-    words.contains(&stem) || lexicon::words(attribute).any(|w| lexicon::stem(w) == stem)
+    let words = WORDS_THAT_ATTRIBUTES_ANSWER.get(attribute);
+    words.is_some_and(|words| words.split(' ').any(|word| word == stem))
+        || lexicon::words(attribute).any(|w| lexicon::stem(w) == stem)
 }
-
-/// Groups of words that stand for each other in questions.
-const SYNONYMS: &[&[&str]] = &[
-    &["live", "home", "resid", "move", "base"],
-    &["work", "job", "profess", "occup", "career", "employ"],
-    &["like", "love", "enjoy", "ador", "prefer", "fan"],
-    &["hate", "dislik"],
-    &["wife", "spous", "partner", "husband", "marri"],
-    &["child", "son", "daughter", "babi"],
-    &["sibl", "sister", "brother"],
-    &["parent", "mother", "father"],
-    &[
-        "famili", "mother", "father", "sister", "brother", "wife", "husband", "son", "daughter",
-        "child", "parent", "partner",
-    ],
-    &["pet", "dog", "cat", "puppi", "kitten", "rabbit", "hamster", "parrot"],
-    &["car", "drive", "vehicl"],
-    &["studi", "school", "univers", "colleg", "major", "degre"],
-    &["buy", "purchas", "get", "bought"],
-    &["start", "begin", "join"],
-    &["visit", "go", "travel", "trip"],
-    &["film", "movi"],
-    &["allerg", "allergi"],
-    &["doctor", "physician"],
-    &["ill", "sick"],
-    &["adopt", "get"],
-    &["read", "book"],
-    &["meet", "met"],
-    &["paint", "draw"],
-    &["race", "run", "marathon"],
-    &["afraid", "scare", "fear", "anxious"],
-    &["storm", "thunderstorm"],
-    &["sign", "join", "regist"],
-];
 
 fn coverage(wanted: &[String], have: &HashSet<String>, attribute: &str) -> f64 {
     if wanted.is_empty() {
@@ -444,101 +348,31 @@ fn type_fit(asked: &Question, e: &Evidence, attribute: &str) -> f64 {
                 && !lexicon::MONTHS.contains(&w.trim_matches(|c: char| !c.is_alphanumeric()))
         })
     };
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let subject = || starts_upper_name(e.statement.subject.as_deref().unwrap_or_default());
     match asked.kind {
-        Kind::When => {
-            if !dates::find(text).is_empty()
-                || matches!(attribute, "birthday" | "time" | "date" | "deadline")
-            {
-                0.6
-            } else if has_time_words(text) {
-                0.3
-            } else {
-                0.0
-            }
-        }
-        Kind::Where => {
-            let place = matches!(
-                attribute,
-                "home"
-                    | "past home"
-                    | "birthplace"
-                    | "employer"
-                    | "school"
-                    | "location"
-                    | "childhood"
-            );
-            let preposition = text.split_whitespace().any(|w| {
-                matches!(
-                    w,
-                    "in" | "at" | "to" | "from" | "near" | "on" | "under" | "behind" | "inside"
-                )
-            });
-            if place {
-                0.5
-            } else if preposition {
-                0.2
-            } else {
-                -1.0
-            }
-        }
-        Kind::HowOld => {
-            if attribute == "age" {
-                0.6
-            } else if attribute == "birthday" || text.contains("birthday") && number() {
-                0.0
-            } else {
-                -1.0
-            }
-        }
-        Kind::HowMany => {
-            if number() {
-                0.4
-            } else {
-                -1.0
-            }
-        }
-        Kind::HowLong => {
-            if number() || text.contains("since") || text.contains("for ") {
-                0.3
-            } else {
-                -1.0
-            }
-        }
-        Kind::Who
-            if (name_inside()
-                || starts_upper_name(e.statement.subject.as_deref().unwrap_or_default())) =>
-        {
-            0.2
-        }
-        Kind::Why
-            if (text.contains("because")
-                || text.contains(" so ")
-                || text.contains(" since ")
-                || text.contains(" to ")) =>
-        {
-            0.3
-        }
+        Kind::When if matches!(attribute, "birthday" | "time" | "date" | "deadline") => 0.6,
+        Kind::When if !dates::find(text).is_empty() => 0.6,
+        Kind::When if has_time_words(text) => 0.3,
+        Kind::Where if PLACES.contains(&attribute) => 0.5,
+        Kind::Where if text.split_whitespace().any(|w| PLACE_PREPOSITIONS.has(w)) => 0.2,
+        Kind::HowOld if attribute == "age" => 0.6,
+        Kind::HowOld if attribute == "birthday" || has(&["birthday"]) && number() => 0.0,
+        Kind::HowMany if number() => 0.4,
+        Kind::HowLong if number() || has(&["since", "for "]) => 0.3,
+        Kind::Where | Kind::HowOld | Kind::HowMany | Kind::HowLong => -1.0,
+        Kind::Who if name_inside() || subject() => 0.2,
+        Kind::Why if has(&["because", " so ", " since ", " to "]) => 0.3,
         _ => 0.0,
     }
 }
 
+/// Attributes whose values are places.
+const PLACES: [&str; 7] =
+    ["home", "past home", "birthplace", "employer", "school", "location", "childhood"];
+
 fn has_time_words(text: &str) -> bool {
     let low = text.to_lowercase();
-    [
-        "every ",
-        " at ",
-        "morning",
-        "evening",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "pm",
-        "am ",
-    ]
-    .iter()
-    .any(|w| low.contains(w))
+    WORDS_OF_HOURS_AND_DAYS.iter().any(|w| low.contains(w))
+        || [" at ", "every ", "am "].iter().any(|w| low.contains(w))
 }

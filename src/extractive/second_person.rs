@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use super::Statement;
 use super::lexicon::{self, capitalise};
-use super::words::{Token, join, tokens};
+use super::lists::Words;
+use super::words::{Sentence, Token, join, tokens};
+
+static AFTER_A_SHARED_VERB: Words = Words::new("after a shared verb");
+static ENDS_SHARED_VERBS: Words = Words::new("ends shared verbs");
+static NOT_BEFORE_A_SUBJECT: Words = Words::new("not before a subject");
 
 /// "The user's dog is Max" → "Your dog is Max"; "Ana moved" → "You moved" when the person is Ana.
 pub fn to_second_person(text: &str, person: Option<&str>) -> String {
@@ -84,98 +89,59 @@ fn mention(words: &[Token], i: usize, name: &[String]) -> (usize, bool) {
 }
 
 fn is_subject(words: &[Token], i: usize, length: usize) -> bool {
-    let mut j = i + length;
-    while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
-        j += 1;
-    }
-    let Some(verb) = words.get(j) else { return false };
     // "and Ana are", "with Ana is": the verb belongs to others.
-    let before = i.checked_sub(1).map(|p| words[p].lower.as_str()).unwrap_or_default();
-    if matches!(before, "with" | "for" | "to" | "of" | "by" | "from" | "about" | "than" | "like") {
-        return false;
-    }
-    lexicon::is_finite(&verb.lower) || verb.lower.ends_with('s')
+    let before = i.checked_sub(1).map(|p| words.lower(p)).unwrap_or_default();
+    let verb = words.lower(words.after_adverbs(i + length));
+    !NOT_BEFORE_A_SUBJECT.has(before) && (lexicon::is_finite(verb) || verb.ends_with('s'))
 }
 
-/// "is" → "are", "lives" → "live" after "you".
-fn disagree(words: &mut [Token], start: usize) {
-    let mut j = start;
-    while words.get(j).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
-        j += 1;
-    }
-    let plain = |lower: &str| -> Option<String> {
-        Some(match lower {
-            "is" => "are".into(),
-            "was" => "were".into(),
-            "has" => "have".into(),
-            "does" => "do".into(),
-            "isn't" => "aren't".into(),
-            "wasn't" => "weren't".into(),
-            "hasn't" => "haven't".into(),
-            "doesn't" => "don't".into(),
-            lower if lexicon::is_third_person(lower) => lexicon::base_of_third(lower),
-            lower
-                if lower.len() > 3
-                    && lower.ends_with('s')
-                    && !lower.ends_with("ss")
-                    && !lexicon::is_past(lower) =>
-            {
-                lexicon::base_of_third(lower)
-            }
-            _ => return None,
-        })
+/// "is" → "are", "lives" → "live".
+fn second_person(verb: &str) -> Option<String> {
+    let looks_third = || {
+        verb.len() > 3 && verb.ends_with('s') && !verb.ends_with("ss") && !lexicon::is_past(verb)
     };
-    let Some(verb) = words.get(j) else { return };
-    let auxiliary = matches!(verb.lower.as_str(), "doesn't" | "does")
-        || lexicon::MODALS.contains(verb.lower.as_str());
-    if let Some(text) = plain(&verb.lower) {
-        words[j] = Token::new(text, words[j].space_before);
+    Some(match verb {
+        "is" => "are".into(),
+        "was" => "were".into(),
+        "has" => "have".into(),
+        "does" => "do".into(),
+        "isn't" => "aren't".into(),
+        "wasn't" => "weren't".into(),
+        "hasn't" => "haven't".into(),
+        "doesn't" => "don't".into(),
+        _ if lexicon::is_third_person(verb) || looks_third() => lexicon::base_of_third(verb),
+        _ => return None,
+    })
+}
+
+/// Makes the verbs after "you" agree, those coordinated with the first as well: "Ana likes tea and
+/// hates coffee".
+fn disagree(words: &mut [Token], start: usize) {
+    let first = words.after_adverbs(start);
+    let Some(verb) = words.get(first) else { return };
+    let auxiliary = verb.among(&["doesn't", "does"]) || lexicon::MODALS.has(&verb.lower);
+    if let Some(text) = second_person(&verb.lower) {
+        words[first] = Token::new(text, words[first].space_before);
     }
     if auxiliary {
         return;
     }
-    // Verbs coordinated with it: "Ana likes tea and hates coffee".
-    let mut i = j + 1;
-    while i < words.len() {
+    for i in first + 1..words.len() {
         let t = &words[i];
-        if matches!(t.text.as_str(), ";" | ":" | "(" | "—")
-            || t.among(&[
-                "who", "which", "that", "he", "she", "it", "they", "you", "because", "when",
-                "where", "while", "if",
-            ])
-            || t.text == "."
+        if t.within(&ENDS_SHARED_VERBS) || matches!(t.text.as_str(), ";" | ":" | "(" | "—" | ".")
         {
             return;
         }
-        if t.among(&["and", "or", "but"]) {
-            let mut k = i + 1;
-            while words.get(k).is_some_and(|t| lexicon::is_adverb(&t.lower)) {
-                k += 1;
-            }
-            let verb = words.get(k).is_some_and(|t| {
-                !t.upper()
-                    && lexicon::is_third_person(&t.lower)
-                    && !lexicon::is_noun_like(&lexicon::base_of_third(&t.lower))
-            });
-            let noun_like = words.get(k).is_some_and(|t| {
-                !t.upper()
-                    && lexicon::is_third_person(&t.lower)
-                    && words.get(k + 1).is_some_and(|t| {
-                        t.among(&["as", "at", "for", "in", "with", "the", "a", "an", "it", "to"])
-                    })
-            });
-            if verb || noun_like {
-                let text = lexicon::base_of_third(&words[k].lower);
-                let text = match words[k].lower.as_str() {
-                    "is" => "are".into(),
-                    "has" => "have".into(),
-                    "does" => "do".into(),
-                    _ => text,
-                };
-                words[k] = Token::new(text, words[k].space_before);
-            }
+        let at = words.after_adverbs(i + 1);
+        let verb = words.lower(at);
+        let shares = t.among(&["and", "or", "but"])
+            && !words.is_upper(at)
+            && lexicon::is_third_person(verb)
+            && (!lexicon::is_noun_like(&lexicon::base_of_third(verb))
+                || words.get(at + 1).is_some_and(|t| t.within(&AFTER_A_SHARED_VERB)));
+        if shares && let Some(text) = second_person(verb) {
+            words[at] = Token::new(text, words[at].space_before);
         }
-        i += 1;
     }
 }
 

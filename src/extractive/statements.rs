@@ -3,7 +3,7 @@
 //! Questions, small talk and what is said to or about the assistant are dropped. Text that is not
 //! English is quoted, never rewritten.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
@@ -13,12 +13,19 @@ use super::antecedents::Antecedents;
 use super::attributes::{is_single_valued, parse_statement};
 use super::clauses::clauses;
 use super::facts::{facts, relations};
+use super::language::{self, Language};
 use super::lexicon::{self, capitalise};
+use super::lists::Words;
+use super::patterns::Patterns;
 use super::person::{self, Parties};
 use super::repairs::{name_the_nameless, restore_subject, strip_vocative, trim_end};
-use super::words::{Token, join, tokens};
-use super::{Statement, Utterance, dates, intent, language, openings, sentences, small_talk};
+use super::words::{Sentence, Token, join, tokens};
+use super::{Statement, Utterance, dates, intent, openings, sentences, small_talk};
 use crate::memory::{Role, plain_text};
+
+static ABOUT_THE_CONVERSATION: Patterns = Patterns::new("about the conversation");
+static CAPITALS_TO_LOWER: Words = Words::new("capitals to lower");
+static LOOSE_PRONOUNS: Words = Words::new("loose pronouns");
 
 /// Longer sentences are no statements of a person (a paste, a log).
 const SENTENCE_CHARS_MAX: usize = 1_500;
@@ -48,29 +55,20 @@ fn run(utterances: &[Utterance]) -> (Vec<Statement>, usize) {
     let mut n_loose = 0;
     let mut out: Vec<Statement> = Vec::new();
     let mut seen = HashSet::new();
-    let mut memory: Vec<(String, Antecedents, DateTime)> = Vec::new();
-    for utterance in utterances {
-        if !is_a_person(utterance) {
-            continue;
-        }
-        let at =
-            memory.iter().position(|(name, ..)| *name == utterance.speaker).unwrap_or_else(|| {
-                memory.push((utterance.speaker.clone(), Antecedents::default(), utterance.at));
-                memory.len() - 1
-            });
-        let (_, antecedents, last) = &mut memory[at];
+    let mut memory: HashMap<&str, (Antecedents, DateTime)> = HashMap::new();
+    for utterance in utterances.iter().filter(|u| is_a_person(u)) {
+        let (antecedents, last) = memory
+            .entry(&utterance.speaker)
+            .or_insert_with(|| (Antecedents::default(), utterance.at));
         if utterance.at.duration_since(*last).as_mins() > 30 {
             *antecedents = Antecedents::default();
         }
         *last = utterance.at;
-        let mut made = Vec::new();
-        n_loose += of_message(utterance, antecedents, &mut made);
-        made.truncate(STATEMENTS_MAX);
-        for statement in made {
-            if seen.insert(statement.text.to_lowercase()) {
-                out.push(statement);
-            }
-        }
+        let mut message = Message::new(utterance, antecedents);
+        message.read();
+        n_loose += message.n_loose;
+        let made = message.made.into_iter().take(STATEMENTS_MAX);
+        out.extend(made.filter(|statement| seen.insert(statement.text.to_lowercase())));
     }
     (out, n_loose)
 }
@@ -82,46 +80,6 @@ fn is_a_person(utterance: &Utterance) -> bool {
             utterance.speaker.to_lowercase().as_str(),
             "" | "assistant" | "the assistant" | "inglenook" | "ai" | "system" | "bot"
         )
-}
-
-/// Returns how many sentences were dropped only because a pronoun in them is not resolved.
-fn of_message(
-    utterance: &Utterance,
-    antecedents: &mut Antecedents,
-    out: &mut Vec<Statement>,
-) -> usize {
-    let mut n_loose = 0;
-    let text = plain_text(lexicon::clip(&utterance.text, MESSAGE_BYTES_MAX));
-    let text = without_quoted(&text);
-    let parties =
-        Parties { speaker: &utterance.speaker, addressee: utterance.addressee.as_deref() };
-    // The sentence before, if a continuation may join it.
-    let mut previous: Option<usize> = None;
-    for sentence in sentences(&text) {
-        if out.len() >= STATEMENTS_MAX {
-            break;
-        }
-        if sentence.len() > SENTENCE_CHARS_MAX {
-            previous = None;
-            continue;
-        }
-        match language::of(sentence) {
-            language::Language::English => {}
-            language::Language::Other => {
-                let text =
-                    format!("{} said: \"{}\"", capitalise(&utterance.speaker), sentence.trim());
-                out.push(statement(text, utterance));
-                previous = None;
-                continue;
-            }
-            language::Language::None => {
-                previous = None;
-                continue;
-            }
-        }
-        n_loose += of_sentence(sentence, utterance, parties, antecedents, &mut previous, out);
-    }
-    n_loose
 }
 
 /// Without code blocks and quoted lines: they are not the person's own words.
@@ -141,215 +99,199 @@ fn without_quoted(text: &str) -> String {
     out
 }
 
-fn statement(text: String, utterance: &Utterance) -> Statement {
-    let mut statement = parse_statement(&text);
-    statement.messages = vec![utterance.message];
-    statement
+/// One message on its way to statements.
+struct Message<'a> {
+    utterance: &'a Utterance,
+    parties: Parties<'a>,
+    antecedents: &'a mut Antecedents,
+    made: Vec<Statement>,
+    /// The statement that a continuation ("It was wonderful.") may join.
+    previous: Option<usize>,
+    /// Sentences dropped only because a pronoun in them is not resolved.
+    n_loose: usize,
 }
 
-fn of_sentence(
-    sentence: &str,
-    utterance: &Utterance,
-    parties: Parties<'_>,
-    antecedents: &mut Antecedents,
-    previous: &mut Option<usize>,
-    out: &mut Vec<Statement>,
-) -> usize {
-    let mut n_loose = 0;
-    // "i <3 pizza"
-    let hearted = sentence.contains(" <3 ").then(|| sentence.replace(" <3 ", " love "));
-    let sentence = hearted.as_deref().unwrap_or(sentence);
-    let mut words = tokens(sentence);
-    loop {
-        let stripped = strip_vocative(&openings::strip_opening(&words), parties);
-        if stripped.len() == words.len() {
-            break;
+impl<'a> Message<'a> {
+    fn new(utterance: &'a Utterance, antecedents: &'a mut Antecedents) -> Self {
+        let parties =
+            Parties { speaker: &utterance.speaker, addressee: utterance.addressee.as_deref() };
+        Self { utterance, parties, antecedents, made: Vec::new(), previous: None, n_loose: 0 }
+    }
+
+    fn add(&mut self, text: &str) {
+        let statement = parse_statement(text);
+        self.made.push(Statement { messages: vec![self.utterance.message], ..statement });
+    }
+
+    fn read(&mut self) {
+        let text = plain_text(lexicon::clip(&self.utterance.text, MESSAGE_BYTES_MAX));
+        for sentence in sentences(&without_quoted(&text)) {
+            if self.made.len() >= STATEMENTS_MAX {
+                break;
+            }
+            let language = if sentence.len() > SENTENCE_CHARS_MAX {
+                Language::None
+            } else {
+                language::of(sentence)
+            };
+            if language == Language::English {
+                self.read_sentence(sentence);
+                continue;
+            }
+            self.previous = None;
+            if language == Language::Other {
+                let name = capitalise(&self.utterance.speaker);
+                self.add(&format!("{name} said: \"{}\"", sentence.trim()));
+            }
         }
-        words = stripped;
     }
-    let told = tells(&words, sentence);
-    if !told && (intent::is_question(&words, sentence) || intent::is_recall_request(&words)) {
-        *previous = None;
-        return 0;
-    }
-    trim_end(&mut words);
-    // "Call me Ana."
-    if words.iter().take(4).any(|t| t.is("call"))
-        && words.len() <= 7
-        && let Some(name) = super::user_name(sentence)
-    {
-        let fact = format!("{} is called {name}", parties.speaker);
-        out.push(statement(fact, utterance));
-        return 0;
-    }
-    if words.is_empty()
-        || small_talk::is_thanks(sentence)
-        || small_talk::is_greeting(sentence)
-        || small_talk::is_small_talk(&words)
-        || intent::is_request(&words)
-    {
-        return 0;
-    }
-    if is_about_the_conversation(&words) {
-        return 0;
-    }
-    let words = restore_subject(words);
-    let mut words = name_the_nameless(words);
-    // "hi im tom": the name that was understood is written as one.
-    if let Some(name) = super::user_name(sentence) {
+
+    fn read_sentence(&mut self, sentence: &str) {
+        // "i <3 pizza"
+        let sentence = &*sentence.replace(" <3 ", " love ");
+        let mut words = tokens(sentence);
+        loop {
+            let stripped = self.opened(&words);
+            if stripped.len() == words.len() {
+                break;
+            }
+            words = stripped;
+        }
+        let asks = intent::is_question(&words, sentence) || intent::is_recall_request(&words);
+        if asks && !tells(&words, sentence) {
+            self.previous = None;
+            return;
+        }
+        trim_end(&mut words);
+        let name = super::user_name(sentence);
+        // "Call me Ana."
+        if let Some(name) = &name
+            && words.len() <= 7
+            && words.iter().take(4).any(|t| t.is("call"))
+        {
+            self.add(&format!("{} is called {name}", self.parties.speaker));
+            return;
+        }
+        if words.is_empty()
+            || small_talk::is_thanks(sentence)
+            || small_talk::is_greeting(sentence)
+            || small_talk::is_small_talk(&words)
+            || intent::is_request(&words)
+            || is_about_the_conversation(&words)
+        {
+            return;
+        }
+        let mut words = name_the_nameless(restore_subject(words));
+        // "hi im tom": the name that was understood is written as one.
         for word in &mut words {
-            if let Some(part) = name.split(' ').find(|part| part.to_lowercase() == word.text) {
+            let part = |name: &String| {
+                name.split(' ').find(|part| part.to_lowercase() == word.text).map(str::to_owned)
+            };
+            if let Some(part) = name.as_ref().and_then(part) {
                 *word = Token::new(part, word.space_before);
             }
         }
+        for clause in clauses(&words) {
+            self.read_clause(&clause);
+        }
     }
-    for clause in clauses(&words) {
-        let clause = strip_vocative(&openings::strip_opening(&clause), parties);
+
+    /// Without openings and the name of the one spoken to.
+    fn opened(&self, words: &[Token]) -> Vec<Token> {
+        strip_vocative(&openings::strip_opening(words), self.parties)
+    }
+
+    fn read_clause(&mut self, clause: &[Token]) {
+        let clause = self.opened(clause);
+        let named_first = clause.first().is_some_and(|t| t.upper() && !t.is("i"));
         if clause.iter().filter(|t| t.word).count() < 2
             || small_talk::is_small_talk(&clause)
-            || intent::is_request(&clause)
-                && !clause.first().is_some_and(|t| t.upper() && !t.is("i"))
+            || intent::is_request(&clause) && !named_first
         {
-            continue;
+            return;
         }
-        let clause = antecedents.resolve(clause, parties);
-        let loose = starts_loose(&clause);
-        let Some(third) = person::third_person(&clause, parties) else { continue };
-        let text = finish(&join(&third), utterance);
-        if text.chars().filter(|c| c.is_alphanumeric()).count() < 4 {
-            continue;
-        }
+        let clause = self.antecedents.resolve(clause);
+        let Some(third) = person::third_person(&clause, self.parties) else { return };
+        let text = finish(&join(&third), self.utterance);
         // "I'm Ana", said by Ana.
-        if text == format!("{0} is {0}", parties.speaker) {
-            continue;
+        if text.chars().filter(|c| c.is_alphanumeric()).count() < 4
+            || text == format!("{0} is {0}", self.parties.speaker)
+        {
+            return;
         }
-        if loose && starts_loose(&tokens(&text)) {
-            n_loose += usize::from(!loose_end(text, utterance, previous, out));
-            continue;
+        if starts_loose(&clause) && starts_loose(&tokens(&text)) {
+            self.add_loose(&text);
+            return;
         }
         let named = third != clause;
-        antecedents.note(&text, parties);
-        let first = out.len();
+        self.antecedents.note(&text, self.parties);
+        let first = self.made.len();
         for fact in facts(&text) {
-            let fact = attribute_to_speaker(fact, named, utterance);
-            out.push(statement(fact, utterance));
+            self.add(&attribute_to_speaker(fact, named, self.utterance));
         }
-        *previous = (out.len() > first).then_some(first);
+        self.previous = (self.made.len() > first).then_some(first);
         for relation in relations(&text) {
-            if !out.iter().any(|s| s.text == relation) {
-                out.push(statement(relation, utterance));
+            if self.made.iter().all(|s| s.text != relation) {
+                self.add(&relation);
             }
         }
     }
-    n_loose
+
+    /// A sentence about something said before joins it, or is quoted, or is dropped.
+    fn add_loose(&mut self, text: &str) {
+        let small = uncapitalise(text);
+        if let Some(before) = self.previous.and_then(|at| self.made.get_mut(at)) {
+            let single = before.attribute.as_deref().is_some_and(is_single_valued);
+            if !single && before.text.len() + text.len() < JOINED_CHARS_MAX {
+                before.text = format!("{}; {small}", before.text);
+                return;
+            }
+        }
+        if lexicon::content_stems(text).len() >= 4 {
+            self.add(&format!("{} said: {small}", capitalise(&self.utterance.speaker)));
+            self.previous = Some(self.made.len() - 1);
+        } else {
+            self.n_loose += 1;
+        }
+    }
 }
 
 /// "Did you know that I have a dog?" asks nothing.
 fn tells(words: &[Token], sentence: &str) -> bool {
     let opened = tokens(sentence);
-    let lower = |i: usize| opened.get(i).map(|t| t.lower.as_str()).unwrap_or_default();
-    matches!(
-        (lower(0), lower(1), lower(2)),
-        ("did", "you", "know")
-            | ("did", "i", "tell" | "mention")
-            | ("can" | "could" | "would", "you", "remember" | "please" | "note")
-    ) && words.len() < opened.len()
-        && words.first().is_some_and(|t| t.among(&["i", "my", "our", "we"]) || t.upper())
-        && words.len() > 2
+    let asks_politely = match opened.lower(0) {
+        "did" => {
+            opened.lower(1) == "you" && opened.lower(2) == "know"
+                || opened.lower(1) == "i" && opened.among(2, &["tell", "mention"])
+        }
+        "can" | "could" | "would" => {
+            opened.lower(1) == "you" && opened.among(2, &["remember", "please", "note"])
+        }
+        _ => false,
+    };
+    asks_politely
+        && (3..opened.len()).contains(&words.len())
+        && (words.among(0, &["i", "my", "our", "we"]) || words.is_upper(0))
 }
 
 /// "I have a question", "I told you", "I'm writing to you": nothing outside this conversation.
 fn is_about_the_conversation(words: &[Token]) -> bool {
     let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
-    matches!(
-        lower.as_slice(),
-        ["i", "have", "a" | "another" | "one", "question" | "request" | "favor" | "favour", ..]
-            | ["i", "was", "just" | "only", "kidding" | "joking" | "asking" | "wondering", ..]
-            | [
-                "i",
-                "am",
-                "just" | "only",
-                "kidding" | "joking" | "asking" | "wondering" | "testing",
-                ..
-            ]
-            | ["i", "said", ..]
-            | ["i", "meant" | "mean", ..]
-            | ["i", "told", "you", ..]
-            | ["this" | "that", "is", "a" | "just", "test", ..]
-            | ["that", "is", "not" | "wrong" | "right" | "correct" | "incorrect" | "all", ..]
-            | ["let's" | "lets" | "let", ..]
-            | ["there", "you", "go", ..]
-    ) && lower.len() < 14
-        || matches!(lower.as_slice(), ["here", "is" | "are", ..])
-            && !lower.iter().any(|w| matches!(*w, "i" | "we" | "my" | "our"))
+    ABOUT_THE_CONVERSATION.match_any(&lower)
 }
 
 /// Begins with a pronoun that nobody resolved.
 fn starts_loose(words: &[Token]) -> bool {
-    words.first().is_some_and(|t| {
-        t.among(&[
-            "it", "he", "she", "they", "this", "that", "these", "those", "his", "her", "their",
-            "its", "him", "them", "which",
-        ])
-    }) && !words.get(1).is_some_and(|t| {
-        t.among(&["year", "month", "week", "weekend", "morning", "summer", "winter", "time"])
-    })
-}
-
-/// A sentence about something said before joins it, or is quoted, or is dropped.
-fn loose_end(
-    text: String,
-    utterance: &Utterance,
-    previous: &mut Option<usize>,
-    out: &mut Vec<Statement>,
-) -> bool {
-    if let Some(at) = *previous
-        && let Some(before) = out.get_mut(at)
-    {
-        let single = before.attribute.as_deref().is_some_and(is_single_valued);
-        if !single && before.text.len() + text.len() < JOINED_CHARS_MAX {
-            let mut joined = before.text.clone();
-            joined.push_str("; ");
-            joined.push_str(&uncapitalise(&text));
-            before.text = joined;
-            return true;
-        }
-    }
-    let substance = lexicon::content_stems(&text).len();
-    if substance >= 4 {
-        let name = capitalise(&utterance.speaker);
-        out.push(statement(format!("{name} said: {}", uncapitalise(&text)), utterance));
-        *previous = Some(out.len() - 1);
-        return true;
-    }
-    false
+    words.first().is_some_and(|t| t.within(&LOOSE_PRONOUNS))
+        && !words.get(1).is_some_and(|t| {
+            t.among(&["year", "month", "week", "weekend", "morning", "summer", "winter", "time"])
+        })
 }
 
 fn uncapitalise(text: &str) -> String {
-    let first = text.split(' ').next().unwrap_or_default();
-    if matches!(
-        first,
-        "It" | "He"
-            | "She"
-            | "They"
-            | "This"
-            | "That"
-            | "These"
-            | "Those"
-            | "His"
-            | "Her"
-            | "Their"
-            | "Its"
-            | "The"
-            | "Which"
-            | "Them"
-            | "Him"
-    ) {
-        let mut chars = text.chars();
-        chars.next().map(|c| c.to_lowercase().chain(chars).collect()).unwrap_or_default()
-    } else {
-        text.to_owned()
-    }
+    let (first, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
+    let first = if CAPITALS_TO_LOWER.has(first) { &first.to_lowercase() } else { first };
+    format!("{first}{rest}")
 }
 
 /// "It is Ana's birthday on 21 November 2026".

@@ -6,90 +6,10 @@ use jiff::civil::DateTime;
 
 use super::attributes::is_creature;
 use super::lexicon::{self, capitalise, stem};
+use super::lists::Words;
 use super::{Statement, Utterance, dates};
 
-/// Words that are frequent and name no topic.
-const WEAK: &[&str] = &[
-    "said",
-    "today",
-    "yesterday",
-    "tomorrow",
-    "week",
-    "month",
-    "year",
-    "day",
-    "days",
-    "time",
-    "way",
-    "going",
-    "go",
-    "went",
-    "really",
-    "pretty",
-    "good",
-    "great",
-    "nice",
-    "new",
-    "old",
-    "big",
-    "like",
-    "likes",
-    "love",
-    "loves",
-    "want",
-    "wants",
-    "know",
-    "think",
-    "feel",
-    "make",
-    "made",
-    "take",
-    "took",
-    "see",
-    "look",
-    "come",
-    "user",
-    "user's",
-    "thing",
-    "things",
-    "lot",
-    "bit",
-    "people",
-    "someone",
-    "others",
-    "is",
-    "are",
-    "has",
-    "lives",
-    "works",
-    "moved",
-    "named",
-    "called",
-    "got",
-    "started",
-    "recently",
-    "week of",
-    "morning",
-    "evening",
-    "night",
-    "years",
-    "hey",
-    "wow",
-    "thanks",
-    "yeah",
-    "cool",
-    "amazing",
-    "awesome",
-    "glad",
-    "happy",
-    "excited",
-    "hope",
-    "super",
-    "sounds",
-    "absolutely",
-    "definitely",
-    "totally",
-];
+static WEAK: Words = Words::new("weak");
 
 /// Key phrases, best first (RAKE-like: runs of content words, scored by their words' degree over
 /// frequency and by how many texts they occur in).
@@ -164,11 +84,11 @@ fn runs(text: &str) -> Vec<Vec<String>> {
         let lower = word.to_lowercase().replace('’', "'");
         let weak = word.is_empty()
             || word.chars().count() > 30
-            || lexicon::STOP.contains(lower.as_str())
-            || WEAK.contains(&lower.as_str())
+            || lexicon::STOP.has(&lower)
+            || WEAK.has(&lower)
             || lexicon::is_adverb(&lower)
-            || lexicon::AUXILIARIES.contains(lower.as_str())
-            || lexicon::MODALS.contains(lower.as_str())
+            || lexicon::AUXILIARIES.has(&lower)
+            || lexicon::MODALS.has(&lower)
             || (lexicon::is_past(&lower)
                 || lexicon::is_third_person(&lower)
                     && !lexicon::is_noun_like(lower.trim_end_matches('s')))
@@ -178,7 +98,7 @@ fn runs(text: &str) -> Vec<Vec<String>> {
             flush(&mut run);
             continue;
         }
-        if possessive && lexicon::STOP.contains(lower.trim_end_matches("'s")) {
+        if possessive && lexicon::STOP.has(lower.trim_end_matches("'s")) {
             flush(&mut run);
             continue;
         }

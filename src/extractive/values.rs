@@ -6,6 +6,10 @@ use regex::Regex;
 
 use super::dates;
 use super::lexicon::{self, KIN, PETS};
+use super::lists::Words;
+
+static ILLNESSES: Words = Words::new("illnesses");
+static AFTER_A_PLACE: Words = Words::new("after a place");
 
 pub(super) fn has_job_words(low: &str) -> bool {
     ["job", "work", "position", "company", "team", "club", "gym"].iter().any(|w| low.contains(w))
@@ -44,67 +48,39 @@ pub(super) fn age(low: &str) -> Option<String> {
 /// The place of "in Lund", "with Tom in Lund", "at home".
 pub(super) fn place(after: &str) -> Option<String> {
     let low = after.to_lowercase();
-    place_after(&low, after, "in")
-        .or_else(|| place_after(&low, after, "on"))
-        .or_else(|| place_after(&low, after, "at"))
-        .or_else(|| place_after(&low, after, "near"))
-        .or_else(|| {
-            (!after.is_empty() && !low.starts_with("with") && !low.starts_with("alone"))
-                .then(|| after.to_owned())
-        })
+    ["in", "on", "at", "near"].iter().find_map(|p| place_after(&low, after, p)).or_else(|| {
+        (!after.is_empty() && !low.starts_with("with") && !low.starts_with("alone"))
+            .then(|| after.to_owned())
+    })
+}
+
+/// What follows a word, at the beginning or later.
+fn following<'a>(low: &str, text: &'a str, word: &str) -> Option<&'a str> {
+    let at = match low.strip_prefix(word).filter(|rest| rest.starts_with(' ')) {
+        Some(_) => word.len() + 1,
+        None => low.find(&format!(" {word} "))? + word.len() + 2,
+    };
+    text.get(at..)
 }
 
 pub(super) fn place_after(low: &str, text: &str, preposition: &str) -> Option<String> {
-    let at = if low.starts_with(&format!("{preposition} ")) {
-        preposition.len() + 1
-    } else {
-        low.find(&format!(" {preposition} "))? + preposition.len() + 2
-    };
-    let value = text.get(at..)?;
-    let end = value
-        .split(' ')
-        .scan(0, |pos, word| {
-            let here = *pos;
-            *pos += word.len() + 1;
-            Some((here, word))
-        })
-        .find(|&(here, word)| {
-            here > 0
-                && matches!(
-                    word,
-                    "with"
-                        | "and"
-                        | "for"
-                        | "since"
-                        | "because"
-                        | "from"
-                        | "when"
-                        | "but"
-                        | "to"
-                        | "on"
-                        | "where"
-                        | "now"
-                        | "until"
-                        | "by"
-                )
-                || word.starts_with('(')
-                || here > 0
-                    && word == "in"
-                    && value[here + 2..].trim_start().starts_with(|c: char| c.is_ascii_digit())
-        })
-        .map_or(value.len(), |(here, _)| here);
+    let value = following(low, text, preposition)?;
+    let mut end = 0;
+    for (n, word) in value.split(' ').enumerate() {
+        let rest = &value[end + word.len()..];
+        let dated = word == "in" && rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        if n > 0 && (AFTER_A_PLACE.has(word) || dated) || word.starts_with('(') {
+            break;
+        }
+        end = (end + word.len() + 1).min(value.len());
+    }
     let value = value[..end].trim_end();
     (!value.is_empty()).then(|| value.to_owned())
 }
 
 pub(super) fn after_word(low: &str, text: &str, word: &str) -> Option<String> {
-    let at = if low.starts_with(&format!("{word} ")) {
-        word.len() + 1
-    } else {
-        low.find(&format!(" {word} "))? + word.len() + 2
-    };
-    text.get(at..)
-        .map(|v| v.strip_prefix("a ").or_else(|| v.strip_prefix("an ")).unwrap_or(v).to_owned())
+    let value = following(low, text, word)?;
+    Some(value.strip_prefix("a ").or_else(|| value.strip_prefix("an ")).unwrap_or(value).to_owned())
 }
 
 pub(super) fn having(
@@ -130,35 +106,24 @@ pub(super) fn having(
         return Some(("event", value));
     }
     let words: Vec<&str> = low.split(' ').take(6).map(|w| w.trim_end_matches(',')).collect();
-    if words.iter().any(|w| PETS.contains(*w)) {
+    if words.iter().any(|w| PETS.has(w)) {
         return Some((if negated { "no pet" } else { "pet" }, value));
     }
-    if words.iter().any(|w| KIN.contains(*w)) {
+    if words.iter().any(|w| KIN.has(w)) {
         return Some(("family", value));
     }
-    if [
-        "diabetes",
-        "asthma",
-        "migraine",
-        "adhd",
-        "arthritis",
-        "anxiety",
-        "depression",
-        "celiac",
-        "coeliac",
-        "epilepsy",
-        "autism",
-        "cancer",
-        "eczema",
-        "insomnia",
-    ]
-    .iter()
-    .any(|d| low.contains(d))
-    {
+    if ILLNESSES.iter().any(|illness| low.contains(illness)) {
         return Some(("health", value));
     }
     (main == "has" || main == "owns").then_some((if negated { "lacks" } else { "has" }, value))
 }
+
+/// What ends a value: "Lund, not Rome".
+#[rustfmt::skip]
+const CONTRASTS: [&str; 10] = [
+    ", not ", " instead of ", " anymore", " any more", ", but ", " now", " rather than ",
+    " these days", " — ", " and not ",
+];
 
 /// The value without its date, contrast and end marks.
 pub(super) fn clean_value(value: &str) -> String {
@@ -175,18 +140,7 @@ pub(super) fn clean_value(value: &str) -> String {
             value = head;
         }
     }
-    for contrast in [
-        ", not ",
-        " instead of ",
-        " anymore",
-        " any more",
-        ", but ",
-        " now",
-        " rather than ",
-        " these days",
-        " — ",
-        " and not ",
-    ] {
+    for contrast in CONTRASTS {
         if let Some(at) = value.find(contrast).filter(|&at| at > 0) {
             value = &value[..at];
         }

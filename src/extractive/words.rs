@@ -4,6 +4,11 @@
 //! together with its verb.
 
 use super::lexicon;
+use super::lists::{Table, Words};
+
+static CONTRACTIONS: Table = Table::new("contractions");
+static MISSING_APOSTROPHES: Table = Table::new("missing apostrophes");
+static CONTRACTING_PRONOUNS: Words = Words::new("contracting pronouns");
 
 /// A word, a number or one mark.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +36,40 @@ impl Token {
         self.lower == lower
     }
 
+    pub fn within(&self, words: &Words) -> bool {
+        words.has(&self.lower)
+    }
+
     pub fn among(&self, lowers: &[&str]) -> bool {
         lowers.contains(&self.lower.as_str())
+    }
+}
+
+/// Looking at the words of a sentence by their place; beyond its end every answer is no.
+pub(super) trait Sentence {
+    /// The word at `i` in small letters, or nothing.
+    fn lower(&self, i: usize) -> &str;
+    fn among(&self, i: usize, words: &[&str]) -> bool;
+    fn is_upper(&self, i: usize) -> bool;
+    /// The first place from `i` on where no adverb stands.
+    fn after_adverbs(&self, i: usize) -> usize;
+}
+
+impl Sentence for [Token] {
+    fn lower(&self, i: usize) -> &str {
+        self.get(i).map_or("", |t| t.lower.as_str())
+    }
+
+    fn among(&self, i: usize, words: &[&str]) -> bool {
+        self.get(i).is_some_and(|t| t.among(words))
+    }
+
+    fn is_upper(&self, i: usize) -> bool {
+        self.get(i).is_some_and(Token::upper)
+    }
+
+    fn after_adverbs(&self, i: usize) -> usize {
+        i + self.iter().skip(i).take_while(|t| lexicon::is_adverb(&t.lower)).count()
     }
 }
 
@@ -106,62 +143,24 @@ fn joins(chars: &[char], i: usize) -> bool {
 fn open_contraction(word: &str) -> Vec<String> {
     let straight = word.replace(['\u{2019}', '\u{2018}', '`'], "'");
     let lower = straight.to_lowercase();
-    let fixed = match lower.as_str() {
-        "im" if word != "IM" => return vec!["I".into(), "am".into()],
-        "ive" => return vec!["I".into(), "have".into()],
-        "ya'll" | "y'all" | "yall" => return vec!["you".into()],
+    match lower.as_str() {
+        "im" if word == "IM" => {}
         "u" => return vec![if word == "U" { "You".into() } else { "you".into() }],
-        "ur" => return vec!["your".into()],
-        "pls" | "plz" => return vec!["please".into()],
-        "youre" => return vec!["you".into(), "are".into()],
-        "youve" => return vec!["you".into(), "have".into()],
-        "theyre" => return vec!["they".into(), "are".into()],
-        "weve" => return vec!["we".into(), "have".into()],
-        "hes" => return vec!["he".into(), "'s".into()],
-        "shes" => return vec!["she".into(), "'s".into()],
-        "thats" => return vec!["that".into(), "'s".into()],
-        "dont" => "don't",
-        "cant" => "can't",
-        "wont" => "won't",
-        "didnt" => "didn't",
-        "doesnt" => "doesn't",
-        "isnt" => "isn't",
-        "arent" => "aren't",
-        "wasnt" => "wasn't",
-        "werent" => "weren't",
-        "havent" => "haven't",
-        "hasnt" => "hasn't",
-        "hadnt" => "hadn't",
-        "couldnt" => "couldn't",
-        "wouldnt" => "wouldn't",
-        "shouldnt" => "shouldn't",
-        "i" => "I",
-        _ => "",
-    };
-    if !fixed.is_empty() {
-        let text =
-            if lexicon::starts_upper(word) { lexicon::capitalise(fixed) } else { fixed.into() };
-        return vec![text];
+        lower => {
+            if let Some(opened) = CONTRACTIONS.get(lower) {
+                return opened.split(' ').map(str::to_owned).collect();
+            }
+            if let Some(fixed) = MISSING_APOSTROPHES.get(lower) {
+                return vec![if lexicon::starts_upper(word) {
+                    lexicon::capitalise(fixed)
+                } else {
+                    (*fixed).to_owned()
+                }];
+            }
+        }
     }
     if let Some((head, tail)) = lower.split_once('\'') {
-        let pronoun = matches!(
-            head,
-            "i" | "you"
-                | "we"
-                | "they"
-                | "he"
-                | "she"
-                | "it"
-                | "that"
-                | "there"
-                | "who"
-                | "this"
-                | "here"
-                | "what"
-                | "where"
-                | "how"
-                | "when"
-        );
+        let pronoun = CONTRACTING_PRONOUNS.has(head);
         if pronoun && matches!(tail, "m" | "re" | "ve" | "ll" | "d" | "s") {
             let head: String = straight.chars().take(head.chars().count()).collect();
             let head = if head == "i" { "I".to_owned() } else { head };

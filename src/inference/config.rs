@@ -6,39 +6,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::families::{self, DECODERS, DecoderFamily};
 use super::metadata::Metadata;
 
 /// More than any model that could run here; keeps hostile numbers out of arithmetic.
 const SIZE_MAX: usize = 1 << 22;
 const CONTEXT_TOKENS_MAX: usize = 1 << 20;
-
-/// The families that the decoder computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
-    Llama,
-    Qwen2,
-    Qwen3,
-}
-
-impl Architecture {
-    /// By GGUF's or `model_type`'s name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        match name {
-            "llama" => Some(Self::Llama),
-            "qwen2" => Some(Self::Qwen2),
-            "qwen3" => Some(Self::Qwen3),
-            _ => None,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Llama => "llama",
-            Self::Qwen2 => "qwen2",
-            Self::Qwen3 => "qwen3",
-        }
-    }
-}
 
 /// How the rotary frequencies are stretched for long contexts.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +31,7 @@ pub enum RopeScaling {
 /// All that the decoder needs beyond the weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecoderConfig {
-    pub architecture: Architecture,
+    pub family: &'static DecoderFamily,
     pub n_layers: usize,
     pub hidden: usize,
     pub intermediate: usize,
@@ -78,10 +51,6 @@ pub struct DecoderConfig {
 
 #[derive(Deserialize)]
 struct Json {
-    #[serde(default)]
-    architectures: Option<Vec<String>>,
-    #[serde(default)]
-    model_type: Option<String>,
     hidden_size: usize,
     intermediate_size: usize,
     num_hidden_layers: usize,
@@ -115,10 +84,8 @@ fn printable(text: &str) -> String {
 }
 
 fn unsupported(name: &str) -> String {
-    format!(
-        "its architecture is `{}`, which is not supported (Llama, Qwen2 and Qwen3 are)",
-        printable(name)
-    )
+    let known = DECODERS.map(|family| family.name).join(", ");
+    format!("its architecture is `{}`, which is not supported ({known} are)", printable(name))
 }
 
 const NO_SLIDING_WINDOW: &str =
@@ -130,22 +97,15 @@ impl DecoderConfig {
     /// # Errors
     /// The reason, as the end of a sentence that starts with the file's name.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let named = architecture_of_json(text);
-        let architecture = match named.as_deref() {
-            Some("LlamaForCausalLM" | "llama") => Architecture::Llama,
-            Some("Qwen2ForCausalLM" | "qwen2") => Architecture::Qwen2,
-            Some("Qwen3ForCausalLM" | "qwen3") => Architecture::Qwen3,
-            Some(other) => return Err(unsupported(other)),
-            None => {
-                return Err(match serde_json::from_str::<Value>(text) {
-                    Err(e) => format!("config.json is not valid JSON: {e}"),
-                    Ok(_) => "config.json names no architecture".into(),
-                });
-            }
+        let Some(name) = architecture_of_json(text) else {
+            return Err(match serde_json::from_str::<Value>(text) {
+                Err(e) => format!("config.json is not valid JSON: {e}"),
+                Ok(_) => "config.json names no architecture".into(),
+            });
         };
+        let family = families::decoder(&name).ok_or_else(|| unsupported(&name))?;
         let json: Json =
             serde_json::from_str(text).map_err(|e| format!("config.json is not usable: {e}"))?;
-        let _ = (&json.architectures, &json.model_type);
         if json.quantization_config.is_some() {
             return Err(
                 "its weights are quantised in a form of their own (`quantization_config`); \
@@ -172,7 +132,7 @@ impl DecoderConfig {
         }
         let (rope_theta, rope_scaling) = rope_of_json(&json)?;
         let config = Self {
-            architecture,
+            family,
             n_layers: json.num_hidden_layers,
             hidden: json.hidden_size,
             intermediate: json.intermediate_size,
@@ -199,7 +159,7 @@ impl DecoderConfig {
         let name = metadata
             .string("general.architecture")
             .ok_or("its metadata names no architecture (`general.architecture`)")?;
-        let architecture = Architecture::by_name(name).ok_or_else(|| unsupported(name))?;
+        let family = families::decoder(name).ok_or_else(|| unsupported(name))?;
         let number = |key: &str| {
             let key = format!("{name}.{key}");
             match metadata.get(&key) {
@@ -240,7 +200,7 @@ impl DecoderConfig {
             other => return Err(no_scaling(other)),
         };
         let config = Self {
-            architecture,
+            family,
             n_layers: needed("block_count")?,
             hidden,
             intermediate: needed("feed_forward_length")?,
@@ -250,7 +210,7 @@ impl DecoderConfig {
             norm_epsilon: float("attention.layer_norm_rms_epsilon").unwrap_or(1e-6),
             rope_theta: float("rope.freq_base").unwrap_or(10_000.0),
             rope_scaling,
-            rope_interleaved: architecture == Architecture::Llama,
+            rope_interleaved: family.gguf_rope_interleaved,
             context_tokens: context_tokens.min(CONTEXT_TOKENS_MAX),
             tied: None,
         };

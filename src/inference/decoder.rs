@@ -1,12 +1,13 @@
-//! The decoder of the Llama, Qwen2 and Qwen3 families: tokens → hidden states → logits.
+//! The decoder of every family of language models: tokens → hidden states → logits.
 //!
-//! One code path: what the families differ in is whether a bias, a norm of queries and keys or an
-//! output matrix of its own is there. It knows neither text nor sampling, nor who asks.
+//! One code path: families differ in whether a bias, a norm of queries and keys or an output matrix of its own is
+//! there ([`super::families`]). It knows neither text nor sampling, nor who asks.
 
 use candle_core::{DType, Device, Result, Tensor};
 
 use super::attention::attend;
-use super::config::{Architecture, DecoderConfig};
+use super::config::DecoderConfig;
+use super::families::Names;
 use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
 use super::ops::{self, Projection};
@@ -37,7 +38,7 @@ struct Layer {
     feed_forward: FeedForward,
 }
 
-/// See the module.
+/// A language model's weights and shape.
 pub struct Decoder {
     config: DecoderConfig,
     vocabulary: usize,
@@ -51,9 +52,6 @@ pub struct Decoder {
     device: Device,
 }
 
-/// A weight's name in a safetensors file and in a GGUF file.
-type Names = (&'static str, &'static str);
-
 struct Loader<'a> {
     weights: &'a Weights,
     config: &'a DecoderConfig,
@@ -61,12 +59,13 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn name(&self, layer: usize, (safetensors, gguf): Names, kind: &str) -> String {
-        if self.weights.is_gguf() {
-            format!("blk.{layer}.{gguf}.{kind}")
-        } else {
-            format!("model.layers.{layer}.{safetensors}.{kind}")
-        }
+    fn pick(&self, (safetensors, gguf): Names) -> &'static str {
+        if self.weights.is_gguf() { gguf } else { safetensors }
+    }
+
+    fn name(&self, layer: usize, names: Names, kind: &str) -> String {
+        let prefix = self.pick(self.config.family.tensors.layer);
+        format!("{prefix}{layer}.{}.{kind}", self.pick(names))
     }
 
     fn norm(
@@ -124,45 +123,35 @@ impl Loader<'_> {
     }
 
     fn layer(&self, layer: usize) -> std::result::Result<Layer, ModelError> {
-        const QUERY: Names = ("self_attn.q_proj", "attn_q");
-        const KEY: Names = ("self_attn.k_proj", "attn_k");
-        const VALUE: Names = ("self_attn.v_proj", "attn_v");
-        const OUTPUT: Names = ("self_attn.o_proj", "attn_output");
-        const GATE: Names = ("mlp.gate_proj", "ffn_gate");
-        const UP: Names = ("mlp.up_proj", "ffn_up");
-        const DOWN: Names = ("mlp.down_proj", "ffn_down");
         let c = self.config;
+        let names = &c.family.tensors;
         let (queries, keys) = (c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim);
-        let normed = c.architecture == Architecture::Qwen3;
-        let head_norm = |names| normed.then(|| self.norm(layer, names, c.head_dim)).transpose();
+        let head_norm =
+            |names| c.family.head_norms.then(|| self.norm(layer, names, c.head_dim)).transpose();
         Ok(Layer {
-            attention_norm: self.norm(layer, ("input_layernorm", "attn_norm"), c.hidden)?,
+            attention_norm: self.norm(layer, names.attention_norm, c.hidden)?,
             attention: Attention {
                 qkv: self.group(
                     layer,
-                    &[(QUERY, queries), (KEY, keys), (VALUE, keys)],
+                    &[(names.query, queries), (names.key, keys), (names.value, keys)],
                     c.hidden,
-                    c.architecture == Architecture::Qwen2,
+                    c.family.qkv_bias,
                 )?,
-                output: self.matrix(layer, OUTPUT, (c.hidden, queries))?,
-                output_bias: self.bias(layer, OUTPUT, c.hidden)?,
-                query_norm: head_norm(("self_attn.q_norm", "attn_q_norm"))?,
-                key_norm: head_norm(("self_attn.k_norm", "attn_k_norm"))?,
+                output: self.matrix(layer, names.output, (c.hidden, queries))?,
+                output_bias: self.bias(layer, names.output, c.hidden)?,
+                query_norm: head_norm(names.query_norm)?,
+                key_norm: head_norm(names.key_norm)?,
             },
-            feed_forward_norm: self.norm(
-                layer,
-                ("post_attention_layernorm", "ffn_norm"),
-                c.hidden,
-            )?,
+            feed_forward_norm: self.norm(layer, names.feed_forward_norm, c.hidden)?,
             feed_forward: FeedForward {
                 gate_up: self.group(
                     layer,
-                    &[(GATE, c.intermediate), (UP, c.intermediate)],
+                    &[(names.gate, c.intermediate), (names.up, c.intermediate)],
                     c.hidden,
                     false,
                 )?,
-                down: self.matrix(layer, DOWN, (c.hidden, c.intermediate))?,
-                down_bias: self.bias(layer, DOWN, c.hidden)?,
+                down: self.matrix(layer, names.down, (c.hidden, c.intermediate))?,
+                down_bias: self.bias(layer, names.down, c.hidden)?,
             },
         })
     }
@@ -176,28 +165,27 @@ impl Decoder {
         device: &Device,
         on_layer: &dyn Fn(usize),
     ) -> std::result::Result<Self, ModelError> {
-        let gguf = weights.is_gguf();
-        let named = |safetensors, gguf_name| if gguf { gguf_name } else { safetensors };
-        let embedding_name = named("model.embed_tokens.weight", "token_embd.weight");
-        let Some(&[vocabulary, _]) = weights.dims(embedding_name) else {
+        let loader = Loader { weights, config: &config, device };
+        let names = &config.family.tensors;
+        let named = |names| format!("{}.weight", loader.pick(names));
+        let embedding_name = named(names.embedding);
+        let Some(&[vocabulary, _]) = weights.dims(&embedding_name) else {
             return Err(weights.bad(format!("the matrix `{embedding_name}` is missing")));
         };
-        let embedding = weights.matrix(embedding_name, (vocabulary, config.hidden), device)?;
-        let loader = Loader { weights, config: &config, device };
+        let embedding = weights.matrix(&embedding_name, (vocabulary, config.hidden), device)?;
         let mut layers = Vec::new();
         for index in 0..config.n_layers {
             layers.push(loader.layer(index)?);
             on_layer(index + 1);
         }
-        let head_name = named("lm_head.weight", "output.weight");
-        let tied = config.tied.unwrap_or(!weights.contains(head_name));
+        let head_name = named(names.head);
+        let tied = config.tied.unwrap_or(!weights.contains(&head_name));
         let head = if tied {
             embedding.clone()
         } else {
-            weights.matrix(head_name, (vocabulary, config.hidden), device)?
+            weights.matrix(&head_name, (vocabulary, config.hidden), device)?
         };
-        let norm_name = named("model.norm.weight", "output_norm.weight");
-        let norm = weights.vector(norm_name, config.hidden, device)?;
+        let norm = weights.vector(&named(names.norm), config.hidden, device)?;
         let factors = weights
             .contains("rope_freqs.weight")
             .then(|| weights.values("rope_freqs.weight", &[config.head_dim / 2]))

@@ -1,8 +1,8 @@
-//! Text → unit vectors, with a BERT encoder.
+//! Text → unit vectors, with an encoder.
 //!
-//! MiniLM, BGE, E5 and their kin: a directory with `config.json`, `tokenizer.json` and safetensors
-//! (and, if it comes from sentence-transformers, what that says about pooling, length and prompt),
-//! or one GGUF file as llama.cpp's converter writes it. Always on the CPU.
+//! A directory with `config.json`, `tokenizer.json` and safetensors (and, if it comes from
+//! sentence-transformers, what that says about pooling, length and prompt), or one GGUF file as
+//! llama.cpp's converter writes it. Always on the CPU. Which encoder it is, [`super::families`] tells.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::bert::{Bert, BertConfig};
-use super::metadata::Metadata;
+use super::encoder::Encoder;
+use super::families::{self, ENCODERS};
 use super::tokenizer::Tokenizer;
 use super::weights::{Bytes, Weights, backend, bad_file};
 use crate::interfaces::{Embedder, LoadProgress, ModelError};
@@ -30,102 +30,84 @@ enum Pooling {
     Cls,
 }
 
-/// A BERT encoder with its tokenizer and pooling.
-pub struct BertEmbedder {
-    bert: Bert,
+/// An encoder with its tokenizer and pooling.
+pub struct EncoderEmbedder {
+    encoder: Box<dyn Encoder>,
     tokenizer: Tokenizer,
+    settings: Settings,
+    id: String,
+}
+
+/// What a model's files say besides the encoder.
+struct Settings {
     pooling: Pooling,
     /// Put before each text (E5: `query: `).
     prompt: String,
+    /// Longest text in tokens; the rest is cut off.
     tokens_max: usize,
-    id: String,
 }
 
 /// Loads an embedding model: a directory or a GGUF file.
 ///
 /// # Errors
-/// If a file is missing, damaged, or of another architecture.
+/// [`ModelError::BadFile`] if a file is missing, damaged, or of another architecture.
 pub fn load(
     path: &Path,
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn Embedder>, ModelError> {
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
     if path.is_dir() {
-        Ok(Arc::new(BertEmbedder::from_directory(path)?))
+        Ok(Arc::new(EncoderEmbedder::from_directory(path)?))
     } else {
-        Ok(Arc::new(BertEmbedder::from_gguf(path, Bytes::map(path)?)?))
+        Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::map(path)?)?))
     }
 }
 
-impl BertEmbedder {
+fn unsupported(architecture: &str) -> String {
+    let known = ENCODERS.map(|family| format!("`{}`", family.name)).join(", ");
+    let name: String = architecture.chars().filter(|c| !c.is_control()).take(80).collect();
+    format!("its architecture is `{name}` (embedding models are {known})")
+}
+
+impl EncoderEmbedder {
     /// From a directory of safetensors and JSON files.
     ///
     /// # Errors
     /// As [`load`].
     pub fn from_directory(directory: &Path) -> Result<Self, ModelError> {
-        let path = |name: &str| directory.join(name);
-        let json = |name: &str| read_json(&path(name));
-        let config_path = path("config.json");
-        let Some(config) = json("config.json")? else {
+        let config_path = directory.join("config.json");
+        let Some(config) = read_json(&config_path)? else {
             return Err(bad_file(&config_path, "there is no such file"));
         };
-        let config: BertConfig = serde_json::from_value(config)
-            .map_err(|e| bad_file(&config_path, format!("it describes no BERT encoder: {e}")))?;
-        let weights_path = path("model.safetensors");
+        // Old BERTs name no type.
+        let name = config.get("model_type").and_then(Value::as_str).unwrap_or("bert");
+        let family =
+            families::encoder(name).ok_or_else(|| bad_file(&config_path, unsupported(name)))?;
+        (family.shape)(&config).map_err(|reason| bad_file(&config_path, reason))?;
+        let weights_path = directory.join("model.safetensors");
         let weights =
             Weights::from_safetensors(vec![(weights_path.clone(), Bytes::map(&weights_path)?)])?;
-        let tokenizer_path = path("tokenizer.json");
+        let tokenizer_path = directory.join("tokenizer.json");
         let tokenizer = Tokenizer::from_json_file(&tokenizer_path)
             .map_err(|e| bad_file(&tokenizer_path, e.to_string()))?;
-
-        let pooling = match json("1_Pooling/config.json")? {
-            None => Pooling::Mean,
-            Some(pooling) => {
-                let on = |key: &str| pooling.get(key).and_then(Value::as_bool).unwrap_or(false);
-                match (on("pooling_mode_mean_tokens"), on("pooling_mode_cls_token")) {
-                    (true, false) => Pooling::Mean,
-                    (false, true) => Pooling::Cls,
-                    _ => {
-                        let reason = "it asks for a pooling other than mean or CLS";
-                        return Err(bad_file(&path("1_Pooling/config.json"), reason));
-                    }
-                }
-            }
-        };
-        let prompt = json("config_sentence_transformers.json")?
-            .and_then(|config| {
-                let name = config.get("default_prompt_name")?.as_str()?;
-                Some(config.get("prompts")?.get(name)?.as_str()?.to_owned())
-            })
-            .unwrap_or_default();
-        let tokens_max = json("sentence_bert_config.json")?
-            .and_then(|config| config.get("max_seq_length")?.as_u64())
-            .and_then(|n| usize::try_from(n).ok())
-            .unwrap_or(usize::MAX);
-        Self::new(&weights, config, tokenizer, pooling, prompt, tokens_max)
+        let settings = Settings::from_directory(directory)?;
+        Self::new(&weights, tokenizer, settings, family.name, || (family.load)(&config, &weights))
     }
 
     /// From a whole GGUF file: weights, configuration and vocabulary.
     ///
     /// # Errors
-    /// If it is damaged or holds no BERT encoder.
+    /// As [`load`].
     pub fn from_gguf(path: &Path, bytes: Bytes) -> Result<Self, ModelError> {
         let weights = Weights::from_bytes(path, bytes)?;
-        let metadata: &Metadata = weights.metadata();
-        let architecture = metadata.string("general.architecture").unwrap_or("unknown");
-        if architecture != "bert" {
-            let reason =
-                format!("its architecture is `{architecture}` (embedding models are `bert`)");
-            return Err(weights.bad(reason));
-        }
-        let rows = |name: &str| weights.dims(name).and_then(|dims| dims.first().copied());
-        let config = BertConfig::from_gguf(
-            metadata,
-            rows("token_embd.weight").unwrap_or(0),
-            rows("token_types.weight").unwrap_or(0),
-        )
-        .map_err(|reason| weights.bad(reason))?;
-        let pooling = match metadata.integer("bert.pooling_type") {
+        let metadata = weights.metadata();
+        let name = metadata.string("general.architecture").unwrap_or("unknown");
+        let family =
+            families::encoder(name).and_then(|family| Some((family.name, family.load_gguf?)));
+        let Some((name, load)) = family else {
+            return Err(weights.bad(unsupported(name)));
+        };
+        let pooling = match metadata.integer(&format!("{name}.pooling_type")) {
             None | Some(1) => Pooling::Mean,
             Some(2) => Pooling::Cls,
             Some(other) => {
@@ -133,55 +115,58 @@ impl BertEmbedder {
             }
         };
         let tokenizer = Tokenizer::from_gguf(metadata).map_err(|e| weights.bad(e.to_string()))?;
-        Self::new(&weights, config, tokenizer, pooling, String::new(), usize::MAX)
+        let settings = Settings { pooling, prompt: String::new(), tokens_max: usize::MAX };
+        Self::new(&weights, tokenizer, settings, name, || load(&weights))
     }
 
     fn new(
         weights: &Weights,
-        config: BertConfig,
         tokenizer: Tokenizer,
-        pooling: Pooling,
-        prompt: String,
-        tokens_max: usize,
+        settings: Settings,
+        family: &str,
+        encoder: impl FnOnce() -> Result<Box<dyn Encoder>, ModelError> + Send,
     ) -> Result<Self, ModelError> {
-        let tokens_max = tokens_max.min(config.max_position_embeddings);
-        if tokenizer.n_ids() > config.vocab_size {
-            return Err(weights.bad(format!(
-                "its tokenizer has {} tokens, its word table {} rows",
-                tokenizer.n_ids(),
-                config.vocab_size
-            )));
-        }
-        let frame = tokenizer.begin().len();
-        if frame == 0 || tokens_max <= frame {
-            return Err(weights.bad("its tokenizer puts no [CLS] and [SEP] around a text"));
-        }
-        let hidden = config.hidden_size;
         let hash = || {
             let mut hasher = Sha256::new();
             for (_, bytes) in weights.files() {
                 hasher.update(bytes.as_slice());
             }
-            hasher.update(prompt.as_bytes());
+            hasher.update(settings.prompt.as_bytes());
             // Sixteen hex digits of it are plenty to tell models apart.
             let digest = hasher.finalize();
             digest.iter().take(8).fold(0, |hash, &byte| hash << 8 | u64::from(byte))
         };
-        let (hash, bert) = rayon::join(hash, || Bert::load(weights, config));
-        let id = format!("bert-{hidden}-{pooling:?}-{hash:016x}").to_lowercase();
-        Ok(Self { bert: bert?, tokenizer, pooling, prompt, tokens_max, id })
+        let (hash, encoder) = rayon::join(hash, encoder);
+        let encoder = encoder?;
+        let shape = encoder.shape();
+        if tokenizer.n_ids() > shape.vocabulary {
+            return Err(weights.bad(format!(
+                "its tokenizer has {} tokens, its word table {} rows",
+                tokenizer.n_ids(),
+                shape.vocabulary
+            )));
+        }
+        let settings =
+            Settings { tokens_max: settings.tokens_max.min(shape.tokens_max), ..settings };
+        let frame = tokenizer.begin().len();
+        if frame == 0 || settings.tokens_max <= frame {
+            return Err(weights.bad("its tokenizer puts no [CLS] and [SEP] around a text"));
+        }
+        let id = format!("{family}-{}-{:?}-{hash:016x}", shape.hidden, settings.pooling);
+        Ok(Self { encoder, tokenizer, settings, id: id.to_lowercase() })
     }
 
     /// Longest text in tokens; the rest is cut off.
     pub fn tokens_max(&self) -> usize {
-        self.tokens_max
+        self.settings.tokens_max
     }
 
     fn tokens(&self, text: &str) -> Vec<u32> {
-        if self.prompt.is_empty() {
-            self.tokenizer.encode_framed(text, self.tokens_max)
+        let Settings { prompt, tokens_max, .. } = &self.settings;
+        if prompt.is_empty() {
+            self.tokenizer.encode_framed(text, *tokens_max)
         } else {
-            self.tokenizer.encode_framed(&format!("{}{text}", self.prompt), self.tokens_max)
+            self.tokenizer.encode_framed(&format!("{prompt}{text}"), *tokens_max)
         }
     }
 
@@ -191,15 +176,13 @@ impl BertEmbedder {
         batch: &[Vec<u32>],
         embeddings: &mut Vec<Embedding>,
     ) -> Result<(), ModelError> {
-        let ids = batch.concat();
-        let lengths: Vec<usize> = batch.iter().map(Vec::len).collect();
         let hidden = self.dimensions();
-        let states = self.bert.forward(&ids, &lengths).map_err(backend)?;
+        let states = self.encoder.states(batch).map_err(backend)?;
         let mut rest = states.as_slice();
-        for length in lengths {
-            let (text, after) = rest.split_at(length * hidden);
+        for tokens in batch {
+            let (text, after) = rest.split_at(tokens.len() * hidden);
             rest = after;
-            let vector = match self.pooling {
+            let vector = match self.settings.pooling {
                 Pooling::Cls => text[..hidden].to_vec(),
                 // The division by the length goes with the normalisation.
                 Pooling::Mean => {
@@ -217,13 +200,44 @@ impl BertEmbedder {
     }
 }
 
-impl Embedder for BertEmbedder {
+impl Settings {
+    fn from_directory(directory: &Path) -> Result<Self, ModelError> {
+        let json = |name: &str| read_json(&directory.join(name));
+        let pooling = match json("1_Pooling/config.json")? {
+            None => Pooling::Mean,
+            Some(pooling) => {
+                let on = |key: &str| pooling.get(key).and_then(Value::as_bool).unwrap_or(false);
+                match (on("pooling_mode_mean_tokens"), on("pooling_mode_cls_token")) {
+                    (true, false) => Pooling::Mean,
+                    (false, true) => Pooling::Cls,
+                    _ => {
+                        let reason = "it asks for a pooling other than mean or CLS";
+                        return Err(bad_file(&directory.join("1_Pooling/config.json"), reason));
+                    }
+                }
+            }
+        };
+        let prompt = json("config_sentence_transformers.json")?
+            .and_then(|config| {
+                let name = config.get("default_prompt_name")?.as_str()?;
+                Some(config.get("prompts")?.get(name)?.as_str()?.to_owned())
+            })
+            .unwrap_or_default();
+        let tokens_max = json("sentence_bert_config.json")?
+            .and_then(|config| config.get("max_seq_length")?.as_u64())
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(usize::MAX);
+        Ok(Self { pooling, prompt, tokens_max })
+    }
+}
+
+impl Embedder for EncoderEmbedder {
     fn id(&self) -> &str {
         &self.id
     }
 
     fn dimensions(&self) -> usize {
-        self.bert.config().hidden_size
+        self.encoder.shape().hidden
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {

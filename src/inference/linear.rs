@@ -2,12 +2,15 @@
 //! that share an input.
 
 use candle_core::{CpuStorage, D, Device, Result, Storage, Tensor};
+use packed_matmul::PackedMatrix;
 
-use super::kernels::{self, Level, PackedMatrix};
 use super::weights::Matrix;
 
 impl Matrix {
     /// `[n, n_in]` → `[n, n_out]`.
+    ///
+    /// # Errors
+    /// If `xs` has another shape or type, or is on another device.
     pub fn forward(&self, xs: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(weight) => xs.matmul(&weight.t()?),
@@ -21,6 +24,9 @@ impl Matrix {
     }
 
     /// Rows by index, in f32: `[n, n_in]`.
+    ///
+    /// # Errors
+    /// If there is no such row.
     pub fn rows(&self, indices: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(weight) => weight.index_select(indices, 0),
@@ -50,7 +56,7 @@ fn multiply(matrices: &[&PackedMatrix], xs: &Tensor) -> Result<Vec<Tensor>> {
     else {
         candle_core::bail!("packed matrices multiply f32 values on the processor")
     };
-    let products = kernels::multiply(matrices, &values[start..end], Level::best());
+    let products = packed_matmul::multiply(matrices, &values[start..end]);
     matrices
         .iter()
         .zip(products)

@@ -9,9 +9,10 @@ use candle_core::Device;
 use serde_json::Value;
 
 use super::chat_template::{ChatTemplate, TemplateHints};
-use super::config::{Architecture, DecoderConfig, architecture_of_json};
+use super::config::{DecoderConfig, architecture_of_json};
 use super::decoder::Decoder;
 use super::engine::Engine;
+use super::families::{self, EncoderFamily};
 use super::model::EngineModel;
 use super::sequence::Sequence;
 use super::tokenizer::{Tokenizer, TokenizerError};
@@ -29,7 +30,7 @@ const TEXT_BYTES_MAX: u64 = 16 << 20;
 pub enum ModelKind {
     /// A decoder that this program runs.
     Language,
-    /// A BERT.
+    /// An encoder that this program runs.
     Embedder,
     /// Something else, by the name its files give.
     Unsupported(String),
@@ -178,6 +179,19 @@ impl Opened {
         .map_err(|reason| bad_file(&self.path, reason))
     }
 
+    /// Refuses an embedder whose configuration this program can't compute.
+    fn check_encoder(&self, family: &EncoderFamily) -> Result<(), ModelError> {
+        let refuse = |reason| Err(bad_file(&self.path, reason));
+        match self.config.as_deref().map(serde_json::from_str::<Value>) {
+            None if family.load_gguf.is_none() => {
+                refuse(format!("no GGUF file of `{}` can be read, only safetensors", family.name))
+            }
+            None => Ok(()),
+            Some(Ok(config)) => (family.shape)(&config).map(drop).or_else(refuse),
+            Some(Err(e)) => refuse(format!("config.json is not valid JSON: {e}")),
+        }
+    }
+
     fn architecture(&self) -> String {
         let named = match &self.config {
             Some(text) => architecture_of_json(text),
@@ -233,10 +247,13 @@ pub fn without_gpu() -> Option<String> {
 pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
     let opened = open(path)?;
     let architecture = opened.architecture();
-    let (kind, config) = match architecture.as_str() {
-        "bert" | "BertModel" | "BertForMaskedLM" => (ModelKind::Embedder, None),
-        name if is_decoder(name) => (ModelKind::Language, Some(opened.decoder_config()?)),
-        other => (ModelKind::Unsupported(other.to_owned()), None),
+    let (kind, config) = if families::decoder(&architecture).is_some() {
+        (ModelKind::Language, Some(opened.decoder_config()?))
+    } else if let Some(family) = families::encoder(&architecture) {
+        opened.check_encoder(family)?;
+        (ModelKind::Embedder, None)
+    } else {
+        (ModelKind::Unsupported(architecture.clone()), None)
     };
     let weights = &opened.weights;
     Ok(FileSummary {
@@ -249,13 +266,8 @@ pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
         context_tokens: config.as_ref().map(|c| c.context_tokens),
         n_layers: config.as_ref().map(|c| c.n_layers),
         hidden: config.as_ref().map(|c| c.hidden),
-        architecture: config.map_or(architecture, |c| c.architecture.name().into()),
+        architecture: config.map_or(architecture, |c| c.family.name.into()),
     })
-}
-
-fn is_decoder(name: &str) -> bool {
-    matches!(name, "LlamaForCausalLM" | "Qwen2ForCausalLM" | "Qwen3ForCausalLM")
-        || Architecture::by_name(name).is_some()
 }
 
 /// The decoder alone, without tokenizer and engine.

@@ -1,84 +1,85 @@
-//! Which tokens a constrained reply may go on with.
+//! Which tokens a constrained reply may continue with.
 //!
-//! A token is allowed if a well-formed reply goes on with its bytes, and if the tokens that are left then still
-//! complete it: so a reply is well-formed also where the budget ends it. Ending is allowed where the reply is
-//! complete. Knows bytes and logits, neither the model nor its text.
+//! A token is allowed if a well-formed reply continues with its bytes and the tokens left after it still
+//! complete that reply, so a reply is well-formed even when the budget ends it. Ending is allowed where the
+//! reply is complete. Knows bytes and logits, neither the model nor its text.
 
 use std::sync::Arc;
 
-use super::token_trie::{TokenSet, TokenTrie, WORD_CHARS_MAX};
-use crate::grammar::{Constraint, Needs, Position, RunStart};
+use super::tokenizer::Tokenizer;
+use crate::grammar::{Constraint, MinCompletion, Position};
 use crate::interfaces::{Finish, ModelError};
 
 /// One reply's progress through its constraint.
 #[derive(Debug)]
 pub struct Mask {
     constraint: Constraint,
-    trie: Arc<TokenTrie>,
-    needs: Needs,
+    vocabulary: Arc<Vocabulary>,
+    min_completion: MinCompletion,
     position: Position,
     tokens_left: usize,
-    /// Something was forbidden for want of tokens.
-    squeezed: bool,
-    allowed: TokenSet,
-    path: Vec<Position>,
+    /// Some token was forbidden because too few would have been left after it.
+    budget_exhausted: bool,
+    /// By token id.
+    allowed: Vec<bool>,
 }
 
 impl Mask {
     /// Before the first of at most `tokens_max` tokens.
     ///
     /// # Errors
-    /// [`ModelError::ConstraintTooLong`] if so few complete no reply, or this vocabulary spells none.
+    /// [`ModelError::ConstraintTooLong`] if so few tokens complete no reply, or this vocabulary spells none.
     pub fn new(
         constraint: &Constraint,
-        trie: Arc<TokenTrie>,
+        vocabulary: Arc<Vocabulary>,
         tokens_max: usize,
     ) -> Result<Self, ModelError> {
-        let automaton = constraint.automaton();
-        let needs = Needs::new(automaton, &|bytes| trie.holds(bytes));
-        let position = automaton.start();
-        let needed_tokens = needs.tokens(automaton, position).map(|n| n as usize);
+        let min_completion = MinCompletion::new(constraint, &|bytes| vocabulary.is_token(bytes));
+        let position = constraint.start();
+        let needed_tokens = min_completion.tokens(constraint, position).map(|n| n as usize);
         if needed_tokens.is_none_or(|needed| needed > tokens_max) {
             return Err(ModelError::ConstraintTooLong { needed_tokens, tokens_max });
         }
         Ok(Self {
             constraint: constraint.clone(),
-            needs,
+            min_completion,
             position,
             tokens_left: tokens_max,
-            squeezed: false,
-            allowed: TokenSet::empty(trie.n_ids()),
-            path: Vec::new(),
-            trie,
+            budget_exhausted: false,
+            allowed: vec![false; vocabulary.shapes.len()],
+            vocabulary,
         })
     }
 
     /// How the reply ended, if it is complete and nothing may follow.
     pub fn finish(&self) -> Option<Finish> {
-        let goes_on = self.tokens_left > 0 && self.constraint.automaton().goes_on(self.position);
-        if goes_on { None } else { self.end().ok() }
+        let continues = self.tokens_left > 0 && self.constraint.may_continue(self.position);
+        if continues { None } else { self.end().ok() }
     }
 
     /// How the reply ends here.
     ///
     /// # Errors
-    /// [`ModelError::NotANumber`] if it is not complete: nothing that was allowed had a probability.
+    /// [`ModelError::NotANumber`] if it is not complete: no allowed token had a probability.
     pub fn end(&self) -> Result<Finish, ModelError> {
-        if !self.constraint.automaton().accepts(self.position) {
+        if !self.constraint.accepts(self.position) {
             return Err(ModelError::NotANumber);
         }
-        Ok(if self.squeezed { Finish::Length } else { Finish::EndOfTurn })
+        Ok(if self.budget_exhausted { Finish::Length } else { Finish::EndOfTurn })
     }
 
-    /// Leaves the logits of allowed tokens as they are and makes all others impossible. `stops` end a reply.
+    /// Keeps the logits of allowed tokens and sets all others to −∞. `stops` end a reply.
     pub fn apply(&mut self, logits: &mut [f32], stops: &[u32]) {
         self.find_allowed();
-        let ends: Vec<(usize, f32)> = if self.constraint.automaton().accepts(self.position) {
+        let ends: Vec<(usize, f32)> = if self.constraint.accepts(self.position) {
             stops.iter().filter_map(|&id| Some((id as usize, *logits.get(id as usize)?))).collect()
         } else {
             Vec::new()
         };
-        self.allowed.keep(logits);
+        let allowed = self.allowed.iter().chain(std::iter::repeat(&false));
+        for (logit, _) in logits.iter_mut().zip(allowed).filter(|(_, allowed)| !**allowed) {
+            *logit = f32::NEG_INFINITY;
+        }
         for (id, logit) in ends {
             logits[id] = logit;
         }
@@ -87,58 +88,110 @@ impl Mask {
     /// One more token, which was allowed.
     ///
     /// # Errors
-    /// [`ModelError::NotANumber`] if it was not: nothing that was allowed had a probability.
+    /// [`ModelError::NotANumber`] if it was not: no allowed token had a probability.
     pub fn advance(&mut self, token: u32) -> Result<(), ModelError> {
-        if !self.allowed.contains(token) {
+        if self.allowed.get(token as usize) != Some(&true) {
             return Err(ModelError::NotANumber);
         }
-        let bytes = self.trie.bytes(token);
-        let after = self.constraint.automaton().walk(self.position, bytes);
+        let after = self.constraint.walk(self.position, self.vocabulary.bytes(token));
         self.position = after.ok_or(ModelError::NotANumber)?;
         self.tokens_left -= 1;
         Ok(())
     }
 
     fn find_allowed(&mut self) {
-        let Self { constraint, trie, needs, position, tokens_left, squeezed, allowed, path } = self;
-        let automaton = constraint.automaton();
-        allowed.clear();
-        let Some(left) = tokens_left.checked_sub(1) else { return };
-        let mut affordable = |after| {
-            let needed = needs.tokens(automaton, after);
-            let fits = needed.is_some_and(|n| n as usize <= left);
-            *squeezed |= needed.is_some() && !fits;
-            fits
-        };
-        let step = |position, byte| automaton.step(position, byte);
-        if let Some(run) = automaton.run(*position) {
-            for (n_chars, words) in (0..=WORD_CHARS_MAX).zip(&trie.words) {
-                let Some(words) = words else { continue };
-                for (n_spaces, words) in (0..).zip(&words.by_spaces) {
-                    let n_counted = match (run.start, n_spaces) {
-                        (RunStart::Inside, _) | (RunStart::First | RunStart::Indented, 0) => {
-                            n_chars
-                        }
-                        (RunStart::Indented, 1) => n_chars - 1,
-                        (RunStart::First | RunStart::Indented, _) => continue,
-                    };
-                    if position.after_run(run, n_counted).is_some_and(&mut affordable) {
-                        allowed.add(words);
-                    }
+        let Self { constraint, vocabulary, min_completion, position, .. } = self;
+        let Some(left) = self.tokens_left.checked_sub(1) else { return self.allowed.fill(false) };
+        let budget_exhausted = &mut self.budget_exhausted;
+        let takes_text = constraint.takes_text(*position);
+        for ((allowed, shape), id) in self.allowed.iter_mut().zip(&vocabulary.shapes).zip(0..) {
+            let after = match *shape {
+                Shape::Empty => None,
+                Shape::Text { n_chars, n_spaces } if takes_text => {
+                    constraint.after_text(*position, n_chars, n_spaces)
                 }
-            }
-        } else {
-            trie.word_tree.walk(*position, path, step, |token, after| {
-                if affordable(after) {
-                    allowed.insert(token);
-                }
-            });
+                _ => constraint.walk(*position, vocabulary.bytes(id)),
+            };
+            let needed = after.and_then(|after| min_completion.tokens(constraint, after));
+            *allowed = needed.is_some_and(|n| n as usize <= left);
+            *budget_exhausted |= needed.is_some() && !*allowed;
         }
-        trie.other_tree.walk(*position, path, step, |token, after| {
-            if affordable(after) {
-                allowed.insert(token);
-            }
-        });
+    }
+}
+
+/// What a token's bytes are, so that most need not be walked one by one.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    /// Complete characters, none of them a control character and not all of them spaces.
+    Text {
+        n_chars: u16,
+        n_spaces: u16,
+    },
+    Other,
+    /// Nothing that text is made of: a special token.
+    Empty,
+}
+
+impl Shape {
+    fn of(bytes: &[u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::Empty;
+        }
+        let is_plain =
+            |text: &&str| !text.contains(|c| c < ' ' || c == '\x7f') && text.contains(|c| c != ' ');
+        let Some(text) = str::from_utf8(bytes).ok().filter(is_plain) else { return Self::Other };
+        let n_spaces = text.bytes().take_while(|&byte| byte == b' ').count();
+        match (u16::try_from(text.chars().count()), u16::try_from(n_spaces)) {
+            (Ok(n_chars), Ok(n_spaces)) => Self::Text { n_chars, n_spaces },
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The bytes of every token.
+pub struct Vocabulary {
+    /// `bytes[starts[id]..starts[id + 1]]` are those of one token.
+    bytes: Vec<u8>,
+    starts: Vec<u32>,
+    shapes: Vec<Shape>,
+    /// Ids in the order of their bytes.
+    sorted: Vec<u32>,
+}
+
+impl std::fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vocabulary").field("n_ids", &self.shapes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Vocabulary {
+    /// The tokens that text can be made of.
+    pub fn of(tokenizer: &Tokenizer) -> Self {
+        Self::new((0..tokenizer.n_ids() as u32).map(|id| tokenizer.text_bytes(id)))
+    }
+
+    /// The bytes of each id in order; none where it stands for no text.
+    fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
+        let (mut bytes, mut starts, mut shapes) = (Vec::new(), vec![0], Vec::new());
+        for token in tokens {
+            bytes.extend_from_slice(token);
+            starts.push(bytes.len() as u32);
+            shapes.push(Shape::of(token));
+        }
+        let sorted = (0..shapes.len() as u32).collect();
+        let mut vocabulary = Self { bytes, starts, shapes, sorted };
+        let mut sorted = std::mem::take(&mut vocabulary.sorted);
+        sorted.sort_unstable_by_key(|&id| vocabulary.bytes(id));
+        Self { sorted, ..vocabulary }
+    }
+
+    fn bytes(&self, id: u32) -> &[u8] {
+        let start = |id: usize| self.starts[id] as usize;
+        &self.bytes[start(id as usize)..start(id as usize + 1)]
+    }
+
+    fn is_token(&self, bytes: &[u8]) -> bool {
+        self.sorted.binary_search_by_key(&bytes, |&id| self.bytes(id)).is_ok()
     }
 }
 
@@ -150,26 +203,9 @@ mod tests {
     use proptest::prelude::*;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
-    use serde_json::json;
 
     use super::*;
-    use crate::grammar::{DateForm, Lines, Schema};
-
-    fn event() -> Constraint {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "title": {"type": "string", "minLength": 2, "maxLength": 40},
-                "day": {"type": "string", "format": "date"},
-                "who": {"type": "array", "minItems": 2, "maxItems": 5,
-                        "items": {"type": "string", "maxLength": 12}},
-                "sure": {"type": "boolean"},
-                "n": {"type": "integer"},
-            },
-            "required": ["title", "who"],
-        });
-        Constraint::json(&Schema::from_json(&schema).unwrap()).unwrap()
-    }
+    use crate::grammar::Lines;
 
     fn list(prefix: &str, min: u16, max: u16, chars_max: u16) -> Constraint {
         let lines = Lines { prefix: prefix.into(), min, max, chars_max };
@@ -177,13 +213,7 @@ mod tests {
     }
 
     fn forms() -> Vec<Constraint> {
-        vec![
-            event(),
-            list("- ", 2, 4, 20),
-            list("", 1, 3, 45),
-            Constraint::date(DateForm::Iso),
-            Constraint::date(DateForm::Written),
-        ]
+        vec![list("- ", 2, 4, 20), list("", 1, 3, 45), list("Name:", 1, 1, 30)]
     }
 
     /// Every byte, and words, marks and broken characters as vocabularies have them.
@@ -197,25 +227,25 @@ mod tests {
             4 => "[a-z ]{1,6}".prop_map(String::into_bytes),
             2 => "[a-zé東🙂 ]{1,40}".prop_map(String::into_bytes),
             3 => r#"[":,{}\[\]\\\n\- a0-9]{1,5}"#.prop_map(String::into_bytes),
-            1 => Just(b"{\"title\": \"".to_vec()),
+            1 => Just(b"Name".to_vec()),
             1 => Just(b"\n- ".to_vec()),
             1 => prop::collection::vec(any::<u8>(), 1..4),
         ]
     }
 
     fn mask(form: &Constraint, tokens: &[Vec<u8>], tokens_max: usize) -> Result<Mask, ModelError> {
-        let tokens: Vec<&[u8]> = tokens.iter().map(Vec::as_slice).collect();
-        Mask::new(form, Arc::new(TokenTrie::new(&tokens)), tokens_max)
+        let vocabulary = Vocabulary::new(tokens.iter().map(Vec::as_slice));
+        Mask::new(form, Arc::new(vocabulary), tokens_max)
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
 
-        /// The tree and the sets of words allow what trying each token for itself allows; some token or the end
-        /// is always allowed; and whatever is drawn, the reply is complete when it ends.
+        /// A token is allowed if walking its bytes says so; some token or the end is always allowed; and whatever
+        /// is drawn, the reply is complete when it ends.
         #[test]
         fn the_mask_is_what_trying_every_token_gives(
-            more in prop::collection::vec(token(), 0..200), form in 0..5_usize,
+            more in prop::collection::vec(token(), 0..200), form in 0..3_usize,
             spare in 0..40_usize, seed in any::<u64>(),
         ) {
             let form = &forms()[form];
@@ -226,18 +256,17 @@ mod tests {
             let mut mask = mask(form, &tokens, needed + spare).unwrap();
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let mut said = Vec::new();
-            let automaton = form.automaton();
             while mask.finish().is_none() {
                 let stop = tokens.len() as u32;
                 let mut logits = vec![0.0; tokens.len() + 3];
                 mask.apply(&mut logits, &[stop]);
                 for (token, id) in tokens.iter().zip(0..) {
-                    let after = automaton.walk(mask.position, token).filter(|_| !token.is_empty());
-                    let needed = after.and_then(|after| mask.needs.tokens(automaton, after));
+                    let after = form.walk(mask.position, token).filter(|_| !token.is_empty());
+                    let needed = after.and_then(|after| mask.min_completion.tokens(form, after));
                     let good = needed.is_some_and(|n| (n as usize) < mask.tokens_left);
                     prop_assert_eq!(logits[id] == 0.0, good, "{:?}", token);
                 }
-                let complete = automaton.accepts(mask.position);
+                let complete = form.accepts(mask.position);
                 prop_assert_eq!(logits[stop as usize] == 0.0, complete);
                 prop_assert!(logits[stop as usize + 1] < 0.0, "an id of no token");
                 let allowed: Vec<u32> =
@@ -251,20 +280,20 @@ mod tests {
                 said.extend_from_slice(&tokens[drawn as usize]);
                 mask.advance(drawn).unwrap();
             }
-            prop_assert!(automaton.accepts(automaton.walk(automaton.start(), &said).unwrap()));
+            prop_assert!(form.accepts(form.walk(form.start(), &said).unwrap()));
         }
     }
 
     #[test]
     fn what_was_not_allowed_is_refused() {
         let tokens = vocabulary(&[]);
-        let mut mask = mask(&Constraint::date(DateForm::Iso), &tokens, 20).unwrap();
+        let mut mask = mask(&list("1", 1, 1, 8), &tokens, 20).unwrap();
         mask.apply(&mut vec![0.0; tokens.len()], &[]);
         assert!(matches!(mask.end(), Err(ModelError::NotANumber)));
         assert!(matches!(mask.advance(u32::from(b'x')), Err(ModelError::NotANumber)));
         mask.advance(u32::from(b'1')).unwrap();
         let letters: Vec<Vec<u8>> = (b'a'..=b'z').map(|byte| vec![byte]).collect();
-        let refused = super::tests::mask(&Constraint::date(DateForm::Iso), &letters, 99);
+        let refused = super::tests::mask(&list("1", 1, 1, 8), &letters, 99);
         assert!(matches!(refused, Err(ModelError::ConstraintTooLong { needed_tokens: None, .. })));
     }
 
@@ -304,22 +333,18 @@ mod tests {
     #[test]
     fn a_mask_over_a_large_vocabulary_is_quick() {
         let tokens = large_vocabulary();
-        let slices: Vec<&[u8]> = tokens.iter().map(Vec::as_slice).collect();
         let since = Instant::now();
-        let trie = Arc::new(TokenTrie::new(&slices));
-        println!(
-            "the tree of {} tokens: {:.0} ms",
-            tokens.len(),
-            since.elapsed().as_secs_f64() * 1e3
-        );
+        let vocabulary = Arc::new(Vocabulary::new(tokens.iter().map(Vec::as_slice)));
+        let ms = since.elapsed().as_secs_f64() * 1e3;
+        println!("a vocabulary of {} tokens: {ms:.0} ms", tokens.len());
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        for (name, form) in ["json", "list", "lines", "iso", "written"].iter().zip(forms()) {
+        for (name, form) in ["list", "lines", "name"].iter().zip(forms()) {
             let since = Instant::now();
-            let mut mask = Mask::new(&form, Arc::clone(&trie), 100).unwrap();
+            let mut mask = Mask::new(&form, Arc::clone(&vocabulary), 100).unwrap();
             let start = since.elapsed().as_secs_f64() * 1e3;
             let mut seconds = Vec::new();
             for _ in 0..40 {
-                mask = Mask::new(&form, Arc::clone(&trie), 100).unwrap();
+                mask = Mask::new(&form, Arc::clone(&vocabulary), 100).unwrap();
                 while mask.finish().is_none() {
                     let mut logits = vec![0.0f32; tokens.len()];
                     let since = Instant::now();

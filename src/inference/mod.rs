@@ -2,21 +2,22 @@
 //!
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
 //! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
-//! [`weights`] hands out tensors, `kernels` multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
+//! [`weights`] hands out tensors, [`packed_matmul`] multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
 //! tokens with its cache, `mask` lets a constrained reply's tokens through and no others, [`engine`] the one thread that owns the weights, [`model`] the handle
 //! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
 //! [`starter`] is the pair that is compiled in, and `allocator` keeps what all of them free in one place.
 
 mod allocator;
 mod attention;
-pub mod bert;
-pub mod chat_template;
+mod bert;
+mod chat_template;
 pub mod config;
 pub mod decoder;
 pub mod embedder;
+mod encoder;
 pub mod engine;
+mod families;
 pub mod gguf;
-mod kernels;
 pub mod kv_cache;
 mod linear;
 mod load;
@@ -24,6 +25,7 @@ mod mask;
 pub mod metadata;
 pub mod model;
 mod ops;
+mod padded;
 mod probability;
 pub mod reranker;
 mod rope;
@@ -35,20 +37,18 @@ mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
-mod token_trie;
 pub mod tokenizer;
-mod tokenizer_gguf;
 mod weight_files;
 pub mod weights;
 
 pub use allocator::set_up_allocator;
 pub use embedder::load as load_embedder;
-pub use kernels::Level;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
 pub use load::{
     BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
     probe_with, validate,
 };
+pub use packed_matmul::InstructionSet;
 pub use speed::{BesideMemory, Speed, SpeedOptions, measure_speed};
 pub use weights::Precision;

@@ -7,10 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::chat_template::ChatTemplate;
 use super::engine::{Engine, Output, Work};
-use super::mask::Mask;
+use super::mask::{Mask, Vocabulary};
 use super::sequence::Sequence;
 use super::stop_text::StopText;
-use super::token_trie::TokenTrie;
 use super::tokenizer::{DecodeStream, Tokenizer};
 use super::weight_files::WeightFiles;
 use crate::interfaces::{
@@ -27,12 +26,12 @@ struct Shared {
     stops: Vec<u32>,
     engine: Engine,
     /// Made at the first constrained reply: a large vocabulary takes a tenth of a second.
-    trie: OnceLock<Arc<TokenTrie>>,
+    vocabulary: OnceLock<Arc<Vocabulary>>,
 }
 
 impl Shared {
-    fn trie(&self) -> Arc<TokenTrie> {
-        Arc::clone(self.trie.get_or_init(|| Arc::new(TokenTrie::of(&self.tokenizer))))
+    fn vocabulary(&self) -> Arc<Vocabulary> {
+        Arc::clone(self.vocabulary.get_or_init(|| Arc::new(Vocabulary::of(&self.tokenizer))))
     }
 }
 
@@ -56,8 +55,8 @@ impl EngineModel {
         }
         stops.sort_unstable();
         stops.dedup();
-        let trie = OnceLock::new();
-        Self(Arc::new(Shared { info, files, tokenizer, template, stops, engine, trie }))
+        let vocabulary = OnceLock::new();
+        Self(Arc::new(Shared { info, files, tokenizer, template, stops, engine, vocabulary }))
     }
 }
 
@@ -82,8 +81,8 @@ impl LanguageModel for EngineModel {
         self.0.template.open_turn(role).to_vec()
     }
 
-    fn close_turn(&self, role: TurnRole) -> Vec<u32> {
-        self.0.template.close_turn(role).to_vec()
+    fn close_turn(&self, _: TurnRole) -> Vec<u32> {
+        self.0.template.close_turn().to_vec()
     }
 
     fn open_reply(&self) -> Vec<u32> {
@@ -223,7 +222,9 @@ impl Context for EngineContext {
         let mut stream = DecodeStream::default();
         let room = shared.info.context_tokens.saturating_sub(before);
         let mask = match &sampling.constraint {
-            Some(form) => Some(Mask::new(form, shared.trie(), sampling.tokens_max.min(room))?),
+            Some(form) => {
+                Some(Mask::new(form, shared.vocabulary(), sampling.tokens_max.min(room))?)
+            }
             None => None,
         };
         // A constrained reply ends as its form says.

@@ -1,104 +1,21 @@
 //! The element-wise steps that candle's stock operators leave slow on a CPU: norms, rotations,
-//! causal softmax in place and SwiGLU, in wide vectors and spread over the cores.
+//! causal softmax in place and SwiGLU, by [`packed_matmul::elementwise`] and spread over the cores.
 //!
 //! On other devices they fall back to stock operators.
-
-use std::ops::Range;
 
 use candle_core::{
     CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Storage, Tensor,
 };
 use half::f16;
+pub use packed_matmul::elementwise::{exp, softmax};
+use packed_matmul::{elementwise, f16_to_f32, f32_to_f16};
 use rayon::prelude::*;
 
-use super::kernels::{self, vectorised};
 use super::rope::Rotation;
 use super::run::Run;
 
-/// Below this many elements a task is not worth sending to another core.
+/// Elements below which a task is not worth another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
-
-/// `e^x` within 2 units in the last place for x in [−87, 88] (clamped there); NaN stays NaN.
-/// Without branches or calls, so that the compiler vectorises loops over it.
-#[inline]
-pub fn exp(x: f32) -> f32 {
-    /// 1.5 · 2^23: adding it rounds to an integer, which the low bits then hold.
-    const ROUND: f32 = 12_582_912.0;
-    let x = x.clamp(-87.0, 88.0);
-    let rounded = x * std::f32::consts::LOG2_E + ROUND;
-    let n = rounded - ROUND;
-    let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
-    let p = 1.987_569_1e-4;
-    let p = p * r + 1.398_2e-3;
-    let p = p * r + 8.333_452e-3;
-    let p = p * r + 4.166_579_6e-2;
-    let p = p * r + 1.666_666_5e-1;
-    let p = p * r + 5e-1;
-    let p = p * r * r + r + 1.0;
-    let exponent = rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
-    p * f32::from_bits(exponent)
-}
-
-/// Exponentials of `row − max`, in place; returns their sum. Sixteen sums side by side, because the
-/// compiler may not reorder one.
-#[inline(always)]
-fn exp_and_sum(row: &mut [f32], max: f32) -> f32 {
-    let mut sums = [0f32; 16];
-    let mut chunks = row.chunks_exact_mut(16);
-    for chunk in &mut chunks {
-        for (sum, x) in sums.iter_mut().zip(chunk) {
-            *x = exp(*x - max);
-            *sum += *x;
-        }
-    }
-    let mut total: f32 = sums.iter().sum();
-    for x in chunks.into_remainder() {
-        *x = exp(*x - max);
-        total += *x;
-    }
-    total
-}
-
-#[inline(always)]
-fn max_of(row: &[f32]) -> f32 {
-    let mut maxima = [f32::NEG_INFINITY; 16];
-    let chunks = row.chunks_exact(16);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (max, &x) in maxima.iter_mut().zip(chunk) {
-            *max = if x > *max { x } else { *max };
-        }
-    }
-    maxima.iter().chain(rest).fold(f32::NEG_INFINITY, |m, &x| m.max(x))
-}
-
-/// Softmax of one row, in place.
-#[inline(always)]
-pub fn softmax(row: &mut [f32]) {
-    let max = max_of(row);
-    let inverse = 1.0 / exp_and_sum(row, max);
-    for x in row {
-        *x *= inverse;
-    }
-}
-
-vectorised! {
-/// Softmax of `scale · row` over the first `visible` values but those `hidden`, the others 0.
-fn softmax_of_visible(row: &mut [f32], visible: usize, hidden: Range<usize>, scale: f32) {
-    let (seen, later) = row.split_at_mut(visible);
-    for x in seen.iter_mut() {
-        *x *= scale;
-    }
-    if hidden.is_empty() {
-        softmax(seen);
-    } else {
-        seen[hidden.clone()].fill(f32::NEG_INFINITY);
-        softmax(seen);
-        seen[hidden].fill(0.0);
-    }
-    later.fill(0.0);
-}
-}
 
 /// `compute(index, row)` for each row of `width` values, on several cores if that is worth it.
 fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]) + Sync) {
@@ -134,7 +51,7 @@ impl InplaceOp1 for CausalSoftmax<'_> {
         each_row(&mut values[start..end], n_keys, |index, row| {
             let query = self.first + index % self.n_rows;
             let visible = self.run.visible(query).min(n_keys);
-            softmax_of_visible(row, visible, self.run.hidden(query), self.scale);
+            elementwise::softmax_scaled(row, self.scale, visible, self.run.hidden(query));
         });
         Ok(())
     }
@@ -174,14 +91,6 @@ pub fn causal_softmax(
 
 struct SwiGlu;
 
-vectorised! {
-fn swiglu_row(gate: &[f32], up: &[f32], out: &mut [f32]) {
-    for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
-        *out = g / (1.0 + exp(-g)) * u;
-    }
-}
-}
-
 /// The rows of a `[n, width]` view whose values lie side by side.
 fn rows<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<impl Fn(usize) -> &'a [f32]> {
     let (CpuStorage::F32(values), [_, width], [stride, 1]) =
@@ -208,7 +117,9 @@ impl CustomOp2 for SwiGlu {
         let (n, width) = gate_layout.shape().dims2()?;
         let (gate_row, up_row) = (rows(gate, gate_layout)?, rows(up, up_layout)?);
         let mut out = vec![0f32; n * width];
-        each_row(&mut out, width, |row, out| swiglu_row(gate_row(row), up_row(row), out));
+        each_row(&mut out, width, |row, out| {
+            elementwise::swiglu(gate_row(row), up_row(row), out);
+        });
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
     }
 }
@@ -219,32 +130,6 @@ pub fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
         return gate.apply_op2_no_bwd(up, &SwiGlu);
     }
     gate.silu()? * up
-}
-
-#[inline(always)]
-fn sum_of_squares(xs: &[f32]) -> f32 {
-    let mut sums = [0f32; 16];
-    let (chunks, rest) = xs.as_chunks::<16>();
-    for chunk in chunks {
-        for (sum, x) in sums.iter_mut().zip(chunk) {
-            *sum += x * x;
-        }
-    }
-    sums.iter().sum::<f32>() + rest.iter().map(|x| x * x).sum::<f32>()
-}
-
-#[inline(always)]
-fn norm(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
-    let inverse = 1.0 / (sum_of_squares(xs) / xs.len() as f32 + epsilon).sqrt();
-    for ((out, x), w) in out.iter_mut().zip(xs).zip(weight) {
-        *out = x * inverse * w;
-    }
-}
-
-vectorised! {
-fn norm_row(xs: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
-    norm(xs, weight, epsilon, out);
-}
 }
 
 struct RmsNorm {
@@ -272,7 +157,9 @@ impl CustomOp2 for RmsNorm {
         };
         let weight = &weight[start..end];
         let mut out = vec![0f32; n * width];
-        each_row(&mut out, width, |index, out| norm_row(row(index), weight, self.epsilon, out));
+        each_row(&mut out, width, |index, out| {
+            elementwise::rms_norm(row(index), weight, self.epsilon, out);
+        });
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
     }
 }
@@ -330,9 +217,10 @@ impl Projection<'_> {
             match self.rotation {
                 Some(rotation) => {
                     let (cos, sin) = rotation.at(position);
-                    head_row(xs, &norm, epsilon, cos, sin, rotation.interleaved(), out);
+                    let interleaved = rotation.interleaved();
+                    elementwise::norm_and_rotate(xs, &norm, epsilon, cos, sin, interleaved, out);
                 }
-                None => head_row(xs, &norm, epsilon, &[], &[], false, out),
+                None => elementwise::norm_and_rotate(xs, &norm, epsilon, &[], &[], false, out),
             }
         };
         let positions_per_task = ELEMENTS_PER_TASK.div_ceil(dim);
@@ -343,7 +231,7 @@ impl Projection<'_> {
                 || vec![0f32; dim],
                 |exact, (index, out)| {
                     one(index / n, index % n, exact);
-                    kernels::narrow(exact, out);
+                    f32_to_f16(exact, out);
                 },
             );
             return Tensor::from_vec(out, shape, &Device::Cpu);
@@ -354,39 +242,6 @@ impl Projection<'_> {
             .for_each(|(index, out)| one(index / n, index % n, out));
         Tensor::from_vec(out, shape, &Device::Cpu)
     }
-}
-
-vectorised! {
-/// One head at one position: the norm if there is a weight, then the rotation if there are cosines.
-fn head_row(
-    xs: &[f32],
-    weight: &[f32],
-    epsilon: f32,
-    cos: &[f32],
-    sin: &[f32],
-    interleaved: bool,
-    out: &mut [f32],
-) {
-    if weight.is_empty() {
-        out.copy_from_slice(xs);
-    } else {
-        norm(xs, weight, epsilon, out);
-    }
-    if cos.is_empty() {
-        return;
-    }
-    if interleaved {
-        for ((pair, cos), sin) in out.as_chunks_mut::<2>().0.iter_mut().zip(cos).zip(sin) {
-            let [a, b] = *pair;
-            *pair = [a * cos - b * sin, a * sin + b * cos];
-        }
-        return;
-    }
-    let (first, second) = out.split_at_mut(cos.len());
-    for (((a, b), cos), sin) in first.iter_mut().zip(second).zip(cos).zip(sin) {
-        (*a, *b) = (*a * cos - *b * sin, *a * sin + *b * cos);
-    }
-}
 }
 
 /// In f32, whatever it was in.
@@ -408,7 +263,7 @@ pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
     if !out.is_empty() {
         out.par_chunks_exact_mut(n * dim).enumerate().for_each(|(group, out)| {
             let from = start + group * stride;
-            kernels::widen(&values[from..from + n * dim], out);
+            f16_to_f32(&values[from..from + n * dim], out);
         });
     }
     Tensor::from_vec(out, (n_groups, n, dim), &Device::Cpu)
@@ -418,18 +273,6 @@ pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exp_is_exact_to_a_few_units() {
-        for i in -8700..8800 {
-            let x = i as f32 / 100.0;
-            let expected = f64::from(x).exp();
-            let error = (f64::from(exp(x)) - expected).abs() / expected;
-            assert!(error < 3e-7, "{x}: {error}");
-        }
-        assert!(exp(f32::NAN).is_nan());
-        assert!(exp(-1e9) < 1e-37);
-    }
 
     #[test]
     fn causal_softmax_equals_the_definition() {

@@ -1,4 +1,4 @@
-//! How fast the engine is with a model on this machine: what `inglenook bench engine` prints.
+//! How fast the engine is with a model on this machine: what `inglenook-eval bench engine` prints.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::embedder::BertEmbedder;
+use super::embedder::EncoderEmbedder;
 use super::load::{BuiltIn, load_built_in_language};
 use super::reranker::BertReranker;
 use super::weights::Bytes;
@@ -44,7 +44,7 @@ pub fn language(
 pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embedder>, ModelError> {
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
     let path = Path::new("(built in) starter embedder");
-    Ok(Arc::new(BertEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
+    Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
 }
 
 /// The built-in reranker, whose words are the embedder's. It is loaded by the first question that has

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{DType, Device, Tensor};
 use memmap2::Mmap;
+use packed_matmul::{Arena, Format, PackError, PackedMatrix, SharedBytes};
 
 use super::gguf;
-use super::kernels::{self, Kind, PackedMatrix, Pages};
 use super::metadata::Metadata;
 use super::safetensors;
 use crate::interfaces::ModelError;
@@ -131,7 +131,7 @@ impl Stored {
 #[derive(Debug, Clone)]
 pub enum Matrix {
     Dense(Tensor),
-    /// On the processor, in a format that [`kernels`] has.
+    /// On the CPU, in a format that [`packed_matmul`] has.
     Packed(Arc<PackedMatrix>),
     Quantised(Arc<QTensor>),
     /// Unpacked to f32 for every product: slow and exact.
@@ -172,8 +172,8 @@ pub struct Weights {
     gguf: bool,
     n_parameters: u64,
     precision: Precision,
-    /// Where packed matrices stand.
-    pages: Pages,
+    /// Memory of packed matrices.
+    arena: Arena,
 }
 
 impl Weights {
@@ -213,7 +213,7 @@ impl Weights {
             gguf,
             n_parameters: 0,
             precision: Precision::Auto,
-            pages: Pages::default(),
+            arena: Arena::default(),
         }
     }
 
@@ -394,25 +394,26 @@ impl Weights {
         device: &Device,
     ) -> Result<Option<PackedMatrix>, ModelError> {
         let (path, stored, _) = self.find(name, &[n_out, n_in])?;
-        let kind = match stored {
-            Stored::Gguf(t) if matches!(device, Device::Cpu) => Kind::of(t.dtype),
+        let format = match stored {
+            Stored::Gguf(t) if matches!(device, Device::Cpu) => packed_format(t.dtype),
             _ => None,
         };
-        let Some(kind) = kind else { return Ok(None) };
+        let Some(format) = format else { return Ok(None) };
         if self.unpacks() || self.precision == Precision::Exact {
             return Ok(None);
         }
-        let file = self.tensors[name].0;
-        let blocks =
-            kernels::Stored { file: Arc::clone(&self.files[file].1) as _, range: stored.range() };
-        let packed = PackedMatrix::new(kind, (n_out, n_in), blocks, &self.pages).map_err(|e| {
-            ModelError::Backend {
+        let file = Arc::clone(&self.files[self.tensors[name].0].1);
+        let blocks = SharedBytes::new(file, stored.range());
+        let packed = PackedMatrix::new(format, (n_out, n_in), blocks, &self.arena);
+        let packed = packed.map_err(|e| match e {
+            PackError::Shape { .. } => {
+                bad_file(path, format!("the tensor `{name}` does not fill whole blocks"))
+            }
+            PackError::Memory(e) => ModelError::Backend {
                 what: format!("there is no memory for the tensor `{name}`"),
                 source: Some(Box::new(e)),
-            }
+            },
         })?;
-        let uneven = || bad_file(path, format!("the tensor `{name}` does not fill whole blocks"));
-        let packed = packed.ok_or_else(uneven)?;
         if !packed.is_in_place() {
             self.release(name);
         }
@@ -472,4 +473,17 @@ fn blocks(entry: &gguf::TensorEntry, bytes: &[u8], device: &Device) -> Result<QT
     // compiled into the program have no alignment; an allocation has.
     let aligned = bytes.to_vec();
     qtensor_from_ggml(entry.dtype, &aligned, entry.dims.clone(), device).map_err(backend)
+}
+
+/// The format by which [`packed_matmul`] multiplies such a tensor.
+fn packed_format(dtype: GgmlDType) -> Option<Format> {
+    match dtype {
+        GgmlDType::Q4_0 => Some(Format::Q4_0),
+        GgmlDType::Q5_0 => Some(Format::Q5_0),
+        GgmlDType::Q8_0 => Some(Format::Q8_0),
+        GgmlDType::Q4K => Some(Format::Q4K),
+        GgmlDType::Q5K => Some(Format::Q5K),
+        GgmlDType::Q6K => Some(Format::Q6K),
+        _ => None,
+    }
 }

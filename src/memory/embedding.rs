@@ -127,7 +127,8 @@ impl WithSimd for Dot<'_> {
 }
 
 /// The same in double precision, where scores are compared to 1e-9.
-pub(super) fn dot64(a: &[f64], b: &[f64]) -> f64 {
+#[must_use]
+pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0f64; LANES];
     let (chunks_a, chunks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));

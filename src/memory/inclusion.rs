@@ -17,8 +17,7 @@ pub enum Inclusion {
 pub enum Reference {
     /// What is admitted already: an episode has to add something to it.
     Admitted,
-    /// The coarse context, whatever was admitted since (so does the official code, whose whole
-    /// rule is [`super::official_recall::OfficialGate`]).
+    /// The coarse context, whatever was admitted since, as in the official code.
     Coarse,
 }
 

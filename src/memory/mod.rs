@@ -4,9 +4,7 @@
 //! times, seeds, vectors and model judgements arrive as arguments.
 
 mod embedding;
-mod official;
 mod plain_text;
-mod splitting;
 mod theme_index;
 mod units;
 
@@ -18,14 +16,13 @@ pub mod inclusion;
 pub mod knn_graph;
 pub mod lexical;
 pub mod mix;
-pub mod npy;
-pub mod official_recall;
 pub mod partition;
 pub mod relevance;
 pub mod reorganize;
 pub mod representatives;
+pub mod splitting;
 
-pub use embedding::{Embedding, EmbeddingError};
+pub use embedding::{Embedding, EmbeddingError, dot64};
 pub use hierarchy::Hierarchy;
 pub use partition::{EXACT_SEMANTICS, Partition};
 pub use plain_text::plain_text;
@@ -35,12 +32,6 @@ pub use units::{
     ThemeId,
 };
 
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
-mod golden;
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
-mod golden_recall;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod properties;

@@ -290,7 +290,7 @@ impl Partition {
     }
 
     /// Puts a semantic in a theme, wherever it was before. The theme is made if there is none.
-    pub(super) fn put(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
+    pub fn put(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
         self.remove(semantic);
         self.total.add(&embedding, 1);
         self.index.came(semantic, &embedding);
@@ -298,7 +298,7 @@ impl Partition {
     }
 
     /// Moves a semantic that is there already.
-    pub(super) fn move_to(&mut self, semantic: SemanticId, theme: ThemeId) {
+    pub fn move_to(&mut self, semantic: SemanticId, theme: ThemeId) {
         if let Some((_, embedding)) = self.take(semantic) {
             self.lay(semantic, embedding, theme);
         }

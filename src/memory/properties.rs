@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::guidance::{Guide, guidance_objective, held_out, semantic_score, sparsity_score};
 use super::knn_graph::KnnGraph;
 use super::partition::Cluster;
-use super::reorganize::{Change, Policy, THEME_SIZE_MAX, Variant, attach, settle};
+use super::reorganize::{Change, Policy, THEME_SIZE_MAX, Variant, attach};
 use super::{Embedding, Hierarchy, Partition, SemanticId, ThemeId};
 
 /// Large enough that rounding decides nothing.
@@ -107,7 +107,6 @@ fn policy() -> impl Strategy<Value = Policy> {
         },
     );
     prop_oneof![
-        1 => Just(Policy::Official),
         1 => Just(Policy::Paper),
         2 => Just(Policy::Default),
         2 => variant
@@ -117,7 +116,7 @@ fn policy() -> impl Strategy<Value = Policy> {
 fn size_max(policy: Policy) -> usize {
     match policy {
         Policy::Variant(variant) => variant.size_max,
-        Policy::Official | Policy::Paper | Policy::Default => THEME_SIZE_MAX,
+        Policy::Paper | Policy::Default => THEME_SIZE_MAX,
     }
 }
 
@@ -143,13 +142,13 @@ fn apply(themes: &mut BTreeMap<ThemeId, BTreeSet<SemanticId>>, changes: &[Change
     themes.retain(|_, members| !members.is_empty());
 }
 
-pub(super) fn clusters(partition: &Partition) -> Vec<&Cluster> {
+fn clusters(partition: &Partition) -> Vec<&Cluster> {
     partition.themes().map(|(_, cluster)| cluster).collect()
 }
 
 /// Facts batch by batch; after each the partition is made again from what the store has: themes by
 /// id, members by id.
-pub(super) fn fed<'a>(batches: impl Iterator<Item = &'a [Embedding]>, policy: Policy) -> Partition {
+fn fed<'a>(batches: impl Iterator<Item = &'a [Embedding]>, policy: Policy) -> Partition {
     let mut partition = Partition::default();
     let mut next = 0;
     for batch in batches {
@@ -157,7 +156,6 @@ pub(super) fn fed<'a>(batches: impl Iterator<Item = &'a [Embedding]>, policy: Po
             attach(&mut partition, SemanticId(next), vector.clone(), &policy);
             next += 1;
         }
-        settle(&mut partition, &policy);
         let themes = partition.themes().map(|(id, cluster)| {
             let mut members = cluster.members().to_vec();
             members.sort_by_key(|(id, _)| *id);
@@ -209,10 +207,6 @@ proptest! {
             prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= size_max(policy)));
             prop_assert_eq!(&as_sets(&partition), &shadow);
         }
-        apply(&mut shadow, &settle(&mut partition, &policy));
-        prop_assert_eq!(partition.violations(), Vec::<String>::new());
-        prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= size_max(policy)));
-        prop_assert_eq!(&as_sets(&partition), &shadow);
         let all: BTreeSet<_> = shadow.values().flatten().copied().collect();
         prop_assert_eq!(all, expected);
     }
@@ -348,7 +342,7 @@ proptest! {
                 unit(&v.into_iter().map(f32::from).collect::<Vec<_>>())
             })
             .collect();
-        for policy in [Policy::Default, Policy::Paper, Policy::Official] {
+        for policy in [Policy::Default, Policy::Paper] {
             let found =
                 [vectors.len(), per_session, 1].map(|n| fed(vectors.chunks(n), policy));
             for partition in &found {
@@ -357,11 +351,8 @@ proptest! {
             }
             let of = |p: &Partition| Guide::HeldOut.score(&clusters(p));
             let [whole, sessions, singly] = found.each_ref().map(of);
-            // What the official code makes of a batch depends on where it ends.
-            if policy != Policy::Official {
-                prop_assert!((sessions - whole).abs() <= 0.05 * whole.abs(), "{sessions} {whole}");
-                prop_assert!((singly - whole).abs() <= 0.05 * whole.abs(), "{singly} {whole}");
-            }
+            prop_assert!((sessions - whole).abs() <= 0.05 * whole.abs(), "{sessions} {whole}");
+            prop_assert!((singly - whole).abs() <= 0.05 * whole.abs(), "{singly} {whole}");
         }
     }
 

@@ -172,7 +172,7 @@ pub fn log_odds(probability: f64) -> f64 {
 }
 
 impl Default for Relevance {
-    /// Logistic regression on the five dev conversations of LoCoMo, rounded; `inglenook eval
+    /// Logistic regression on the five dev conversations of LoCoMo, rounded; `inglenook-eval
     /// retrieval --fit` makes such weights and measures each conversation with those of the others
     /// (tests/bench/LOG.md has the figures). With vectors of messages: the starter's. `answering`
     /// is of the messages of four notebooks that nothing was trained on: by the score alone, as the

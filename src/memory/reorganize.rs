@@ -3,17 +3,14 @@
 //! Every operation moves semantics and loses none. It knows nothing of themes' names or storage: the
 //! outcome is a list of [`Change`]s.
 
-use super::guidance::{Guide, guidance_objective, held_out, held_out_of};
+use super::guidance::{Guide, held_out, held_out_of};
 use super::partition::{Cluster, Partition};
 use super::splitting::{SplitRules, split_candidates};
-use super::{Embedding, SemanticId, ThemeId, official};
+use super::{Embedding, SemanticId, ThemeId};
 
 /// Which rules organise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
-    /// HU-xiaobai/xMemory's code, for comparison. Attaching is online; the rest of a batch is done
-    /// by [`settle`]. Unlike that code it never loses a semantic between batches.
-    Official,
     /// Attach, split and merge as printed (§3.2), every candidate scored by f(P) of the whole
     /// partition (Eq. 1–3). It costs O(K²) a decision: for comparison. Where the paper leaves a
     /// choice open, and what is chosen here:
@@ -128,7 +125,6 @@ impl Policy {
             link_min: 0.66,
         };
         let variant = match self {
-            Self::Official => return fixed,
             Self::Paper => {
                 let variant = Variant { moves: false, guide: Guide::Equation1, ..fixed.variant };
                 // The paper merges tiny themes alone.
@@ -203,10 +199,6 @@ pub fn attach(
     partition.put(semantic, embedding, theme);
     changes.push(Change::Attached { semantic, theme });
 
-    if *policy == Policy::Official {
-        official::split_overfull(partition, theme, &mut changes);
-        return changes;
-    }
     let mut touched = vec![theme];
     if partition.theme(theme).is_some_and(|cluster| cluster.n_members() > rules.variant.size_max) {
         touched.extend(split(partition, theme, &rules, &mut changes));
@@ -238,15 +230,6 @@ pub fn attach(
     changes
 }
 
-/// What is left to do at the end of a batch: nothing, except under [`Policy::Official`], whose
-/// code splits mixed themes, merges and absorbs singletons once a batch.
-pub fn settle(partition: &mut Partition, policy: &Policy) -> Vec<Change> {
-    match policy {
-        Policy::Official => official::settle(partition),
-        Policy::Paper | Policy::Default | Policy::Variant(_) => Vec::new(),
-    }
-}
-
 fn is_tiny(partition: &Partition, theme: ThemeId, rules: &Rules) -> bool {
     partition.theme(theme).is_some_and(|cluster| cluster.n_members() <= rules.tiny_max)
 }
@@ -258,19 +241,6 @@ fn nearest(partition: &Partition, theme: ThemeId) -> Vec<(ThemeId, f64)> {
         .and_then(Cluster::centroid)
         .map(|centroid| partition.nearest_themes(&centroid, N_NEAREST, Some(theme)))
         .unwrap_or_default()
-}
-
-/// f of the context themes that are not `removed`, together with `added`.
-pub(super) fn local_objective(
-    partition: &Partition,
-    context: &[ThemeId],
-    removed: &[ThemeId],
-    added: &[Cluster],
-    epsilon: f64,
-) -> f64 {
-    let kept = context.iter().filter(|id| !removed.contains(id));
-    let themes: Vec<&Cluster> = kept.filter_map(|&id| partition.theme(id)).chain(added).collect();
-    guidance_objective(&themes, epsilon).total()
 }
 
 /// What the objective gains if the `removed` themes become the `added` ones. For [`Guide::HeldOut`] it
@@ -317,7 +287,7 @@ fn split(
 }
 
 /// The first of the candidates with the highest score.
-pub(super) fn best_by<T>(candidates: Vec<T>, score: impl Fn(&T) -> f64) -> Option<T> {
+fn best_by<T>(candidates: Vec<T>, score: impl Fn(&T) -> f64) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for candidate in candidates {
         let f = score(&candidate);
@@ -329,7 +299,7 @@ pub(super) fn best_by<T>(candidates: Vec<T>, score: impl Fn(&T) -> f64) -> Optio
 }
 
 /// Moves `semantics` from a theme to a new one.
-pub(super) fn move_out(
+pub fn move_out(
     partition: &mut Partition,
     from: ThemeId,
     semantics: &[SemanticId],
@@ -345,12 +315,7 @@ pub(super) fn move_out(
 }
 
 /// Moves all members of `from` to `to`.
-pub(super) fn move_all(
-    partition: &mut Partition,
-    from: ThemeId,
-    to: ThemeId,
-    changes: &mut Vec<Change>,
-) {
+pub fn move_all(partition: &mut Partition, from: ThemeId, to: ThemeId, changes: &mut Vec<Change>) {
     let semantics: Vec<SemanticId> = partition
         .theme(from)
         .map(|cluster| cluster.members().iter().map(|(id, _)| *id).collect())

@@ -44,13 +44,13 @@ pub(super) fn split_candidates(
 }
 
 /// All pairwise cosines.
-pub(super) struct Similarities {
+pub struct Similarities {
     n: usize,
     values: Vec<f64>,
 }
 
 impl Similarities {
-    pub(super) fn of(members: &[(SemanticId, Embedding)]) -> Self {
+    pub fn of(members: &[(SemanticId, Embedding)]) -> Self {
         let n = members.len();
         let mut values = vec![1.0; n * n];
         for i in 0..n {
@@ -68,7 +68,8 @@ impl Similarities {
     }
 
     /// Mean over the pairs of different members.
-    pub(super) fn mean(&self) -> f64 {
+    #[must_use]
+    pub fn mean(&self) -> f64 {
         let n = self.n as f64;
         (self.values.iter().sum::<f64>() - n) / (n * (n - 1.0) + 1e-6)
     }
@@ -82,7 +83,8 @@ impl Similarities {
 /// Connected components of the graph that links members from `link_min` on, in the order of a
 /// depth-first walk that takes the last neighbour first (the official code's, on which its runs of
 /// twelve depend).
-pub(super) fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>> {
+#[must_use]
+pub fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>> {
     let n = similarities.n;
     let mut visited = vec![false; n];
     let mut found = Vec::new();
@@ -105,7 +107,8 @@ pub(super) fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<
 }
 
 /// Pieces longer than `size_max` in runs of that length.
-pub(super) fn chopped(pieces: Vec<Vec<usize>>, size_max: usize) -> Vec<Vec<usize>> {
+#[must_use]
+pub fn chopped(pieces: Vec<Vec<usize>>, size_max: usize) -> Vec<Vec<usize>> {
     pieces
         .into_iter()
         .flat_map(|piece| piece.chunks(size_max).map(<[usize]>::to_vec).collect::<Vec<_>>())

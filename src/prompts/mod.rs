@@ -7,40 +7,29 @@
 
 mod answer;
 mod asset;
-mod atomic_facts;
 mod boundary;
 mod chat;
 mod conflict;
 mod data;
 mod episode;
 mod merge;
-mod refine;
-mod reply;
-mod rerank;
+pub mod reply;
 mod router;
 mod semantics;
-mod summary;
 mod theme;
-mod topic_notes;
-mod triples;
 
 pub use answer::{Answer, MemoryLine};
-pub use atomic_facts::AtomicFacts;
+pub use asset::Templates;
 pub use boundary::Boundary;
 pub use chat::ChatSystem;
 pub use conflict::{Conflict, Relation};
 pub use data::{Line, data, date};
 pub use episode::{Episode, EpisodeDraft};
 pub use merge::MergedFact;
-pub use refine::Refine;
 pub use reply::Problem;
-pub use rerank::Rerank;
 pub use router::Router;
-pub use semantics::Semantics;
-pub use summary::Summary;
+pub use semantics::{Semantics, facts};
 pub use theme::ThemeName;
-pub use topic_notes::TopicNotes;
-pub use triples::{Triple, Triples};
 
 /// How much a prompt has to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -15,7 +15,8 @@ pub enum Problem {
 }
 
 /// The reply without a reasoning block (`<think>…</think>`), code fences and control characters.
-pub(super) fn clean(reply: &str) -> String {
+#[must_use]
+pub fn clean(reply: &str) -> String {
     let mut text = reply.to_owned();
     while let Some(start) = text.find("<think>") {
         match text[start..].find("</think>") {
@@ -33,7 +34,8 @@ pub(super) fn clean(reply: &str) -> String {
 }
 
 /// A line without its bullet or list number, quotes and emphasis.
-pub(super) fn strip_marks(line: &str) -> &str {
+#[must_use]
+pub fn strip_marks(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['-', '*', '•', '–', '#']).trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let line = match line.as_bytes().get(digits) {
@@ -48,7 +50,8 @@ pub(super) fn strip_marks(line: &str) -> &str {
 }
 
 /// The first 60 characters, for a [`Problem`].
-pub(super) fn shorten(text: &str) -> String {
+#[must_use]
+pub fn shorten(text: &str) -> String {
     let mut out: String = text.chars().take(60).collect();
     if out.len() < text.len() {
         out.push('…');
@@ -64,7 +67,8 @@ pub(super) fn first_line(reply: &str) -> Option<String> {
 }
 
 /// Whether a line is talk about the task: "Here are the facts:", "Sure!", "Output:".
-pub(super) fn is_preamble(line: &str) -> bool {
+#[must_use]
+pub fn is_preamble(line: &str) -> bool {
     let lower = line.to_lowercase();
     let polite = ["sure", "certainly", "of course", "okay", "ok,", "here is", "here are", "here's"];
     line.ends_with(':') || polite.iter().any(|p| lower.starts_with(p) && lower.len() < 80)

@@ -48,8 +48,8 @@ impl Semantics<'_> {
     }
 }
 
-/// The lines that are facts, without marks and repeats, and which ones were left out.
-pub(super) fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
+/// The lines that are facts, without marks and repeats.
+pub fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>) {
     let (mut facts, mut problems) = (Vec::<String>::new(), Vec::new());
     for line in lines {
         let fact = reply::strip_marks(&line);

@@ -1,32 +1,35 @@
-//! What a wheel or zip holds, looked at before anything is unpacked.
+//! What a wheel or zip contains, determined before anything is unpacked.
 //!
-//! Refused: paths that leave the folder, links, encrypted entries, more entries or bytes than a
-//! model has, and entries that claim to shrink more than weights ever do.
+//! Refused are paths that leave the folder, links, encrypted entries, more entries or bytes than a
+//! model has, and entries with a compression ratio that weights never have.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use super::error::{RegistryError, io_error};
 use super::import::belongs_to_a_model;
-use super::{RegistryError, io_error};
 
 const ENTRIES_MAX: usize = 20_000;
 /// Weights barely compress; tokenizers do, by a factor of five or so.
 const RATIO_MAX: u64 = 200;
 
-/// The model that was found.
-#[derive(Debug, PartialEq, Eq)]
+/// A file in an archive.
+pub(super) struct Entry {
+    pub index: usize,
+    pub path: PathBuf,
+    /// Unpacked, as the archive declares it.
+    pub bytes: u64,
+}
+
+/// The model in an archive.
 pub(super) enum Contents {
-    Gguf {
-        index: usize,
-    },
-    /// Entries with their paths relative to the model's folder.
-    Folder {
-        entries: Vec<(usize, PathBuf)>,
-    },
+    Gguf(Entry),
+    /// With paths relative to the model's folder.
+    Folder(Vec<Entry>),
 }
 
 pub(super) type Archive = ZipArchive<BufReader<File>>;
@@ -35,6 +38,7 @@ pub(super) fn error(path: &Path, reason: &str) -> RegistryError {
     RegistryError::Archive { path: path.display().to_string(), reason: reason.to_owned() }
 }
 
+/// Opens the archive and finds the model in it.
 pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), RegistryError> {
     let file = File::open(path).map_err(|e| io_error("read", path, e))?;
     let mut archive =
@@ -42,83 +46,69 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
     if archive.len() > ENTRIES_MAX {
         return Err(error(path, &format!("it has {} entries", archive.len())));
     }
-    let mut ggufs = Vec::new();
-    let mut folders: BTreeMap<PathBuf, bool> = BTreeMap::new();
-    let mut names = Vec::new();
+    let entries = entries(&mut archive, path, bytes_max)?;
+    let contents = find_model(entries).map_err(|reason| RegistryError::NotAModel {
+        path: path.display().to_string(),
+        reason: reason.into(),
+    })?;
+    Ok((archive, contents))
+}
+
+/// The files of the archive, if all of them can be trusted.
+fn entries(
+    archive: &mut Archive,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Vec<Entry>, RegistryError> {
+    let mut entries = Vec::new();
     let mut total: u64 = 0;
     for index in 0..archive.len() {
         let entry = archive.by_index_raw(index).map_err(|e| error(path, &e.to_string()))?;
         if !entry.is_file() {
             continue;
         }
-        // An entry that points outside is a sign of ill will: nothing of the archive is trusted.
         let Some(name) = entry.enclosed_name() else {
             return Err(error(path, "it has an entry whose path leaves the folder"));
         };
-        total = total.saturating_add(entry.size());
+        let bytes = entry.size();
+        total = total.saturating_add(bytes);
         if total > bytes_max {
             return Err(error(path, &format!("it unpacks to more than {bytes_max} bytes")));
         }
-        let suspicious =
-            entry.size() > 1 << 20 && entry.size() / entry.compressed_size().max(1) > RATIO_MAX;
-        if suspicious {
+        if bytes > 1 << 20 && bytes / entry.compressed_size().max(1) > RATIO_MAX {
             return Err(error(path, &format!("{} unpacks to too much", name.display())));
         }
         if entry.encrypted() {
             return Err(error(path, "it is encrypted"));
         }
-        let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        let folder = name.parent().unwrap_or(Path::new("")).to_path_buf();
-        match extension {
-            "gguf" => ggufs.push(index),
-            "safetensors" => {
-                folders.entry(folder).or_default();
-            }
-            _ => {}
-        }
-        names.push((index, name));
+        entries.push(Entry { index, path: name, bytes });
     }
-    for (folder, complete) in &mut folders {
-        *complete = names.iter().any(|(_, name)| *name == folder.join("config.json"));
-    }
-    let complete: Vec<&PathBuf> =
-        folders.iter().filter(|(_, complete)| **complete).map(|(folder, _)| folder).collect();
-    let contents = match (ggufs.as_slice(), complete.as_slice()) {
-        ([index], []) => Contents::Gguf { index: *index },
-        ([], [folder]) => Contents::Folder {
-            entries: names
-                .iter()
-                .filter_map(|(index, name)| {
-                    let inside = name.strip_prefix(folder).ok()?;
-                    belongs_to_a_model(inside.to_str()?).then(|| (*index, inside.to_path_buf()))
-                })
-                .collect(),
-        },
-        ([], []) => {
-            return Err(RegistryError::NotAModel {
-                path: path.display().to_string(),
-                reason: "the archive holds neither a GGUF file nor a folder with config.json \
-                         and safetensors"
-                    .into(),
-            });
-        }
-        _ => {
-            return Err(RegistryError::NotAModel {
-                path: path.display().to_string(),
-                reason: "the archive holds more than one model".into(),
-            });
-        }
-    };
-    Ok((archive, contents))
+    Ok(entries)
 }
 
-pub(super) fn total_bytes(
-    archive: &mut Archive,
-    path: &Path,
-    wanted: &[(usize, PathBuf)],
-) -> Result<u64, RegistryError> {
-    wanted.iter().try_fold(0, |sum: u64, (index, _)| {
-        let entry = archive.by_index_raw(*index).map_err(|e| error(path, &e.to_string()))?;
-        Ok(sum + entry.size())
-    })
+/// The one model among the files, or why there is none.
+fn find_model(mut entries: Vec<Entry>) -> Result<Contents, &'static str> {
+    let with_extension =
+        |e: &'static str| entries.iter().filter(move |x| x.path.extension() == Some(e.as_ref()));
+    let ggufs: Vec<usize> = with_extension("gguf").map(|entry| entry.index).collect();
+    let mut folders: BTreeSet<PathBuf> =
+        with_extension("safetensors").filter_map(|e| Some(e.path.parent()?.into())).collect();
+    folders.retain(|folder| entries.iter().any(|e| e.path == folder.join("config.json")));
+    match (ggufs.as_slice(), folders.pop_first(), folders.is_empty()) {
+        ([index], None, _) => {
+            entries.retain(|entry| entry.index == *index);
+            entries.pop().map(Contents::Gguf).ok_or("the archive is empty")
+        }
+        ([], Some(folder), true) => {
+            let inside = entries.into_iter().filter_map(|entry| {
+                let path = entry.path.strip_prefix(&folder).ok()?.to_path_buf();
+                belongs_to_a_model(path.to_str()?).then_some(Entry { path, ..entry })
+            });
+            Ok(Contents::Folder(inside.collect()))
+        }
+        ([], None, _) => Err(
+            "the archive holds neither a GGUF file nor a folder with config.json and safetensors",
+        ),
+        _ => Err("the archive holds more than one model"),
+    }
 }

@@ -1,6 +1,4 @@
-//! What `model pull` knows: `models/catalogue.toml`, compiled in.
-//!
-//! It names places on the hub and says nothing of what is installed.
+//! The models that `model pull` can download: `models/catalogue.toml`, compiled in.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +7,14 @@ use super::RegistryError;
 /// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ModelPurpose {
     /// Chats, writes memory, answers.
     Language,
     /// Turns text into vectors.
     Embedding,
 }
 
-impl Kind {
-    #[must_use]
+impl ModelPurpose {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Language => "language",
@@ -31,7 +28,7 @@ impl Kind {
 pub struct CatalogueFile {
     /// Relative to the repository.
     pub path: String,
-    /// Outranks the hub's own hash, where it is known.
+    /// Outranks the hash that the hub states.
     #[serde(default)]
     pub sha256: Option<String>,
 }
@@ -40,7 +37,8 @@ pub struct CatalogueFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogueModel {
     pub name: String,
-    pub kind: Kind,
+    #[serde(rename = "kind")]
+    pub purpose: ModelPurpose,
     pub repo: String,
     pub revision: String,
     pub files: Vec<CatalogueFile>,
@@ -52,7 +50,7 @@ pub struct CatalogueModel {
     pub default: bool,
 }
 
-/// All of them.
+/// All models that can be pulled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalogue {
     #[serde(rename = "model")]
@@ -62,37 +60,27 @@ pub struct Catalogue {
 const BUILT_IN: &str = include_str!("../../models/catalogue.toml");
 
 impl Catalogue {
-    /// The catalogue that comes with the program.
-    ///
-    /// # Errors
-    /// Never in a released build: a test parses it.
+    /// The catalogue that comes with the program. A test parses it, so it is never refused.
     pub fn built_in() -> Result<Self, RegistryError> {
         Self::parse(BUILT_IN)
     }
 
-    /// Reads the file format.
-    ///
-    /// # Errors
-    /// If it is not TOML of this schema.
-    pub fn parse(text: &str) -> Result<Self, RegistryError> {
+    fn parse(text: &str) -> Result<Self, RegistryError> {
         toml::from_str(text).map_err(|e| RegistryError::Manifest {
             path: "models/catalogue.toml".into(),
             reason: e.message().to_owned(),
         })
     }
 
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&CatalogueModel> {
         self.models.iter().find(|m| m.name.eq_ignore_ascii_case(name))
     }
 
     /// The language model that is offered first.
-    #[must_use]
     pub fn default_language(&self) -> Option<&CatalogueModel> {
-        self.models.iter().find(|m| m.default && m.kind == Kind::Language)
+        self.models.iter().find(|m| m.default && m.purpose == ModelPurpose::Language)
     }
 
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.models.iter().map(|m| m.name.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! Private files and folders (0600, 0700), and copying with the hash taken on the way.
+//! Private files and folders (0600, 0700), copies that are hashed on the way, and removal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -6,9 +6,10 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{RegistryError, hash, io_error};
+use super::error::{RegistryError, io_error};
+use super::hash;
 
-/// Makes the folder and those above it; the ones it makes are the person's alone.
+/// Creates the folder and its parents; only the person can read those that it creates.
 pub fn create_private_dir(path: &Path) -> Result<(), RegistryError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -17,8 +18,8 @@ pub fn create_private_dir(path: &Path) -> Result<(), RegistryError> {
     builder.create(path).map_err(|e| io_error("create", path, e))
 }
 
-/// A new file that only its owner reads.
-pub fn create_private_file(path: &Path) -> Result<File, RegistryError> {
+/// Creates a file that only its owner can read.
+fn create_private_file(path: &Path) -> Result<File, RegistryError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -26,8 +27,8 @@ pub fn create_private_file(path: &Path) -> Result<File, RegistryError> {
     options.open(path).map_err(|e| io_error("create", path, e))
 }
 
-/// Copies at most `bytes_max` bytes of `from` into the new file `to`; the SHA-256 and the length.
-/// `on_bytes` gets the size of every block.
+/// Copies at most `bytes_max` bytes of `from` into the new file `to`, and returns their SHA-256 and
+/// number. `on_bytes` gets the number so far.
 pub fn copy_hashed(
     from: &mut dyn Read,
     to: &Path,
@@ -52,8 +53,25 @@ pub fn copy_hashed(
         }
         hasher.update(&block[..n]);
         file.write_all(&block[..n]).map_err(|e| io_error("write", to, e))?;
-        on_bytes(n as u64);
+        on_bytes(bytes);
     }
     file.sync_all().map_err(|e| io_error("write", to, e))?;
     Ok((hash::hex(&hasher.finalize()), bytes))
+}
+
+/// Deletes the file; it is no error if there is none.
+pub fn remove_file(path: &Path) -> Result<(), RegistryError> {
+    unless_absent(std::fs::remove_file(path), path)
+}
+
+/// Deletes the folder with all that is in it; it is no error if there is none.
+pub fn remove_dir(path: &Path) -> Result<(), RegistryError> {
+    unless_absent(std::fs::remove_dir_all(path), path)
+}
+
+fn unless_absent(removed: std::io::Result<()>, path: &Path) -> Result<(), RegistryError> {
+    match removed {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io_error("delete", path, e)),
+        _ => Ok(()),
+    }
 }

@@ -1,4 +1,4 @@
-//! Git's blob hash, which the hub gives for its small files instead of SHA-256.
+//! Git's blob hash, which the hub states for small files instead of SHA-256.
 
 use std::io;
 use std::path::Path;
@@ -14,8 +14,8 @@ pub fn git_blob_file(path: &Path) -> io::Result<String> {
     Ok(hex(&sha1.finish()))
 }
 
-/// SHA-1 (FIPS 180-4), for git's object names only: it finds damage, it proves no authorship. Thirty
-/// lines instead of a dependency that nothing else here needs.
+/// SHA-1 (FIPS 180-4), for git's object names only: it detects damage, not
+/// forgery. Small enough not to need a dependency.
 struct Sha1 {
     state: [u32; 5],
     pending: Vec<u8>,

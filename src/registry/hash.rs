@@ -15,7 +15,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Hands the file over piece by piece; its length.
+/// Calls `each` with the file, block by block, and returns its length.
 pub fn read_in_blocks(path: &Path, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let mut block = vec![0; 1 << 20];
@@ -31,6 +31,9 @@ pub fn read_in_blocks(path: &Path, mut each: impl FnMut(&[u8])) -> io::Result<u6
 }
 
 /// The file's SHA-256 and its length.
+///
+/// # Errors
+/// If it cannot be read.
 pub fn sha256_file(path: &Path) -> io::Result<(String, u64)> {
     let mut hasher = Sha256::new();
     let bytes = read_in_blocks(path, |block| hasher.update(block))?;

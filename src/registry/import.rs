@@ -1,22 +1,25 @@
 //! `model import PATH`: a GGUF file, a folder of safetensors, or a wheel or zip that contains one.
 //!
-//! The source is hostile input. Its files are copied into a staging folder inside the data
-//! directory, checked there by the engine's own header validation, and only then moved to their
-//! place by one rename: a model that is listed is complete and was accepted.
+//! The source is untrusted. Its files are copied to a staging folder inside the data directory, the
+//! backend validates their headers there, and one rename moves them to their place: an installed
+//! model is complete and valid.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::archive::{self, Contents};
+use tempfile::TempDir;
+
+use super::archive::{self, Contents, Entry};
+use super::backend::Validate;
+use super::error::{RegistryError, io_error};
 use super::files::{copy_hashed, create_private_dir};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
-use super::{Inspected, RegistryError, Validate, io_error};
 
-/// No model that this program runs is larger: an archive that unpacks to more is a bomb.
+/// More than any model that this program runs; an archive that unpacks to more is a zip bomb.
 const BYTES_MAX: u64 = 64 << 30;
 
-/// The files of a model folder that are taken along; anything else stays behind.
+/// Whether a file of a model folder is copied.
 pub(super) fn belongs_to_a_model(path: &str) -> bool {
     const NAMES: &[&str] = &[
         "config.json",
@@ -35,11 +38,45 @@ pub(super) fn belongs_to_a_model(path: &str) -> bool {
     NAMES.contains(&path) || (!path.contains('/') && path.ends_with(".safetensors"))
 }
 
-/// How far a long copy is.
+/// How far a copy is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyProgress {
     pub bytes: u64,
     pub total_bytes: u64,
+}
+
+/// The folder that a model is copied into before it is accepted.
+struct Staging<'a> {
+    dir: TempDir,
+    files: Vec<InstalledFile>,
+    total_bytes: u64,
+    on_progress: &'a mut dyn FnMut(CopyProgress),
+}
+
+impl Staging<'_> {
+    /// Copies a file to `path` within the folder.
+    fn copy(
+        &mut self,
+        from: &mut dyn Read,
+        path: PathBuf,
+        bytes_max: u64,
+    ) -> Result<(), RegistryError> {
+        let to = self.dir.path().join(&path);
+        if let Some(parent) = to.parent() {
+            create_private_dir(parent)?;
+        }
+        let before: u64 = self.files.iter().map(|file| file.bytes).sum();
+        let (sha256, bytes) = copy_hashed(from, &to, bytes_max, &mut |n| {
+            (self.on_progress)(CopyProgress { bytes: before + n, total_bytes: self.total_bytes });
+        })?;
+        self.files.push(InstalledFile { path, bytes, sha256 });
+        Ok(())
+    }
+
+    fn copy_file(&mut self, from: &Path, path: PathBuf) -> Result<(), RegistryError> {
+        let mut file = File::open(from).map_err(|e| io_error("read", from, e))?;
+        self.copy(&mut file, path, BYTES_MAX)
+    }
 }
 
 /// Copies the model at `source` into `models_dir`.
@@ -54,20 +91,26 @@ pub(super) fn import(
     let name = name.map_or_else(|| name_from(source), |n| Ok(n.to_owned()))?;
     check_name(&name)?;
     create_private_dir(models_dir)?;
-    let staging = tempfile::Builder::new()
+    let dir = tempfile::Builder::new()
         .prefix(".import-")
         .tempdir_in(models_dir)
         .map_err(|e| io_error("create a folder in", models_dir, e))?;
+    let mut staging = Staging { dir, files: Vec::new(), total_bytes: metadata.len(), on_progress };
 
-    // The engine names a model after its file.
+    // The backend names a model after its file.
     let gguf = PathBuf::from(format!("{name}.gguf"));
-    let (files, load_from) = if metadata.is_dir() {
-        (copy_dir(source, staging.path(), on_progress)?, PathBuf::new())
+    // Relative to the staging folder: the GGUF file, or empty for the folder itself.
+    let load_from = if metadata.is_dir() {
+        copy_dir(source, &mut staging)?;
+        PathBuf::new()
     } else {
-        match sniff(source)? {
-            Sniffed::Gguf => copy_gguf(source, staging.path(), &gguf, metadata.len(), on_progress)?,
-            Sniffed::Zip => unpack(source, staging.path(), &gguf, on_progress)?,
-            Sniffed::Other => {
+        match FileType::of(source)? {
+            FileType::Gguf => {
+                staging.copy_file(source, gguf.clone())?;
+                gguf
+            }
+            FileType::Zip => unpack(source, gguf, &mut staging)?,
+            FileType::Other => {
                 return Err(RegistryError::NotAModel {
                     path: source.display().to_string(),
                     reason: "it is neither a GGUF file nor a wheel or zip, by its first bytes"
@@ -77,74 +120,56 @@ pub(super) fn import(
         }
     };
 
-    let Inspected { kind, .. } = validate(&staging.path().join(&load_from))
+    let description = validate(&staging.dir.path().join(&load_from))
         .map_err(|e| RegistryError::Refused { path: source.display().to_string(), source: e })?;
 
     let place = models_dir.join(&name);
     if place.exists() {
         return Err(RegistryError::NameTaken { name });
     }
-    let staged = staging.keep();
-    std::fs::rename(&staged, &place).map_err(|e| {
-        let _ = std::fs::remove_dir_all(&staged);
+    let Staging { dir, mut files, .. } = staging;
+    let dir = dir.keep();
+    std::fs::rename(&dir, &place).map_err(|e| {
+        let _ = std::fs::remove_dir_all(&dir);
         io_error("write", &place, e)
     })?;
     let base = PathBuf::from(&name);
+    for file in &mut files {
+        file.path = base.join(&file.path);
+    }
     Ok(InstalledModel {
-        kind,
+        purpose: description.purpose,
         origin: Origin::Import,
-        path: if load_from.as_os_str().is_empty() { base.clone() } else { base.join(load_from) },
+        path: if load_from.as_os_str().is_empty() { base } else { base.join(load_from) },
         source: source.display().to_string(),
         licence: None,
-        files: files
-            .into_iter()
-            .map(|file| InstalledFile { path: base.join(file.path), ..file })
-            .collect(),
+        files,
         name,
     })
 }
 
-enum Sniffed {
+/// What a file is, by its first bytes.
+enum FileType {
     Gguf,
     Zip,
     Other,
 }
 
-fn sniff(path: &Path) -> Result<Sniffed, RegistryError> {
-    let mut magic = Vec::with_capacity(4);
-    File::open(path)
-        .and_then(|file| file.take(4).read_to_end(&mut magic))
-        .map_err(|e| io_error("read", path, e))?;
-    Ok(match magic.as_slice() {
-        b"GGUF" => Sniffed::Gguf,
-        b"PK\x03\x04" => Sniffed::Zip,
-        _ => Sniffed::Other,
-    })
+impl FileType {
+    fn of(path: &Path) -> Result<Self, RegistryError> {
+        let mut magic = Vec::with_capacity(4);
+        File::open(path)
+            .and_then(|file| file.take(4).read_to_end(&mut magic))
+            .map_err(|e| io_error("read", path, e))?;
+        Ok(match magic.as_slice() {
+            b"GGUF" => Self::Gguf,
+            b"PK\x03\x04" => Self::Zip,
+            _ => Self::Other,
+        })
+    }
 }
 
-type Copied = (Vec<InstalledFile>, PathBuf);
-
-fn copy_gguf(
-    source: &Path,
-    staging: &Path,
-    path: &Path,
-    total_bytes: u64,
-    on_progress: &mut dyn FnMut(CopyProgress),
-) -> Result<Copied, RegistryError> {
-    let mut file = File::open(source).map_err(|e| io_error("read", source, e))?;
-    let mut done = 0;
-    let (sha256, bytes) = copy_hashed(&mut file, &staging.join(path), BYTES_MAX, &mut |n| {
-        done += n;
-        on_progress(CopyProgress { bytes: done, total_bytes });
-    })?;
-    Ok((vec![InstalledFile { path: path.into(), bytes, sha256 }], path.into()))
-}
-
-fn copy_dir(
-    source: &Path,
-    staging: &Path,
-    on_progress: &mut dyn FnMut(CopyProgress),
-) -> Result<Vec<InstalledFile>, RegistryError> {
+fn copy_dir(source: &Path, staging: &mut Staging<'_>) -> Result<(), RegistryError> {
     let mut found = Vec::new();
     for folder in ["", "1_Pooling", "2_Normalize"] {
         let dir = source.join(folder);
@@ -154,7 +179,7 @@ fn copy_dir(
         for entry in std::fs::read_dir(&dir).map_err(|e| io_error("read", &dir, e))? {
             let entry = entry.map_err(|e| io_error("read", &dir, e))?;
             let path = Path::new(folder).join(entry.file_name());
-            // `metadata` follows links on purpose: a snapshot of the hub's cache is made of them.
+            // `metadata` follows links on purpose: a snapshot in the hub's cache is made of them.
             if let Some(text) = path.to_str()
                 && belongs_to_a_model(text)
                 && let Ok(metadata) = source.join(&path).metadata()
@@ -165,23 +190,11 @@ fn copy_dir(
         }
     }
     found.sort();
-    let total_bytes = found.iter().map(|(_, bytes)| bytes).sum();
-    let mut done = 0;
-    let mut files = Vec::with_capacity(found.len());
+    staging.total_bytes = found.iter().map(|(_, bytes)| bytes).sum();
     for (path, _) in found {
-        if let Some(parent) = path.parent() {
-            create_private_dir(&staging.join(parent))?;
-        }
-        let from = source.join(&path);
-        let mut file = File::open(&from).map_err(|e| io_error("read", &from, e))?;
-        let (sha256, bytes) = copy_hashed(&mut file, &staging.join(&path), BYTES_MAX, &mut |n| {
-            done += n;
-            on_progress(CopyProgress { bytes: done, total_bytes });
-        })?;
-        files.push(InstalledFile { path, bytes, sha256 });
+        staging.copy_file(&source.join(&path), path)?;
     }
-    require_weights(source, &files)?;
-    Ok(files)
+    require_weights(source, &staging.files)
 }
 
 fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), RegistryError> {
@@ -199,41 +212,30 @@ fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), Registr
     })
 }
 
+/// Unpacks the model in an archive; the result is where to load it from, as in `import`.
 fn unpack(
     source: &Path,
-    staging: &Path,
-    gguf: &Path,
-    on_progress: &mut dyn FnMut(CopyProgress),
-) -> Result<Copied, RegistryError> {
+    gguf: PathBuf,
+    staging: &mut Staging<'_>,
+) -> Result<PathBuf, RegistryError> {
     let (mut archive, contents) = archive::open(source, BYTES_MAX)?;
-    let (wanted, load_from): (Vec<(usize, PathBuf)>, PathBuf) = match contents {
-        Contents::Gguf { index } => (vec![(index, gguf.into())], gguf.into()),
-        Contents::Folder { entries } => (entries, PathBuf::new()),
+    let (entries, load_from) = match contents {
+        Contents::Gguf(entry) => (vec![Entry { path: gguf.clone(), ..entry }], gguf),
+        Contents::Folder(entries) => (entries, PathBuf::new()),
     };
-    let mut files = Vec::with_capacity(wanted.len());
-    let total_bytes = archive::total_bytes(&mut archive, source, &wanted)?;
-    let mut done = 0;
-    for (index, path) in wanted {
-        let to = staging.join(&path);
-        if let Some(parent) = to.parent() {
-            create_private_dir(parent)?;
-        }
-        let mut entry =
+    staging.total_bytes = entries.iter().map(|entry| entry.bytes).sum();
+    for Entry { index, path, bytes } in entries {
+        let mut file =
             archive.by_index(index).map_err(|e| archive::error(source, &e.to_string()))?;
-        let declared = entry.size();
-        let (sha256, bytes) = copy_hashed(&mut entry, &to, declared, &mut |n| {
-            done += n;
-            on_progress(CopyProgress { bytes: done, total_bytes });
-        })?;
-        files.push(InstalledFile { path, bytes, sha256 });
+        staging.copy(&mut file, path, bytes)?;
     }
     if load_from.as_os_str().is_empty() {
-        require_weights(source, &files)?;
+        require_weights(source, &staging.files)?;
     }
-    Ok((files, load_from))
+    Ok(load_from)
 }
 
-/// A name from the file's own: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
+/// A model name made from the file name: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
 fn name_from(source: &Path) -> Result<String, RegistryError> {
     let name = source.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = [".gguf", ".whl", ".zip"]

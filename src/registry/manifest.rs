@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, RegistryError, io_error};
+use super::{ModelPurpose, RegistryError, error::io_error};
 
 /// One file of an installed model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct InstalledFile {
     pub sha256: String,
 }
 
-/// Where an installed model came from: decides what `remove` may delete.
+/// Where an installed model came from, which decides what `remove` may delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -44,9 +44,10 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledModel {
     pub name: String,
-    pub kind: Kind,
+    #[serde(rename = "kind")]
+    pub purpose: ModelPurpose,
     pub origin: Origin,
-    /// What the loader is given.
+    /// The GGUF file, or the folder of a safetensors model.
     pub path: PathBuf,
     /// The file or the repository it came from, for people.
     pub source: String,
@@ -57,13 +58,12 @@ pub struct InstalledModel {
 }
 
 impl InstalledModel {
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 }
 
-/// The file as a whole.
+/// `installed.toml` as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     #[serde(default)]
@@ -77,10 +77,7 @@ pub struct Manifest {
 impl Manifest {
     const FILE: &str = "installed.toml";
 
-    /// Reads it; a folder without one is an empty manifest.
-    ///
-    /// # Errors
-    /// If the file is there and unreadable or not of this form.
+    /// Reads it; a folder without one has an empty manifest.
     pub fn read(models_dir: &Path) -> Result<Self, RegistryError> {
         let path = models_dir.join(Self::FILE);
         let text = match std::fs::read_to_string(&path) {
@@ -94,10 +91,7 @@ impl Manifest {
         })
     }
 
-    /// Writes it beside itself and renames: a crash leaves the old one.
-    ///
-    /// # Errors
-    /// If the folder can't be written to.
+    /// Writes a new file and renames it: a crash leaves the old one.
     pub fn write(&self, models_dir: &Path) -> Result<(), RegistryError> {
         let path = models_dir.join(Self::FILE);
         let text = toml::to_string_pretty(self).map_err(|e| RegistryError::Manifest {
@@ -114,18 +108,18 @@ impl Manifest {
         Ok(())
     }
 
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&InstalledModel> {
         self.models.iter().find(|m| m.name.eq_ignore_ascii_case(name))
     }
 
-    /// Adds it, or takes the place of the one with its name.
+    /// Adds the model, or replaces the one with its name.
     pub fn put(&mut self, model: InstalledModel) {
         self.models.retain(|m| !m.name.eq_ignore_ascii_case(&model.name));
         self.models.push(model);
         self.models.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
+    /// Removes the model, which is then not in use either.
     pub fn take(&mut self, name: &str) -> Option<InstalledModel> {
         let at = self.models.iter().position(|m| m.name.eq_ignore_ascii_case(name))?;
         let model = self.models.remove(at);
@@ -146,7 +140,7 @@ mod tests {
     fn model(name: &str) -> InstalledModel {
         InstalledModel {
             name: name.into(),
-            kind: Kind::Language,
+            purpose: ModelPurpose::Language,
             origin: Origin::Import,
             path: name.into(),
             source: "import x.gguf".into(),

@@ -1,25 +1,27 @@
 //! `model pull`: the only network code of the program.
 //!
-//! hf-hub speaks the protocol and lays out the cache; it resumes a partial file but checks no
-//! hash, trusts the names that the server sends and never looks at what it already has. So around
-//! each file: the names are checked before they become paths, a blob that is there is used if its
-//! hash is right, and what arrived is hashed before it counts. A file that does not match is
-//! deleted; if it had been resumed, it is fetched once more from the start.
+//! hf-hub implements the protocol and the cache's layout. It resumes partial files, but checks no
+//! hash, trusts the names that the server sends and never looks at what it has already. So, for each
+//! file, names are checked before they become paths, a blob with the right hash is used, and a
+//! download is hashed before it is accepted. A file that does not match is deleted; if it had been
+//! resumed, it is downloaded once more from the start.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hf_hub::api::Progress;
-use hf_hub::api::sync::{Api, ApiBuilder, ApiRepo};
+use hf_hub::api::sync::{Api, ApiBuilder, ApiError, ApiRepo, Metadata};
 use hf_hub::{Cache, Repo, RepoType};
 
-use super::manifest::{InstalledFile, InstalledModel, Origin};
-use super::{
-    CatalogueFile, CatalogueModel, HubSettings, RegistryError, Validate, git_blob, hash, hub_cache,
-    io_error,
-};
+use super::backend::Validate;
+use super::catalogue::{CatalogueFile, CatalogueModel};
+use super::error::{RegistryError, io_error};
+use super::files::remove_file;
+use super::manifest::{InstalledFile, InstalledModel};
+use super::{HubSettings, git_blob, hash, hub_cache};
 
-/// A broken connection is taken up again this many times before it is reported.
-const ATTEMPTS: usize = 5;
+/// How often a download is tried before a broken connection is reported.
+const ATTEMPTS: u32 = 5;
 
 /// How far a download is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,26 +32,21 @@ pub struct PullProgress {
     pub total_bytes: u64,
 }
 
+/// Counts the bytes of one file.
 struct Report<'a> {
-    file: &'a str,
-    bytes: u64,
-    total_bytes: u64,
+    progress: PullProgress,
     on_progress: &'a (dyn Fn(PullProgress) + Sync),
 }
 
 impl Progress for Report<'_> {
     fn init(&mut self, size: usize, _: &str) {
-        self.bytes = 0;
-        self.total_bytes = size as u64;
+        self.progress.bytes = 0;
+        self.progress.total_bytes = size as u64;
     }
 
     fn update(&mut self, size: usize) {
-        self.bytes += size as u64;
-        (self.on_progress)(PullProgress {
-            file: self.file.to_owned(),
-            bytes: self.bytes,
-            total_bytes: self.total_bytes,
-        });
+        self.progress.bytes += size as u64;
+        (self.on_progress)(self.progress.clone());
     }
 
     fn finish(&mut self) {}
@@ -65,7 +62,7 @@ pub(super) fn pull(
         hub_cache::find(&hub.cache_dir, model)
             .ok_or_else(|| RegistryError::Offline { name: model.name.clone() })?
     } else {
-        fetch(model, hub, on_progress)?
+        Download::new(model, hub, on_progress)?.fetch()?
     };
     let path = hub_cache::load_path(&snapshot, model);
     validate(&path)
@@ -76,146 +73,162 @@ pub(super) fn pull(
         let (sha256, bytes) = hash::sha256_file(&path).map_err(|e| io_error("read", &path, e))?;
         files.push(InstalledFile { path, bytes, sha256 });
     }
-    Ok(InstalledModel {
-        name: model.name.clone(),
-        kind: model.kind,
-        origin: Origin::Hub,
-        path,
-        source: model.repo.clone(),
-        licence: Some(model.licence.clone()),
-        files,
-    })
+    Ok(hub_cache::installed_model(model, &snapshot, files))
 }
 
-fn fetch(
-    model: &CatalogueModel,
-    hub: &HubSettings,
-    on_progress: &(dyn Fn(PullProgress) + Sync),
-) -> Result<PathBuf, RegistryError> {
-    let cache = Cache::new(hub.cache_dir.clone());
-    let mut builder = ApiBuilder::from_cache(cache)
-        .with_endpoint(hub.endpoint.trim_end_matches('/').to_owned())
-        .with_progress(false)
-        .with_retries(0)
-        .with_user_agent("inglenook", env!("CARGO_PKG_VERSION"));
-    if hub.token.is_some() {
-        builder = builder.with_token(hub.token.clone());
+/// A download of one model.
+struct Download<'a> {
+    model: &'a CatalogueModel,
+    hub: &'a HubSettings,
+    api: Api,
+    repo: ApiRepo,
+    /// The repository's folder in the cache.
+    dir: PathBuf,
+    on_progress: &'a (dyn Fn(PullProgress) + Sync),
+}
+
+impl<'a> Download<'a> {
+    fn new(
+        model: &'a CatalogueModel,
+        hub: &'a HubSettings,
+        on_progress: &'a (dyn Fn(PullProgress) + Sync),
+    ) -> Result<Self, RegistryError> {
+        let mut builder = ApiBuilder::from_cache(Cache::new(hub.cache_dir.clone()))
+            .with_endpoint(hub.endpoint.trim_end_matches('/').to_owned())
+            .with_progress(false)
+            .with_retries(0)
+            .with_user_agent("inglenook", env!("CARGO_PKG_VERSION"));
+        if hub.token.is_some() {
+            builder = builder.with_token(hub.token.clone());
+        }
+        let api =
+            builder.build().map_err(|e| failed(model, hub, "the list of files", Box::new(e)))?;
+        let (name, revision) = (model.repo.clone(), model.revision.clone());
+        let repo = api.repo(Repo::with_revision(name, RepoType::Model, revision));
+        let dir = hub_cache::repo_dir(&hub.cache_dir, &model.repo);
+        Ok(Self { model, hub, api, repo, dir, on_progress })
     }
-    let fail = |file: &str, source| RegistryError::Fetch {
+
+    fn failed(&self, file: &str, source: Source) -> RegistryError {
+        failed(self.model, self.hub, file, source)
+    }
+
+    /// Downloads all files and returns the snapshot that holds them.
+    fn fetch(&self) -> Result<PathBuf, RegistryError> {
+        let mut commit = None;
+        for file in &self.model.files {
+            commit = Some(self.fetch_file(file)?);
+        }
+        let commit =
+            commit.ok_or_else(|| self.failed("anything", "the catalogue names no files".into()))?;
+        Ok(self.dir.join("snapshots").join(commit))
+    }
+
+    fn metadata(&self, name: &str) -> Result<Metadata, RegistryError> {
+        let mut attempt = 1;
+        let metadata = loop {
+            match self.api.metadata(&self.repo.url(name)) {
+                Ok(metadata) => break metadata,
+                Err(e) => self.wait_or_give_up(name, e, &mut attempt)?,
+            }
+        };
+        // They become parts of paths, so a hostile server could otherwise write anywhere.
+        let is_hash = |text: &str| {
+            matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+        };
+        if !is_hash(metadata.etag()) || !is_hash(metadata.commit_hash()) {
+            let reason = "the server's answer names no hash to check against";
+            return Err(self.failed(name, reason.into()));
+        }
+        Ok(metadata)
+    }
+
+    /// Downloads one file, if it is not in the cache, and returns the commit whose snapshot holds it.
+    fn fetch_file(&self, file: &CatalogueFile) -> Result<String, RegistryError> {
+        let name = file.path.as_str();
+        let metadata = self.metadata(name)?;
+        let (etag, commit) = (metadata.etag().to_owned(), metadata.commit_hash().to_owned());
+        let size = metadata.size() as u64;
+        let blob = self.dir.join("blobs").join(&etag);
+        let pointer = self.dir.join("snapshots").join(&commit).join(name);
+        let expected = Expected { etag, sha256: file.sha256.clone() };
+        let start = PullProgress { file: name.to_owned(), bytes: 0, total_bytes: size };
+        if blob.is_file() {
+            if expected.check(&blob)?.is_none() {
+                link(&blob, &pointer, name)?;
+                write_ref(&self.dir, &self.model.revision, &commit)?;
+                (self.on_progress)(PullProgress { bytes: size, ..start });
+                return Ok(commit);
+            }
+            remove_file(&blob)?;
+        }
+
+        let part = blob.with_extension("part");
+        let part_len = || part.metadata().map_or(0, |m| m.len());
+        let mut resumed = false;
+        let mut attempt = 1;
+        loop {
+            // A part that is complete cannot be resumed, and a longer one is of another file.
+            if part_len() >= size {
+                remove_file(&part)?;
+            }
+            resumed |= part_len() > 0;
+            let report = Report { progress: start.clone(), on_progress: self.on_progress };
+            if let Err(e) = self.repo.download_with_progress(name, report) {
+                self.wait_or_give_up(name, e, &mut attempt)?;
+                continue;
+            }
+            let Some((expected, received)) = expected.check(&blob)? else { return Ok(commit) };
+            remove_file(&pointer)?;
+            remove_file(&blob)?;
+            if !resumed {
+                return Err(RegistryError::HashMismatch {
+                    name: self.model.name.clone(),
+                    file: name.to_owned(),
+                    expected,
+                    received,
+                });
+            }
+            resumed = false;
+        }
+    }
+
+    /// Waits before the next attempt, or returns the error if another one would not help.
+    fn wait_or_give_up(
+        &self,
+        file: &str,
+        error: ApiError,
+        attempt: &mut u32,
+    ) -> Result<(), RegistryError> {
+        if *attempt >= ATTEMPTS || !is_transient(&error) {
+            return Err(self.failed(file, Box::new(error)));
+        }
+        std::thread::sleep(Duration::from_millis(200 << *attempt));
+        *attempt += 1;
+        Ok(())
+    }
+}
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+fn failed(model: &CatalogueModel, hub: &HubSettings, file: &str, source: Source) -> RegistryError {
+    RegistryError::Fetch {
         name: model.name.clone(),
         file: file.to_owned(),
         endpoint: hub.endpoint.clone(),
         source,
-    };
-    let api = builder.build().map_err(|e| fail("the list of files", Box::new(e)))?;
-    let repo =
-        api.repo(Repo::with_revision(model.repo.clone(), RepoType::Model, model.revision.clone()));
-    let mut snapshot = None;
-    for file in &model.files {
-        let commit = fetch_file(&api, &repo, model, file, hub, on_progress, &fail)?;
-        snapshot = Some(repo_dir(hub, model).join("snapshots").join(commit));
-    }
-    snapshot.ok_or_else(|| fail("anything", "the catalogue names no files".into()))
-}
-
-fn repo_dir(hub: &HubSettings, model: &CatalogueModel) -> PathBuf {
-    hub_cache::repo_dir(&hub.cache_dir, &model.repo)
-}
-
-type Fail<'a> = &'a dyn Fn(&str, Box<dyn std::error::Error + Send + Sync>) -> RegistryError;
-
-/// The commit whose snapshot holds the file afterwards.
-fn fetch_file(
-    api: &Api,
-    repo: &ApiRepo,
-    model: &CatalogueModel,
-    file: &CatalogueFile,
-    hub: &HubSettings,
-    on_progress: &(dyn Fn(PullProgress) + Sync),
-    fail: Fail<'_>,
-) -> Result<String, RegistryError> {
-    let name = file.path.as_str();
-    let mut attempt = 1;
-    let metadata = loop {
-        match api.metadata(&repo.url(name)) {
-            Ok(metadata) => break metadata,
-            Err(e) if attempt >= ATTEMPTS || !is_transient(&e) => {
-                return Err(fail(name, Box::new(e)));
-            }
-            Err(_) => wait_before(&mut attempt),
-        }
-    };
-    // They become parts of paths: a server could write anywhere otherwise.
-    let is_hash = |text: &str, lengths: &[usize]| {
-        lengths.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
-    };
-    let (etag, commit) = (metadata.etag().to_owned(), metadata.commit_hash().to_owned());
-    if !is_hash(&etag, &[40, 64]) || !is_hash(&commit, &[40, 64]) {
-        return Err(fail(name, "the server's answer names no hash to check against".into()));
-    }
-    let expected = Expected { etag: etag.clone(), sha256: file.sha256.clone() };
-    let size = metadata.size() as u64;
-
-    let dir = repo_dir(hub, model);
-    let blob = dir.join("blobs").join(&etag);
-    let pointer = dir.join("snapshots").join(&commit).join(name);
-    if blob.is_file() {
-        if expected.check(&blob).map_err(|e| io_error("read", &blob, e))?.is_none() {
-            link(&blob, &pointer, name)?;
-            write_ref(&dir, &model.revision, &commit)?;
-            on_progress(PullProgress { file: name.into(), bytes: size, total_bytes: size });
-            return Ok(commit);
-        }
-        delete(&blob)?;
-    }
-
-    let part = blob.with_extension("part");
-    let part_len = || part.metadata().map_or(0, |m| m.len());
-    let mut resumed = false;
-    let mut attempt = 1;
-    loop {
-        // Nothing is left to ask for of a part that is complete, and a longer one is not ours.
-        if part_len() >= size {
-            delete(&part)?;
-        }
-        resumed |= part_len() > 0;
-        let report = Report { file: name, bytes: 0, total_bytes: size, on_progress };
-        match repo.download_with_progress(name, report) {
-            Ok(_) => {}
-            Err(e) if attempt >= ATTEMPTS || !is_transient(&e) => {
-                return Err(fail(name, Box::new(e)));
-            }
-            Err(_) => {
-                wait_before(&mut attempt);
-                continue;
-            }
-        }
-        let wrong = expected.check(&blob).map_err(|e| io_error("read", &blob, e))?;
-        let Some((expected, received)) = wrong else { return Ok(commit) };
-        delete(&pointer)?;
-        delete(&blob)?;
-        if !resumed {
-            return Err(RegistryError::HashMismatch {
-                name: model.name.clone(),
-                file: name.to_owned(),
-                expected,
-                received,
-            });
-        }
-        resumed = false;
     }
 }
 
-/// Connections break and servers are busy; a refusal stays one.
-fn is_transient(error: &hf_hub::api::sync::ApiError) -> bool {
-    use hf_hub::api::sync::ApiError;
+/// Whether another attempt may help: connections break and servers are busy.
+fn is_transient(error: &ApiError) -> bool {
     match error {
         ApiError::RequestError(e) => match **e {
             ureq::Error::StatusCode(code) => code >= 500 || code == 429 || code == 408,
             ureq::Error::BadUri(_) | ureq::Error::HostNotFound => false,
             _ => true,
         },
-        // Reading the body fails as I/O; a full disk does too.
+        // Errors while reading the body are I/O errors, and so are those of the disk.
         ApiError::IoError(e) => !matches!(
             e.kind(),
             std::io::ErrorKind::StorageFull
@@ -228,11 +241,6 @@ fn is_transient(error: &hf_hub::api::sync::ApiError) -> bool {
     }
 }
 
-fn wait_before(attempt: &mut usize) {
-    std::thread::sleep(std::time::Duration::from_millis(200 << *attempt));
-    *attempt += 1;
-}
-
 struct Expected {
     /// SHA-256 of a large file, git's blob hash of a small one.
     etag: String,
@@ -241,37 +249,31 @@ struct Expected {
 
 impl Expected {
     /// `Some((expected, received))` if the file is not what was published.
-    fn check(&self, path: &Path) -> std::io::Result<Option<(String, String)>> {
-        if let Some(sha256) = &self.sha256 {
-            let (received, _) = hash::sha256_file(path)?;
-            if received != *sha256 {
-                return Ok(Some((sha256.clone(), received)));
+    fn check(&self, path: &Path) -> Result<Option<(String, String)>, RegistryError> {
+        let sha256 = || hash::sha256_file(path).map(|(sha256, _)| sha256);
+        let unreadable = |e| io_error("read", path, e);
+        if let Some(expected) = &self.sha256 {
+            let received = sha256().map_err(unreadable)?;
+            if received != *expected {
+                return Ok(Some((expected.clone(), received)));
             }
         }
         let received = match self.etag.len() {
-            64 => hash::sha256_file(path)?.0,
-            _ => git_blob::git_blob_file(path)?,
+            64 => sha256(),
+            _ => git_blob::git_blob_file(path),
         };
+        let received = received.map_err(unreadable)?;
         Ok((received != self.etag.to_lowercase()).then(|| (self.etag.clone(), received)))
     }
 }
 
-fn delete(path: &Path) -> Result<(), RegistryError> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io_error("delete", path, e)),
-        _ => Ok(()),
-    }
-}
-
-/// `snapshots/<commit>/<name>` → `../../blobs/<etag>`, relative as everywhere in this cache.
+/// `snapshots/<commit>/<name>` → `../../blobs/<etag>`, relative, as hf-hub has it.
 fn link(blob: &Path, pointer: &Path, name: &str) -> Result<(), RegistryError> {
     if pointer.is_file() {
         return Ok(());
     }
-    if let Some(parent) = pointer.parent() {
-        std::fs::create_dir_all(parent).map_err(|e| io_error("create", parent, e))?;
-    }
-    delete(pointer)?;
+    create_parent(pointer)?;
+    remove_file(pointer)?;
     #[cfg(unix)]
     let linked = {
         let up = "../".repeat(1 + name.split('/').count());
@@ -285,8 +287,11 @@ fn link(blob: &Path, pointer: &Path, name: &str) -> Result<(), RegistryError> {
 
 fn write_ref(dir: &Path, revision: &str, commit: &str) -> Result<(), RegistryError> {
     let path = dir.join("refs").join(revision);
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(|e| io_error("create", parent, e))?;
-    }
+    create_parent(&path)?;
     std::fs::write(&path, commit).map_err(|e| io_error("write", &path, e))
+}
+
+fn create_parent(path: &Path) -> Result<(), RegistryError> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    std::fs::create_dir_all(parent).map_err(|e| io_error("create", parent, e))
 }

@@ -4,7 +4,10 @@
 
 use std::io::Write as _;
 
+use tempfile::TempDir;
+
 use super::*;
+use crate::interfaces::ModelError;
 
 const CONTENT_LEN: usize = 300_000;
 
@@ -12,25 +15,29 @@ fn content() -> Vec<u8> {
     b"GGUF".iter().copied().chain((0..CONTENT_LEN - 4).map(|i| (i * 7 % 251) as u8)).collect()
 }
 
-/// An engine that reads nothing but the first bytes: what is inside files is not tested here.
-fn engine() -> Engine {
+/// A backend that reads nothing but the first bytes: the content of files is not tested here.
+fn backend() -> ModelBackend {
     let bad = |path: &Path, reason: &str| ModelError::BadFile {
         path: path.display().to_string(),
         reason: reason.into(),
     };
-    Engine {
+    ModelBackend {
         validate: Box::new(move |path| {
             if path.is_dir() {
                 let config = std::fs::read_to_string(path.join("config.json"))
                     .map_err(|_| bad(path, "no config.json"))?;
-                let kind = if config.contains("bert") { Kind::Embedding } else { Kind::Language };
-                return Ok(Inspected { kind, description: "a folder".into() });
+                let purpose = if config.contains("bert") {
+                    ModelPurpose::Embedding
+                } else {
+                    ModelPurpose::Language
+                };
+                return Ok(ModelDescription { purpose, summary: "a folder".into() });
             }
             let bytes = std::fs::read(path).map_err(|e| bad(path, &e.to_string()))?;
             if bytes.len() < 100 {
                 return Err(bad(path, "it is cut off"));
             }
-            Ok(Inspected { kind: Kind::Language, description: "a file".into() })
+            Ok(ModelDescription { purpose: ModelPurpose::Language, summary: "a file".into() })
         }),
         load_language: Box::new(|path, _| {
             Err(ModelError::Backend { what: format!("load {}", path.display()), source: None })
@@ -38,7 +45,7 @@ fn engine() -> Engine {
         load_embedder: Box::new(|path, _| {
             Err(ModelError::Backend { what: format!("embed {}", path.display()), source: None })
         }),
-        starter: None,
+        built_in: None,
     }
 }
 
@@ -49,7 +56,13 @@ fn registry_at(dir: &Path, endpoint: &str, catalogue: Catalogue) -> Registry {
         offline: false,
         token: None,
     };
-    Registry::new(dir, hub, catalogue, engine())
+    Registry::new(dir, hub, catalogue, backend(), None)
+}
+
+fn empty_registry() -> (TempDir, Registry) {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    (dir, registry)
 }
 
 fn import(registry: &Registry, path: &Path) -> Result<InstalledModel, RegistryError> {
@@ -58,7 +71,7 @@ fn import(registry: &Registry, path: &Path) -> Result<InstalledModel, RegistryEr
 
 /// What is in the folder of models, hidden leftovers included.
 fn entries(registry: &Registry) -> Vec<String> {
-    let Ok(dir) = std::fs::read_dir(registry.models_dir()) else { return Vec::new() };
+    let Ok(dir) = std::fs::read_dir(&registry.models_dir) else { return Vec::new() };
     let mut names: Vec<String> =
         dir.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -76,8 +89,7 @@ fn zip_of(path: &Path, entries: &[(&str, &[u8])]) {
 
 #[test]
 fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("My Model Q4.gguf");
     std::fs::write(&source, content()).unwrap();
 
@@ -92,7 +104,7 @@ fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
     assert!(
         registry.verify(None, &mut |_, _| {}).unwrap().iter().all(|v| v.state == FileState::Sound)
     );
-    let copy = registry.models_dir().join(&model.path);
+    let copy = registry.models_dir.join(&model.path);
     std::fs::write(&copy, b"GGUF but other").unwrap();
     assert_eq!(registry.verify(None, &mut |_, _| {}).unwrap()[0].state, FileState::Changed);
     std::fs::remove_file(&copy).unwrap();
@@ -107,8 +119,7 @@ fn an_imported_file_is_checked_hashed_listed_used_and_removed() {
 
 #[test]
 fn a_refused_model_leaves_nothing_behind() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("short.gguf");
     std::fs::write(&source, b"GGUF\x03").unwrap();
     assert!(matches!(import(&registry, &source), Err(RegistryError::Refused { .. })));
@@ -126,8 +137,7 @@ fn a_refused_model_leaves_nothing_behind() {
 
 #[test]
 fn a_wheel_gives_only_its_model() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let wheel = dir.path().join("mini-0.1.whl");
     zip_of(
         &wheel,
@@ -140,14 +150,14 @@ fn a_wheel_gives_only_its_model() {
         ],
     );
     let model = import(&registry, &wheel).unwrap();
-    assert_eq!(model.kind, Kind::Embedding);
+    assert_eq!(model.purpose, ModelPurpose::Embedding);
     let mut files: Vec<String> = model.files.iter().map(|f| f.path.display().to_string()).collect();
     files.sort();
     assert_eq!(
         files,
         ["mini-0.1/1_Pooling/config.json", "mini-0.1/config.json", "mini-0.1/model.safetensors"]
     );
-    assert!(registry.models_dir().join("mini-0.1/1_Pooling/config.json").is_file());
+    assert!(registry.models_dir.join("mini-0.1/1_Pooling/config.json").is_file());
     registry.use_model("mini-0.1").unwrap();
     let error = registry.load_embedder(&|_| {}).err().unwrap().to_string();
     assert!(error.starts_with("embed ") && error.ends_with("mini-0.1"), "{error}");
@@ -162,8 +172,7 @@ fn check_refused(registry: &Registry, archive: &Path, reason: &str) {
 
 #[test]
 fn hostile_archives_are_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let archive = dir.path().join("a.zip");
     let config: &[u8] = b"{}";
 
@@ -185,8 +194,7 @@ fn hostile_archives_are_refused() {
 
 #[test]
 fn names_cannot_leave_the_folder() {
-    let dir = tempfile::tempdir().unwrap();
-    let registry = registry_at(dir.path(), "http://127.0.0.1:9", Catalogue::default());
+    let (dir, registry) = empty_registry();
     let source = dir.path().join("m.gguf");
     std::fs::write(&source, content()).unwrap();
     for name in ["../up", "a/b", "", ".hidden", "starter", "with space"] {
@@ -198,8 +206,9 @@ fn names_cannot_leave_the_folder() {
 mod hub {
     use std::io::{BufRead as _, BufReader};
     use std::net::{TcpListener, TcpStream};
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
+    use super::catalogue::CatalogueFile;
     use super::*;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -211,7 +220,7 @@ mod hub {
         cuts: Vec<usize>,
         /// Serve other bytes than the hash says.
         wrong: bool,
-        /// Name the blob like this.
+        /// The etag that it states, instead of the right one.
         etag: Option<String>,
     }
 
@@ -320,7 +329,7 @@ mod hub {
         Catalogue {
             models: vec![CatalogueModel {
                 name: "tiny".into(),
-                kind: Kind::Language,
+                purpose: ModelPurpose::Language,
                 repo: "org/tiny".into(),
                 revision: "main".into(),
                 files,
@@ -330,6 +339,14 @@ mod hub {
                 default: true,
             }],
         }
+    }
+
+    /// A hub with one large file, and a registry that knows of it.
+    fn hub_with_model(faults: Faults) -> (TempDir, Hub, Registry) {
+        let dir = tempfile::tempdir().unwrap();
+        let hub = serve(vec![("model.gguf", content())], faults);
+        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        (dir, hub, registry)
     }
 
     fn pull(registry: &Registry) -> Result<InstalledModel, RegistryError> {
@@ -365,7 +382,7 @@ mod hub {
         );
         let other =
             registry_at(&dir.path().join("other"), &hub.endpoint, catalogue(&["model.gguf"]));
-        let other = Registry { hub: registry.hub().clone(), ..other };
+        let other = Registry { hub: registry.hub.clone(), ..other };
         assert!(other.list().unwrap()[0].installed.is_some(), "found in the cache");
         assert!(matches!(other.remove("tiny"), Err(RegistryError::NotOurs { .. })));
 
@@ -378,9 +395,7 @@ mod hub {
 
     #[test]
     fn a_part_from_an_earlier_run_is_continued() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (dir, hub, registry) = hub_with_model(Faults::default());
         let blobs = dir.path().join("hub/models--org--tiny/blobs");
         std::fs::create_dir_all(&blobs).unwrap();
         let part = blobs.join(format!("{}.part", etag_of(&content())));
@@ -399,10 +414,7 @@ mod hub {
 
     #[test]
     fn a_wrong_hash_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub =
-            serve(vec![("model.gguf", content())], Faults { wrong: true, ..Faults::default() });
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (dir, _hub, registry) = hub_with_model(Faults { wrong: true, ..Faults::default() });
         assert!(matches!(pull(&registry), Err(RegistryError::HashMismatch { .. })));
         assert!(registry.list().unwrap()[0].installed.is_none());
         let blobs = dir.path().join("hub/models--org--tiny/blobs");
@@ -416,31 +428,22 @@ mod hub {
 
     #[test]
     fn a_hash_in_the_catalogue_outranks_the_hub() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let mut catalogue = catalogue(&["model.gguf"]);
-        catalogue.models[0].files[0].sha256 = Some("ab".repeat(32));
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue);
+        let (_dir, _hub, mut registry) = hub_with_model(Faults::default());
+        registry.catalogue.models[0].files[0].sha256 = Some("ab".repeat(32));
         assert!(matches!(pull(&registry), Err(RegistryError::HashMismatch { .. })));
     }
 
     #[test]
     fn a_server_cannot_name_a_path() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(
-            vec![("model.gguf", content())],
-            Faults { etag: Some("../../../evil".into()), ..Faults::default() },
-        );
-        let registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let etag = Some("../../../evil".into());
+        let (dir, _hub, registry) = hub_with_model(Faults { etag, ..Faults::default() });
         assert!(matches!(pull(&registry), Err(RegistryError::Fetch { .. })));
         assert!(!dir.path().join("hub").exists());
     }
 
     #[test]
     fn offline_uses_the_cache_or_refuses() {
-        let dir = tempfile::tempdir().unwrap();
-        let hub = serve(vec![("model.gguf", content())], Faults::default());
-        let mut registry = registry_at(dir.path(), &hub.endpoint, catalogue(&["model.gguf"]));
+        let (_dir, hub, mut registry) = hub_with_model(Faults::default());
         registry.hub.offline = true;
         assert!(matches!(pull(&registry), Err(RegistryError::Offline { .. })));
         registry.hub.offline = false;

@@ -8,6 +8,7 @@ use super::access::Reader;
 use super::error::Result;
 use super::records::{Level, Violation};
 use super::settings::THEME_CAP;
+use crate::error_chain::error_chain;
 use crate::memory::reorganize::THEME_SIZE_MAX;
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
 
@@ -150,7 +151,7 @@ impl Reader<'_> {
         let add = |what: &str, rows: Result<Vec<String>>, found: &mut Vec<String>| match rows {
             Ok(rows) => found.extend(rows),
             // A check that a damaged file stops is a finding, not the end of the others.
-            Err(error) => found.push(format!("cannot check {what}: {}", with_cause(&error))),
+            Err(error) => found.push(format!("cannot check {what}: {}", error_chain(&error))),
         };
         // FTS5's integrity check trusts the shape of the index that this connection read last, and
         // finds damage where another connection merged segments since. A query asks first.
@@ -254,15 +255,4 @@ impl Reader<'_> {
         }
         Ok(found)
     }
-}
-
-fn with_cause(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -6,7 +6,7 @@ use crate::memory::Embedding;
 
 const DIMENSIONS: usize = 128;
 
-/// See the module.
+/// An [`Embedder`] by hashing.
 #[derive(Debug, Clone, Default)]
 pub struct HashEmbedder;
 

@@ -1,9 +1,12 @@
-//! Doubles for tests: a scripted model, a hashing embedder, a clock that stands still.
+//! For tests: a scripted model, a hashing embedder, a clock that stands still, and how a test says
+//! that it is skipped.
 
 mod hash_embedder;
 mod manual_clock;
 mod scripted_model;
+mod skipping;
 
 pub use hash_embedder::HashEmbedder;
 pub use manual_clock::ManualClock;
 pub use scripted_model::ScriptedModel;
+pub use skipping::{SKIPPED_TESTS_FILE, shared, skip};

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::grammar::{Constraint, Needs};
+use crate::grammar::{Constraint, MinCompletion};
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole, Uncertainty,
@@ -30,7 +30,7 @@ struct Script {
     log: Mutex<Vec<String>>,
 }
 
-/// See the module.
+/// A [`LanguageModel`] with scripted replies.
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Script>);
 
@@ -136,17 +136,17 @@ fn text_of(tokens: &[u32]) -> String {
     String::from_utf8_lossy(&bytes_of(tokens)).into_owned()
 }
 
-/// What a model would say that wants to say `reply` and may not: what has to be said is put in, characters that
-/// do not fit are left out, then the shortest end is added. Whether the want of tokens had a hand in it comes too.
+/// What a model would say that wants to say `reply` under a constraint: bytes that have to follow are put in,
+/// characters that do not fit are left out, then the shortest completion is added. Also whether the budget left
+/// something out.
 fn constrained(
     reply: &str,
     constraint: &Constraint,
     chars_max: usize,
 ) -> Result<(String, bool), ModelError> {
-    let automaton = constraint.automaton();
-    let needs = Needs::in_bytes(automaton);
-    let needed = |position| needs.tokens(automaton, position).map(|n| n as usize);
-    let mut position = automaton.start();
+    let min_completion = MinCompletion::in_bytes(constraint);
+    let needed = |position| min_completion.tokens(constraint, position).map(|n| n as usize);
+    let mut position = constraint.start();
     if needed(position).is_none_or(|n| n > chars_max) {
         let needed_tokens = needed(position);
         return Err(ModelError::ConstraintTooLong { needed_tokens, tokens_max: chars_max });
@@ -154,7 +154,7 @@ fn constrained(
     let (mut said, mut left, mut cut) = (String::new(), chars_max, false);
     for c in reply.chars() {
         loop {
-            let after = automaton.walk(position, c.encode_utf8(&mut [0; 4]).as_bytes());
+            let after = constraint.walk(position, c.encode_utf8(&mut [0; 4]).as_bytes());
             let affordable = after.filter(|&after| needed(after).is_some_and(|n| n < left));
             cut |= after.is_some() && affordable.is_none();
             if let Some(after) = affordable {
@@ -162,13 +162,13 @@ fn constrained(
                 said.push(c);
                 break;
             }
-            let forced = automaton.forced(position).filter(|_| after.is_none() && left > 0);
+            let forced = constraint.forced(position).filter(|_| after.is_none() && left > 0);
             let Some((byte, after)) = forced else { break };
             (position, left) = (after, left - 1);
             said.push(char::from(byte));
         }
     }
-    let end = needs.completion(automaton, position);
+    let end = constraint.completion(position);
     Ok((said + &String::from_utf8_lossy(&end), cut))
 }
 

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use crossterm::event::Event as TerminalEvent;
+use serde_json::Value;
 
 use crate::chat::{Command, Update};
 use crate::interfaces::ModelSummary;
-use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId};
+use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
 use crate::store::{AnyId, ForgetPlan, Session};
 
 /// What the loop feeds to [`crate::tui::update()`].
@@ -14,7 +15,7 @@ use crate::store::{AnyId, ForgetPlan, Session};
 pub enum Event {
     Terminal(TerminalEvent),
     Chat(Update),
-    Desk(Answer),
+    Store(StoreReply),
     /// Ten times a second while something moves.
     Tick,
     /// SIGTERM, SIGHUP or SIGINT: the exit code to leave with.
@@ -23,18 +24,18 @@ pub enum Event {
 
 /// What the loop does for the screen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Do {
+pub enum Effect {
     Chat(Command),
-    Desk(Request),
+    Store(StoreRequest),
     /// To the clipboard (OSC 52).
     Copy(String),
     Suspend,
     Quit(u8),
 }
 
-/// Questions to the memory that are not part of a turn; answered on the desk's own thread.
+/// Work on the store that is not part of a turn; done on the store's own thread.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum StoreRequest {
     Tree,
     Messages(EpisodeId),
     Sessions,
@@ -60,7 +61,7 @@ pub enum Request {
 
 /// One fact of the tree.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
+pub struct FactRow {
     pub id: SemanticId,
     pub text: String,
     /// As shown: "16 Nov 2026".
@@ -75,16 +76,16 @@ pub struct Tree {
     pub themes: Vec<ThemeRow>,
     pub episodes: Vec<EpisodeRow>,
     pub n_messages: usize,
-    /// Episodes that no fact names (nothing in them was worth keeping).
-    pub loose: Vec<EpisodeId>,
+    /// Episodes that no fact came from.
+    pub without_facts: Vec<EpisodeId>,
 }
 
 /// One theme of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThemeRow {
-    pub id: crate::memory::ThemeId,
+    pub id: ThemeId,
     pub name: String,
-    pub facts: Vec<Fact>,
+    pub facts: Vec<FactRow>,
 }
 
 /// One episode of the tree.
@@ -106,9 +107,9 @@ pub struct MessageRow {
     pub date: String,
 }
 
-/// What the desk says.
+/// What the store's thread replies.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum StoreReply {
     Tree(Tree),
     Messages {
         episode: EpisodeId,
@@ -119,19 +120,20 @@ pub enum Answer {
     History(Vec<String>),
     Why {
         message: MessageId,
-        record: Option<serde_json::Value>,
+        record: Option<Value>,
     },
     /// `lines` show what would go.
     ForgetPlan {
         plan: ForgetPlan,
         lines: Vec<String>,
     },
-    /// What is gone; what else was touched is written again from what stays.
+    /// What is gone. What else was affected is written again from what stays.
     Forgotten {
         n_messages: usize,
         n_facts: usize,
     },
     Edited,
+    /// What was undone; `None` if there was nothing.
     Undone(Option<String>),
     Exported(PathBuf),
     Failed {

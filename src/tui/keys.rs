@@ -1,6 +1,39 @@
-//! Keys → actions. A table, and the only place that knows it.
+//! Every key: where it holds, what it does, and what the `?` page, the hints and the palette say of
+//! it. The only place that knows them.
+//!
+//! A new key is one row of [`BINDINGS`] and, if its action is new, the action's arm where the
+//! context is handled: `update::run` (chat), `panes` or `overlays`.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::KeyCode::{
+    Backspace, Delete, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp, Right, Tab, Up,
+};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use Action as A;
+use Context::{
+    Chat, Completion, Confirm, Edit, Help, Input, MemoryPane, MemorySearch, Picker, WhyPane,
+};
+use Key::{Any, Arrow, Char, Ctrl, Plain, With};
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// Chat and panes, unless an overlay is open or the pane has a row of its own.
+    Chat,
+    /// The message being written, after [`Context::Chat`].
+    Input,
+    /// The popup of slash commands, before [`Context::Chat`].
+    Completion,
+    MemoryPane,
+    MemorySearch,
+    WhyPane,
+    /// The `?` page.
+    Help,
+    Picker,
+    Confirm,
+    /// The correction of a fact.
+    Edit,
+}
 
 /// What a key means, apart from editing text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +43,9 @@ pub enum Action {
     Escape,
     Interrupt,
     EndOfInput,
+    Earlier,
+    Later,
+    SwitchFocus,
     Palette,
     NewSession,
     Sessions,
@@ -19,99 +55,319 @@ pub enum Action {
     History,
     Help,
     Copy,
-    Retry,
-    Incognito,
-    Undo,
-    Export,
-    SwitchFocus,
     Suspend,
-    Redraw,
     ScrollPage(i8),
     ScrollLine(i8),
     ScrollEnd(i8),
     Quit,
+    // Panes, lists and questions.
+    Up,
+    Down,
+    Left,
+    Right,
+    First,
+    Last,
+    Accept,
+    Complete,
+    Close,
+    Search,
+    Forget,
+    Edit,
+    Undo,
+    DeleteChar,
+    ClearText,
 }
 
-/// One line of the help and of the palette.
+/// A key with what may be held down beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Whatever is held.
+    Any(KeyCode),
+    /// Nothing is held.
+    Plain(KeyCode),
+    /// Neither Ctrl nor Shift is held: with them, the arrows scroll the chat.
+    Arrow(KeyCode),
+    /// One of these is held.
+    With(KeyModifiers, KeyCode),
+    Ctrl(char),
+    Char(char),
+}
+
+/// AltGr on some layouts is Ctrl+Alt: a character, not a command.
+fn is_control(key: KeyEvent) -> bool {
+    key.modifiers.contains(CTRL) && !key.modifiers.contains(KeyModifiers::ALT)
+}
+
+impl Key {
+    fn matches(self, key: KeyEvent) -> bool {
+        let held = key.modifiers;
+        match self {
+            Any(code) => key.code == code,
+            Plain(code) => key.code == code && !held.intersects(CTRL_OR_SHIFT | KeyModifiers::ALT),
+            Arrow(code) => key.code == code && !held.intersects(CTRL_OR_SHIFT),
+            With(modifiers, code) => key.code == code && held.intersects(modifiers),
+            Char(c) => key.code == KeyCode::Char(c) && !is_control(key),
+            Ctrl(c) => {
+                is_control(key)
+                    && matches!(key.code, KeyCode::Char(k) if k.eq_ignore_ascii_case(&c))
+            }
+        }
+    }
+}
+
+/// The character that a key types, if it types one.
+#[must_use]
+pub fn typed(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if !is_control(key) => Some(c),
+        _ => None,
+    }
+}
+
+/// One row: keys that belong together.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    pub keys: &'static str,
+    context: Context,
+    keys: &'static [(Key, Action)],
+    /// The keys and what they do on the `?` page; empty if they are not listed there.
+    pub label: &'static str,
     pub help: &'static str,
-    /// In the palette, if it makes sense there.
-    pub action: Option<Action>,
+    /// The keys and what they do in one or two words, below a pane or an overlay.
+    pub hint: (&'static str, &'static str),
+    /// What choosing its help text in the palette does.
+    pub palette: Option<Action>,
 }
 
-const fn binding(keys: &'static str, help: &'static str, action: Option<Action>) -> Binding {
-    Binding { keys, help, action }
+const fn row(context: Context, keys: &'static [(Key, Action)]) -> Binding {
+    Binding { context, keys, label: "", help: "", hint: ("", ""), palette: None }
 }
 
-/// In the order of the help.
-pub const BINDINGS: [Binding; 24] = [
-    binding("Enter", "send", None),
-    binding("Shift+Enter, Alt+Enter, Ctrl+J", "new line", None),
-    binding("Esc", "stop the reply; close what is open", None),
-    binding("Ctrl+C", "clear the input, stop the reply, leave", None),
-    binding("↑ ↓", "earlier messages of yours", None),
-    binding("Tab", "complete a command; to the side pane and back", None),
-    binding("Ctrl+R", "search your earlier messages", Some(Action::History)),
-    binding("PgUp PgDn, wheel", "scroll the chat", None),
-    binding("Ctrl+Home Ctrl+End", "its beginning, its end", None),
-    binding("Ctrl+N", "new chat", Some(Action::NewSession)),
-    binding("Ctrl+S", "earlier chats", Some(Action::Sessions)),
-    binding("Ctrl+T", "memory", Some(Action::Memory)),
-    binding("Ctrl+W", "why this answer", Some(Action::Why)),
-    binding("Ctrl+L", "models", Some(Action::Models)),
-    binding("Ctrl+P", "all commands", None),
-    binding("Ctrl+Y", "copy the last answer", Some(Action::Copy)),
-    binding("/retry", "answer the last message again", Some(Action::Retry)),
-    binding("/incognito", "a chat that is not kept, and back", Some(Action::Incognito)),
-    binding("/undo", "undo the last change to memory", Some(Action::Undo)),
-    binding("/export", "save this chat as a file", Some(Action::Export)),
-    binding("? F1", "this help", Some(Action::Help)),
-    binding("Ctrl+Z", "suspend", None),
-    binding("Shift+drag", "select text with the mouse", None),
-    binding("Ctrl+D", "leave", Some(Action::Quit)),
+impl Binding {
+    const fn help(self, label: &'static str, help: &'static str) -> Self {
+        Self { label, help, ..self }
+    }
+
+    const fn hint(self, keys: &'static str, does: &'static str) -> Self {
+        Self { hint: (keys, does), ..self }
+    }
+
+    const fn palette(self, action: Action) -> Self {
+        Self { palette: Some(action), ..self }
+    }
+}
+
+const CTRL: KeyModifiers = KeyModifiers::CONTROL;
+const CTRL_OR_SHIFT: KeyModifiers = CTRL.union(KeyModifiers::SHIFT);
+
+/// All keys. Within a context the first row that matches counts.
+pub const BINDINGS: &[Binding] = &[
+    // The chat, in the order of the `?` page.
+    row(Chat, &[(Plain(Enter), A::Send)]).help("Enter", "send"),
+    row(Chat, &[(Any(Enter), A::Newline), (Ctrl('j'), A::Newline)])
+        .help("Shift+Enter, Alt+Enter, Ctrl+J", "new line"),
+    row(Chat, &[(Any(Esc), A::Escape)]).help("Esc", "stop the reply; close what is open"),
+    row(Chat, &[(Ctrl('c'), A::Interrupt)])
+        .help("Ctrl+C", "clear the input, stop the reply, leave"),
+    row(Input, &[(Arrow(Up), A::Earlier), (Arrow(Down), A::Later)])
+        .help("↑ ↓", "earlier messages of yours"),
+    row(Chat, &[(Any(Tab), A::SwitchFocus)])
+        .help("Tab", "complete a command; to the side pane and back"),
+    row(Chat, &[(Ctrl('r'), A::History)])
+        .help("Ctrl+R", "search your earlier messages")
+        .palette(A::History),
+    row(Chat, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))])
+        .help("PgUp PgDn, wheel", "scroll the chat"),
+    row(Chat, &[(With(CTRL, Home), A::ScrollEnd(-1)), (With(CTRL, End), A::ScrollEnd(1))])
+        .help("Ctrl+Home Ctrl+End", "its beginning, its end"),
+    row(
+        Chat,
+        &[
+            (With(CTRL_OR_SHIFT, Up), A::ScrollLine(-1)),
+            (With(CTRL_OR_SHIFT, Down), A::ScrollLine(1)),
+        ],
+    ),
+    row(Chat, &[(Ctrl('n'), A::NewSession)]).help("Ctrl+N", "new chat").palette(A::NewSession),
+    row(Chat, &[(Ctrl('s'), A::Sessions)]).help("Ctrl+S", "earlier chats").palette(A::Sessions),
+    row(Chat, &[(Ctrl('t'), A::Memory)])
+        .help("Ctrl+T", "memory")
+        .hint("Ctrl+T", "memory")
+        .palette(A::Memory),
+    row(Chat, &[(Ctrl('w'), A::Why)]).help("Ctrl+W", "why this answer").palette(A::Why),
+    row(Chat, &[(Ctrl('l'), A::Models)]).help("Ctrl+L", "models").palette(A::Models),
+    row(Chat, &[(Ctrl('p'), A::Palette)]).help("Ctrl+P", "all commands"),
+    row(Chat, &[(Ctrl('y'), A::Copy)]).help("Ctrl+Y", "copy the last answer").palette(A::Copy),
+    row(Chat, &[(Any(F(1)), A::Help)]).help("? F1", "this help").palette(A::Help),
+    row(Input, &[(Char('?'), A::Help)]).hint("?", "help"),
+    row(Chat, &[(Ctrl('z'), A::Suspend)]).help("Ctrl+Z", "suspend"),
+    // The terminal's own.
+    row(Chat, &[]).help("Shift+drag", "select text with the mouse"),
+    row(Chat, &[(Ctrl('d'), A::EndOfInput)]).help("Ctrl+D", "leave").palette(A::Quit),
+    // The popup of slash commands.
+    row(Completion, &[(Arrow(Up), A::Up), (Arrow(Down), A::Down)]),
+    row(Completion, &[(Any(Tab), A::Complete), (Plain(Enter), A::Accept), (Any(Esc), A::Close)]),
+    // The memory pane.
+    row(
+        MemoryPane,
+        &[
+            (Arrow(Up), A::Up),
+            (Arrow(Down), A::Down),
+            (Arrow(Left), A::Left),
+            (Arrow(Right), A::Right),
+            (Char('k'), A::Up),
+            (Char('j'), A::Down),
+            (Char('h'), A::Left),
+            (Char('l'), A::Right),
+        ],
+    )
+    .help("↑ ↓ ← →", "move, open, close"),
+    row(
+        MemoryPane,
+        &[
+            (Arrow(Home), A::First),
+            (Arrow(End), A::Last),
+            (Char('g'), A::First),
+            (Char('G'), A::Last),
+            (Any(PageUp), A::ScrollPage(-1)),
+            (Any(PageDown), A::ScrollPage(1)),
+        ],
+    ),
+    row(MemoryPane, &[(Plain(Enter), A::Accept), (Char(' '), A::Accept)]).hint("Enter", "open"),
+    row(MemoryPane, &[(Char('/'), A::Search)]).help("/", "search").hint("/", "search"),
+    row(MemoryPane, &[(Char('e'), A::Edit)]).help("e", "correct a fact").hint("e", "edit"),
+    row(MemoryPane, &[(Char('f'), A::Forget), (Any(Delete), A::Forget)])
+        .help("f", "forget what is chosen (asks first)")
+        .hint("f", "forget"),
+    row(MemoryPane, &[(Char('u'), A::Undo)]).help("u", "undo the last change"),
+    row(MemoryPane, &[(Any(Esc), A::Close), (Char('q'), A::Close)]).hint("Esc", "close"),
+    row(MemoryPane, &[(Char('?'), A::Help)]),
+    row(MemorySearch, &[(Plain(Enter), A::Accept), (Arrow(Down), A::Accept)]).hint("Enter", "done"),
+    row(MemorySearch, &[(Any(Esc), A::Close)]).hint("Esc", "clear"),
+    row(MemorySearch, &[(Any(Backspace), A::DeleteChar)]),
+    // The *why* pane.
+    row(
+        WhyPane,
+        &[
+            (Arrow(Up), A::Up),
+            (Arrow(Down), A::Down),
+            (Char('k'), A::Up),
+            (Char('j'), A::Down),
+            (Any(PageUp), A::ScrollPage(-1)),
+            (Any(PageDown), A::ScrollPage(1)),
+        ],
+    ),
+    row(
+        WhyPane,
+        &[
+            (Arrow(Left), A::Left),
+            (Arrow(Right), A::Right),
+            (Char('h'), A::Left),
+            (Char('l'), A::Right),
+        ],
+    )
+    .hint("← →", "answer"),
+    row(WhyPane, &[(Any(Esc), A::Close), (Char('q'), A::Close)]).hint("Esc", "close"),
+    row(WhyPane, &[(Char('?'), A::Help)]),
+    // The `?` page.
+    row(Help, &[(Any(Up), A::Up), (Char('k'), A::Up)]).hint("↑", "back"),
+    row(Help, &[(Any(Down), A::Down), (Char('j'), A::Down)]).hint("↓", "more"),
+    row(Help, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))]),
+    row(
+        Help,
+        &[
+            (Any(Esc), A::Close),
+            (Ctrl('c'), A::Close),
+            (Char('?'), A::Close),
+            (Char('q'), A::Close),
+            (Any(Enter), A::Close),
+            (Any(F(1)), A::Close),
+        ],
+    )
+    .hint("Esc", "close"),
+    // Lists.
+    row(
+        Picker,
+        &[
+            (Any(Up), A::Up),
+            (Any(Down), A::Down),
+            (Any(Tab), A::Down),
+            // Again: the message before, as in a shell.
+            (Ctrl('r'), A::Down),
+        ],
+    )
+    .hint("↑ ↓", "choose"),
+    row(Picker, &[(Any(Home), A::First), (Any(End), A::Last)]),
+    row(Picker, &[(Any(PageUp), A::ScrollPage(-1)), (Any(PageDown), A::ScrollPage(1))]),
+    row(Picker, &[(Plain(Enter), A::Accept)]).hint("Enter", "take"),
+    row(Picker, &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)]).hint("Esc", "close"),
+    row(Picker, &[(Any(Backspace), A::DeleteChar), (Ctrl('u'), A::ClearText)]),
+    // Questions. Enter takes the safe answer.
+    row(Confirm, &[(Char('y'), A::Accept), (Char('Y'), A::Accept)]).hint("y", ""),
+    row(
+        Confirm,
+        &[
+            (Char('n'), A::Close),
+            (Char('N'), A::Close),
+            (Char('q'), A::Close),
+            (Plain(Enter), A::Close),
+            (Any(Esc), A::Close),
+            (Ctrl('c'), A::Close),
+        ],
+    )
+    .hint("n", "leave it"),
+    row(
+        Confirm,
+        &[
+            (Any(Up), A::Up),
+            (Any(Down), A::Down),
+            (Any(PageUp), A::ScrollPage(-1)),
+            (Any(PageDown), A::ScrollPage(1)),
+        ],
+    )
+    .hint("↑ ↓", "read all"),
+    // The correction of a fact.
+    row(Edit, &[(Plain(Enter), A::Accept)]).hint("Enter", "save"),
+    row(Edit, &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)]).hint("Esc", "leave as it was"),
 ];
 
-/// The action of a key, whatever has the focus; `None` leaves it to the panel or the text.
+/// The action of a key in this context alone.
 #[must_use]
-pub fn action(key: KeyEvent) -> Option<Action> {
-    if key.kind == KeyEventKind::Release {
-        return None;
-    }
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let alt = key.modifiers.contains(KeyModifiers::ALT);
-    let shift = key.modifiers.contains(KeyModifiers::SHIFT);
-    Some(match key.code {
-        KeyCode::Enter if control || alt || shift => Action::Newline,
-        KeyCode::Enter => Action::Send,
-        KeyCode::Esc => Action::Escape,
-        KeyCode::Tab => Action::SwitchFocus,
-        KeyCode::F(1) => Action::Help,
-        KeyCode::PageUp => Action::ScrollPage(-1),
-        KeyCode::PageDown => Action::ScrollPage(1),
-        KeyCode::Home if control => Action::ScrollEnd(-1),
-        KeyCode::End if control => Action::ScrollEnd(1),
-        KeyCode::Up if control || shift => Action::ScrollLine(-1),
-        KeyCode::Down if control || shift => Action::ScrollLine(1),
-        KeyCode::Char(c) if control && !alt => match c.to_ascii_lowercase() {
-            'c' => Action::Interrupt,
-            'd' => Action::EndOfInput,
-            'j' => Action::Newline,
-            'l' => Action::Models,
-            'm' => Action::Send,
-            'n' => Action::NewSession,
-            'p' => Action::Palette,
-            'r' => Action::History,
-            's' => Action::Sessions,
-            't' => Action::Memory,
-            'w' => Action::Why,
-            'y' => Action::Copy,
-            'z' => Action::Suspend,
-            _ => return None,
-        },
-        _ => return None,
-    })
+pub fn lookup(context: Context, key: KeyEvent) -> Option<Action> {
+    // What some terminals send for Enter.
+    let key = if Ctrl('m').matches(key) { KeyEvent::from(Enter) } else { key };
+    let mut keys = BINDINGS.iter().filter(|b| b.context == context).flat_map(|b| b.keys);
+    keys.find(|(k, _)| k.matches(key)).map(|(_, action)| *action)
+}
+
+/// The rows of the `?` page: the chat's, or those of a pane.
+pub fn help_rows(context: Context) -> impl Iterator<Item = &'static Binding> {
+    let chat = |c| matches!(c, Chat | Input);
+    let listed = move |b: &&Binding| !b.label.is_empty();
+    let here = move |b: &&Binding| b.context == context || (chat(b.context) && chat(context));
+    BINDINGS.iter().filter(listed).filter(here)
+}
+
+/// The hint of the row in which this action stands: the keys, and what they do.
+#[must_use]
+pub fn hint(context: Context, action: Action) -> (&'static str, &'static str) {
+    let does = |b: &Binding| b.context == context && b.keys.iter().any(|(_, a)| *a == action);
+    let mut hints = BINDINGS.iter().filter(|b| does(b)).map(|b| b.hint);
+    hints.find(|(keys, _)| !keys.is_empty()).unwrap_or_default()
+}
+
+/// "Esc close".
+#[must_use]
+pub fn hint_text(context: Context, action: Action) -> String {
+    let (keys, does) = hint(context, action);
+    format!("{keys} {does}")
+}
+
+/// All hints of a context: "Enter open · / search · Esc close".
+#[must_use]
+pub fn hints(context: Context) -> String {
+    let hints = BINDINGS.iter().filter(|b| b.context == context).map(|b| b.hint);
+    let texts: Vec<_> =
+        hints.filter(|h| !h.0.is_empty()).map(|(keys, does)| format!("{keys} {does}")).collect();
+    texts.join(" · ")
 }
 
 #[cfg(test)]
@@ -120,25 +376,35 @@ mod tests {
 
     #[track_caller]
     fn check(code: KeyCode, modifiers: KeyModifiers, expected: Option<Action>) {
-        assert_eq!(action(KeyEvent::new(code, modifiers)), expected);
+        assert_eq!(lookup(Chat, KeyEvent::new(code, modifiers)), expected);
     }
 
     #[test]
     fn the_table() {
         use KeyModifiers as M;
-        check(KeyCode::Enter, M::NONE, Some(Action::Send));
+        check(Enter, M::NONE, Some(A::Send));
         for m in [M::SHIFT, M::ALT, M::CONTROL] {
-            check(KeyCode::Enter, m, Some(Action::Newline));
+            check(Enter, m, Some(A::Newline));
         }
-        check(KeyCode::Char('j'), M::CONTROL, Some(Action::Newline));
-        check(KeyCode::Char('T'), M::CONTROL, Some(Action::Memory));
+        check(KeyCode::Char('j'), M::CONTROL, Some(A::Newline));
+        check(KeyCode::Char('m'), M::CONTROL, Some(A::Send));
+        check(KeyCode::Char('T'), M::CONTROL, Some(A::Memory));
         check(KeyCode::Char('t'), M::NONE, None);
         check(KeyCode::Char('?'), M::NONE, None);
         // AltGr on some layouts is Ctrl+Alt: a character, not a command.
         check(KeyCode::Char('p'), M::CONTROL | M::ALT, None);
-        check(KeyCode::Up, M::NONE, None);
-        let mut release = KeyEvent::new(KeyCode::Enter, M::NONE);
-        release.kind = KeyEventKind::Release;
-        assert_eq!(action(release), None);
+        check(Up, M::NONE, None);
+    }
+
+    #[test]
+    fn no_key_stands_twice_in_a_context() {
+        let mut seen = Vec::new();
+        for binding in BINDINGS {
+            for (key, _) in binding.keys {
+                let place = (binding.context, *key);
+                assert!(!seen.contains(&place), "{place:?}");
+                seen.push(place);
+            }
+        }
     }
 }

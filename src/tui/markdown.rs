@@ -117,11 +117,11 @@ fn wrapped(line: &Line<'_>, palette: &Palette, width: usize) -> Vec<Line<'static
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::palette::Kind;
+    use crate::tui::palette::PaletteKind;
     use proptest::prelude::*;
 
     fn shown(source: &str, width: usize) -> Vec<String> {
-        render(source, &Palette::of(Kind::Mono), width)
+        render(source, &Palette::of(PaletteKind::Mono), width)
             .iter()
             .map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect())
             .collect()

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use tui_tree_widget::TreeItem;
 
 use crate::memory::{EpisodeId, plain_text};
-use crate::tui::event::{EpisodeRow, Fact, MessageRow};
+use crate::tui::event::{EpisodeRow, FactRow, MessageRow};
 use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
 use crate::tui::wrap;
@@ -50,7 +50,7 @@ impl Builder<'_> {
         TreeItem::new_leaf(Node::Message(message.id.0), line)
     }
 
-    fn fact(&self, fact: &Fact) -> Option<TreeItem<'static, Node>> {
+    fn fact(&self, fact: &FactRow) -> Option<TreeItem<'static, Node>> {
         let style =
             if fact.superseded_by.is_some() { self.palette.superseded } else { self.palette.text };
         let mut episodes = fact.episodes.clone();
@@ -96,8 +96,8 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
         let children = facts.into_iter().filter_map(|f| builder.fact(f)).collect();
         items.extend(TreeItem::new(Node::Theme(theme.id.0), line, children).ok());
     }
-    let loose: Vec<_> = tree
-        .loose
+    let without_facts: Vec<_> = tree
+        .without_facts
         .iter()
         .filter(|id| {
             words.is_empty()
@@ -108,12 +108,12 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
         })
         .filter_map(|&id| builder.episode(id))
         .collect();
-    if !loose.is_empty() {
+    if !without_facts.is_empty() {
         let line = Line::from(vec![
-            Span::styled(format!("{:>2}  ", loose.len()), palette.muted),
+            Span::styled(format!("{:>2}  ", without_facts.len()), palette.muted),
             Span::styled("Episodes without facts", palette.muted),
         ]);
-        items.extend(TreeItem::new(Node::Loose, line, loose).ok());
+        items.extend(TreeItem::new(Node::WithoutFacts, line, without_facts).ok());
     }
     pane.n_found = n_found;
     pane.items = Rc::new(items);

@@ -4,8 +4,8 @@
 //! draws. Models, memory and replies live on other threads and are heard of through a channel, so
 //! the loop never waits for them.
 
+mod chat_updates;
 mod dates;
-mod desk;
 pub mod editor;
 pub mod event;
 pub mod keys;
@@ -14,9 +14,12 @@ mod memory_tree;
 mod overlays;
 pub mod palette;
 mod panes;
+mod pickers;
 mod runner;
 pub mod slash;
 pub mod state;
+mod store_replies;
+mod store_thread;
 mod terminal;
 mod update;
 mod view;
@@ -31,3 +34,8 @@ mod tests;
 pub use runner::{App, Left, TuiError, run};
 pub use update::update;
 pub use wiring::reader_of;
+
+/// "1 fact", "3 facts".
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}

@@ -36,7 +36,7 @@ pub struct Palette {
 
 /// What decides the palette.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Terminal {
+pub struct TerminalEnv {
     pub no_color: bool,
     pub term: String,
     pub colorterm: String,
@@ -44,7 +44,7 @@ pub struct Terminal {
     pub colorfgbg: String,
 }
 
-impl Terminal {
+impl TerminalEnv {
     /// From the environment.
     #[must_use]
     pub fn from_env() -> Self {
@@ -60,17 +60,17 @@ impl Terminal {
 
 /// The four palettes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PaletteKind {
     Ansi,
     Dark,
     Light,
     Mono,
 }
 
-impl Kind {
+impl PaletteKind {
     /// Which palette suits a terminal.
     #[must_use]
-    pub fn of(terminal: &Terminal) -> Self {
+    pub fn of(terminal: &TerminalEnv) -> Self {
         if terminal.no_color || terminal.term == "dumb" {
             return Self::Mono;
         }
@@ -171,18 +171,18 @@ impl Roles {
 impl Palette {
     /// The palette of that kind. A broken file would show as an unstyled screen; a test reads it.
     #[must_use]
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: PaletteKind) -> Self {
         parse(kind).unwrap_or_default()
     }
 }
 
-fn parse(kind: Kind) -> Option<Palette> {
+fn parse(kind: PaletteKind) -> Option<Palette> {
     let file: File = toml::from_str(SOURCE).ok()?;
     match kind {
-        Kind::Ansi => file.ansi,
-        Kind::Dark => file.dark,
-        Kind::Light => file.light,
-        Kind::Mono => file.mono,
+        PaletteKind::Ansi => file.ansi,
+        PaletteKind::Dark => file.dark,
+        PaletteKind::Light => file.light,
+        PaletteKind::Mono => file.mono,
     }
     .palette()
 }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn every_palette_of_the_file_is_readable() {
-        for kind in [Kind::Ansi, Kind::Dark, Kind::Light, Kind::Mono] {
+        for kind in [PaletteKind::Ansi, PaletteKind::Dark, PaletteKind::Light, PaletteKind::Mono] {
             let palette = parse(kind).unwrap();
             assert_ne!(palette.selected, palette.text, "{kind:?}: a selection must show");
             assert_ne!(palette.error, palette.muted, "{kind:?}");
@@ -203,32 +203,32 @@ mod tests {
 
     #[test]
     fn mono_has_no_colour() {
-        let shown = format!("{:?}", parse(Kind::Mono).unwrap());
+        let shown = format!("{:?}", parse(PaletteKind::Mono).unwrap());
         for word in ["fg: Some", "bg: Some", "Rgb", "Cyan"] {
             assert!(!shown.contains(word), "{shown}");
         }
     }
 
     #[track_caller]
-    fn check(no_color: bool, term: &str, colorterm: &str, colorfgbg: &str, expected: Kind) {
-        let terminal = Terminal {
+    fn check(no_color: bool, term: &str, colorterm: &str, colorfgbg: &str, expected: PaletteKind) {
+        let terminal = TerminalEnv {
             no_color,
             term: term.into(),
             colorterm: colorterm.into(),
             colorfgbg: colorfgbg.into(),
         };
-        assert_eq!(Kind::of(&terminal), expected);
+        assert_eq!(PaletteKind::of(&terminal), expected);
     }
 
     #[test]
     fn the_terminal_decides() {
-        check(true, "xterm-256color", "truecolor", "15;0", Kind::Mono);
-        check(false, "dumb", "", "", Kind::Mono);
-        check(false, "xterm-256color", "truecolor", "15;0", Kind::Dark);
-        check(false, "xterm-256color", "24bit", "0;default;15", Kind::Light);
+        check(true, "xterm-256color", "truecolor", "15;0", PaletteKind::Mono);
+        check(false, "dumb", "", "", PaletteKind::Mono);
+        check(false, "xterm-256color", "truecolor", "15;0", PaletteKind::Dark);
+        check(false, "xterm-256color", "24bit", "0;default;15", PaletteKind::Light);
         // 24-bit colour on an unknown background: only the terminal's own colours are safe.
-        check(false, "xterm-256color", "truecolor", "", Kind::Ansi);
-        check(false, "xterm", "", "15;0", Kind::Ansi);
-        check(false, "xterm", "truecolor", "default;default", Kind::Ansi);
+        check(false, "xterm-256color", "truecolor", "", PaletteKind::Ansi);
+        check(false, "xterm", "", "15;0", PaletteKind::Ansi);
+        check(false, "xterm", "truecolor", "default;default", PaletteKind::Ansi);
     }
 }

@@ -1,4 +1,4 @@
-//! Keys and data of the two panes: the memory tree and *why*.
+//! The two panes, the memory tree and *why*: what opens and fills them, what keys do in them.
 
 use std::rc::Rc;
 
@@ -7,12 +7,14 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
 use crate::store::AnyId;
 use crate::tui::editor::Editor;
-use crate::tui::event::{Do, MessageRow, Request, Tree};
-use crate::tui::keys::Action;
-use crate::tui::memory_tree;
+use crate::tui::event::{Effect, MessageRow, StoreRequest, Tree};
+use crate::tui::keys::{self, Action, Context};
+use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
+use crate::tui::{memory_tree, overlays};
 
-pub(super) fn toggle_memory(state: &mut State) -> Vec<Do> {
+/// Opens the memory pane, or closes it if it is open.
+pub(super) fn toggle_memory(state: &mut State) -> Vec<Effect> {
     if matches!(state.pane, Some(Pane::Memory(_))) {
         close(state);
         return Vec::new();
@@ -20,13 +22,13 @@ pub(super) fn toggle_memory(state: &mut State) -> Vec<Do> {
     open_memory(state)
 }
 
-pub(super) fn open_memory(state: &mut State) -> Vec<Do> {
+pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
     state.pane = Some(Pane::Memory(Box::default()));
     state.focus = Focus::Pane;
-    vec![Do::Desk(Request::Tree)]
+    vec![Effect::Store(StoreRequest::Tree)]
 }
 
-pub(super) fn toggle_why(state: &mut State) -> Vec<Do> {
+pub(super) fn toggle_why(state: &mut State) -> Vec<Effect> {
     if matches!(state.pane, Some(Pane::Why(_))) {
         close(state);
         return Vec::new();
@@ -34,23 +36,24 @@ pub(super) fn toggle_why(state: &mut State) -> Vec<Do> {
     open_why(state)
 }
 
-pub(super) fn open_why(state: &mut State) -> Vec<Do> {
+pub(super) fn open_why(state: &mut State) -> Vec<Effect> {
     let last = state.transcript.replies().last().copied();
     state.pane = Some(Pane::Why(WhyPane { reply: last, scroll: 0 }));
     state.focus = Focus::Pane;
     ask_why(state)
 }
 
-/// The record of the answer shown, if it is not known yet.
-fn ask_why(state: &State) -> Vec<Do> {
+/// Asks for the record of the answer shown, if it is not known yet.
+fn ask_why(state: &State) -> Vec<Effect> {
     let Some(Pane::Why(WhyPane { reply: Some(id), .. })) = state.pane else { return Vec::new() };
     match state.transcript.reply(id) {
-        Some((_, _, false)) => vec![Do::Desk(Request::Why(id))],
+        Some((_, _, false)) => vec![Effect::Store(StoreRequest::Why(id))],
         _ => Vec::new(),
     }
 }
 
-fn close(state: &mut State) {
+/// Closes the pane.
+pub(super) fn close(state: &mut State) {
     state.pane = None;
     state.focus = Focus::Input;
 }
@@ -72,90 +75,92 @@ pub(super) fn scroll(state: &mut State, by: isize) {
 }
 
 /// One key for the pane that has the focus; `None` if it is not the pane's.
-pub(super) fn key(state: &mut State, key: KeyEvent, action: Option<Action>) -> Option<Vec<Do>> {
-    match state.pane {
-        Some(Pane::Why(_)) => why_key(state, key, action),
-        Some(Pane::Memory(_)) => memory_key(state, key, action),
+pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    match &mut state.pane {
+        Some(Pane::Why(_)) => why_key(state, key),
+        Some(Pane::Memory(pane)) if pane.searching => search_key(pane, key, &state.palette),
+        Some(Pane::Memory(_)) => memory_key(state, key),
         None => None,
     }
 }
 
-fn why_key(state: &mut State, key: KeyEvent, action: Option<Action>) -> Option<Vec<Do>> {
+/// What this pane has no key for goes on to the chat: typing goes where typing goes.
+fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    let action = keys::lookup(Context::WhyPane, key)?;
     let replies = state.transcript.replies();
     let Some(Pane::Why(pane)) = &mut state.pane else { return None };
     let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
-    match (key.code, action) {
-        (KeyCode::Up | KeyCode::Char('k'), None) => pane.scroll = pane.scroll.saturating_sub(1),
-        (KeyCode::Down | KeyCode::Char('j'), None) => pane.scroll = pane.scroll.saturating_add(1),
-        (_, Some(Action::ScrollPage(by))) => {
-            pane.scroll = pane.scroll.saturating_add_signed(i16::from(by) * 10);
+    let other = match action {
+        Action::Left => at.and_then(|at| at.checked_sub(1)),
+        Action::Right => at.map(|at| at + 1),
+        Action::Help => {
+            state.overlay = Some(Overlay::Help { scroll: 0 });
+            return Some(Vec::new());
         }
-        (KeyCode::Left | KeyCode::Char('h'), None) => {
-            if let Some(at) = at.and_then(|at| at.checked_sub(1)) {
-                *pane = WhyPane { reply: Some(replies[at]), scroll: 0 };
-            }
-        }
-        (KeyCode::Right | KeyCode::Char('l'), None) => {
-            if let Some(&id) = at.and_then(|at| replies.get(at + 1)) {
-                *pane = WhyPane { reply: Some(id), scroll: 0 };
-            }
-        }
-        (_, Some(Action::Escape)) | (KeyCode::Char('q'), None) => {
+        Action::Close => {
             close(state);
             return Some(Vec::new());
         }
-        (KeyCode::Char('?'), None) => state.overlay = Some(Overlay::Help { scroll: 0 }),
-        // Typing goes on where typing goes.
-        _ => return None,
+        _ => {
+            pane.scroll = overlays::scrolled(pane.scroll, Some(action), 10);
+            None
+        }
+    };
+    if let Some(&id) = other.and_then(|at| replies.get(at)) {
+        *pane = WhyPane { reply: Some(id), scroll: 0 };
     }
     Some(ask_why(state))
 }
 
-fn memory_key(state: &mut State, key: KeyEvent, action: Option<Action>) -> Option<Vec<Do>> {
+fn search_key(pane: &mut MemoryPane, key: KeyEvent, palette: &Palette) -> Option<Vec<Effect>> {
+    match keys::lookup(Context::MemorySearch, key) {
+        Some(Action::Close) => {
+            pane.searching = false;
+            pane.search.clear();
+        }
+        Some(Action::DeleteChar) => {
+            pane.search.pop();
+        }
+        Some(_) => pane.searching = false,
+        None => pane.search.push(keys::typed(key)?),
+    }
+    memory_tree::rebuild(pane, palette);
+    memory_tree::open_found(pane);
+    Some(Vec::new())
+}
+
+fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let palette = state.palette;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
-    if pane.searching {
-        match (key.code, action) {
-            (_, Some(Action::Escape)) => {
-                pane.searching = false;
-                pane.search.clear();
-            }
-            (_, Some(Action::Send)) | (KeyCode::Down, None) => pane.searching = false,
-            (KeyCode::Backspace, None) => {
-                pane.search.pop();
-            }
-            (KeyCode::Char(c), None) => pane.search.push(c),
-            _ => return None,
-        }
-        memory_tree::rebuild(pane, &palette);
-        memory_tree::open_found(pane);
-        return Some(Vec::new());
-    }
-    match (key.code, action) {
-        (KeyCode::Up | KeyCode::Char('k'), None) => step(pane, -1),
-        (KeyCode::Down | KeyCode::Char('j'), None) => step(pane, 1),
-        (KeyCode::Left | KeyCode::Char('h'), None) => {
+    let Some(action) = keys::lookup(Context::MemoryPane, key) else {
+        // Letters are the pane's here: a slip must not land in the chat.
+        let letter = matches!(key.code, KeyCode::Char(_));
+        return (letter && keys::lookup(Context::Chat, key).is_none()).then(Vec::new);
+    };
+    match action {
+        Action::Up => step(pane, -1),
+        Action::Down => step(pane, 1),
+        Action::First => step(pane, isize::MIN),
+        Action::Last => step(pane, isize::MAX),
+        Action::ScrollPage(by) => step(pane, isize::from(by) * 8),
+        Action::Left => {
             pane.state.get_mut().key_left();
         }
-        (KeyCode::Right | KeyCode::Char('l'), None) => {
+        Action::Right => {
             pane.state.get_mut().key_right();
             return Some(read_opened(pane));
         }
-        (_, Some(Action::Send)) | (KeyCode::Char(' '), None) => {
+        Action::Accept => {
             pane.state.get_mut().toggle_selected();
             return Some(read_opened(pane));
         }
-        (KeyCode::Home | KeyCode::Char('g'), None) => step(pane, isize::MIN),
-        (KeyCode::End | KeyCode::Char('G'), None) => step(pane, isize::MAX),
-        (_, Some(Action::ScrollPage(by))) => step(pane, isize::from(by) * 8),
-        (KeyCode::Char('/'), None) => pane.searching = true,
-        (KeyCode::Char('f') | KeyCode::Delete, None) => {
-            return Some(match selected(pane) {
-                Some(id) => vec![Do::Desk(Request::PlanForget { ids: vec![id], matching: None })],
-                None => Vec::new(),
-            });
+        Action::Search => pane.searching = true,
+        Action::Forget => {
+            let plan =
+                |id| Effect::Store(StoreRequest::PlanForget { ids: vec![id], matching: None });
+            return Some(selected(pane).map(plan).into_iter().collect());
         }
-        (KeyCode::Char('e'), None) => {
+        Action::Edit => {
             if let Some((semantic, text)) = selected_fact(pane) {
                 let mut editor = Editor::default();
                 editor.set(&text);
@@ -164,18 +169,13 @@ fn memory_key(state: &mut State, key: KeyEvent, action: Option<Action>) -> Optio
                 state.say("Only facts can be corrected.");
             }
         }
-        (KeyCode::Char('u'), None) => return Some(vec![Do::Desk(Request::Undo)]),
-        (_, Some(Action::Escape)) | (KeyCode::Char('q'), None) => {
-            if pane.search.is_empty() {
-                close(state);
-            } else {
-                pane.search.clear();
-                memory_tree::rebuild(pane, &palette);
-            }
+        Action::Undo => return Some(vec![Effect::Store(StoreRequest::Undo)]),
+        Action::Close if pane.search.is_empty() => close(state),
+        Action::Close => {
+            pane.search.clear();
+            memory_tree::rebuild(pane, &palette);
         }
-        (KeyCode::Char('?'), None) => state.overlay = Some(Overlay::Help { scroll: 0 }),
-        // Letters are the pane's here: a slip must not land in the chat.
-        (KeyCode::Char(_), None) => {}
+        Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         _ => return None,
     }
     Some(Vec::new())
@@ -197,7 +197,7 @@ fn step(pane: &mut MemoryPane, by: isize) {
 }
 
 /// Asks for the messages of an episode that was opened.
-fn read_opened(pane: &mut MemoryPane) -> Vec<Do> {
+fn read_opened(pane: &mut MemoryPane) -> Vec<Effect> {
     let tree = pane.state.get_mut();
     let path = tree.selected();
     let Some(&Node::Episode(id)) = path.last() else { return Vec::new() };
@@ -205,7 +205,7 @@ fn read_opened(pane: &mut MemoryPane) -> Vec<Do> {
     if known || !tree.opened().contains(path) {
         return Vec::new();
     }
-    vec![Do::Desk(Request::Messages(EpisodeId(id)))]
+    vec![Effect::Store(StoreRequest::Messages(EpisodeId(id)))]
 }
 
 /// The node under the cursor.
@@ -220,7 +220,7 @@ fn selected(pane: &MemoryPane) -> Option<AnyId> {
         Node::Fact(id) => AnyId::Semantic(SemanticId(id)),
         Node::Episode(id) => AnyId::Episode(EpisodeId(id)),
         Node::Message(id) => AnyId::Message(MessageId(id)),
-        Node::Loose | Node::Wait(_) => return None,
+        Node::WithoutFacts | Node::Wait(_) => return None,
     })
 }
 

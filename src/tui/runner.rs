@@ -19,10 +19,10 @@ use crate::interfaces::{Clock, ModelSource};
 use crate::model_policy::Mode;
 use crate::recall::RecallConfig;
 use crate::store::Store;
-use crate::tui::desk::Desk;
-use crate::tui::event::{Do, Event, Request};
-use crate::tui::palette::{Kind, Palette, Terminal};
+use crate::tui::event::{Effect, Event, StoreRequest};
+use crate::tui::palette::{Palette, PaletteKind, TerminalEnv};
 use crate::tui::state::State;
+use crate::tui::store_thread::StoreThread;
 use crate::tui::terminal::{self, Screen};
 use crate::tui::{update, view, wiring};
 use crate::worker::WorkerConfig;
@@ -104,7 +104,7 @@ struct Loop<'a> {
     screen: &'a mut Screen,
     state: State,
     clock: Arc<dyn Clock>,
-    desk: Sender<Request>,
+    store: Sender<StoreRequest>,
     dirty: bool,
     exit: Option<u8>,
     events: UnboundedReceiver<Event>,
@@ -116,7 +116,7 @@ async fn drive(
     driver: &mut Option<Driver>,
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
-    let palette = Palette::of(Kind::of(&Terminal::from_env()));
+    let palette = Palette::of(PaletteKind::of(&TerminalEnv::from_env()));
     let name = app.model.clone().unwrap_or_else(|| app.source.default_name());
     let mut state = State::new(palette, app.clock.now(), &name);
     for text in &app.notices {
@@ -133,19 +133,19 @@ async fn drive(
 
     let (sender, events) = unbounded_channel::<Event>();
     let models = SharedModels::default();
-    let desk = Desk {
+    let store = StoreThread {
         store: app.store.clone(),
         source: Arc::clone(&app.source),
         models: Arc::clone(&models),
         clock: Arc::clone(&app.clock),
     };
-    let answers = sender.clone();
-    let desk = desk
-        .start(move |answer| {
-            let _ = answers.send(Event::Desk(answer));
+    let replies = sender.clone();
+    let store = store
+        .start(move |reply| {
+            let _ = replies.send(Event::Store(reply));
         })
         .map_err(fail)?;
-    let _ = desk.send(Request::History);
+    let _ = store.send(StoreRequest::History);
     let clock = Arc::clone(&app.clock);
     let model = app.model.clone();
     let started = Driver::start(wiring::of_app(app, models), model, move |update: Update| {
@@ -154,7 +154,7 @@ async fn drive(
     .map_err(fail)?;
     *driver = Some(started);
 
-    let mut looped = Loop { screen, state, clock, desk, dirty: true, exit: None, events };
+    let mut looped = Loop { screen, state, clock, store, dirty: true, exit: None, events };
     let mut keys = EventStream::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -236,26 +236,26 @@ impl Loop<'_> {
     fn feed(&mut self, driver: Option<&Driver>, event: Event) -> Result<(), TuiError> {
         self.dirty = true;
         let now = self.clock.now();
-        for todo in update(&mut self.state, event, now) {
-            match todo {
-                Do::Chat(command) => {
+        for effect in update(&mut self.state, event, now) {
+            match effect {
+                Effect::Chat(command) => {
                     if let Some(driver) = driver {
                         driver.send(command);
                     }
                 }
-                Do::Desk(request) => {
-                    let _ = self.desk.send(request);
+                Effect::Store(request) => {
+                    let _ = self.store.send(request);
                 }
-                Do::Copy(text) => {
+                Effect::Copy(text) => {
                     let mut out = stdout();
                     let _ = execute!(out, CopyToClipboard::to_clipboard_from(text));
                     let _ = out.flush();
                 }
-                Do::Suspend => {
+                Effect::Suspend => {
                     terminal::suspend();
                     terminal::resume(self.screen).map_err(TuiError::Terminal)?;
                 }
-                Do::Quit(code) => self.exit = Some(code),
+                Effect::Quit(code) => self.exit = Some(code),
             }
         }
         Ok(())

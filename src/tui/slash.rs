@@ -1,57 +1,190 @@
-//! Slash commands: their names, their arguments, their completion. Pure.
+//! Slash commands: name, arguments, help and what each does, in one table. The completion popup, the
+//! `?` page and the palette are made from it.
+//!
+//! A new command is one row of [`COMMANDS`].
 
 use std::path::PathBuf;
 
+use crate::chat::{Command, MessageKind};
 use crate::store::AnyId;
+use crate::tui::event::{Effect, StoreRequest};
+use crate::tui::keys::Action;
+use crate::tui::state::State;
+use crate::tui::{panes, update};
 
-/// One line of the completion popup and of the help.
+/// What may follow a command's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spec {
-    pub name: &'static str,
-    pub arguments: &'static str,
-    pub help: &'static str,
+pub enum Arguments {
+    None,
+    Optional(&'static str),
+    Required {
+        name: &'static str,
+        /// Said if there are none.
+        missing: &'static str,
+    },
 }
 
+/// One command.
+#[derive(Debug, Clone, Copy)]
+pub struct SlashCommand {
+    pub name: &'static str,
+    aliases: &'static [&'static str],
+    pub arguments: Arguments,
+    pub help: &'static str,
+    /// Its line in the palette; `None` if a key's stands there.
+    pub palette: Option<&'static str>,
+    /// Runs it with what follows its name.
+    pub run: fn(&mut State, &str) -> Vec<Effect>,
+}
+
+/// A command without arguments, which the table below amends.
+const BARE: SlashCommand = SlashCommand {
+    name: "",
+    aliases: &[],
+    arguments: Arguments::None,
+    help: "",
+    palette: None,
+    run: |_, _| Vec::new(),
+};
+
 /// In the order of the popup.
-pub const COMMANDS: [Spec; 14] = [
-    Spec { name: "remember", arguments: "TEXT", help: "keep this in memory" },
-    Spec {
-        name: "forget",
-        arguments: "ID… or TEXT",
-        help: "take something out of memory for good",
+pub const COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        name: "remember",
+        arguments: Arguments::Required {
+            name: "TEXT",
+            missing: "Say what: /remember I like green tea.",
+        },
+        help: "keep this in memory",
+        palette: Some("Keep this in memory"),
+        run: |state, text| update::submit(state, text.to_owned(), MessageKind::Remember),
+        ..BARE
     },
-    Spec { name: "memory", arguments: "", help: "browse what is remembered" },
-    Spec { name: "why", arguments: "", help: "what the last answer was made from" },
-    Spec { name: "new", arguments: "", help: "start a new chat" },
-    Spec { name: "sessions", arguments: "", help: "open an earlier chat" },
-    Spec { name: "retry", arguments: "", help: "answer the last message again" },
-    Spec { name: "model", arguments: "[NAME]", help: "list models, or switch to one" },
-    Spec { name: "incognito", arguments: "", help: "a chat that is not kept (again: back)" },
-    Spec { name: "undo", arguments: "", help: "undo the last change to memory" },
-    Spec { name: "export", arguments: "[FILE]", help: "save this chat (.md or .json)" },
-    Spec { name: "copy", arguments: "", help: "the last answer to the clipboard" },
-    Spec { name: "help", arguments: "", help: "keys and commands" },
-    Spec { name: "quit", arguments: "", help: "leave" },
+    SlashCommand {
+        name: "forget",
+        arguments: Arguments::Required {
+            name: "ID… or TEXT",
+            missing: "Say what: /forget s12, or /forget followed by words that occur in it.",
+        },
+        help: "take something out of memory for good",
+        palette: Some("Take something out of memory for good"),
+        run: |_, what| vec![Effect::Store(plan_forget(what))],
+        ..BARE
+    },
+    SlashCommand {
+        name: "memory",
+        help: "browse what is remembered",
+        run: |state, _| panes::open_memory(state),
+        ..BARE
+    },
+    SlashCommand {
+        name: "why",
+        help: "what the last answer was made from",
+        run: |state, _| panes::open_why(state),
+        ..BARE
+    },
+    SlashCommand {
+        name: "new",
+        help: "start a new chat",
+        run: |state, _| update::run(state, Action::NewSession),
+        ..BARE
+    },
+    SlashCommand {
+        name: "sessions",
+        help: "open an earlier chat",
+        run: |state, _| update::run(state, Action::Sessions),
+        ..BARE
+    },
+    SlashCommand {
+        name: "retry",
+        help: "answer the last message again",
+        palette: Some("Answer the last message again"),
+        run: |_, _| vec![Effect::Chat(Command::Regenerate)],
+        ..BARE
+    },
+    SlashCommand {
+        name: "model",
+        aliases: &["models"],
+        arguments: Arguments::Optional("[NAME]"),
+        help: "list models, or switch to one",
+        run: |state, name| match name {
+            "" => update::run(state, Action::Models),
+            name => vec![Effect::Chat(Command::LoadModel(Some(name.to_owned())))],
+        },
+        ..BARE
+    },
+    SlashCommand {
+        name: "incognito",
+        help: "a chat that is not kept (again: back)",
+        palette: Some("A chat that is not kept, and back"),
+        run: |state, _| vec![Effect::Chat(Command::Incognito(!state.incognito))],
+        ..BARE
+    },
+    SlashCommand {
+        name: "undo",
+        help: "undo the last change to memory",
+        palette: Some("Undo the last change to memory"),
+        run: |_, _| vec![Effect::Store(StoreRequest::Undo)],
+        ..BARE
+    },
+    SlashCommand {
+        name: "export",
+        arguments: Arguments::Optional("[FILE]"),
+        help: "save this chat (.md or .json)",
+        palette: Some("Save this chat as a file"),
+        run: |state, path| update::export(state, (!path.is_empty()).then(|| PathBuf::from(path))),
+        ..BARE
+    },
+    SlashCommand {
+        name: "copy",
+        help: "the last answer to the clipboard",
+        run: |state, _| update::run(state, Action::Copy),
+        ..BARE
+    },
+    SlashCommand {
+        name: "help",
+        help: "keys and commands",
+        run: |state, _| update::run(state, Action::Help),
+        ..BARE
+    },
+    SlashCommand {
+        name: "quit",
+        aliases: &["exit", "q"],
+        help: "leave",
+        run: |state, _| update::run(state, Action::Quit),
+        ..BARE
+    },
 ];
 
-/// A parsed line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Slash {
-    Remember(String),
-    ForgetIds(Vec<AnyId>),
-    ForgetMatching(String),
-    Memory,
-    Why,
-    New,
-    Sessions,
-    Retry,
-    Model(Option<String>),
-    Incognito,
-    Undo,
-    Export(Option<PathBuf>),
-    Copy,
-    Help,
-    Quit,
+impl SlashCommand {
+    /// "/model [NAME]".
+    #[must_use]
+    pub fn usage(&self) -> String {
+        match self.arguments {
+            Arguments::None => format!("/{}", self.name),
+            Arguments::Optional(name) | Arguments::Required { name, .. } => {
+                format!("/{} {name}", self.name)
+            }
+        }
+    }
+
+    /// Whether it can't run without arguments.
+    #[must_use]
+    pub fn needs_arguments(&self) -> bool {
+        matches!(self.arguments, Arguments::Required { .. })
+    }
+}
+
+/// `s12, m4`, or words that occur in what is to be forgotten.
+fn plan_forget(what: &str) -> StoreRequest {
+    let words = what.split([' ', ',']).filter(|w| !w.is_empty());
+    match words.map(str::parse).collect::<Result<Vec<AnyId>, _>>() {
+        Ok(ids) if !ids.is_empty() => StoreRequest::PlanForget { ids, matching: None },
+        _ => {
+            let matching = Some(what.trim_matches('"').to_owned());
+            StoreRequest::PlanForget { ids: Vec::new(), matching }
+        }
+    }
 }
 
 /// Whether a line is meant as a command: `/word`, not `/usr/bin` and not `//`.
@@ -64,69 +197,33 @@ pub fn is_command(line: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
 }
 
-fn any_id(word: &str) -> Option<AnyId> {
-    let number = || word.get(1..).filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    let n = number()?.parse::<i64>().ok()?;
-    Some(match word.as_bytes()[0] {
-        b'm' => AnyId::Message(crate::memory::MessageId(n)),
-        b'e' => AnyId::Episode(crate::memory::EpisodeId(n)),
-        b's' => AnyId::Semantic(crate::memory::SemanticId(n)),
-        b't' => AnyId::Theme(crate::memory::ThemeId(n)),
-        b'c' => AnyId::Session(crate::memory::SessionId(n)),
-        _ => return None,
-    })
-}
-
-/// Parses a line that [`is_command`].
+/// The command of a line that [`is_command`], and its arguments.
 ///
 /// # Errors
-/// What is wrong with it, for people.
-pub fn parse(line: &str) -> Result<Slash, String> {
-    let line = line.trim();
-    let (name, rest) = line[1..].split_once(char::is_whitespace).unwrap_or((&line[1..], ""));
-    let rest = rest.trim();
-    let optional = || (!rest.is_empty()).then(|| rest.to_owned());
-    let bare = |slash: Slash| {
-        if rest.is_empty() { Ok(slash) } else { Err(format!("/{name} takes nothing after it.")) }
-    };
-    match name {
-        "remember" if rest.is_empty() => Err("Say what: /remember I like green tea.".into()),
-        "remember" => Ok(Slash::Remember(rest.to_owned())),
-        "forget" if rest.is_empty() => {
-            Err("Say what: /forget s12, or /forget followed by words that occur in it.".into())
-        }
-        "forget" => {
-            let ids: Option<Vec<AnyId>> =
-                rest.split([' ', ',']).filter(|w| !w.is_empty()).map(any_id).collect();
-            Ok(match ids {
-                Some(ids) if !ids.is_empty() => Slash::ForgetIds(ids),
-                _ => Slash::ForgetMatching(rest.trim_matches('"').to_owned()),
-            })
-        }
-        "memory" => bare(Slash::Memory),
-        "why" => bare(Slash::Why),
-        "new" => bare(Slash::New),
-        "sessions" => bare(Slash::Sessions),
-        "retry" => bare(Slash::Retry),
-        "model" | "models" => Ok(Slash::Model(optional())),
-        "incognito" => bare(Slash::Incognito),
-        "undo" => bare(Slash::Undo),
-        "export" => Ok(Slash::Export(optional().map(PathBuf::from))),
-        "copy" => bare(Slash::Copy),
-        "help" => bare(Slash::Help),
-        "quit" | "exit" | "q" => bare(Slash::Quit),
-        _ => Err(format!("There is no /{name}. Type / to see the commands.")),
+/// What is wrong with the line, in words for the person.
+pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
+    let line = line.trim().trim_start_matches('/');
+    let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let arguments = arguments.trim();
+    let command = COMMANDS
+        .iter()
+        .find(|c| c.name == name || c.aliases.contains(&name))
+        .ok_or_else(|| format!("There is no /{name}. Type / to see the commands."))?;
+    match command.arguments {
+        Arguments::None if !arguments.is_empty() => Err(format!("/{name} takes nothing after it.")),
+        Arguments::Required { missing, .. } if arguments.is_empty() => Err(missing.into()),
+        _ => Ok((command, arguments)),
     }
 }
 
-/// The commands that a line may become; empty once an argument is begun.
+/// The commands that a line may become; none once an argument is begun.
 #[must_use]
-pub fn completions(line: &str) -> Vec<Spec> {
+pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
     let Some(word) = line.strip_prefix('/') else { return Vec::new() };
     if !word.chars().all(|c| c.is_ascii_lowercase()) {
         return Vec::new();
     }
-    COMMANDS.into_iter().filter(|c| c.name.starts_with(word)).collect()
+    COMMANDS.iter().filter(|c| c.name.starts_with(word)).collect()
 }
 
 #[cfg(test)]
@@ -135,40 +232,46 @@ mod tests {
     use crate::memory::{MessageId, SemanticId};
 
     #[track_caller]
-    fn check(line: &str, expected: Result<Slash, &str>) {
+    fn check(line: &str, expected: Result<(&str, &str), &str>) {
         assert!(is_command(line), "{line}");
         match (parse(line), expected) {
-            (Ok(got), Ok(expected)) => assert_eq!(got, expected),
+            (Ok((command, arguments)), Ok(expected)) => {
+                assert_eq!((command.name, arguments), expected);
+            }
             (Err(got), Err(part)) => assert!(got.contains(part), "{got}"),
-            (got, expected) => panic!("{got:?}, expected {expected:?}"),
+            (got, expected) => panic!("{:?}, expected {expected:?}", got.map(|(c, _)| c.name)),
         }
     }
 
     #[test]
     fn commands_are_parsed() {
-        check("/new", Ok(Slash::New));
-        check("/quit ", Ok(Slash::Quit));
+        check("/new", Ok(("new", "")));
+        check("/quit ", Ok(("quit", "")));
+        check("/q", Ok(("quit", "")));
         check("/new please", Err("takes nothing"));
         check("/nwe", Err("no /nwe"));
         check("/remember", Err("Say what"));
-        check("/remember I am 41", Ok(Slash::Remember("I am 41".into())));
-        check(
-            "/forget s12, m4",
-            Ok(Slash::ForgetIds(vec![
-                AnyId::Semantic(SemanticId(12)),
-                AnyId::Message(MessageId(4)),
-            ])),
-        );
-        // Words that only begin like ids are text.
-        check("/forget Lund", Ok(Slash::ForgetMatching("Lund".into())));
-        check("/forget s12 and more", Ok(Slash::ForgetMatching("s12 and more".into())));
-        check("/forget \"m4\"", Ok(Slash::ForgetMatching("m4".into())));
-        check("/forget é", Ok(Slash::ForgetMatching("é".into())));
+        check("/remember I am 41", Ok(("remember", "I am 41")));
         check("/forget", Err("Say what"));
-        check("/model", Ok(Slash::Model(None)));
-        check("/model qwen3-0.6b", Ok(Slash::Model(Some("qwen3-0.6b".into()))));
-        check("/export", Ok(Slash::Export(None)));
-        check("/export a b.md", Ok(Slash::Export(Some("a b.md".into()))));
+        check("/model", Ok(("model", "")));
+        check("/models qwen3-0.6b", Ok(("model", "qwen3-0.6b")));
+        check("/export a b.md", Ok(("export", "a b.md")));
+    }
+
+    #[test]
+    fn forgetting_goes_by_ids_or_by_words() {
+        let check = |what: &str, ids: Vec<AnyId>, matching: Option<&str>| {
+            let matching = matching.map(str::to_owned);
+            assert_eq!(plan_forget(what), StoreRequest::PlanForget { ids, matching });
+        };
+        let ids = vec![AnyId::Semantic(SemanticId(12)), AnyId::Message(MessageId(4))];
+        check("s12, m4", ids, None);
+        // Words that only begin like ids are text.
+        for (what, matching) in
+            [("Lund", "Lund"), ("s12 and more", "s12 and more"), ("\"m4\"", "m4"), ("é", "é")]
+        {
+            check(what, vec![], Some(matching));
+        }
     }
 
     #[test]

@@ -6,18 +6,18 @@ use std::rc::Rc;
 use ratatui::text::Line;
 use tui_tree_widget::TreeState;
 
-use crate::chat::{Facts, Level, Phase};
-use crate::interfaces::ModelSummary;
+use crate::chat::{Level, ModelProfile, PhaseName, WorkerStatus};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
-use crate::store::{ForgetPlan, Session};
+use crate::store::ForgetPlan;
 use crate::tui::editor::Editor;
 use crate::tui::event::{MessageRow, Tree};
+use crate::tui::keys::Action;
 use crate::tui::palette::Palette;
+use crate::tui::slash::{self, SlashCommand};
 use crate::tui::why::Why;
 
-/// Smaller than this, the screen says so and nothing else.
+/// On a narrower or lower screen there is only a request for a larger one.
 pub const WIDTH_MIN: u16 = 40;
-/// See [`WIDTH_MIN`].
 pub const HEIGHT_MIN: u16 = 12;
 /// From this width on, a pane stands beside the chat instead of over it.
 pub const SPLIT_WIDTH: u16 = 100;
@@ -37,10 +37,10 @@ pub struct State {
     /// Esc closed the popup; typing opens it again.
     pub completion_closed: bool,
     pub model: ModelLine,
-    pub worker: WorkerLine,
+    pub worker: WorkerStatus,
     pub window: Option<WindowLine>,
-    /// Tokens a second of the last reply.
-    pub speed: Option<f64>,
+    /// Of the last generated reply.
+    pub tokens_per_second: Option<f64>,
     pub pane: Option<Pane>,
     pub focus: Focus,
     pub overlay: Option<Overlay>,
@@ -62,28 +62,29 @@ pub enum Focus {
 /// The model's part of the status line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelLine {
-    Loading { name: String, stage: String, fraction: Option<f32>, still: Option<Facts> },
-    Ready(Facts),
-    Absent { error: String },
+    /// `still` is the model that is in use meanwhile.
+    Loading {
+        name: String,
+        stage: String,
+        fraction: Option<f32>,
+        still: Option<ModelProfile>,
+    },
+    Ready(ModelProfile),
+    Absent {
+        error: String,
+    },
 }
 
 impl ModelLine {
+    /// The model in use.
     #[must_use]
-    pub fn facts(&self) -> Option<&Facts> {
+    pub fn profile(&self) -> Option<&ModelProfile> {
         match self {
-            Self::Ready(facts) => Some(facts),
+            Self::Ready(profile) => Some(profile),
             Self::Loading { still, .. } => still.as_ref(),
             Self::Absent { .. } => None,
         }
     }
-}
-
-/// The worker's part of the status line.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WorkerLine {
-    pub text: String,
-    pub busy: bool,
-    pub failed: bool,
 }
 
 /// The context's part of the status line.
@@ -132,7 +133,7 @@ pub struct Transcript {
     pub session: Option<SessionId>,
     pub title: String,
     pub entries: Vec<Entry>,
-    pub phase: Phase,
+    pub phase: PhaseName,
     /// "3 of 10 episodes", while recalling.
     pub progress: String,
     /// The reply that is being written.
@@ -197,7 +198,7 @@ impl Transcript {
 
     #[must_use]
     pub fn busy(&self) -> bool {
-        self.phase != Phase::Idle || self.sending.is_some()
+        self.phase != PhaseName::Idle || self.sending.is_some()
     }
 }
 
@@ -214,9 +215,9 @@ pub enum Node {
     Fact(i64),
     Episode(i64),
     Message(i64),
-    /// Episodes without facts.
-    Loose,
-    /// Messages that are being read.
+    /// The episodes without facts.
+    WithoutFacts,
+    /// Stands in for messages that are being read.
     Wait(i64),
 }
 
@@ -272,7 +273,7 @@ pub enum PickerKind {
 }
 
 /// One line of a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Item {
     pub label: String,
     pub detail: String,
@@ -280,9 +281,10 @@ pub struct Item {
 }
 
 /// What choosing a line does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Pick {
-    Action(crate::tui::keys::Action),
+    Action(Action),
+    Command(&'static SlashCommand),
     Session(SessionId),
     Model(String),
     Text(String),
@@ -351,9 +353,9 @@ impl State {
                 fraction: None,
                 still: None,
             },
-            worker: WorkerLine::default(),
+            worker: WorkerStatus::default(),
             window: None,
-            speed: None,
+            tokens_per_second: None,
             pane: None,
             focus: Focus::Input,
             overlay: None,
@@ -380,14 +382,14 @@ impl State {
 
     /// The commands that the popup offers now.
     #[must_use]
-    pub fn completions(&self) -> Vec<crate::tui::slash::Spec> {
+    pub fn completions(&self) -> Vec<&'static SlashCommand> {
         if self.completion_closed
             || self.focus != Focus::Input
             || self.editor.area.lines().len() != 1
         {
             return Vec::new();
         }
-        crate::tui::slash::completions(&self.editor.area.lines()[0])
+        slash::completions(&self.editor.area.lines()[0])
     }
 
     /// Says something for three seconds in place of the status line.
@@ -398,48 +400,4 @@ impl State {
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {
         self.transcript.push(Body::Notice { level, text: text.into() });
     }
-}
-
-/// Items of the model list.
-#[must_use]
-pub fn model_items(models: &[ModelSummary]) -> Vec<Item> {
-    models
-        .iter()
-        .map(|m| Item {
-            label: m.name.clone(),
-            detail: [
-                crate::tui::editor::size_of(m.bytes as usize),
-                if m.starter { "built in".into() } else { String::new() },
-                if m.in_use { "default".into() } else { String::new() },
-            ]
-            .into_iter()
-            .filter(|s| !s.is_empty())
-            .collect::<Vec<_>>()
-            .join(" · "),
-            pick: Pick::Model(m.name.clone()),
-        })
-        .collect()
-}
-
-/// Items of the session list, newest first.
-#[must_use]
-pub fn session_items(sessions: &[Session], now: Moment) -> Vec<Item> {
-    let mut sessions: Vec<&Session> = sessions.iter().filter(|s| s.n_messages > 0).collect();
-    sessions.sort_by_key(|s| std::cmp::Reverse((s.updated_at, s.id)));
-    sessions
-        .into_iter()
-        .map(|s| {
-            let n = s.n_messages;
-            let messages = if n == 1 { "1 message".into() } else { format!("{n} messages") };
-            let origin = if s.imported { " · imported" } else { "" };
-            Item {
-                label: crate::memory::plain_text(&s.title).into_owned(),
-                detail: format!(
-                    "{} · {messages}{origin}",
-                    crate::tui::dates::day(s.updated_at, now)
-                ),
-                pick: Pick::Session(s.id),
-            }
-        })
-        .collect()
 }

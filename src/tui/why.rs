@@ -1,7 +1,7 @@
 //! The evidence record of an answer, as the *why* pane shows it.
 //!
-//! Reads the `ask --json` form of issue 2; tolerant, because a record may be older than the
-//! program. It knows nothing of the store.
+//! Reads the form of `ask --json`, tolerantly, because a record may be older than the program. It
+//! knows nothing of the store.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct WhyMessage {
 
 /// An episode that was tried.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct TriedEpisode {
     pub id: String,
     pub title: String,
     pub admitted: bool,
@@ -34,17 +34,17 @@ pub struct Step {
     pub after_nats: Option<f64>,
 }
 
-/// See the module.
+/// The evidence of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Why {
     /// Ids of the memories that the reply quotes, where the rules answered.
     pub quoted: Option<Vec<String>>,
     pub themes: Vec<(String, String)>,
     pub facts: Vec<WhyFact>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<TriedEpisode>,
     /// Whole messages that were read.
     pub messages: Vec<WhyMessage>,
-    /// The signal is word overlap, a share without a unit, not an entropy in nats.
+    /// The signal is word overlap, a fraction, not an entropy in nats.
     pub overlap: bool,
     pub coarse_nats: Option<f64>,
     pub final_nats: Option<f64>,
@@ -73,7 +73,7 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 impl Why {
-    /// Of a record; `None` if nothing in it was recalled.
+    /// Reads a record; `None` if nothing was recalled.
     #[must_use]
     pub fn of(record: &Value) -> Option<Self> {
         let evidence = record.get("evidence")?;
@@ -99,7 +99,7 @@ impl Why {
             .collect();
         let steps = list(evidence, "episodes")
             .iter()
-            .map(|e| Step {
+            .map(|e| TriedEpisode {
                 id: id(&e["id"], 'e'),
                 title: text(&e["title"]),
                 admitted: e["admitted"].as_bool().unwrap_or(false),
@@ -116,7 +116,7 @@ impl Why {
                 text: text(&m["text"]),
             })
             .collect();
-        Some(Self {
+        let why = Self {
             quoted: record
                 .get("quoted")
                 .and_then(Value::as_array)
@@ -132,18 +132,18 @@ impl Why {
             processed_tokens: count("/tokens/processed"),
             model: record.get("model").map(text),
             recall_seconds: number("/seconds/recall"),
-        })
+        };
+        (!why.is_empty()).then_some(why)
     }
 
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.facts.is_empty()
             && self.steps.is_empty()
             && self.themes.is_empty()
             && self.messages.is_empty()
     }
 
-    /// Memories that the answer quotes, or where a model wrote it: that it could read.
+    /// The number of memories that the answer quotes; where a model wrote it, that it could read.
     #[must_use]
     pub fn n_memories(&self) -> usize {
         self.quoted.as_ref().map_or_else(
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn odd_records_are_data() {
         assert_eq!(Why::of(&json!({"answer": "hello"})), None);
-        assert!(Why::of(&json!({"evidence": null})).unwrap().is_empty());
+        assert_eq!(Why::of(&json!({"evidence": null})), None);
         let why =
             Why::of(&json!({"evidence": {"episodes": [{}, 3], "semantics": "none"}})).unwrap();
         assert_eq!(why.steps.len(), 2);

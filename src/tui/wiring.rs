@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels};
+use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels, WorkerStatus};
+use crate::error_chain::error_chain;
 use crate::interfaces::{Clock, ModelInfo, Models};
 use crate::memory::SessionId;
 use crate::model_policy::{Grade, Mode, reader_generates};
@@ -24,21 +25,12 @@ impl Background for Beside {
     }
 
     fn remember(&self, session: SessionId, text: &str) -> Result<(), String> {
-        self.0.remember(session, text).map(|_| ()).map_err(|error| {
-            let mut words = error.to_string();
-            let mut cause = std::error::Error::source(&error);
-            while let Some(error) = cause {
-                words.push_str(": ");
-                words.push_str(&error.to_string());
-                cause = error.source();
-            }
-            words
-        })
+        self.0.remember(session, text).map(|_| ()).map_err(|error| error_chain(&error))
     }
 
-    fn status(&self) -> (String, bool, bool) {
+    fn status(&self) -> WorkerStatus {
         let status = self.0.status();
-        in_words(&status.state, status.jobs_left)
+        status_line(&status.state, status.jobs_left)
     }
 
     fn stop(self: Box<Self>) {
@@ -46,19 +38,19 @@ impl Background for Beside {
     }
 }
 
-/// For the status line: text, busy, failed.
-fn in_words(state: &WorkerState, jobs_left: usize) -> (String, bool, bool) {
+fn status_line(state: &WorkerState, jobs_left: usize) -> WorkerStatus {
     let left = |text: String| match jobs_left {
         0 => text,
         n => format!("{text}, {n} left"),
     };
-    match state {
+    let (text, busy, failed) = match state {
         WorkerState::Working { what } => (left(format!("memory: {what}")), true, false),
         WorkerState::Failed { what } => (format!("memory: {what}"), false, true),
-        // While an answer is written it always pauses; that is worth a word only if it has work.
+        // It pauses during every reply; that is worth a word only if it has work.
         WorkerState::Paused if jobs_left > 0 => (left("memory waits".into()), false, false),
         WorkerState::Idle | WorkerState::Paused => ("memory idle".into(), false, false),
-    }
+    };
+    WorkerStatus { text, busy, failed }
 }
 
 /// Rules or the model: by `mode`, else by the setting `reader` and the model's grade.
@@ -112,7 +104,8 @@ mod tests {
     #[test]
     fn the_worker_in_a_few_words() {
         let check = |state: WorkerState, left, text: &str, busy, failed| {
-            assert_eq!(in_words(&state, left), (text.to_owned(), busy, failed));
+            let text = text.to_owned();
+            assert_eq!(status_line(&state, left), WorkerStatus { text, busy, failed });
         };
         check(WorkerState::Idle, 0, "memory idle", false, false);
         check(WorkerState::Paused, 0, "memory idle", false, false);

@@ -20,7 +20,7 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 SENTENCE = ("We walked along the river for an hour this morning, then my sister told me that she is going to move to "
-            "another town next spring, to be near her work.")  # as `inglenook bench embedder` has it
+            "another town next spring, to be near her work.")  # as `inglenook-eval bench embedder` has it
 
 
 class States(torch.nn.Module):

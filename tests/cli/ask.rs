@@ -18,7 +18,7 @@ fn remembering() -> Home {
 }
 
 #[test]
-fn the_json_form_is_the_contract() {
+fn the_json_output_has_its_documented_fields() {
     let home = remembering();
     let answer = home.json(&["ask", "--json", "What is my dog called?"]);
     let keys = |pointer: &str| -> Vec<String> {
@@ -52,10 +52,10 @@ fn the_json_form_is_the_contract() {
     assert!(answer["seconds"]["total"].as_f64().unwrap() > 0.0);
 }
 
-/// Nobody opens the chat between the questions, and no word of the question is in the answer.
+/// Without a chat between the questions, and without a word that question and answer share.
 #[cfg(feature = "starter")]
 #[test]
-fn what_was_said_in_one_question_is_known_to_the_next() {
+fn an_earlier_question_is_remembered() {
     let home = Home::new();
     for (question, expected) in [
         ("I moved to Lund in March with my sister Clara.", "Lund"),
@@ -75,7 +75,7 @@ fn what_was_said_in_one_question_is_known_to_the_next() {
 }
 
 #[test]
-fn the_question_may_come_from_stdin_and_the_answer_only_whole() {
+fn questions_come_from_stdin_too_and_answers_can_be_unstreamed() {
     let home = remembering();
     for args in [&["ask"][..], &["ask", "--no-stream"]] {
         let output = home.command(args).write_stdin("Where do I live?\n").output().unwrap();
@@ -99,7 +99,7 @@ fn it_never_invents_a_memory() {
 }
 
 #[test]
-fn what_is_asked_is_kept_and_can_be_gone_on_with() {
+fn a_session_can_be_continued() {
     let home = Home::new();
     home.ok(&["ask", "I play the cello."]);
     let sessions = home.json(&["session", "list", "--json"]);
@@ -128,7 +128,7 @@ fn incognito_leaves_no_trace_and_works_beside_a_chat() {
 }
 
 #[test]
-fn a_model_that_is_not_there_is_said_before_anything_is_stored() {
+fn a_missing_model_is_reported_before_anything_is_stored() {
     let home = Home::new();
     let stderr = home.fails(&["ask", "-m", "nothing", "hi"], 3);
     assert!(stderr.contains("`nothing`"), "{stderr}");
@@ -138,7 +138,7 @@ fn a_model_that_is_not_there_is_said_before_anything_is_stored() {
     let path = home.file("bad.gguf", "GGUF but no more");
     let stderr = home.fails(&["ask", "-m", path.to_str().unwrap(), "hi"], 1);
     assert!(stderr.contains("bad.gguf"), "{stderr}");
-    // In the folder where it lies its name is enough.
+    // In its own folder the file name is enough.
     let mut command = home.command(&["ask", "-m", "bad.gguf", "hi"]);
     let output = command.current_dir(path.parent().unwrap()).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);

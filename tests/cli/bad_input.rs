@@ -1,9 +1,9 @@
-//! Damaged and hostile input: a clear message that names the thing, the exit code, nothing lost.
+//! Damaged and hostile input: a message that names the file, the exit code, and no data lost.
 
 use super::Home;
 
 #[test]
-fn a_damaged_memory_is_named_and_left_alone() {
+fn a_damaged_memory_is_named_and_not_changed() {
     let home = Home::new();
     home.import(&[("user", "I live in Lund.")]);
     let file = home.data().join("memory.db");
@@ -36,7 +36,7 @@ fn a_data_directory_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn files_that_are_no_conversation_are_refused() {
+fn files_without_a_conversation_are_refused() {
     let home = Home::new();
     let cases: [(&str, &[u8], &str); 7] = [
         ("empty", b"", "holds no messages"),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Home, shared};
 
 #[test]
-fn stats_are_the_contract() {
+fn stats_have_their_documented_fields() {
     let home = Home::new();
     let stats = home.json(&["memory", "stats", "--json"]);
     let names: Vec<&String> = stats.as_object().unwrap().keys().collect();
@@ -28,7 +28,7 @@ fn stats_are_the_contract() {
 }
 
 #[test]
-fn the_same_file_twice_changes_nothing_and_a_longer_one_adds() {
+fn importing_twice_changes_nothing_and_a_longer_file_adds() {
     let home = Home::new();
     let (a, b) = (("user", "I moved to Lund"), ("assistant", "Noted"));
     home.import(&[a, b]);
@@ -63,7 +63,7 @@ fn what_is_exported_can_be_imported() {
     assert_eq!(other.ok(&["export"]), exported);
     assert_eq!(other.json(&["session", "list", "--json"])[0]["title"], "Dog");
 
-    // Into a file that is there already: nothing is overwritten.
+    // An existing file is not overwritten.
     let target = home.file("there.md", "mine");
     home.fails(&["export", "--output", target.to_str().unwrap()], 1);
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine");
@@ -107,7 +107,7 @@ fn a_locomo_conversation_keeps_names_ids_and_times() {
     assert_eq!(message["external_id"], "D1:1");
     assert_eq!(message["created_at"], "2023-05-08T13:56:00+00:00");
 
-    // All five: the one that is there is recognised.
+    // All five: the imported one is recognised.
     let summary = home.json(&["import", file, "--json"]);
     assert_eq!(summary["already_there"], 419);
     assert_eq!(home.json(&["memory", "stats", "--json"])["messages"], 2725);
@@ -115,7 +115,7 @@ fn a_locomo_conversation_keeps_names_ids_and_times() {
 }
 
 #[test]
-fn a_fact_updated_ten_times_answers_for_now_and_for_a_month() {
+fn a_fact_updated_ten_times_answers_for_now_and_for_each_month() {
     let cities = [
         "Lisbon", "Ghent", "Turin", "Oslo", "Graz", "Cork", "Lyon", "Bergen", "Trieste", "Utrecht",
     ];

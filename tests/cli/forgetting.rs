@@ -1,4 +1,4 @@
-//! Forgetting is real (invariant 5), from the command line down to the bytes of the files.
+//! Forgetting removes a text from every file (invariant 5).
 
 use inglenook::interfaces::Embedder as _;
 use inglenook::store::{NewEpisode, NewSemantic, Store};
@@ -8,7 +8,7 @@ use super::Home;
 
 const SECRET: &str = "xylophone-4711";
 
-/// Two messages, an episode of both, a fact from each.
+/// A memory of two messages, an episode of both, and a fact from each.
 fn remembered() -> Home {
     let home = Home::new();
     home.import(&[("user", &format!("My secret word is {SECRET}.")), ("user", "I live in Lund.")]);
@@ -63,12 +63,12 @@ fn files_with_the_secret(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn what_is_forgotten_is_in_no_file() {
+fn a_forgotten_text_is_in_no_file() {
     let home = remembered();
     assert_ne!(files_with_the_secret(&home), Vec::<String>::new(), "the test sees the text");
     assert!(home.ok(&["memory", "tree"]).contains(SECRET));
 
-    // Nobody to ask: the plan is shown, nothing happens.
+    // Without a terminal to ask on, the plan is shown and nothing is erased.
     let output = home.run(&["memory", "forget", "--match", SECRET]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stdout).contains(SECRET));
@@ -92,7 +92,7 @@ fn a_fact_takes_its_messages_with_it() {
 }
 
 #[test]
-fn a_session_goes_as_a_whole() {
+fn a_session_is_erased_with_all_that_came_from_it() {
     let home = remembered();
     home.ok(&["session", "delete", "c1", "--yes"]);
     assert_eq!(files_with_the_secret(&home), Vec::<String>::new());
@@ -103,7 +103,7 @@ fn a_session_goes_as_a_whole() {
 }
 
 #[test]
-fn forgetting_what_is_not_there_is_said() {
+fn forgetting_something_unknown_is_reported() {
     let home = remembered();
     assert_eq!(
         home.ok(&["memory", "forget", "--match", "zebra", "--yes"]),

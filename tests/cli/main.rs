@@ -1,144 +1,36 @@
 //! The program as a person or a script runs it: the real binary, real files, exit codes.
 //!
-//! Nothing here needs a network. Tests that need `../shared` say so when it is absent.
+//! No test needs a network. Tests that need `../shared` are skipped without it.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ask;
 mod bad_input;
-mod bench;
 mod conversations;
-mod eval;
 mod forgetting;
 mod models;
 mod plain_output;
 mod processes;
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Output;
-use std::time::{Duration, Instant};
+#[path = "../support/home.rs"]
+mod home;
 
-use assert_cmd::Command;
+use std::path::Path;
+
+use home::Home;
+use inglenook::testing::shared;
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A home of its own for one test.
-struct Home {
-    dir: TempDir,
-}
-
-impl Home {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn data(&self) -> PathBuf {
-        self.dir.path().join("home")
-    }
-
-    /// A file beside the data directory.
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.dir.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        path
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_inglenook"));
-        command.args(args).env_clear();
-        command
-            .env("INGLENOOK_HOME", self.data())
-            .env("HOME", self.dir.path())
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command
-    }
-
-    #[track_caller]
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// stdout of a command that must succeed.
-    #[track_caller]
-    fn ok(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        assert!(
-            output.status.success(),
-            "{args:?} failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// As [`Home::ok`], after this process itself held the lock: a child that another test is just
-    /// starting may have inherited it for a moment.
-    #[track_caller]
-    fn ok_after_unlock(&self, args: &[&str]) -> String {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.run(args).status.code() == Some(11) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        self.ok(args)
-    }
-
-    /// The JSON of a command that must succeed.
-    #[track_caller]
-    fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.ok(args)).unwrap()
-    }
-
-    /// stderr of a command that must end with `code`.
-    #[track_caller]
-    fn fails(&self, args: &[&str], code: i32) -> String {
-        let output = self.run(args);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
-        assert!(!stderr.contains("panicked"), "{stderr}");
-        stderr
-    }
-
-    /// Imports a few lines of the plain form, a minute apart.
-    #[track_caller]
-    fn import(&self, messages: &[(&str, &str)]) {
-        let mut lines = String::new();
-        for (i, (role, content)) in messages.iter().enumerate() {
-            let at = format!("2026-11-16T10:{i:02}:00+01:00");
-            let line = serde_json::json!({"role": role, "content": content, "created_at": at});
-            writeln!(lines, "{line}").unwrap();
-        }
-        let path = self.file("import.jsonl", lines);
-        self.ok(&["import", path.to_str().unwrap()]);
-    }
-}
-
-/// `../shared/NAME`, or a word on why the test is skipped.
-fn shared(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there", path.display());
-    None
-}
+/// What [`Home`] runs.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_inglenook");
 
 #[test]
 fn help_names_every_command() {
     let home = Home::new();
     let help = home.ok(&["--help"]);
-    for command in [
-        "import",
-        "export",
-        "session",
-        "memory",
-        "model",
-        "eval",
-        "bench",
-        "doctor",
-        "dirs",
-        "completions",
-        "man",
-    ] {
+    for command in
+        ["import", "export", "session", "memory", "model", "doctor", "dirs", "completions", "man"]
+    {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is not in the help");
     }
     assert!(!home.data().exists(), "help makes no files");
@@ -212,11 +104,21 @@ fn an_unknown_setting_is_a_warning_with_its_line() {
 }
 
 #[test]
-fn the_doctor_finds_a_healthy_machine_healthy() {
+fn the_doctor_finds_nothing_bad_in_a_sound_home() {
     let home = Home::new();
     home.import(&[("user", "hello")]);
     let findings = home.json(&["doctor", "--json"]);
     let bad: Vec<&Value> =
         findings.as_array().unwrap().iter().filter(|f| f["state"] == "bad").collect();
     assert!(bad.is_empty(), "{bad:?}");
+}
+
+#[test]
+fn what_moved_to_another_program_is_named() {
+    let home = Home::new();
+    for moved in ["eval", "bench"] {
+        let stderr = home.fails(&[moved, "score", "x"], 2);
+        assert!(stderr.contains("unrecognized subcommand"), "{stderr}");
+        assert!(stderr.contains("hint: `inglenook-eval` measures now"), "{stderr}");
+    }
 }

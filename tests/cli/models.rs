@@ -3,7 +3,7 @@
 use super::{Home, shared};
 
 #[test]
-fn a_model_that_is_not_there_is_exit_code_3() {
+fn a_missing_model_is_exit_code_3() {
     let home = Home::new();
     let stderr = home.fails(&["model", "use", "nothing"], 3);
     assert!(stderr.contains("`nothing`"), "{stderr}");
@@ -71,7 +71,7 @@ fn a_real_model_is_imported_listed_probed_verified_and_removed() {
 
 #[cfg(feature = "hub")]
 #[test]
-fn offline_is_offline() {
+fn offline_mode_downloads_nothing() {
     let home = Home::new();
     let output = home
         .command(&["model", "pull", "qwen3-0.6b"])
@@ -111,11 +111,28 @@ fn a_conversation_becomes_a_memory() {
     let found = home.json(&["memory", "search", "--json", "which town"]);
     assert!(found[0]["text"].as_str().unwrap().contains("Lund"), "{found}");
 
-    // A correction stays, and can be taken back.
+    // A correction is kept, and can be undone.
     let fact = found.as_array().unwrap().iter().find(|hit| hit["kind"] == "semantic").unwrap();
     let id = fact["id"].as_str().unwrap();
     home.ok(&["memory", "edit", id, "Ana lives in Ystad"]);
     assert!(home.ok(&["memory", "show", id]).contains("Ystad"));
     home.ok(&["memory", "undo"]);
     assert!(!home.ok(&["memory", "show", id]).contains("Ystad"));
+}
+
+#[test]
+fn a_probe_can_be_exact_or_as_the_model_runs() {
+    let home = Home::new();
+    let model =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models/qwen3-q4_k_m-gguf/model.gguf");
+    let probe = |fast: &[&str]| -> Vec<f64> {
+        let command = ["model", "probe", model, "--tokens", "5,6,7", "--json"];
+        let rows = home.json(&[&command[..], fast].concat());
+        let last = rows["logits"][2].as_array().unwrap().clone();
+        last.iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    let (exact, fast) = (probe(&[]), probe(&["--fast"]));
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let cosine = dot(&exact, &fast) / (dot(&exact, &exact) * dot(&fast, &fast)).sqrt();
+    assert!(cosine > 0.999 && exact != fast, "{cosine}");
 }

@@ -1,4 +1,4 @@
-//! Imported text can't reach a terminal as anything but text.
+//! Imported text reaches the terminal without control sequences.
 
 use inglenook::memory::plain_text;
 

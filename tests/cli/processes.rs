@@ -1,4 +1,4 @@
-//! Beside a running chat, with a reader that goes away, and interrupted.
+//! Commands beside a running chat, with a closed pipe, and interrupted.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::Home;
 fn a_second_writer_gets_exit_code_11_and_readers_go_on() {
     let home = Home::new();
     home.import(&[("user", "I live in Lund.")]);
-    // This test is the running chat.
+    // This process plays the running chat.
     let chat = Store::open(&home.data()).unwrap();
     let pid = std::process::id().to_string();
     let path = home.file(
@@ -45,7 +45,7 @@ fn a_second_writer_gets_exit_code_11_and_readers_go_on() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_program_quietly() {
+fn a_closed_pipe_ends_the_program_quietly() {
     let home = Home::new();
     let long = "word ".repeat(2000);
     let messages: Vec<(&str, &str)> = (0..50).map(|_| ("user", long.as_str())).collect();
@@ -74,7 +74,7 @@ fn an_interrupt_is_exit_code_130() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The handler is up after a moment; until then the signal itself ends the program.
+    // Until the handler is installed the signal itself ends the program.
     let deadline = Instant::now() + Duration::from_secs(20);
     std::thread::sleep(Duration::from_millis(500));
     let status = loop {

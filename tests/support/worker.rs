@@ -1,4 +1,4 @@
-//! A memory that a test fills like a chat or an import, and a worker that runs to the end.
+//! A memory that a test fills as a chat or an import does, and a worker that runs until it is idle.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Bed {
     pub config: WorkerConfig,
 }
 
-/// The rules write; the embedder hashes.
+/// Rules as the writer and a hashing embedder.
 pub fn models() -> Models {
     models_with(ScriptedModel::new(&[]).with_info(|info| info.starter = true))
 }
@@ -41,7 +41,7 @@ impl Bed {
         self.store.write(|tx| tx.create_session(title, now, false)).unwrap()
     }
 
-    /// As the chat does it: the message and the job in one transaction. A minute passes.
+    /// Adds a message as the chat does, with its job in one transaction, and lets a minute pass.
     pub fn say(&self, session: SessionId, role: Role, text: &str) -> MessageId {
         let id = self.append(session, role, None, text, self.clock.now());
         self.clock.advance(SignedDuration::from_mins(1));
@@ -75,7 +75,7 @@ impl Bed {
             .unwrap()
     }
 
-    /// The person leaves.
+    /// Ends the session.
     pub fn close(&self, session: SessionId) {
         self.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
     }
@@ -92,7 +92,7 @@ impl Bed {
         n
     }
 
-    /// The facts that hold now.
+    /// The current facts.
     pub fn current(&self) -> Vec<String> {
         self.semantics()
             .into_iter()

@@ -1,6 +1,6 @@
-//! `memory consolidate`: what is still to be built, and contradictions settled.
+//! `memory consolidate`: builds what is still queued, and settles contradictions.
 //!
-//! The chat does it in the background; `--wait` does it here and now, with the same worker.
+//! The chat does this in the background; `--wait` does it now, with the same worker.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,13 +8,14 @@ use std::time::Instant;
 use super::super::App;
 use super::super::output::counted;
 use super::super::report::{Failure, Outcome, done, found_problems};
+use super::unit_counts;
 use crate::interfaces::SystemClock;
 use crate::store::MemoryStats;
 use crate::worker::{self, WorkerState};
 
 pub fn run(app: &App, wait: bool) -> Outcome {
     if !wait {
-        return announce(app);
+        return print_pending(app);
     }
     let store = app.open()?;
     let models = app.models()?;
@@ -59,7 +60,7 @@ pub fn run(app: &App, wait: bool) -> Outcome {
     if failed.is_empty() { done() } else { found_problems() }
 }
 
-fn announce(app: &App) -> Outcome {
+fn print_pending(app: &App) -> Outcome {
     let store = app.open_read_only()?;
     let stats = store.read(|r| r.stats())?;
     if stats.jobs_pending + stats.jobs_failed == 0 {
@@ -76,12 +77,6 @@ fn announce(app: &App) -> Outcome {
 }
 
 fn levels(stats: &MemoryStats) -> String {
-    format!(
-        "{} → {} → {} ({} superseded) → {}",
-        counted(stats.messages, "message"),
-        counted(stats.episodes, "episode"),
-        counted(stats.semantics, "fact"),
-        stats.superseded,
-        counted(stats.themes, "theme")
-    )
+    let [messages, episodes, facts, themes] = unit_counts(stats);
+    format!("{messages} → {episodes} → {facts} ({} superseded) → {themes}", stats.superseded)
 }

@@ -1,4 +1,4 @@
-//! `memory edit` and `memory undo`: the person's word is the last one.
+//! `memory edit` and `memory undo`: corrections by the person.
 
 use std::io::Read as _;
 

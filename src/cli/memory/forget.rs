@@ -1,4 +1,4 @@
-//! `memory forget`: the plan first, then a question, then it is gone for good.
+//! `memory forget`: shows the plan, asks, and erases for good.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::super::session::speaker;
 use super::day;
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
 
-/// So many of each kind are quoted; the rest is counted.
+/// How many of each level are quoted; the rest is counted.
 const QUOTED_MAX: usize = 10;
 
 pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outcome {
@@ -32,15 +32,9 @@ pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outco
         return done();
     }
     app.console.write(&text)?;
-    if !yes {
-        match app.console.confirm("Erase this for good? It can't be undone.") {
-            Some(true) => {}
-            Some(false) => {
-                app.console.line("Nothing was erased.")?;
-                return done();
-            }
-            None => return Err(Failure::NeedsYes),
-        }
+    if !yes && !app.console.confirm("Erase this for good? It can't be undone.")? {
+        app.console.line("Nothing was erased.")?;
+        return done();
     }
     store.write(|tx| tx.forget(&plan))?;
     store.scrub()?;
@@ -55,50 +49,23 @@ pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outco
 
 fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError> {
     let mut text = String::from("This would be erased:\n");
-    let mut section = |what: &str, lines: Vec<String>, total: usize| {
-        if total == 0 {
-            return;
-        }
-        let _ = writeln!(text, "  {}", counted(total, what));
-        for line in &lines {
-            let _ = writeln!(text, "    {line}");
-        }
-        if total > lines.len() {
-            let _ = writeln!(text, "    … and {} more", total - lines.len());
-        }
-    };
-    let first = |n: usize| n.min(QUOTED_MAX);
-    let sessions = plan.sessions[..first(plan.sessions.len())]
+    let sessions = quoted(&plan.sessions)
         .iter()
         .map(|&id| Ok(format!("{id} {}", one_line(&reader.session(id)?.title, 100))))
         .collect::<Result<_, StoreError>>()?;
-    section("session", sessions, plan.sessions.len());
-    let messages = reader
-        .messages_by_id(&plan.messages[..first(plan.messages.len())])?
-        .iter()
-        .map(|m| {
-            format!(
-                "{} {}, {}: {}",
-                m.id,
-                day(m.created_at),
-                one_line(speaker(m), 40),
-                one_line(&m.content, 100)
-            )
-        })
-        .collect();
-    section("message", messages, plan.messages.len());
-    let facts = reader
-        .semantics_by_id(&plan.semantics[..first(plan.semantics.len())])?
-        .iter()
-        .map(|s| format!("{} {}", s.id, one_line(&s.content, 100)))
-        .collect();
-    section("fact", facts, plan.semantics.len());
-    let episodes = reader
-        .episodes_by_id(&plan.episodes[..first(plan.episodes.len())])?
-        .iter()
-        .map(|e| format!("{} {}", e.id, one_line(&e.title, 100)))
-        .collect();
-    section("episode", episodes, plan.episodes.len());
+    section(&mut text, "session", sessions, plan.sessions.len());
+    let messages = reader.messages_by_id(quoted(&plan.messages))?;
+    let messages = messages.iter().map(|m| {
+        let (day, who) = (day(m.created_at), one_line(speaker(m), 40));
+        format!("{} {day}, {who}: {}", m.id, one_line(&m.content, 100))
+    });
+    section(&mut text, "message", messages.collect(), plan.messages.len());
+    let facts = reader.semantics_by_id(quoted(&plan.semantics))?;
+    let facts = facts.iter().map(|s| format!("{} {}", s.id, one_line(&s.content, 100)));
+    section(&mut text, "fact", facts.collect(), plan.semantics.len());
+    let episodes = reader.episodes_by_id(quoted(&plan.episodes))?;
+    let episodes = episodes.iter().map(|e| format!("{} {}", e.id, one_line(&e.title, 100)));
+    section(&mut text, "episode", episodes.collect(), plan.episodes.len());
     if !plan.rewritten.is_empty() {
         let _ = writeln!(
             text,
@@ -110,4 +77,21 @@ fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError
         let _ = writeln!(text, "  {} will be named anew.", counted(plan.themes.len(), "theme"));
     }
     Ok(text)
+}
+
+fn quoted<T>(ids: &[T]) -> &[T] {
+    &ids[..ids.len().min(QUOTED_MAX)]
+}
+
+fn section(text: &mut String, what: &str, lines: Vec<String>, total: usize) {
+    if total == 0 {
+        return;
+    }
+    let _ = writeln!(text, "  {}", counted(total, what));
+    for line in &lines {
+        let _ = writeln!(text, "    {line}");
+    }
+    if total > lines.len() {
+        let _ = writeln!(text, "    … and {} more", total - lines.len());
+    }
 }

@@ -4,7 +4,7 @@ mod consolidate;
 mod edit;
 pub mod forget;
 mod search;
-mod show;
+pub mod show;
 mod tree;
 
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use super::args::Memory as Args;
 use super::output::counted;
 use super::report::{Outcome, done, found_problems};
 use crate::memory::{Episode, Message, Moment, Semantic, Theme};
+use crate::store::{MemoryStats, Session};
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
@@ -67,11 +68,8 @@ fn verify(app: &App, json: bool) -> Outcome {
         app.console.json(&json!({ "sound": violations.is_empty(), "violations": what }))?;
     } else if violations.is_empty() {
         app.console.line(&format!(
-            "Sound: {}, {}, {}, {}; nothing is lost, doubled or out of place.",
-            counted(stats.messages, "message"),
-            counted(stats.episodes, "episode"),
-            counted(stats.semantics, "fact"),
-            counted(stats.themes, "theme"),
+            "Sound: {}; nothing is lost, doubled or out of place.",
+            unit_counts(&stats).join(", ")
         ))?;
     } else {
         for violation in &violations {
@@ -84,7 +82,17 @@ fn verify(app: &App, json: bool) -> Outcome {
     if violations.is_empty() { done() } else { found_problems() }
 }
 
-/// "16 Nov 2026 10:03", on the wall clock of then and there.
+/// "3 messages", "1 episode", "2 facts", "1 theme".
+pub fn unit_counts(stats: &MemoryStats) -> [String; 4] {
+    [
+        counted(stats.messages, "message"),
+        counted(stats.episodes, "episode"),
+        counted(stats.semantics, "fact"),
+        counted(stats.themes, "theme"),
+    ]
+}
+
+/// "16 Nov 2026 10:03", in the local time of the message.
 pub fn when(at: Moment) -> String {
     at.civil().strftime("%-d %b %Y %H:%M").to_string()
 }
@@ -93,13 +101,23 @@ pub fn day(at: Moment) -> String {
     at.civil().strftime("%-d %b %Y").to_string()
 }
 
-/// With the offset of its wall clock.
+/// With its UTC offset.
 pub fn rfc3339(at: Moment) -> String {
     at.timestamp.display_with_offset(at.offset).to_string()
 }
 
 fn ids(ids: &[impl ToString]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
+}
+
+pub fn json_of_session(s: &Session, messages: &[Message]) -> Value {
+    json!({
+        "id": s.id.to_string(),
+        "title": s.title,
+        "created_at": rfc3339(s.created_at),
+        "imported": s.imported,
+        "messages": messages.iter().map(json_of_message).collect::<Vec<_>>(),
+    })
 }
 
 pub fn json_of_message(m: &Message) -> Value {

@@ -1,6 +1,6 @@
 //! `memory search`: by words and by meaning, over facts, episodes and messages.
 //!
-//! The two rankings are joined by reciprocal rank (1 / (60 + rank)), which needs no scale.
+//! The two rankings are merged by reciprocal rank fusion (1 / (60 + rank)), which needs no common scale.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ pub fn run(app: &App, query: &str, k: usize, json: bool) -> Outcome {
     done()
 }
 
-/// None where the stored vectors are of another embedder: words still find.
+/// `None` if the stored vectors are from another embedder: the search is then by words only.
 fn query_vector(
     app: &App,
     store: &Store,

@@ -44,7 +44,7 @@ impl Hierarchy {
         facts
     }
 
-    /// Of the episode, the messages that the fact came from.
+    /// The messages of the episode that the fact came from.
     fn sources<'a>(&'a self, fact: &Semantic, episode: &'a Episode) -> Vec<&'a Message> {
         episode
             .messages
@@ -77,60 +77,49 @@ pub fn run(app: &App, depth: u8, only: Option<ThemeId>, json: bool) -> Outcome {
 fn as_text(hierarchy: &Hierarchy, depth: u8) -> String {
     let mut text = String::new();
     for theme in &hierarchy.themes {
-        let _ = writeln!(
-            text,
-            "{} {} · {}",
-            theme.id,
-            one_line(&theme.name, 100),
-            counted(theme.members.len(), "fact")
-        );
-        if depth < 2 {
-            continue;
-        }
-        let facts = hierarchy.facts(theme);
-        for (i, fact) in facts.iter().enumerate() {
-            let (branch, below) = branches(i + 1 == facts.len());
-            let superseded =
-                fact.superseded_by.map_or_else(String::new, |by| format!(" (until {by})"));
-            let _ =
-                writeln!(text, "{branch}{} {}{superseded}", fact.id, one_line(&fact.content, 400));
-            if depth < 3 {
-                continue;
-            }
-            let episodes: Vec<&Episode> =
-                fact.episodes.iter().filter_map(|id| hierarchy.episodes.get(id)).collect();
-            for (j, episode) in episodes.iter().enumerate() {
-                let (branch, below_episode) = branches(j + 1 == episodes.len());
-                let _ = writeln!(
-                    text,
-                    "{below}{branch}{} {} · {}, {}",
-                    episode.id,
-                    one_line(&episode.title, 100),
-                    day(episode.started_at),
-                    counted(episode.messages.len(), "message")
-                );
-                if depth < 4 {
-                    continue;
-                }
-                let sources = hierarchy.sources(fact, episode);
-                for (k, message) in sources.iter().enumerate() {
-                    let (branch, _) = branches(k + 1 == sources.len());
-                    let _ = writeln!(
-                        text,
-                        "{below}{below_episode}{branch}{} {}: {}",
-                        message.id,
-                        one_line(speaker(message), 40),
-                        one_line(&message.content, 160)
-                    );
-                }
-            }
+        let n = counted(theme.members.len(), "fact");
+        let _ = writeln!(text, "{} {} · {n}", theme.id, one_line(&theme.name, 100));
+        if depth >= 2 {
+            let facts = hierarchy.facts(theme);
+            let facts = facts.into_iter().map(|fact| fact_node(hierarchy, fact, depth)).collect();
+            write_branches(&mut text, "", facts);
         }
     }
     text
 }
 
-fn branches(last: bool) -> (&'static str, &'static str) {
-    if last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
+/// A line of the tree and those below it.
+struct Node {
+    line: String,
+    below: Vec<Node>,
+}
+
+fn fact_node(hierarchy: &Hierarchy, fact: &Semantic, depth: u8) -> Node {
+    let superseded = fact.superseded_by.map_or_else(String::new, |by| format!(" (until {by})"));
+    let line = format!("{} {}{superseded}", fact.id, one_line(&fact.content, 400));
+    let episodes = fact.episodes.iter().filter_map(|id| hierarchy.episodes.get(id));
+    let episodes = episodes.filter(|_| depth >= 3);
+    Node { line, below: episodes.map(|e| episode_node(hierarchy, fact, e, depth)).collect() }
+}
+
+fn episode_node(hierarchy: &Hierarchy, fact: &Semantic, episode: &Episode, depth: u8) -> Node {
+    let (title, day) = (one_line(&episode.title, 100), day(episode.started_at));
+    let n = counted(episode.messages.len(), "message");
+    let sources = hierarchy.sources(fact, episode).into_iter().filter(|_| depth >= 4);
+    let messages = sources.map(|message| {
+        let (who, said) = (one_line(speaker(message), 40), one_line(&message.content, 160));
+        Node { line: format!("{} {who}: {said}", message.id), below: Vec::new() }
+    });
+    Node { line: format!("{} {title} · {day}, {n}", episode.id), below: messages.collect() }
+}
+
+fn write_branches(text: &mut String, indent: &str, nodes: Vec<Node>) {
+    let n = nodes.len();
+    for (i, node) in nodes.into_iter().enumerate() {
+        let (branch, below) = if i + 1 == n { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let _ = writeln!(text, "{indent}{branch}{}", node.line);
+        write_branches(text, &format!("{indent}{below}"), node.below);
+    }
 }
 
 fn as_json(hierarchy: &Hierarchy, depth: u8) -> Value {

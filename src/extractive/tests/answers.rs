@@ -27,6 +27,8 @@ const ANA: &[&str] = &[
     "Ana's wifi password is hunter2",
 ];
 
+const ANSWERS: &str = include_str!("cases/answers.txt");
+
 fn candidates() -> Vec<Candidate> {
     ANA.iter()
         .enumerate()
@@ -43,47 +45,10 @@ fn candidates() -> Vec<Candidate> {
 
 #[test]
 fn the_best_evidence_is_quoted() {
-    for (question, expected) in [
-        ("What is my dog's name?", "Max is your dog"),
-        ("whats my dogs name", "Max is your dog"),
-        ("How old is Max?", "Max is now 5 years old"),
-        ("how old is my dog", "Max is now 5 years old"),
-        ("What breed is Max?", "Labrador mix"),
-        ("what kind of dog do I have", "Labrador mix"),
-        ("Where do I live?", "You moved to Lund in the week of 9 November 2026"),
-        ("where does Ana live", "You moved to Lund"),
-        ("Do you know where I live?", "You moved to Lund"),
-        ("When did I move to Lund?", "in the week of 9 November 2026"),
-        ("What do I do for a living?", "You work as a nurse"),
-        ("what's my job", "You work as a nurse"),
-        ("where do I work", "university hospital"),
-        ("What am I allergic to?", "You are allergic to peanuts"),
-        ("am I allergic to peanuts?", "You are allergic to peanuts"),
-        ("do I like mushrooms", "You can't stand mushrooms"),
-        ("Where does my sister live?", "Portland"),
-        ("where does emily live", "Portland"),
-        ("What is my sister's name?", "Emily"),
-        ("Who is Emily?", "Emily"),
-        ("what's my favorite color?", "Your favourite colour is green"),
-        ("When is my meeting with Bob?", "24 November 2026 at 3pm"),
-        ("when did I run the charity race?", "14 November 2026"),
-        ("What's my phone number?", "555-1234"),
-        ("how many kids do I have", "two kids"),
-        ("do I drink alcohol?", "You don't drink alcohol"),
-        ("when is my birthday", "3 May"),
-        ("When did I go to Paris?", "in March 2026"),
-        ("who did I go to Paris with?", "Tom and you went to Paris"),
-        ("What did I do in March?", "Paris"),
-        ("which car do I drive?", "Volvo"),
-        ("what instrument do I play", "violin"),
-        ("What is the wifi password?", "hunter2"),
-        ("what was Max's breed before?", "golden retriever"),
-        ("Does Max like fetch?", "Max loves playing fetch"),
-        ("tell me my phone number", "555-1234"),
-    ] {
-        let got = answer(question, &candidates(), NOW, Some("Ana"));
+    for (question, expected) in cases(ANSWERS, "best evidence") {
+        let got = answer(&question, &candidates(), NOW, Some("Ana"));
         let text = got.as_ref().map(|a| a.text.as_str()).unwrap_or_default();
-        assert!(text.contains(expected), "{question:?} got {got:?}");
+        assert!(text.contains(&expected[0]), "{question:?} got {got:?}");
         if question != "What's my name?" {
             assert!(text.contains("said on 21 November 2026"), "no source: {text}");
         }
@@ -92,38 +57,10 @@ fn the_best_evidence_is_quoted() {
 
 #[test]
 fn an_unrelated_question_gets_nothing() {
-    for question in [
-        "What is the capital of France?",
-        "Who won the world cup?",
-        "How do I cook rice?",
-        "what's 2+2",
-        "What is my cat's name?",
-        "What is my brother's name?",
-        "Where does my brother live?",
-        "How old is Emily?",
-        "How old am I?",
-        "What is my email address?",
-        "Am I allergic to cats?",
-        "Do I like coffee?",
-        "When did I go to Berlin?",
-        "Where was I born?",
-        "What is Max's favourite food?",
-        "what should I do today",
-        "why is the sky blue",
-        "Who is Robert?",
-        "What do you know about Berlin?",
-        "Is Bob married?",
-        "How are you?",
-        "hi",
-        "",
-        "?",
-        "What's the weather like?",
-        "Can you write a poem?",
-        "when is my dentist appointment",
-        "What is Tom's job?",
-    ] {
-        assert_eq!(answer(question, &candidates(), NOW, Some("Ana")), None, "of {question:?}");
+    for (question, _) in cases(ANSWERS, "nothing answers") {
+        assert_eq!(answer(&question, &candidates(), NOW, Some("Ana")), None, "of {question:?}");
     }
+    assert_eq!(answer("", &candidates(), NOW, Some("Ana")), None);
     assert_eq!(answer("Where do I live?", &[], NOW, None), None);
 }
 
@@ -165,27 +102,13 @@ fn the_latest_value_wins_even_over_raw_messages() {
 
 #[test]
 fn the_person_is_addressed_and_others_are_not() {
-    for (text, person, expected) in [
-        ("The user's dog is Max", None, "Your dog is Max"),
-        ("Max is the user's dog", None, "Max is your dog"),
-        ("The user lives in Lund", None, "You live in Lund"),
-        ("Ana moved to Lund", Some("Ana"), "You moved to Lund"),
-        ("Ana has a cat and works as a nurse", Some("Ana"), "You have a cat and work as a nurse"),
-        ("Ana doesn't eat meat", Some("Ana"), "You don't eat meat"),
-        ("Ana is 34 and lives in Lund", Some("Ana"), "You are 34 and live in Lund"),
-        ("Ana was ill", Some("Ana"), "You were ill"),
-        ("Tom lives with Ana", Some("Ana"), "Tom lives with you"),
-        ("Tom and Ana are friends", Some("Ana"), "Tom and you are friends"),
-        ("Ana's name is Ana", Some("Ana"), "Your name is Ana"),
-        ("Melanie moved to Lund", Some("Ana"), "Melanie moved to Lund"),
-        ("Ana taught themself guitar", Some("Ana"), "You taught yourself guitar"),
-        ("Anabel lives in Rome", Some("Ana"), "Anabel lives in Rome"),
-        ("The red car is Ana's", Some("Ana"), "The red car is yours"),
-        ("Ana usually goes to bed late", Some("Ana"), "You usually go to bed late"),
-        ("On 3 May 2026 Ana met Tom", Some("Ana"), "On 3 May 2026 you met Tom"),
-        ("", None, ""),
-    ] {
-        assert_eq!(to_second_person(text, person), expected, "of {text:?}");
+    assert_eq!(to_second_person("", None), "");
+    for (section, person) in
+        [("second person of the user", None), ("second person of Ana", Some("Ana"))]
+    {
+        for (text, expected) in cases(ANSWERS, section) {
+            assert_eq!(to_second_person(&text, person), expected[0], "of {text:?}");
+        }
     }
 }
 

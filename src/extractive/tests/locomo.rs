@@ -1,7 +1,6 @@
 //! Coverage and speed on real conversations (LoCoMo, for evaluation only; never copied).
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -21,11 +20,8 @@ fn session_time(text: &str) -> Option<DateTime> {
 
 #[test]
 fn evidence_messages_become_statements() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/locomo-dev.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: {} is not there", path.display());
-        return;
-    };
+    let Some(path) = crate::testing::shared("data/locomo-dev.json") else { return };
+    let text = std::fs::read_to_string(&path).expect("locomo-dev.json is text");
     let Ok(serde_json::Value::Array(conversations)) = serde_json::from_str(&text) else {
         panic!("{} is no list of conversations", path.display());
     };

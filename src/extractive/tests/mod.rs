@@ -26,6 +26,22 @@ fn said(speaker: &str, addressee: Option<&str>, text: &str) -> Utterance {
     }
 }
 
+/// Rows `said => expected | expected` of a section of a file in `cases/`.
+pub(super) fn cases(file: &'static str, section: &str) -> Vec<(String, Vec<String>)> {
+    let body = lists::sections(file).find(|(name, _)| *name == section).map(|(_, body)| body);
+    let rows = lists::entries(body.unwrap_or_else(|| panic!("no section {section:?}")));
+    rows.map(|row| {
+        let (said, expected) = row.split_once(" => ").unwrap_or((row, ""));
+        let expected = expected.split('|').map(|text| text.trim().to_owned());
+        let none = !row.contains(" => ");
+        (
+            said.replace("\\r", "\r").replace("\\n", "\n"),
+            if none { Vec::new() } else { expected.collect() },
+        )
+    })
+    .collect()
+}
+
 /// The statements' texts, of one message of Ana to her assistant.
 fn of_ana(text: &str) -> Vec<String> {
     statements(&[said("Ana", None, text)]).into_iter().map(|s| s.text).collect()

@@ -1,9 +1,12 @@
-//! Each family against the models' own templates, as transformers runs them.
+//! Each format against the models' own templates, as transformers runs them.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::path::Path;
+
+use super::format::STARTER_TOKENS;
 use super::*;
-use crate::inference::metadata::Value as Meta;
+use crate::inference::metadata::{Metadata, Value as Meta};
 
 /// A byte-level vocabulary with the given control tokens (after the 256 bytes, or before).
 fn tokenizer(controls: &[&str], first: bool, sentence_piece: bool) -> Tokenizer {
@@ -57,7 +60,7 @@ fn written(tokenizer: &Tokenizer, template: &ChatTemplate, controls: &[&str]) ->
     for (role, text) in [(TurnRole::System, "Be kind."), (TurnRole::User, "Hi <|im_end|>\nyou")] {
         ids.extend(template.open_turn(role));
         ids.extend(tokenizer.encode(&template.prepare(text)));
-        ids.extend(template.close_turn(role));
+        ids.extend(template.close_turn());
     }
     ids.extend(template.open_reply());
     let mut out = Vec::new();
@@ -76,26 +79,26 @@ fn check(
     controls: &[&str],
     sentence_piece: bool,
     template_text: Option<&str>,
-    family: Family,
+    format: &str,
     expected: &str,
 ) -> ChatTemplate {
-    let first = sentence_piece || family == Family::Starter;
+    let first = sentence_piece || format == "Starter";
     let tokenizer = tokenizer(controls, first, sentence_piece);
     let hints =
         TemplateHints { chat_template: template_text.map(str::to_owned), eos: vec![u32::MAX] };
     let template = ChatTemplate::recognise(&tokenizer, &hints);
-    assert_eq!(template.family(), family);
+    assert_eq!(template.format.name, format);
     assert_eq!(written(&tokenizer, &template, controls), expected);
     template
 }
 
 #[test]
-fn each_family_is_recognised_and_written_exactly() {
+fn each_format_is_recognised_and_written_exactly() {
     let starter = check(
         &["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"],
         false,
         None,
-        Family::Starter,
+        "Starter",
         "⟨<|system|>⟩ Be kind.⟨<|end|>⟩⟨<|user|>⟩ Hi <|im_end|>\n you⟨<|end|>⟩⟨<|assistant|>⟩",
     );
     assert_eq!(starter.end_of_turn(), [0]);
@@ -103,7 +106,7 @@ fn each_family_is_recognised_and_written_exactly() {
         &["<|endoftext|>", "<|im_start|>", "<|im_end|>"],
         false,
         Some("{{ '<|im_start|>' }}"),
-        Family::ChatMl,
+        "ChatMl",
         "⟨<|im_start|>⟩system\nBe kind.⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\nHi <|im_end|>\nyou\
          ⟨<|im_end|>⟩\n⟨<|im_start|>⟩assistant\n",
     );
@@ -112,7 +115,7 @@ fn each_family_is_recognised_and_written_exactly() {
         &qwen,
         false,
         Some("{% if enable_thinking is defined and enable_thinking is false %}"),
-        Family::Qwen3,
+        "Qwen3",
         "⟨<|im_start|>⟩system\nBe kind.⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\nHi <|im_end|>\nyou\
          ⟨<|im_end|>⟩\n⟨<|im_start|>⟩assistant\n⟨<think>⟩\n\n⟨</think>⟩\n\n",
     );
@@ -121,7 +124,7 @@ fn each_family_is_recognised_and_written_exactly() {
         &qwen,
         false,
         Some("<|im_start|> and no switch"),
-        Family::ChatMl,
+        "ChatMl",
         "⟨<|im_start|>⟩system\nBe kind.⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\nHi <|im_end|>\nyou\
          ⟨<|im_end|>⟩\n⟨<|im_start|>⟩assistant\n",
     );
@@ -129,7 +132,7 @@ fn each_family_is_recognised_and_written_exactly() {
         &["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"],
         false,
         None,
-        Family::Llama3,
+        "Llama3",
         "⟨<|begin_of_text|>⟩⟨<|start_header_id|>⟩system⟨<|end_header_id|>⟩\n\nBe kind.\
          ⟨<|eot_id|>⟩⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\nHi <|im_end|>\nyou\
          ⟨<|eot_id|>⟩⟨<|start_header_id|>⟩assistant⟨<|end_header_id|>⟩\n\n",
@@ -138,14 +141,14 @@ fn each_family_is_recognised_and_written_exactly() {
         &["<unk>", "<s>", "</s>"],
         true,
         Some("{{ '<|user|>\n' + message + eos_token }} <|assistant|>"),
-        Family::Zephyr,
+        "Zephyr",
         "⟨<s>⟩<|system|>\nBe kind.⟨</s>⟩\n<|user|>\nHi <|im_end|>\nyou⟨</s>⟩\n<|assistant|>\n",
     );
     let plain = check(
         &["<unk>", "<s>", "</s>"],
         true,
         None,
-        Family::Plain,
+        "Plain",
         "⟨<s>⟩Be kind.\nUser: Hi <|im_end|>\nyou\nAssistant:",
     );
     assert_eq!(plain.end_of_turn(), [2]);
@@ -209,7 +212,7 @@ struct Golden {
 }
 
 /// The control tokens of a model, whether they come first, whether it is SentencePiece, and as much of its
-/// template as tells the family.
+/// template as tells the format.
 fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) {
     const CHAT_ML: &[&str] = &["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
     const THINKING: &[&str] =
@@ -247,7 +250,7 @@ fn conversations_are_written_as_transformers_writes_them() {
         let text = Some(text.to_owned()).filter(|t| !t.is_empty());
         let hints = TemplateHints { chat_template: text, eos: Vec::new() };
         let template = ChatTemplate::recognise(&tokenizer, &hints);
-        assert_eq!(format!("{:?}", template.family()), family, "{model}");
+        assert_eq!(template.format.name, family, "{model}");
         for (conversation, expected) in golden.conversations.iter().zip(expected) {
             let mut turns: Vec<(&str, &str)> =
                 conversation.iter().map(|(role, text)| (role.as_str(), text.as_str())).collect();
@@ -265,7 +268,7 @@ fn conversations_are_written_as_transformers_writes_them() {
                 };
                 ids.extend(template.open_turn(role));
                 ids.extend(tokenizer.encode(&template.prepare(template.content(role, text))));
-                ids.extend(template.close_turn(role));
+                ids.extend(template.close_turn());
             }
             ids.extend(template.open_reply());
             let spelled =

@@ -188,10 +188,7 @@ fn a_read_only_directory() {
                 String::from_utf8_lossy(&output.stdout)
             ),
             Err(error) => {
-                let _ = std::io::Write::write_all(
-                    &mut std::io::stderr(),
-                    format!("skipped: nobody may not run the test program ({error})\n").as_bytes(),
-                );
+                crate::testing::skip(&format!("nobody may not run the test program ({error})"));
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Before / keys / after.
 
 use super::*;
-use crate::chat::{Command, Kind as Asked};
+use crate::chat::{Command, Level, MessageKind};
 use crate::store::{AnyId, ForgetPlan, Session};
 use crate::tui::editor::SEND_BYTES_MAX;
-use crate::tui::event::Request;
+use crate::tui::event::StoreRequest;
 use crate::tui::state::{Focus, Overlay, Pane};
 
 /// Text in the input, keys, text in the input and what was asked for.
 #[track_caller]
-fn check(before: &str, keys: &str, after: &str, done: &[Do]) {
+fn check(before: &str, keys: &str, after: &str, done: &[Effect]) {
     let mut h = Harness::ready(80, 24);
     h.paste(before);
     h.screen();
@@ -19,8 +19,8 @@ fn check(before: &str, keys: &str, after: &str, done: &[Do]) {
     assert_eq!(h.take(), done, "{before:?} + {keys}");
 }
 
-fn submit(text: &str) -> Do {
-    Do::Chat(Command::Submit { text: text.into(), kind: Asked::Chat })
+fn submit(text: &str) -> Effect {
+    Effect::Chat(Command::Submit { text: text.into(), kind: MessageKind::Chat })
 }
 
 #[test]
@@ -36,14 +36,14 @@ fn enter_sends_and_the_other_enters_do_not() {
 
 #[test]
 fn keys_that_open_and_close() {
-    check("", "ctrl-n", "", &[Do::Chat(Command::NewSession)]);
-    check("", "ctrl-s", "", &[Do::Desk(Request::Sessions)]);
-    check("", "ctrl-l", "", &[Do::Desk(Request::Models)]);
-    check("", "ctrl-r", "", &[Do::Desk(Request::History)]);
-    check("", "ctrl-t", "", &[Do::Desk(Request::Tree)]);
-    check("", "ctrl-t esc", "", &[Do::Desk(Request::Tree)]);
-    check("", "ctrl-z", "", &[Do::Suspend]);
-    check("", "ctrl-d", "", &[Do::Quit(0)]);
+    check("", "ctrl-n", "", &[Effect::Chat(Command::NewSession)]);
+    check("", "ctrl-s", "", &[Effect::Store(StoreRequest::Sessions)]);
+    check("", "ctrl-l", "", &[Effect::Store(StoreRequest::Models)]);
+    check("", "ctrl-r", "", &[Effect::Store(StoreRequest::History)]);
+    check("", "ctrl-t", "", &[Effect::Store(StoreRequest::Tree)]);
+    check("", "ctrl-t esc", "", &[Effect::Store(StoreRequest::Tree)]);
+    check("", "ctrl-z", "", &[Effect::Suspend]);
+    check("", "ctrl-d", "", &[Effect::Quit(0)]);
     check("x", "home ctrl-d", "", &[]);
     // Question marks are text in a text, and help on an empty line.
     check("why", "?", "why?", &[]);
@@ -54,14 +54,14 @@ fn keys_that_open_and_close() {
 fn ctrl_c_clears_then_interrupts_then_leaves() {
     check("draft", "ctrl-c", "", &[]);
     check("", "ctrl-c", "", &[]);
-    check("", "ctrl-c ctrl-c", "", &[Do::Quit(0)]);
+    check("", "ctrl-c ctrl-c", "", &[Effect::Quit(0)]);
     check("draft", "ctrl-c ctrl-c", "", &[]);
     // Another key in between is a change of mind.
     check("", "ctrl-c x ctrl-c ctrl-c", "", &[]);
     let mut h = Harness::ready(80, 24);
-    h.chat(Update::Phase(Phase::Replying));
+    h.chat(Update::Phase(PhaseName::Replying));
     h.press("ctrl-c");
-    assert_eq!(h.take(), [Do::Chat(Command::Stop)]);
+    assert_eq!(h.take(), [Effect::Chat(Command::Stop)]);
     // And time passing, too.
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-c");
@@ -75,11 +75,11 @@ fn escape_stops_a_reply_first() {
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-w");
     h.press("tab");
-    h.chat(Update::Phase(Phase::Replying));
+    h.chat(Update::Phase(PhaseName::Replying));
     h.take();
     h.press("esc");
-    assert_eq!(h.take(), [Do::Chat(Command::Stop)]);
-    h.chat(Update::Phase(Phase::Idle));
+    assert_eq!(h.take(), [Effect::Chat(Command::Stop)]);
+    h.chat(Update::Phase(PhaseName::Idle));
     h.press("esc");
     assert!(h.state.pane.is_none());
 }
@@ -109,20 +109,21 @@ fn a_returned_message_is_in_the_input_again() {
 
 #[test]
 fn slash_commands() {
-    let remember =
-        |text: &str| Do::Chat(Command::Submit { text: text.into(), kind: Asked::Remember });
-    let forget = |ids: Vec<AnyId>, matching: Option<&str>| {
-        Do::Desk(Request::PlanForget { ids, matching: matching.map(Into::into) })
+    let remember = |text: &str| {
+        Effect::Chat(Command::Submit { text: text.into(), kind: MessageKind::Remember })
     };
-    check("/new", "enter", "", &[Do::Chat(Command::NewSession)]);
+    let forget = |ids: Vec<AnyId>, matching: Option<&str>| {
+        Effect::Store(StoreRequest::PlanForget { ids, matching: matching.map(Into::into) })
+    };
+    check("/new", "enter", "", &[Effect::Chat(Command::NewSession)]);
     check("/remember I am 41", "enter", "", &[remember("I am 41")]);
     check("/forget Lund", "enter", "", &[forget(vec![], Some("Lund"))]);
     check("/forget s3", "enter", "", &[forget(vec![AnyId::Semantic(SemanticId(3))], None)]);
-    check("/incognito", "enter", "", &[Do::Chat(Command::Incognito(true))]);
-    check("/model b", "enter", "", &[Do::Chat(Command::LoadModel(Some("b".into())))]);
-    check("/retry", "enter", "", &[Do::Chat(Command::Regenerate)]);
-    check("/undo", "enter", "", &[Do::Desk(Request::Undo)]);
-    check("/quit", "enter", "", &[Do::Quit(0)]);
+    check("/incognito", "enter", "", &[Effect::Chat(Command::Incognito(true))]);
+    check("/model b", "enter", "", &[Effect::Chat(Command::LoadModel(Some("b".into())))]);
+    check("/retry", "enter", "", &[Effect::Chat(Command::Regenerate)]);
+    check("/undo", "enter", "", &[Effect::Store(StoreRequest::Undo)]);
+    check("/quit", "enter", "", &[Effect::Quit(0)]);
     // A slip keeps the line.
     check("/nonsense", "enter", "/nonsense", &[]);
     check("/new x", "enter", "/new x", &[]);
@@ -146,7 +147,7 @@ fn completion_chooses_and_completes() {
     h.press("ctrl-c");
     h.type_str("/n");
     h.press("enter");
-    assert_eq!(h.take(), [Do::Chat(Command::NewSession)]);
+    assert_eq!(h.take(), [Effect::Chat(Command::NewSession)]);
     h.type_str("/m");
     h.press("esc");
     assert!(!h.screen().contains("browse what is remembered"));
@@ -159,22 +160,22 @@ fn a_huge_paste_is_kept_and_sent_in_parts() {
     let mut h = Harness::ready(80, 24);
     let whole = "0123456789abcde\n".repeat(16_000);
     h.paste(&whole);
-    assert!(h.screen().contains("[pasted 256.0 kB]"), "{}", h.text());
-    assert!(h.screen().contains("at most 100.0 kB"), "{}", h.text());
+    assert!(h.screen().contains("[pasted 256.0 kB]"), "{}", h.screen());
+    assert!(h.screen().contains("at most 100.0 kB"), "{}", h.screen());
     let mut sent = String::new();
     for _ in 0..2 {
         h.press("enter");
         assert!(matches!(h.state.overlay, Some(Overlay::Confirm(_))));
         h.press("y");
         let done = h.take();
-        let [Do::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
+        let [Effect::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
         assert!(text.len() <= SEND_BYTES_MAX);
         sent.push_str(text);
         h.state.transcript.sending = None;
     }
     h.press("enter");
     let done = h.take();
-    let [Do::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
+    let [Effect::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
     sent.push_str(text);
     assert_eq!(sent, whole);
     // "No" leaves it where it is.
@@ -190,17 +191,17 @@ fn forgetting_asks_first_and_enter_is_no() {
     let mut h = Harness::ready(80, 24);
     let plan = ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() };
     let lines = vec!["1 message".into(), "  You: I moved to Lund.".into()];
-    h.feed(Event::Desk(Answer::ForgetPlan { plan: plan.clone(), lines: lines.clone() }));
+    h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines: lines.clone() }));
     h.press("enter");
     assert_eq!(h.take(), []);
-    h.feed(Event::Desk(Answer::ForgetPlan { plan: plan.clone(), lines }));
+    h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines }));
     h.press("y");
-    assert_eq!(h.take(), [Do::Desk(Request::Forget(plan))]);
-    h.feed(Event::Desk(Answer::Forgotten { n_messages: 1, n_facts: 2 }));
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Forget(plan))]);
+    h.feed(Event::Store(StoreReply::Forgotten { n_messages: 1, n_facts: 2 }));
     assert!(h.screen().contains("Forgotten: 1 message, 2 facts"));
     assert_eq!(
         h.take(),
-        [Do::Chat(Command::Reload), Do::Desk(Request::History)],
+        [Effect::Chat(Command::Reload), Effect::Store(StoreRequest::History)],
         "what was forgotten leaves the screen and the arrow keys"
     );
     // The reload keeps the sentence and drops the message.
@@ -210,7 +211,7 @@ fn forgetting_asks_first_and_enter_is_no() {
         messages: vec![],
         incognito: false,
     });
-    h.feed(Event::Desk(Answer::ForgetPlan { plan: ForgetPlan::default(), lines: vec![] }));
+    h.feed(Event::Store(StoreReply::ForgetPlan { plan: ForgetPlan::default(), lines: vec![] }));
     assert!(h.state.overlay.is_none());
     assert!(h.screen().contains("Nothing in memory matches"));
 }
@@ -219,36 +220,39 @@ fn forgetting_asks_first_and_enter_is_no() {
 fn the_memory_tree_opens_searches_edits_and_forgets() {
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-t");
-    h.feed(Event::Desk(Answer::Tree(tree())));
+    h.feed(Event::Store(StoreReply::Tree(tree())));
     h.take();
     h.keys("right down right");
-    assert!(h.screen().contains("Where Ana lives, and Max"), "{}", h.text());
+    assert!(h.screen().contains("Where Ana lives, and Max"), "{}", h.screen());
     h.keys("left down right down right");
-    assert_eq!(h.take(), [Do::Desk(Request::Messages(EpisodeId(4)))]);
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Messages(EpisodeId(4)))]);
     assert!(h.screen().contains("reading…"));
-    h.feed(Event::Desk(episode_messages()));
+    h.feed(Event::Store(episode_messages()));
     h.keys("down");
-    assert!(h.screen().contains("You: I moved to Lund last week."), "{}", h.text());
+    assert!(h.screen().contains("You: I moved to Lund last week."), "{}", h.screen());
     h.press("f");
     let message = AnyId::Message(MessageId(4));
-    assert_eq!(h.take(), [Do::Desk(Request::PlanForget { ids: vec![message], matching: None })]);
+    assert_eq!(
+        h.take(),
+        [Effect::Store(StoreRequest::PlanForget { ids: vec![message], matching: None })]
+    );
     // Only facts are corrected.
     h.press("e");
     assert!(h.state.overlay.is_none());
     h.keys("left left left e");
-    assert!(matches!(h.state.overlay, Some(Overlay::Edit(_))), "{}", h.text());
+    assert!(matches!(h.state.overlay, Some(Overlay::Edit(_))), "{}", h.screen());
     h.type_str("!");
     h.press("enter");
     assert_eq!(
         h.take(),
-        [Do::Desk(Request::Edit {
+        [Effect::Store(StoreRequest::Edit {
             semantic: SemanticId(31),
             text: "Ana moved to Lund (week of 9 November 2026)!".into()
         })]
     );
     h.press("/");
     h.type_str("labrador");
-    let screen = h.text();
+    let screen = h.screen();
     assert!(screen.contains("1 found") && screen.contains("Max, a Labrador"), "{screen}");
     assert!(!screen.contains("Home and moves"), "{screen}");
     h.keys("enter esc");
@@ -287,14 +291,14 @@ fn why_walks_through_the_answers_and_reads_old_ones() {
         incognito: false,
     });
     h.press("ctrl-w");
-    assert_eq!(h.take(), [Do::Desk(Request::Why(MessageId(4)))]);
-    h.feed(Event::Desk(Answer::Why { message: MessageId(4), record: Some(record()) }));
-    let screen = h.text();
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Why(MessageId(4)))]);
+    h.feed(Event::Store(StoreReply::Why { message: MessageId(4), record: Some(record()) }));
+    let screen = h.screen();
     assert!(screen.contains("Second question?") && screen.contains("2.31 → 1.04"), "{screen}");
     h.press("left");
-    assert_eq!(h.take(), [Do::Desk(Request::Why(MessageId(2)))]);
-    h.feed(Event::Desk(Answer::Why { message: MessageId(2), record: None }));
-    let screen = h.text();
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Why(MessageId(2)))]);
+    h.feed(Event::Store(StoreReply::Why { message: MessageId(2), record: None }));
+    let screen = h.screen();
     assert!(screen.contains("First question?") && screen.contains("No memory was used"));
     assert!(screen.contains("answer 1 of 2"));
 }
@@ -312,24 +316,24 @@ fn lists_filter_and_choose() {
         imported: false,
     };
     h.take();
-    h.feed(Event::Desk(Answer::Sessions(vec![
+    h.feed(Event::Store(StoreReply::Sessions(vec![
         session(1, "Moving to Lund", "2026-11-16T09:00:00Z"),
         session(2, "A new bike", "2026-11-20T09:00:00Z"),
     ])));
-    let screen = h.text();
+    let screen = h.screen();
     assert!(screen.find("A new bike") < screen.find("Moving to Lund"), "newest first: {screen}");
     h.type_str("lund");
     h.press("enter");
-    assert_eq!(h.take(), [Do::Chat(Command::OpenSession(SessionId(1)))]);
+    assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(1)))]);
     // History fills the input, and does not send it.
     h.press("ctrl-r");
     h.take();
-    h.feed(Event::Desk(Answer::History(vec!["older".into(), "newer".into()])));
+    h.feed(Event::Store(StoreReply::History(vec!["older".into(), "newer".into()])));
     h.keys("ctrl-r enter");
     assert_eq!(h.state.editor.shown(), "older");
     assert_eq!(h.take(), []);
     // A late answer does not open a list that was closed.
-    h.feed(Event::Desk(Answer::Sessions(vec![])));
+    h.feed(Event::Store(StoreReply::Sessions(vec![])));
     assert!(h.state.overlay.is_none());
 }
 
@@ -339,7 +343,7 @@ fn the_palette_runs_what_it_shows() {
     h.press("ctrl-p");
     h.type_str("new chat");
     h.press("enter");
-    assert_eq!(h.take(), [Do::Chat(Command::NewSession)]);
+    assert_eq!(h.take(), [Effect::Chat(Command::NewSession)]);
 }
 
 #[test]
@@ -350,11 +354,11 @@ fn scrolling_leaves_the_end_and_comes_back() {
     }
     assert!(h.screen().contains("answer 29"));
     h.press("pgup");
-    let screen = h.text();
+    let screen = h.screen();
     assert!(!screen.contains("answer 29") && screen.contains("more lines"), "{screen}");
     // What arrives meanwhile does not move the page.
     h.chat(Update::ReplyText("late".into()));
-    assert_eq!(h.text().lines().nth(3), screen.lines().nth(3));
+    assert_eq!(h.screen().lines().nth(3), screen.lines().nth(3));
     h.press("ctrl-home");
     assert!(h.screen().contains("question 0"));
     h.press("ctrl-end");
@@ -369,9 +373,9 @@ fn hostile_text_reaches_no_cell() {
     let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}\u{9b}31mred\u{202e}gnp.exe \u{0}";
     let mut h = Harness::ready(80, 24);
     h.exchange(1, evil, evil, record());
-    h.chat(Update::Notice { level: crate::chat::Level::Error, text: evil.into() });
+    h.chat(Update::Notice { level: Level::Error, text: evil.into() });
     h.chat(Update::Progress(evil.into()));
-    h.chat(Update::Worker { text: evil.into(), busy: true, failed: true });
+    h.chat(Update::Worker(WorkerStatus { text: evil.into(), busy: true, failed: true }));
     let mut hostile = tree();
     hostile.themes[0].name = evil.into();
     hostile.themes[0].facts[0].text = evil.into();
@@ -385,13 +389,13 @@ fn hostile_text_reaches_no_cell() {
     };
     look(&mut h);
     h.press("ctrl-t");
-    h.feed(Event::Desk(Answer::Tree(hostile)));
+    h.feed(Event::Store(StoreReply::Tree(hostile)));
     h.keys("right down right down");
     look(&mut h);
     h.press("esc");
     h.paste(evil);
     look(&mut h);
-    h.feed(Event::Desk(Answer::ForgetPlan {
+    h.feed(Event::Store(StoreReply::ForgetPlan {
         plan: ForgetPlan { messages: vec![MessageId(1)], ..ForgetPlan::default() },
         lines: vec![format!("  {evil}")],
     }));
@@ -400,7 +404,9 @@ fn hostile_text_reaches_no_cell() {
     h.keys("n ctrl-y");
     let copied = h.take();
     assert!(
-        copied.iter().any(|d| matches!(d, Do::Copy(text) if !text.chars().any(char::is_control))),
+        copied
+            .iter()
+            .any(|d| matches!(d, Effect::Copy(text) if !text.chars().any(char::is_control))),
         "{copied:?}"
     );
 }
@@ -409,7 +415,7 @@ fn hostile_text_reaches_no_cell() {
 fn any_size_at_any_time() {
     let mut h = Harness::ready(80, 24);
     h.exchange(1, "Where do I live? 日本語 👩‍👩‍👧 שלום", &"long answer ".repeat(60), record());
-    h.feed(Event::Desk(Answer::Tree(tree())));
+    h.feed(Event::Store(StoreReply::Tree(tree())));
     for keys in
         ["", "ctrl-w", "esc", "ctrl-t", "right", "/", "x", "esc", "esc", "ctrl-p", "esc", "?"]
     {
@@ -437,5 +443,5 @@ fn any_size_at_any_time() {
 fn the_terminal_ending_is_an_end() {
     let mut h = Harness::ready(80, 24);
     h.feed(Event::Terminate(143));
-    assert_eq!(h.take(), [Do::Quit(143)]);
+    assert_eq!(h.take(), [Effect::Quit(143)]);
 }

@@ -8,12 +8,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
-use crate::chat::{Facts, Phase, Reader, Update};
-use crate::interfaces::Clock;
+use crate::chat::{ModelProfile, PhaseName, Reader, Update, WorkerStatus};
+use crate::interfaces::{Clock, LanguageModel};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
-use crate::testing::ManualClock;
-use crate::tui::event::{Answer, Do, EpisodeRow, Event, Fact, MessageRow, ThemeRow, Tree};
-use crate::tui::palette::{Kind, Palette};
+use crate::testing::{ManualClock, ScriptedModel};
+use crate::tui::event::{
+    Effect, EpisodeRow, Event, FactRow, MessageRow, StoreReply, ThemeRow, Tree,
+};
+use crate::tui::palette::{Palette, PaletteKind};
 use crate::tui::state::State;
 use crate::tui::{update, view};
 
@@ -21,8 +23,8 @@ pub struct Harness {
     pub state: State,
     clock: ManualClock,
     terminal: Terminal<TestBackend>,
-    /// All that was asked for since the last look.
-    pub done: Vec<Do>,
+    /// Everything since the last look.
+    pub effects: Vec<Effect>,
 }
 
 pub fn at(time: &str) -> Moment {
@@ -32,10 +34,10 @@ pub fn at(time: &str) -> Moment {
 impl Harness {
     pub fn new(width: u16, height: u16) -> Self {
         let clock = ManualClock::at("2026-11-21T10:00:00Z");
-        let mut state = State::new(Palette::of(Kind::Ansi), clock.now(), "starter");
+        let mut state = State::new(Palette::of(PaletteKind::Ansi), clock.now(), "starter");
         (state.width, state.height) = (width, height);
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        Self { state, clock, terminal, done: Vec::new() }
+        Self { state, clock, terminal, effects: Vec::new() }
     }
 
     /// With the starter loaded.
@@ -48,7 +50,7 @@ impl Harness {
 
     pub fn feed(&mut self, event: Event) {
         let now = self.clock.now();
-        self.done.extend(update(&mut self.state, event, now));
+        self.effects.extend(update(&mut self.state, event, now));
     }
 
     pub fn chat(&mut self, update: Update) {
@@ -56,7 +58,7 @@ impl Harness {
     }
 
     pub fn worker(&mut self, text: &str, busy: bool) {
-        self.chat(Update::Worker { text: text.into(), busy, failed: false });
+        self.chat(Update::Worker(WorkerStatus { text: text.into(), busy, failed: false }));
     }
 
     /// "a", "enter", "esc", "ctrl-t", "shift-enter", "up", "pgdn", …
@@ -117,8 +119,8 @@ impl Harness {
         }
     }
 
-    pub fn take(&mut self) -> Vec<Do> {
-        std::mem::take(&mut self.done)
+    pub fn take(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
     }
 
     pub fn resize(&mut self, width: u16, height: u16) {
@@ -149,10 +151,6 @@ impl Harness {
         rows.join("\n")
     }
 
-    pub fn text(&mut self) -> String {
-        self.screen()
-    }
-
     /// A turn that is over.
     pub fn exchange(&mut self, n: i64, question: &str, answer: &str, record: Value) {
         self.chat(Update::UserMessage {
@@ -163,28 +161,26 @@ impl Harness {
         self.chat(Update::ReplyDone {
             message: message(2 * n + 1, Role::Assistant, answer),
             record,
-            speed: Some(61.6),
+            tokens_per_second: Some(61.6),
         });
-        self.chat(Update::Phase(Phase::Idle));
+        self.chat(Update::Phase(PhaseName::Idle));
     }
 }
 
-pub fn starter() -> Facts {
-    Facts {
-        name: "starter".into(),
-        starter: true,
-        reader: Reader::Extractive,
-        context_tokens: 1024,
-    }
+fn profile(name: &str, starter: bool, reader: Reader) -> ModelProfile {
+    let model = ScriptedModel::new(&[]).with_info(|info| {
+        info.name = name.into();
+        info.starter = starter;
+    });
+    ModelProfile::new(model.info(), reader)
 }
 
-pub fn qwen() -> Facts {
-    Facts {
-        name: "qwen3-0.6b".into(),
-        starter: false,
-        reader: Reader::Generative,
-        context_tokens: 32_768,
-    }
+pub fn starter() -> ModelProfile {
+    profile("starter", true, Reader::Extractive)
+}
+
+pub fn qwen() -> ModelProfile {
+    profile("qwen3-0.6b", false, Reader::Generative)
 }
 
 pub fn message(id: i64, role: Role, text: &str) -> Message {
@@ -226,7 +222,7 @@ pub fn record() -> Value {
 }
 
 pub fn tree() -> Tree {
-    let fact = |id, text: &str, episodes: &[i64], superseded_by: Option<i64>| Fact {
+    let fact = |id, text: &str, episodes: &[i64], superseded_by: Option<i64>| FactRow {
         id: SemanticId(id),
         text: text.into(),
         date: "16 Nov 2026".into(),
@@ -262,18 +258,18 @@ pub fn tree() -> Tree {
             episode(6, "Small talk", "Ana said hello."),
         ],
         n_messages: 6,
-        loose: vec![EpisodeId(6)],
+        without_facts: vec![EpisodeId(6)],
     }
 }
 
-pub fn episode_messages() -> Answer {
+pub fn episode_messages() -> StoreReply {
     let row = |id, speaker: &str, text: &str| MessageRow {
         id: MessageId(id),
         speaker: speaker.into(),
         text: text.into(),
         date: "16 Nov 2026 09:12".into(),
     };
-    Answer::Messages {
+    StoreReply::Messages {
         episode: EpisodeId(4),
         messages: vec![
             row(4, "You", "I moved to Lund last week."),

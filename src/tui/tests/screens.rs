@@ -12,8 +12,8 @@ fn check(name: &str, make: impl Fn(u16, u16) -> Harness) {
     for (width, height) in SIZES {
         let mut h = make(width, height);
         // Once to lay out, once as it is then: the second frame must be the same.
-        let first = h.text();
-        let text = h.text();
+        let first = h.screen();
+        let text = h.screen();
         assert_eq!(first, text, "{name} at {width}×{height} flickers");
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../../tests/snapshots");
@@ -80,8 +80,8 @@ fn streaming() {
             title: "I moved to Lund last week".into(),
             message: message(9, Role::User, "And since when?"),
         });
-        h.chat(Update::Phase(Phase::Recalling));
-        h.chat(Update::Phase(Phase::Replying));
+        h.chat(Update::Phase(PhaseName::Recalling));
+        h.chat(Update::Phase(PhaseName::Replying));
         h.chat(Update::ReplyText("Since the week of 9 Novem".into()));
         h
     });
@@ -95,7 +95,7 @@ fn recalling() {
             level: Level::Warning,
             text: "Two memory jobs failed; `inglenook doctor` says why.".into(),
         });
-        h.chat(Update::Phase(Phase::Recalling));
+        h.chat(Update::Phase(PhaseName::Recalling));
         h.chat(Update::Progress("3 of 10 episodes".into()));
         h
     });
@@ -133,16 +133,16 @@ fn memory_pane() {
     check("memory", |w, h| {
         let mut h = talked(w, h);
         h.press("ctrl-t");
-        h.feed(Event::Desk(Answer::Tree(tree())));
+        h.feed(Event::Store(StoreReply::Tree(tree())));
         h.keys("right down down right down right");
-        h.feed(Event::Desk(episode_messages()));
+        h.feed(Event::Store(episode_messages()));
         h.press("up");
         h
     });
     check("memory_empty", |w, h| {
         let mut h = Harness::ready(w, h);
         h.press("ctrl-t");
-        h.feed(Event::Desk(Answer::Tree(Tree::default())));
+        h.feed(Event::Store(StoreReply::Tree(Tree::default())));
         h
     });
 }
@@ -174,7 +174,7 @@ fn sessions() {
             n_messages: id as usize,
             imported,
         };
-        h.feed(Event::Desk(Answer::Sessions(vec![
+        h.feed(Event::Store(StoreReply::Sessions(vec![
             session(1, "I moved to Lund last week", "2026-11-21T09:00:00Z", false),
             session(
                 12,
@@ -199,7 +199,7 @@ fn models() {
             starter,
             in_use,
         };
-        h.feed(Event::Desk(Answer::Models(vec![
+        h.feed(Event::Store(StoreReply::Models(vec![
             model("starter", 8_400_000, true, true),
             model("qwen3-0.6b", 397_000_000, false, false),
         ])));
@@ -212,7 +212,7 @@ fn models() {
 fn forget_question() {
     check("forget", |w, h| {
         let mut h = talked(w, h);
-        h.feed(Event::Desk(Answer::ForgetPlan {
+        h.feed(Event::Store(StoreReply::ForgetPlan {
             plan: ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() },
             lines: vec![
                 "2 messages".into(),

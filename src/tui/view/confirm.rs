@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Confirm, Edit};
 use crate::tui::view::{input, popup};
@@ -34,14 +35,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm)
             .areas(area);
     let most = (lines.len() as u16).saturating_sub(body.height);
     frame.render_widget(Paragraph::new(lines).scroll((question.scroll.min(most), 0)), body);
+    let (yes, _) = keys::hint(Context::Confirm, Action::Accept);
+    let (no, leave) = keys::hint(Context::Confirm, Action::Close);
     let mut spans = vec![
-        Span::styled("y", palette.accent),
+        Span::styled(yes, palette.accent),
         Span::styled(format!(" {}   ", question.yes), palette.text),
-        Span::styled("n", palette.accent),
-        Span::styled(" leave it", palette.text),
+        Span::styled(no, palette.accent),
+        Span::styled(format!(" {leave}"), palette.text),
     ];
     if most > 0 {
-        spans.push(Span::styled("   ↑ ↓ read all", palette.muted));
+        let read = keys::hint_text(Context::Confirm, Action::Down);
+        spans.push(Span::styled(format!("   {read}"), palette.muted));
     }
     frame.render_widget(Line::from(spans), foot);
 }
@@ -56,6 +60,6 @@ pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
         Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
     input::place(frame, &edit.editor.area, body, true);
-    let keys = wrap::ellipsis("Enter save · Esc leave as it was", usize::from(foot.width));
+    let keys = wrap::ellipsis(&keys::hints(Context::Edit), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::tui::keys::BINDINGS;
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::slash::COMMANDS;
 use crate::tui::view::popup;
@@ -36,37 +36,32 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     let area = popup(frame, palette, "help", 76, frame.area().height);
     let width = usize::from(area.width);
     let mut lines = Vec::new();
-    // The slash commands have their own list below.
-    for binding in BINDINGS.iter().filter(|b| !b.keys.starts_with('/')) {
-        rows(binding.keys, binding.help, palette, width, &mut lines);
-    }
+    let keys_of = |context, lines: &mut Vec<Line<'static>>| {
+        for binding in keys::help_rows(context) {
+            rows(binding.label, binding.help, palette, width, lines);
+        }
+    };
+    keys_of(Context::Chat, &mut lines);
     lines.push(Line::raw(""));
     lines.push(Line::styled("Commands", palette.heading));
-    for spec in &COMMANDS {
-        let left = format!("/{} {}", spec.name, spec.arguments);
-        rows(left.trim_end(), spec.help, palette, width, &mut lines);
+    for command in COMMANDS {
+        rows(&command.usage(), command.help, palette, width, &mut lines);
     }
     lines.push(Line::raw(""));
     lines.push(Line::styled("In the memory pane", palette.heading));
-    for (keys, help) in [
-        ("↑ ↓ ← →", "move, open, close"),
-        ("/", "search"),
-        ("e", "correct a fact"),
-        ("f", "forget what is chosen (asks first)"),
-        ("u", "undo the last change"),
-    ] {
-        rows(keys, help, palette, width, &mut lines);
-    }
+    keys_of(Context::MemoryPane, &mut lines);
     let height = area.height.saturating_sub(1);
     let most = (lines.len() as u16).saturating_sub(height);
     let scroll = scroll.min(most);
     let body = ratatui::layout::Rect { height, ..area };
     frame.render_widget(Paragraph::new(lines).scroll((scroll, 0)), body);
     let foot = ratatui::layout::Rect { y: area.y + height, height: 1, ..area };
+    let hint = |action| keys::hint_text(Context::Help, action);
+    let close = hint(Action::Close);
     let keys = match (scroll < most, most > 0) {
-        (true, _) => "↓ more · Esc close",
-        (false, true) => "↑ back · Esc close",
-        (false, false) => "Esc close",
+        (true, _) => format!("{} · {close}", hint(Action::Down)),
+        (false, true) => format!("{} · {close}", hint(Action::Up)),
+        (false, false) => close,
     };
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }

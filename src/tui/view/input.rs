@@ -82,10 +82,10 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
         .enumerate()
         .skip(first)
         .take(usize::from(rows))
-        .map(|(n, spec)| {
-            let name = format!(" /{} {}", spec.name, spec.arguments);
+        .map(|(n, command)| {
+            let name = format!(" {}", command.usage());
             let room = cells.saturating_sub(wrap::width(&name) + 3);
-            let help = if room < 12 { String::new() } else { wrap::ellipsis(spec.help, room) };
+            let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
             let (name_style, help_style) = if n == chosen {
                 (palette.selected, palette.selected)
             } else {

@@ -7,6 +7,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use tui_tree_widget::Tree as TreeWidget;
 
 use crate::memory::plain_text;
+use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected_node;
 use crate::tui::state::{Focus, MemoryPane, Node, State};
@@ -41,12 +42,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
         frame.render_widget(block, bottom);
         frame.render_widget(Paragraph::new(detail), space);
     }
-    let keys = if pane.searching {
-        "Enter done · Esc clear"
-    } else {
-        "Enter open · / search · e edit · f forget · Esc close"
-    };
-    let keys = wrap::ellipsis(keys, usize::from(foot.width));
+    let context = if pane.searching { Context::MemorySearch } else { Context::MemoryPane };
+    let keys = wrap::ellipsis(&keys::hints(context), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
@@ -143,7 +140,7 @@ fn detail(pane: &MemoryPane, palette: &Palette, width: usize) -> Vec<Line<'stati
                 message.text.clone(),
             )
         }
-        Node::Theme(_) | Node::Loose | Node::Wait(_) => return Vec::new(),
+        Node::Theme(_) | Node::WithoutFacts | Node::Wait(_) => return Vec::new(),
     };
     let head = wrap::ellipsis(&plain_text(&head), width);
     let mut lines = vec![Line::styled(head, palette.muted)];

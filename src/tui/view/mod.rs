@@ -21,9 +21,6 @@ use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, HEIGHT_MIN, Overlay, Pane, SPLIT_WIDTH, State, WIDTH_MIN};
 use crate::tui::wrap;
 
-/// What a person does who wants more than the starter.
-const PULL: &str = "inglenook model pull qwen3-0.6b";
-
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();

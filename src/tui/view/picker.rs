@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Picker, PickerKind};
 use crate::tui::view::{popup, spread};
@@ -66,6 +67,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, picker: &Picker) {
         })
         .collect();
     frame.render_widget(Paragraph::new(lines), list);
-    let keys = wrap::ellipsis("↑ ↓ choose · Enter take · Esc close", width);
+    let keys = wrap::ellipsis(&keys::hints(Context::Picker), width);
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }

@@ -6,8 +6,9 @@ use ratatui::text::Span;
 use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::memory::plain_text;
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::state::{ModelLine, State};
-use crate::tui::view::{PULL, spread};
+use crate::tui::view::spread;
 use crate::tui::wrap;
 
 /// One frame of the spinner.
@@ -38,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         return;
     }
     let mut parts: Vec<Vec<Span<'static>>> = vec![model(state)];
-    if let Some(speed) = state.speed {
+    if let Some(speed) = state.tokens_per_second {
         parts.push(vec![Span::styled(format!("{speed:.0} tok/s"), palette.muted)]);
     }
     if let Some(window) = state.window {
@@ -55,7 +56,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         spans.push(Span::styled(plain_text(&state.worker.text).into_owned(), style));
         parts.push(spans);
     }
-    let help = vec![Span::styled("? help ", palette.muted)];
+    let help = keys::hint_text(Context::Input, Action::Help);
+    let help = vec![Span::styled(format!("{help} "), palette.muted)];
     // What does not fit is left out, the least needed first: the context, then the speed.
     let cells = |parts: &[Vec<Span<'_>>]| {
         parts.iter().flatten().map(|s| wrap::width(&s.content)).sum::<usize>() + 3 * parts.len()
@@ -64,9 +66,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         let at = if parts.len() > 2 { parts.len() - 2 } else { 1 };
         parts.remove(at);
     }
-    // The starter's next step, where there is room to spare; rather than that it is built in.
-    if matches!(&state.model, ModelLine::Ready(facts) if facts.starter) {
-        let next = vec![Span::styled(format!("better: {PULL}"), palette.muted)];
+    // How to get a better model, where there is room; it matters more than that this is built in.
+    let built_in = match &state.model {
+        ModelLine::Ready(profile) => profile.built_in,
+        _ => None,
+    };
+    if let Some(built_in) = built_in {
+        let next = vec![Span::styled(format!("better: {}", built_in.upgrade), palette.muted)];
         let mut with_next = parts.clone();
         with_next.insert(1, next);
         if cells(&with_next) + 8 > width {
@@ -89,13 +95,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
 fn model(state: &State) -> Vec<Span<'static>> {
     let palette = &state.palette;
     match &state.model {
-        ModelLine::Ready(facts) if facts.starter => {
-            let note = if state.width < 60 { "" } else { " (built in)" };
-            vec![Span::styled("starter", palette.accent), Span::styled(note, palette.muted)]
-        }
-        ModelLine::Ready(facts) => {
-            vec![Span::styled(wrap::ellipsis(&plain_text(&facts.name), 28), palette.accent)]
-        }
+        ModelLine::Ready(profile) => match profile.built_in {
+            Some(built_in) => {
+                let note = if state.width < 60 { "" } else { built_in.note };
+                let label = Span::styled(built_in.label, palette.accent);
+                vec![label, Span::styled(note, palette.muted)]
+            }
+            None => {
+                vec![Span::styled(wrap::ellipsis(&plain_text(&profile.name), 28), palette.accent)]
+            }
+        },
         ModelLine::Loading { name, stage, fraction, .. } => {
             let mut spans = vec![
                 Span::styled(spinner(state.tick), palette.accent),

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::chat::{Level, Phase};
+use crate::chat::{Level, PhaseName};
 use crate::memory::{Message, Moment, plain_text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Body, Entry, Laid, ModelLine, State};
@@ -207,7 +207,7 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
     let text = transcript.live.as_deref().unwrap_or_default();
     if !text.trim().is_empty() {
         let mut rows = markdown::render(text, palette, usize::from(width).saturating_sub(1));
-        if transcript.phase == Phase::Replying
+        if transcript.phase == PhaseName::Replying
             && let Some(last) = rows.last_mut()
         {
             last.spans.push(Span::styled("▍", palette.accent));
@@ -216,16 +216,16 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
         return lines;
     }
     let doing = match transcript.phase {
-        Phase::AwaitingModel => match &state.model {
+        PhaseName::AwaitingModel => match &state.model {
             ModelLine::Loading { fraction: Some(f), .. } => {
                 format!("waiting for the model, {:.0} %", f * 100.0)
             }
             _ => "waiting for the model".into(),
         },
-        Phase::Recalling if !transcript.progress.is_empty() => {
+        PhaseName::Recalling if !transcript.progress.is_empty() => {
             format!("looking into memory: {}", plain_text(&transcript.progress))
         }
-        Phase::Recalling => "looking into memory".into(),
+        PhaseName::Recalling => "looking into memory".into(),
         _ => "thinking".into(),
     };
     let doing = wrap::ellipsis(&doing, usize::from(width).saturating_sub(3));

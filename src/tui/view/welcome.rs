@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{ModelLine, State};
-use crate::tui::view::PULL;
 use crate::tui::wrap;
 
 fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
@@ -17,7 +17,7 @@ fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let palette = &state.palette;
     let width = usize::from(area.width.min(64));
-    let starter = state.model.facts().is_some_and(|f| f.starter);
+    let built_in = state.model.profile().and_then(|p| p.built_in).filter(|_| !state.incognito);
     let mut full = Vec::new();
     if state.incognito {
         full.push(Line::styled("Incognito", palette.heading));
@@ -31,25 +31,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         full.extend(paragraph("Everything stays on this machine.", palette, width));
     }
     let mut short = full.clone();
-    if starter && !state.incognito {
-        let text = "This is the built-in starter model: it keeps and finds what you tell it, \
-                    and quotes it back. It is too small for real conversation. For that, leave \
-                    and run";
+    if let Some(built_in) = built_in {
+        let command =
+            Line::from(vec![Span::raw("  "), Span::styled(built_in.upgrade, palette.code)]);
         full.push(Line::raw(""));
-        full.extend(paragraph(text, palette, width));
-        full.push(Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]));
+        full.extend(paragraph(built_in.introduction, palette, width));
+        full.push(command.clone());
         short.push(Line::raw(""));
-        short.extend(paragraph("The built-in starter quotes; to converse:", palette, width));
-        short.push(Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]));
+        short.extend(paragraph(built_in.introduction_short, palette, width));
+        short.push(command);
     }
     if let ModelLine::Absent { .. } = state.model {
         full.push(Line::raw(""));
         full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
     }
+    let keys = format!(
+        "{} · / commands · {}",
+        keys::hint_text(Context::Input, Action::Help),
+        keys::hint_text(Context::Chat, Action::Memory),
+    );
     let tail = [
         Line::raw(""),
         Line::styled("Tell it about yourself, or ask what it knows.", palette.muted),
-        Line::styled("? help · / commands · Ctrl+T memory", palette.muted),
+        Line::styled(keys, palette.muted),
     ];
     full.extend(tail.clone());
     short.extend(tail);

@@ -6,10 +6,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, State, WhyPane};
 use crate::tui::view::framed;
-use crate::tui::why::{Step, Why, bar};
+use crate::tui::why::{TriedEpisode, Why, bar};
 use crate::tui::wrap;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
@@ -26,11 +27,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     frame.render_widget(Paragraph::new(lines).scroll((pane.scroll.min(most), 0)), body);
     let replies = state.transcript.replies();
     let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
+    let hint = |action| keys::hint_text(Context::WhyPane, action);
+    let (answer, close) = (hint(Action::Left), hint(Action::Close));
     let keys = match at {
         Some(at) if replies.len() > 1 => {
-            format!("← → answer {} of {} · Esc close", at + 1, replies.len())
+            format!("{answer} {} of {} · {close}", at + 1, replies.len())
         }
-        _ => "Esc close".into(),
+        _ => close,
     };
     let keys = wrap::ellipsis(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
@@ -132,7 +135,7 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     }
 }
 
-fn label(step: &Step, palette: &Palette, width: usize) -> Line<'static> {
+fn label(step: &TriedEpisode, palette: &Palette, width: usize) -> Line<'static> {
     let (mark, style, verdict) = match (step.admitted, step.expanded) {
         (true, true) => ("+ ", palette.ok, "with its messages"),
         (true, false) => ("+ ", palette.ok, "admitted"),

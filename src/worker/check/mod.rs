@@ -17,7 +17,6 @@ use super::writer::{Generative, Writer};
 use crate::extractive::Utterance;
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Uncertainty};
 use crate::memory::{MessageId, Role, lexical};
-use crate::metrics::{harmonic_mean, wins};
 use crate::model_policy::{GateGrade, Grade, prompt_style};
 use crate::prompts::{Line, MemoryLine, Relation};
 use crate::store::{Store, StoreError};
@@ -54,6 +53,18 @@ pub fn keep_grade(
     let text = serde_json::to_string(grade)
         .map_err(|e| StoreError::Invalid { what: format!("the grade can't be written: {e}") })?;
     store.write(|tx| tx.set_setting(&key, &text))
+}
+
+/// The harmonic mean, 0 if either is 0; of precision and recall it is F1.
+#[must_use]
+pub fn harmonic_mean(a: f64, b: f64) -> f64 {
+    if a <= 0.0 || b <= 0.0 { 0.0 } else { 2.0 * a * b / (a + b) }
+}
+
+/// 1 if `a` is larger than `b`, ½ if they are equal, else 0.
+#[must_use]
+pub fn wins(a: f64, b: f64) -> f64 {
+    if a == b { 0.5 } else { f64::from(a > b) }
 }
 
 /// Grades a model and calls `on_progress(done, of)` after each item.

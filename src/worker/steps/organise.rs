@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::memory::hierarchy::touched;
-use crate::memory::reorganize::{Change, Policy, settle};
+use crate::memory::reorganize::{Change, Policy};
 use crate::memory::{Embedding, SemanticId, ThemeId};
 use crate::store::{JobKind, Level, NewSemantic, StoreError, WriteTx};
 use crate::worker::cache::{Cache, FactMeta};
@@ -73,8 +73,6 @@ fn insert(
         semantics_changed.extend(inserted.semantics);
         ids.push(id);
     }
-    let changes = settle(&mut cache.hierarchy.partition, &policy);
-    apply(tx, &changes, &mut None, &mut themes, &mut all_touched)?;
 
     for id in semantics_changed {
         let edges = cache.hierarchy.semantic_graph.neighbours(id);

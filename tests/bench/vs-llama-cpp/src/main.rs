@@ -206,7 +206,7 @@ fn peak_bytes() -> u64 {
     kib * 1024
 }
 
-/// The same figures as `inglenook bench engine --json`.
+/// The same figures as `inglenook-eval bench engine --json`.
 fn engine(options: &Options) -> Result<Value, Failure> {
     let begun = Instant::now();
     let n_context = options.prompt + options.decode + 8;

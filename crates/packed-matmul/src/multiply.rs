@@ -1,0 +1,204 @@
+//! Products of packed matrices: their tasks, and which kernel computes what.
+//!
+//! One copy of the weights serves every number of rows. A single row of input (decoding) is bound by
+//! memory and reads each weight once, as narrow as in the file; of many (a prefill), panels of eight
+//! share each unpacked block.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::activations::Int8Rows;
+#[cfg(target_arch = "x86_64")]
+use crate::activations::{PANEL, PanelBlock};
+use crate::columns::Columns;
+use crate::formats::{BlockFormat, for_format};
+use crate::instruction_set::{InstructionSet, Set};
+use crate::matrix::{PackedMatrix, ROWS};
+#[cfg(target_arch = "aarch64")]
+use crate::neon;
+use crate::plain;
+#[cfg(target_arch = "x86_64")]
+use crate::{avx2, avx512, matrix, q8_0_in_place};
+
+/// Bytes of weights below which a task is not worth another core.
+const BYTES_PER_TASK: usize = 48 * 1024;
+
+/// Each matrix `[n_out, n_in]` times the rows of `xs` (`[n, n_in]`): `[n, n_out]` each, row-major.
+///
+/// The rows are rounded to 8 bits first, with a scale for each 32 values. Runs on rayon's current
+/// thread pool; matrices that share an input should be multiplied together, so that its rounding and
+/// the threads' start are shared too. NaN and infinity in a row of `xs` make its products NaN or
+/// infinite.
+///
+/// # Panics
+/// If `xs` is not whole rows, or the matrices differ in `n_in`.
+pub fn multiply(matrices: &[&PackedMatrix], xs: &[f32]) -> Vec<Vec<f32>> {
+    multiply_with(InstructionSet::best(), matrices, xs)
+}
+
+/// [`multiply`] with the kernels of one instruction set. The results are the same, bit for bit.
+///
+/// # Panics
+/// As [`multiply`].
+pub fn multiply_with(
+    instructions: InstructionSet,
+    matrices: &[&PackedMatrix],
+    xs: &[f32],
+) -> Vec<Vec<f32>> {
+    let Some(n_in) = matrices.first().map(|m| m.n_in()) else { return Vec::new() };
+    assert!(xs.len().is_multiple_of(n_in) && matrices.iter().all(|m| m.n_in() == n_in));
+    let n_rows = xs.len() / n_in;
+    let product = Product::new(instructions, matrices, xs);
+    let mut products: Vec<Vec<f32>> =
+        matrices.iter().map(|m| vec![0f32; n_rows * m.n_out()]).collect();
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (matrix, product) in matrices.iter().zip(&mut products) {
+        let n_tiles = matrix.n_tiles();
+        let least = BYTES_PER_TASK.div_ceil(matrix.tile_bytes());
+        let step = n_tiles.div_ceil(4 * rayon::current_num_threads()).max(least);
+        let parts = Columns::new(product, matrix.n_out()).chunks(step * ROWS);
+        tasks.extend((0..n_tiles).step_by(step).zip(parts).map(|(first, output)| Task {
+            matrix,
+            tiles: first..n_tiles.min(first + step),
+            output,
+        }));
+    }
+    if tasks.len() == 1 {
+        tasks.into_iter().for_each(|task| product.compute(task));
+    } else {
+        tasks.into_par_iter().with_max_len(1).for_each(|task| product.compute(task));
+    }
+    products
+}
+
+/// Some tiles of a matrix, and the columns of its product that they give.
+struct Task<'a> {
+    matrix: &'a PackedMatrix,
+    tiles: Range<usize>,
+    output: Columns<'a>,
+}
+
+/// What the tasks of a product share.
+struct Product {
+    instructions: InstructionSet,
+    n_rows: usize,
+    inputs: Int8Rows,
+    #[cfg(target_arch = "x86_64")]
+    panels: Panels,
+}
+
+impl Product {
+    fn new(instructions: InstructionSet, matrices: &[&PackedMatrix], xs: &[f32]) -> Self {
+        let inputs = Int8Rows::new(xs, matrices[0].n_blocks());
+        Self {
+            instructions,
+            n_rows: xs.len() / matrices[0].n_in(),
+            #[cfg(target_arch = "x86_64")]
+            panels: Panels::new(instructions, matrices, &inputs),
+            inputs,
+        }
+    }
+
+    fn compute(&self, Task { matrix, tiles, mut output }: Task<'_>) {
+        let first_tile = tiles.start;
+        for index in tiles {
+            let column = (index - first_tile) * ROWS;
+            #[cfg(target_arch = "x86_64")]
+            if self.n_rows == 1
+                && matrix::is_read_in_place(matrix.format(), self.instructions)
+                && let Some(rows) = matrix.file_rows(index)
+            {
+                // SAFETY: `is_read_in_place` is true only if the processor has AVX-512 with VNNI.
+                let product = unsafe { q8_0_in_place::row(rows, &self.inputs, 0) };
+                output.write(0, column, &product);
+                continue;
+            }
+            let n_columns = ROWS.min(matrix.n_out() - index * ROWS);
+            matrix.with_tile(index, |tile| {
+                for_format!(matrix.format(), F => {
+                    self.multiply_tile::<F>(tile, column..column + n_columns, &mut output);
+                });
+            });
+        }
+    }
+
+    fn multiply_tile<F: BlockFormat>(
+        &self,
+        tile: &[u8],
+        columns: Range<usize>,
+        output: &mut Columns<'_>,
+    ) {
+        let mut done = 0;
+        let mut write = |products: &[[f32; ROWS]]| {
+            for product in products {
+                output.write(done, columns.start, &product[..columns.len()]);
+                done += 1;
+            }
+            done
+        };
+        let mut next = 0;
+        #[cfg(target_arch = "x86_64")]
+        for panel in self.panels.of(F::OFFSET) {
+            // SAFETY: there are panels only if the instruction set is AVX-512 with VNNI.
+            next = write(&unsafe { avx512::panel::<F>(tile, panel) });
+        }
+        while next < self.n_rows {
+            next = match self.n_rows - next {
+                4.. => write(&self.rows::<F, 4>(tile, next)),
+                2.. => write(&self.rows::<F, 2>(tile, next)),
+                _ => write(&self.rows::<F, 1>(tile, next)),
+            };
+        }
+    }
+
+    /// `M` rows of input, from row `first` on, times a tile.
+    fn rows<F: BlockFormat, const M: usize>(&self, tile: &[u8], first: usize) -> [[f32; ROWS]; M] {
+        let inputs = &self.inputs;
+        match self.instructions.set() {
+            Set::Plain => plain::rows::<F, M>(tile, inputs, first),
+            // SAFETY (here and below): the processor has the instructions that an `InstructionSet`
+            // names, because values of it come from detection only.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => unsafe { avx2::rows::<F, M>(tile, inputs, first) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => unsafe { avx512::rows::<F, M>(tile, inputs, first) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon => unsafe { neon::rows::<F, M>(tile, inputs, first) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Set::NeonDotProd => unsafe { neon::rows_by_dot_products::<F, M>(tile, inputs, first) },
+        }
+    }
+}
+
+/// The input of many rows as AVX-512 reads it: a copy for each offset of the weights.
+#[cfg(target_arch = "x86_64")]
+struct Panels {
+    by_offset: Vec<(i32, Vec<PanelBlock>)>,
+    n_blocks: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Panels {
+    /// Empty without AVX-512, and for fewer rows than a panel has.
+    fn new(instructions: InstructionSet, matrices: &[&PackedMatrix], inputs: &Int8Rows) -> Self {
+        let mut by_offset: Vec<(i32, Vec<PanelBlock>)> = Vec::new();
+        if instructions.set() == Set::Avx512 && inputs.n_rows() >= PANEL {
+            for offset in matrices.iter().map(|m| for_format!(m.format(), F => F::OFFSET)) {
+                if by_offset.iter().all(|(other, _)| *other != offset) {
+                    by_offset.push((offset, inputs.panels(offset)));
+                }
+            }
+        }
+        Self { by_offset, n_blocks: inputs.n_blocks() }
+    }
+
+    /// The panels for weights with this offset, in order of the rows.
+    fn of(&self, offset: i32) -> impl Iterator<Item = &[PanelBlock]> {
+        let panels = self.by_offset.iter().filter(move |(of, _)| *of == offset);
+        panels.flat_map(|(_, blocks)| blocks.chunks_exact(self.n_blocks))
+    }
+}

@@ -1,0 +1,273 @@
+//! Executes the machine's effects: quick ones at once (`records`), recall and generation as jobs
+//! for a thread (`jobs`).
+
+mod jobs;
+mod records;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
+
+use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
+use crate::chat::policy::{ModelProfile, Reader};
+use crate::chat::ports::{Background, Recaller, Recollection};
+use crate::chat::window;
+use crate::error_chain::error_chain;
+use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
+use crate::memory::MessageId;
+use crate::store::{JobKind, Store};
+
+pub(super) use jobs::Job;
+
+/// How the chat generates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatConfig {
+    /// The sliding window (DESIGN §7); the model's own limit if that is smaller.
+    pub window_tokens: usize,
+    pub sampling: Sampling,
+}
+
+impl Default for ChatConfig {
+    fn default() -> Self {
+        Self {
+            window_tokens: window::WINDOW_TOKENS,
+            sampling: Sampling {
+                temperature: 0.7,
+                top_p: 0.9,
+                min_p: 0.05,
+                repetition_penalty: 1.1,
+                seed: 0,
+                tokens_max: 1_024,
+                constraint: None,
+            },
+        }
+    }
+}
+
+type ChooseReader = dyn Fn(&Store, &ModelInfo) -> Reader + Send + Sync;
+type StartBackground = dyn Fn(&Store, &Models) -> Option<Box<dyn Background>> + Send + Sync;
+
+/// What a conversation is made of.
+#[derive(Clone)]
+pub struct Parts {
+    pub store: Store,
+    pub source: Arc<dyn ModelSource>,
+    pub clock: Arc<dyn Clock>,
+    pub config: ChatConfig,
+    pub recaller: Arc<dyn Recaller>,
+    /// Extractive or generative, for a model.
+    pub reader_of: Arc<ChooseReader>,
+    /// Starts the memory worker; `None` for `ask`, which brings the memory up to date before.
+    pub background_of: Arc<StartBackground>,
+    /// Filled by the conversation, read by whoever else needs the models.
+    pub models: SharedModels,
+    pub incognito: bool,
+}
+
+/// The models in use, with the profile of the one that speaks.
+#[derive(Clone)]
+pub struct LoadedModels {
+    pub models: Models,
+    pub profile: ModelProfile,
+}
+
+/// The models in use; `None` until the first are loaded.
+pub type SharedModels = Arc<RwLock<Option<LoadedModels>>>;
+
+/// What a turn leaves for its record.
+#[derive(Default)]
+struct TurnData {
+    turn: TurnId,
+    recollection: Option<Recollection>,
+    /// The reply's message, once a part of it is saved.
+    reply: Option<MessageId>,
+    started: Option<Instant>,
+    recall_seconds: f64,
+    first_token_seconds: Option<f64>,
+    n_generated: usize,
+    n_prompt: Option<usize>,
+    generating_seconds: f64,
+}
+
+/// The model's context after a turn, whose prefix the next turn's prompt shares. It is replaced
+/// whenever its contents may no longer be read: another model or chat, something forgotten.
+type KeptContext = Arc<Mutex<Option<Box<dyn Context>>>>;
+
+pub(super) struct Executor {
+    parts: Parts,
+    /// The chat of `/incognito`, in memory only.
+    private: Option<Store>,
+    background: Option<Box<dyn Background>>,
+    data: Arc<Mutex<TurnData>>,
+    kept: KeptContext,
+    cancel: Cancel,
+    newest_load: Arc<AtomicU64>,
+}
+
+/// Puts a loaded model into use, unless another was asked for meanwhile.
+pub(super) struct Installer {
+    number: u64,
+    newest: Arc<AtomicU64>,
+    models: SharedModels,
+    store: Store,
+    reader_of: Arc<ChooseReader>,
+}
+
+impl Installer {
+    pub(super) fn install(&self, models: Models) -> Option<Event> {
+        if self.newest.load(Ordering::SeqCst) != self.number {
+            return None;
+        }
+        let info = models.language.info();
+        let profile = ModelProfile::new(info, (self.reader_of)(&self.store, info));
+        let loaded = LoadedModels { models, profile: profile.clone() };
+        *self.models.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
+        Some(Event::ModelReady(profile))
+    }
+}
+
+fn lock<T>(data: &Mutex<T>) -> MutexGuard<'_, T> {
+    data.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Executor {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            private: None,
+            background: None,
+            data: Arc::default(),
+            kept: KeptContext::default(),
+            cancel: Cancel::default(),
+            newest_load: Arc::default(),
+        }
+    }
+
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// For the newest loading of a model: the ones before are ignored from now on.
+    pub(super) fn installer(&self) -> Installer {
+        Installer {
+            number: self.newest_load.fetch_add(1, Ordering::SeqCst) + 1,
+            newest: Arc::clone(&self.newest_load),
+            models: Arc::clone(&self.parts.models),
+            store: self.parts.store.clone(),
+            reader_of: Arc::clone(&self.parts.reader_of),
+        }
+    }
+
+    fn loaded(&self) -> Option<LoadedModels> {
+        self.parts.models.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Starts the worker of the models in use; the previous one is stopped.
+    pub(super) fn start_background(&mut self) {
+        self.kept = KeptContext::default();
+        self.stop_background();
+        self.background = self
+            .loaded()
+            .and_then(|loaded| (self.parts.background_of)(&self.parts.store, &loaded.models));
+    }
+
+    pub(super) fn stop_background(&mut self) {
+        if let Some(worker) = self.background.take() {
+            worker.stop();
+        }
+    }
+
+    pub(super) fn background(&self) -> Option<&dyn Background> {
+        self.background.as_deref()
+    }
+
+    pub(super) fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    fn chat_store(&self) -> &Store {
+        self.private.as_ref().unwrap_or(&self.parts.store)
+    }
+
+    fn user_name(&self) -> Option<String> {
+        let name = self.parts.store.read(|r| r.setting("user_name")).ok().flatten();
+        name.filter(|n| !n.trim().is_empty())
+    }
+
+    /// Makes a job for a thread; `None` if there is no model.
+    pub(super) fn job(&mut self, request: ReplyJob) -> Option<Job> {
+        let LoadedModels { models, profile } = self.loaded()?;
+        self.begin(request.turn);
+        Some(Job {
+            request,
+            models,
+            profile,
+            store: self.parts.store.clone(),
+            recaller: Arc::clone(&self.parts.recaller),
+            config: self.parts.config.clone(),
+            data: Arc::clone(&self.data),
+            kept: Arc::clone(&self.kept),
+            cancel: self.cancel.clone(),
+            now: self.parts.clock.now(),
+            user_name: self.user_name(),
+        })
+    }
+
+    /// The turn's own data and flag, made at its first effect.
+    fn begin(&mut self, turn: TurnId) {
+        if lock(&self.data).turn != turn {
+            // A new value, not a cleared one: a late thread of the previous turn keeps its own.
+            self.data = Arc::new(Mutex::new(TurnData {
+                turn,
+                started: Some(Instant::now()),
+                ..TurnData::default()
+            }));
+            self.cancel = Cancel::default();
+        }
+    }
+
+    /// Effects that take no longer than a transaction.
+    pub(super) fn execute(&mut self, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::SaveUser(message) => {
+                self.begin(message.turn);
+                Some(Event::Turn(message.turn, self.save_user(message)))
+            }
+            Effect::SaveReply(reply) => {
+                self.begin(reply.turn);
+                Some(Event::Turn(reply.turn, self.save_reply(reply)))
+            }
+            Effect::LoadSession(session) => {
+                self.kept = KeptContext::default();
+                let read = self.chat_store().read(|r| {
+                    let title = r.session(session)?.title;
+                    Ok((title, r.messages(session)?))
+                });
+                Some(match read {
+                    Ok((title, messages)) => Event::SessionLoaded { session, title, messages },
+                    Err(error) => Event::SessionNotLoaded { session, error: error_chain(&error) },
+                })
+            }
+            Effect::CloseSession(session) => {
+                self.kept = KeptContext::default();
+                // A failure costs nothing but time: the next boundary closes the episode.
+                let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close { session }));
+                None
+            }
+            Effect::UseStore { incognito: false } => {
+                self.kept = KeptContext::default();
+                self.private = None;
+                None
+            }
+            Effect::UseStore { incognito: true } => match Store::in_memory() {
+                Ok(store) => {
+                    self.private = Some(store);
+                    None
+                }
+                // Without a private store nothing may be written at all.
+                Err(error) => Some(Event::IncognitoFailed { error: error_chain(&error) }),
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Messages, replies and the evidence of an answer: on disk before anybody relies on them.
+
+use serde_json::{Value, json};
+
+use crate::chat::executor::{Executor, lock};
+use crate::chat::machine::{MessageKind, Reply, TurnEvent, UserMessage};
+use crate::chat::policy::Cited;
+use crate::chat::ports::Background;
+use crate::error_chain::error_chain;
+use crate::memory::{Message, MessageId, Role, SessionId, plain_text};
+use crate::store::{JobKind, NewMessage, Store, StoreError};
+
+impl Executor {
+    pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
+        let saved = match (message.kind, self.background()) {
+            (MessageKind::Remember, Some(worker)) => remember(self.chat_store(), worker, &message),
+            _ => self.append_user(&message).map_err(|error| error_chain(&error)),
+        };
+        match saved {
+            Ok((session, saved)) => TurnEvent::UserSaved {
+                session,
+                title: message.title,
+                message: saved,
+                user_name: self.user_name(),
+            },
+            Err(error) => TurnEvent::UserNotSaved { error },
+        }
+    }
+
+    fn append_user(&self, message: &UserMessage) -> Result<(SessionId, Message), StoreError> {
+        let UserMessage { session, title, text, at, kind, .. } = message;
+        let incognito = self.private.is_some();
+        let job = |session| match kind {
+            MessageKind::Chat => JobKind::Boundary { session },
+            // What is to be remembered need not wait for the end of a topic.
+            MessageKind::Remember => JobKind::Close { session },
+        };
+        self.chat_store().write(|tx| {
+            let session = match session {
+                Some(session) => *session,
+                None => tx.create_session(title, *at, false)?,
+            };
+            let id = tx.append_message(NewMessage {
+                session,
+                role: Role::User,
+                speaker: None,
+                content: text.clone(),
+                created_at: *at,
+                external_id: None,
+                complete: true,
+            })?;
+            if !incognito {
+                tx.enqueue(&job(session))?;
+            }
+            Ok((session, only(tx.messages_by_id(&[id])?, id)?))
+        })
+    }
+
+    pub(super) fn save_reply(&self, reply: Reply) -> TurnEvent {
+        let last = reply.last;
+        match self.write_reply(&reply) {
+            Ok((message, record)) => {
+                let data = lock(&self.data);
+                let tokens_per_second = (data.n_generated > 1 && data.generating_seconds > 0.0)
+                    .then(|| (data.n_generated - 1) as f64 / data.generating_seconds);
+                TurnEvent::ReplySaved { message, record, last, tokens_per_second }
+            }
+            Err(error) => TurnEvent::ReplyNotSaved { error: error_chain(&error), last },
+        }
+    }
+
+    fn write_reply(&self, reply: &Reply) -> Result<(Message, Value), StoreError> {
+        let Reply { session, complete, last, cited, .. } = reply;
+        // A model's text is hostile input; the person's own words are kept as they are.
+        let text = plain_text(reply.text.trim()).into_owned();
+        let record = if *last { self.record(&text, cited) } else { Value::Null };
+        let begun = lock(&self.data).reply;
+        let at = self.parts.clock.now();
+        let message = self.chat_store().write(|tx| {
+            let id = if let Some(id) = begun {
+                tx.finish_message(id, &text, *complete)?;
+                id
+            } else {
+                tx.append_message(NewMessage {
+                    session: *session,
+                    role: Role::Assistant,
+                    speaker: None,
+                    content: text.clone(),
+                    created_at: at,
+                    external_id: None,
+                    complete: *complete,
+                })?
+            };
+            if *last {
+                tx.record_answer(id, &record)?;
+            }
+            only(tx.messages_by_id(&[id])?, id)
+        })?;
+        lock(&self.data).reply = Some(message.id);
+        Ok((message, record))
+    }
+
+    /// The record of an answer, in the form of `ask --json`.
+    fn record(&self, answer: &str, cited: &Cited) -> Value {
+        let data = lock(&self.data);
+        let recalled = data.recollection.as_ref().map_or(&Value::Null, |r| &r.record);
+        let part = |key: &str| recalled.get(key).cloned();
+        let tokens = |key: &str| {
+            recalled.pointer(&format!("/tokens/{key}")).and_then(Value::as_u64).unwrap_or(0)
+        };
+        let mut evidence = part("evidence")
+            .unwrap_or_else(|| json!({"themes": [], "semantics": [], "episodes": []}));
+        let from_chat =
+            self.chat_store().read(|r| r.messages_by_id(&cited.from_chat)).unwrap_or_default();
+        for message in from_chat {
+            let speaker = message.speaker.as_deref().unwrap_or("You");
+            let line = json!({
+                "id": message.id.to_string(), "speaker": speaker, "text": message.content,
+            });
+            match evidence.get_mut("messages").and_then(Value::as_array_mut) {
+                Some(messages) => messages.push(line),
+                None => evidence["messages"] = json!([line]),
+            }
+        }
+        let prompt = data.n_prompt.map_or_else(|| tokens("prompt"), |n| n as u64);
+        let generated = data.n_generated as u64;
+        let quoted =
+            cited.recalled.as_ref().map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
+        json!({
+            "answer": answer,
+            "model": self.loaded().map(|loaded| loaded.profile.name),
+            "evidence": evidence,
+            "quoted": quoted,
+            "entropy_nats": part("entropy_nats").unwrap_or_else(|| json!({"coarse": null, "final": null})),
+            "tokens": {
+                "prompt": prompt,
+                "processed": tokens("processed").max(prompt) + generated,
+                "generated": generated,
+            },
+            "seconds": {
+                "recall": data.recall_seconds,
+                "first_token": data.first_token_seconds,
+                "total": data.started.map(|s| s.elapsed().as_secs_f64()),
+            },
+        })
+    }
+}
+
+/// `/remember`: the worker makes facts of it at once.
+fn remember(
+    store: &Store,
+    worker: &dyn Background,
+    message: &UserMessage,
+) -> Result<(SessionId, Message), String> {
+    let UserMessage { title, text, at, .. } = message;
+    let in_words = |error: StoreError| error_chain(&error);
+    let session = match message.session {
+        Some(session) => session,
+        None => store.write(|tx| tx.create_session(title, *at, false)).map_err(in_words)?,
+    };
+    worker.remember(session, text)?;
+    let messages = store.read(|r| r.messages(session)).map_err(in_words)?;
+    let message = messages.into_iter().rfind(|m| m.role == Role::User);
+    message.map(|m| (session, m)).ok_or_else(|| "the message was not kept".into())
+}
+
+/// Ids of the evidence that an extractive reply quotes. Forgetting goes by them: a fact that was
+/// only considered is not in the reply.
+fn quoted_ids(evidence: &Value, texts: &[String], from_chat: &[MessageId]) -> Vec<String> {
+    ["semantics", "messages"]
+        .iter()
+        .filter_map(|level| evidence.get(level).and_then(Value::as_array))
+        .flatten()
+        .filter(|unit| {
+            unit.get("text").and_then(Value::as_str).is_some_and(|t| texts.iter().any(|c| c == t))
+        })
+        .filter_map(|unit| unit.get("id").and_then(Value::as_str).map(str::to_owned))
+        .chain(from_chat.iter().map(ToString::to_string))
+        .collect()
+}
+
+fn only(messages: Vec<Message>, id: MessageId) -> Result<Message, StoreError> {
+    messages
+        .into_iter()
+        .next()
+        .ok_or_else(|| StoreError::NotFound { what: "message", id: id.to_string() })
+}

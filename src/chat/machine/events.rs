@@ -1,0 +1,125 @@
+//! What happens to a conversation: the person's commands and the answers to the machine's effects.
+
+use serde_json::Value;
+
+use crate::chat::policy::ModelProfile;
+use crate::extractive::Candidate;
+use crate::memory::{Message, MessageId, Moment, Role, SessionId};
+
+/// Numbers the turns of one run of the program.
+pub type TurnId = u64;
+
+/// What a message is for: an answer, or (`/remember`) to be kept as a statement, whatever it looks
+/// like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageKind {
+    Chat,
+    Remember,
+}
+
+/// What the person wants. `Reload` reads the open session again after something was forgotten or
+/// edited; `Leave` closes it because the program ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Submit { text: String, kind: MessageKind },
+    Stop,
+    Regenerate,
+    NewSession,
+    OpenSession(SessionId),
+    LoadModel(Option<String>),
+    Incognito(bool),
+    Reload,
+    Leave,
+}
+
+/// What happens to a conversation.
+#[derive(Debug, Clone)]
+pub enum Event {
+    Command {
+        command: Command,
+        at: Moment,
+    },
+    ModelReady(ModelProfile),
+    ModelFailed {
+        error: String,
+    },
+    SessionLoaded {
+        session: SessionId,
+        title: String,
+        messages: Vec<Message>,
+    },
+    SessionNotLoaded {
+        session: SessionId,
+        error: String,
+    },
+    IncognitoFailed {
+        error: String,
+    },
+    /// The answer to an effect of this turn; ignored once the turn is over.
+    Turn(TurnId, TurnEvent),
+}
+
+/// Answers to the effects of a turn.
+#[derive(Debug, Clone)]
+pub enum TurnEvent {
+    UserSaved {
+        session: SessionId,
+        title: String,
+        message: Message,
+        user_name: Option<String>,
+    },
+    UserNotSaved {
+        error: String,
+    },
+    /// What an extractive reader can quote; a model's prompt stays with the executor.
+    Recalled(Vec<Candidate>),
+    RecallFailed {
+        error: String,
+    },
+    Window {
+        used_tokens: usize,
+        limit_tokens: usize,
+        n_dropped: usize,
+    },
+    /// The question alone is longer than the window.
+    QuestionCut,
+    Text(String),
+    Generated(Outcome),
+    GenerateFailed {
+        error: String,
+    },
+    ReplySaved {
+        message: Message,
+        record: Value,
+        last: bool,
+        tokens_per_second: Option<f64>,
+    },
+    ReplyNotSaved {
+        error: String,
+        last: bool,
+    },
+}
+
+/// How a generation ended: by itself, at the token limit of one reply, or stopped by the person.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome {
+    Ended,
+    Cut,
+    Stopped,
+}
+
+/// An earlier message of this session, for the model's window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastMessage {
+    pub id: MessageId,
+    pub role: Role,
+    pub text: String,
+    pub at: Moment,
+}
+
+impl From<&Message> for PastMessage {
+    fn from(message: &Message) -> Self {
+        let Message { id, role, content, created_at, .. } = message;
+        Self { id: *id, role: *role, text: content.clone(), at: *created_at }
+    }
+}

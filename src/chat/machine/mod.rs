@@ -1,0 +1,242 @@
+//! One conversation as a state machine: `handle(event) → effects`.
+//!
+//! Pure: it knows neither SQLite nor a model nor a thread. The driver executes the effects and
+//! answers each with an event (`events`, `effects`). What belongs to a turn lives in the phase
+//! (`turn`), so an answer that arrives after its turn is over finds nothing to change.
+
+mod effects;
+mod events;
+mod turn;
+
+use crate::chat::machine::turn::Phase;
+use crate::chat::policy::ModelProfile;
+use crate::memory::{Message, Moment, SessionId};
+
+pub use effects::{Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage};
+pub use events::{Command, Event, MessageKind, Outcome, PastMessage, TurnEvent, TurnId};
+
+#[derive(Debug, Clone, Default, PartialEq)]
+enum Model {
+    #[default]
+    Absent,
+    Loading {
+        /// The model that was in use before.
+        before: Option<ModelProfile>,
+    },
+    Ready(ModelProfile),
+}
+
+impl Model {
+    /// The model that can still answer if the one being loaded can't be.
+    fn usable(self) -> Option<ModelProfile> {
+        match self {
+            Self::Ready(profile) => Some(profile),
+            Self::Loading { before } => before,
+            Self::Absent => None,
+        }
+    }
+}
+
+/// The chat on the screen; it exists from its first saved message on.
+#[derive(Debug, Clone)]
+struct OpenSession {
+    id: SessionId,
+    title: String,
+    history: Vec<PastMessage>,
+    /// The oldest messages that no longer fit in the model's window.
+    n_dropped: usize,
+}
+
+/// The state of a conversation.
+#[derive(Debug, Clone, Default)]
+pub struct Machine {
+    phase: Phase,
+    /// The number of the newest turn.
+    last_turn: TurnId,
+    model: Model,
+    session: Option<OpenSession>,
+    incognito: bool,
+    /// The person's name, as of the last saved message.
+    user_name: Option<String>,
+}
+
+fn notice(level: Level, text: impl Into<String>) -> Effect {
+    Effect::Tell(Update::Notice { level, text: text.into() })
+}
+
+impl Machine {
+    /// The name of the phase.
+    pub fn phase(&self) -> PhaseName {
+        self.phase.name()
+    }
+
+    /// One step.
+    pub fn handle(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Command { command, at } => self.command(command, at),
+            Event::Turn(turn, event) if self.phase.turn() == Some(turn) => self.turn_event(event),
+            // The answer to a turn that is over.
+            Event::Turn(..) => Vec::new(),
+            Event::ModelReady(profile) => self.model_ready(profile),
+            Event::ModelFailed { error } => self.model_failed(error),
+            Event::SessionLoaded { session, title, messages } => {
+                self.session_loaded(session, title, messages)
+            }
+            Event::SessionNotLoaded { session, error } => self.session_not_loaded(session, &error),
+            Event::IncognitoFailed { error } => self.incognito_failed(&error),
+        }
+    }
+
+    fn command(&mut self, command: Command, at: Moment) -> Vec<Effect> {
+        match command {
+            Command::Submit { text, kind } => self.submit(text, at, kind),
+            Command::Regenerate => self.regenerate(at),
+            Command::Stop => self.stop(),
+            Command::LoadModel(name) => self.load_model(name),
+            Command::NewSession => {
+                let mut effects = self.leave_session();
+                effects.push(self.tell_session(Vec::new()));
+                effects
+            }
+            Command::OpenSession(session) => {
+                let mut effects = self.leave_session();
+                effects.push(Effect::LoadSession(session));
+                effects
+            }
+            Command::Incognito(on) => self.set_incognito(on),
+            Command::Reload => self.session.iter().map(|s| Effect::LoadSession(s.id)).collect(),
+            Command::Leave => self.leave_session(),
+        }
+    }
+
+    fn to(&mut self, phase: Phase) -> Effect {
+        let name = phase.name();
+        self.phase = phase;
+        Effect::Tell(Update::Phase(name))
+    }
+
+    fn is_busy(&self) -> bool {
+        !matches!(self.phase, Phase::Idle)
+    }
+
+    // — the model —
+
+    fn load_model(&mut self, name: Option<String>) -> Vec<Effect> {
+        let waiting = matches!(self.phase, Phase::AwaitingModel(_));
+        let mut effects = if waiting { Vec::new() } else { self.stop() };
+        let before = std::mem::take(&mut self.model).usable();
+        self.model = Model::Loading { before };
+        effects.push(Effect::Tell(Update::Loading { name: name.clone() }));
+        effects.push(Effect::LoadModel(name));
+        effects
+    }
+
+    fn model_ready(&mut self, profile: ModelProfile) -> Vec<Effect> {
+        self.model = Model::Ready(profile.clone());
+        let mut effects = vec![Effect::Tell(Update::Ready(profile))];
+        effects.extend(self.answer_waiting());
+        effects
+    }
+
+    fn model_failed(&mut self, error: String) -> Vec<Effect> {
+        let still = std::mem::take(&mut self.model).usable();
+        self.model = still.clone().map_or(Model::Absent, Model::Ready);
+        let mut effects = vec![Effect::Tell(Update::LoadFailed { error, still: still.clone() })];
+        if still.is_some() {
+            effects.extend(self.answer_waiting());
+        } else if matches!(self.phase, Phase::AwaitingModel(_)) {
+            effects.push(notice(
+                Level::Warning,
+                "Your message is kept, but there is no model to answer it. \
+                 Choose another with /model, then /retry.",
+            ));
+            effects.extend(self.rest());
+        }
+        effects
+    }
+
+    // — sessions —
+
+    fn leave_session(&mut self) -> Vec<Effect> {
+        let mut effects = self.stop();
+        if self.is_busy() {
+            effects.extend(self.rest());
+        }
+        if let Some(session) = self.session.take()
+            && !self.incognito
+        {
+            effects.push(Effect::CloseSession(session.id));
+        }
+        effects
+    }
+
+    fn tell_session(&self, messages: Vec<Message>) -> Effect {
+        let session = self.session.as_ref();
+        Effect::Tell(Update::Session {
+            session: session.map(|s| s.id),
+            title: session.map(|s| s.title.clone()).unwrap_or_default(),
+            messages,
+            incognito: self.incognito,
+        })
+    }
+
+    fn session_loaded(
+        &mut self,
+        id: SessionId,
+        title: String,
+        messages: Vec<Message>,
+    ) -> Vec<Effect> {
+        if self.is_busy() {
+            // A reload during a turn: the turn's own events keep the screen right.
+            return Vec::new();
+        }
+        let history = messages.iter().map(PastMessage::from).collect();
+        self.session = Some(OpenSession { id, title, history, n_dropped: 0 });
+        vec![self.tell_session(messages)]
+    }
+
+    fn session_not_loaded(&mut self, session: SessionId, error: &str) -> Vec<Effect> {
+        // If a reload fails, the open session was forgotten: an empty chat says enough.
+        let forgotten = self.session.take().is_some_and(|open| open.id == session);
+        let mut effects = vec![self.tell_session(Vec::new())];
+        if !forgotten {
+            let text = format!("The chat could not be opened: {error}.");
+            effects.push(notice(Level::Warning, text));
+        }
+        effects
+    }
+
+    fn incognito_failed(&mut self, error: &str) -> Vec<Effect> {
+        self.incognito = false;
+        vec![
+            self.tell_session(Vec::new()),
+            notice(Level::Error, format!("Incognito is not possible: {error}. This chat is kept.")),
+        ]
+    }
+
+    fn set_incognito(&mut self, on: bool) -> Vec<Effect> {
+        if on == self.incognito {
+            return vec![notice(
+                Level::Info,
+                if on { "Incognito is on already." } else { "Incognito is off already." },
+            )];
+        }
+        let mut effects = self.leave_session();
+        self.incognito = on;
+        effects.push(Effect::UseStore { incognito: on });
+        effects.push(self.tell_session(Vec::new()));
+        effects.push(notice(
+            Level::Info,
+            if on {
+                "Incognito: a new chat that is kept nowhere and remembered by nobody. What is \
+                 already in memory can still be asked about. /incognito ends it."
+            } else {
+                "Incognito is over; that chat is gone."
+            },
+        ));
+        effects
+    }
+}
+
+#[cfg(test)]
+mod tests;

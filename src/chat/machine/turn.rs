@@ -1,0 +1,407 @@
+//! A turn: from a submitted message to its saved reply.
+
+use crate::chat::machine::{
+    Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PastMessage, PhaseName,
+    Reply, ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
+};
+use crate::chat::policy::{self, Cited, Plan};
+use crate::extractive::Candidate;
+use crate::memory::{Message, Moment, Role, SessionId};
+
+/// A reply goes to disk each time it has grown by this much.
+pub(super) const CHECKPOINT_BYTES: usize = 600;
+
+/// A turn whose message is on disk.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    id: TurnId,
+    session: SessionId,
+    question: String,
+    kind: MessageKind,
+    at: Moment,
+}
+
+/// The reply so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    text: String,
+    /// Bytes of it that are on disk.
+    n_saved: usize,
+}
+
+/// What the conversation is doing. The data of a turn begins and ends with its phases.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Phase {
+    #[default]
+    Idle,
+    /// `stopped`: save the message, but don't answer it.
+    Saving {
+        message: UserMessage,
+        stopped: bool,
+    },
+    /// The message is on disk; the model is still being loaded.
+    AwaitingModel(Turn),
+    Recalling {
+        turn: Turn,
+        for_model: bool,
+    },
+    Replying {
+        turn: Turn,
+        draft: Draft,
+    },
+    /// The reply's text is complete and on its way to disk.
+    Finishing {
+        turn: TurnId,
+    },
+}
+
+impl Phase {
+    pub(super) fn name(&self) -> PhaseName {
+        match self {
+            Self::Idle => PhaseName::Idle,
+            Self::Saving { .. } => PhaseName::Saving,
+            Self::AwaitingModel(_) => PhaseName::AwaitingModel,
+            Self::Recalling { .. } => PhaseName::Recalling,
+            Self::Replying { .. } => PhaseName::Replying,
+            Self::Finishing { .. } => PhaseName::Finishing,
+        }
+    }
+
+    pub(super) fn turn(&self) -> Option<TurnId> {
+        match self {
+            Self::Idle => None,
+            Self::Saving { message, .. } => Some(message.turn),
+            Self::Finishing { turn } => Some(*turn),
+            Self::AwaitingModel(turn)
+            | Self::Recalling { turn, .. }
+            | Self::Replying { turn, .. } => Some(turn.id),
+        }
+    }
+}
+
+impl Turn {
+    fn save(&self, text: String, complete: bool, last: bool, cited: Cited) -> Effect {
+        let (turn, session) = (self.id, self.session);
+        Effect::SaveReply(Reply { turn, session, text, complete, last, cited })
+    }
+}
+
+impl Machine {
+    pub(super) fn submit(&mut self, text: String, at: Moment, kind: MessageKind) -> Vec<Effect> {
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        let refusal = if self.is_busy() {
+            Some("Still answering. Esc stops it.")
+        } else if kind == MessageKind::Remember && self.incognito {
+            Some("Incognito keeps nothing. /incognito ends it.")
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            return vec![Effect::Tell(Update::Returned { text }), notice(Level::Info, refusal)];
+        }
+        let turn = self.next_turn();
+        let (session, title) = match &self.session {
+            Some(open) => (Some(open.id), open.title.clone()),
+            None => (None, policy::title_of(&text)),
+        };
+        let message = UserMessage { turn, session, title, text, at, kind };
+        let saving = Phase::Saving { message: message.clone(), stopped: false };
+        vec![Effect::PauseWorker, self.to(saving), Effect::SaveUser(message)]
+    }
+
+    pub(super) fn regenerate(&mut self, at: Moment) -> Vec<Effect> {
+        if self.is_busy() {
+            return vec![notice(Level::Info, "Still answering. Esc stops it.")];
+        }
+        let last = self.session.as_mut().and_then(|session| {
+            let n = session.history.iter().rposition(|m| m.role == Role::User)?;
+            // The earlier reply stays in the record of the chat, but the model does not see it.
+            session.history.truncate(n + 1);
+            Some((session.id, session.history[n].text.clone()))
+        });
+        let Some((session, question)) = last else {
+            return vec![notice(Level::Info, "There is nothing to answer again yet.")];
+        };
+        let id = self.next_turn();
+        let mut effects = vec![Effect::PauseWorker];
+        effects.extend(self.answer(Turn { id, session, question, kind: MessageKind::Chat, at }));
+        effects
+    }
+
+    fn next_turn(&mut self) -> TurnId {
+        self.last_turn += 1;
+        self.last_turn
+    }
+
+    /// An event of the turn that is going on.
+    pub(super) fn turn_event(&mut self, event: TurnEvent) -> Vec<Effect> {
+        match (std::mem::take(&mut self.phase), event) {
+            (
+                Phase::Saving { message: UserMessage { text, kind, at, .. }, stopped },
+                TurnEvent::UserSaved { session, title, message, user_name },
+            ) => {
+                self.user_name = user_name;
+                self.user_saved(session, &title, &message);
+                let saved = Effect::Tell(Update::UserMessage { session, title, message });
+                let turn = Turn { id: self.last_turn, session, question: text, kind, at };
+                let then = if stopped { self.rest() } else { self.answer(turn) };
+                [vec![saved], then].concat()
+            }
+            (Phase::Saving { message, .. }, TurnEvent::UserNotSaved { error }) => {
+                let text = format!("Your message could not be saved, so it was not sent: {error}");
+                let returned = Effect::Tell(Update::Returned { text: message.text });
+                self.end(vec![returned, notice(Level::Error, text)])
+            }
+            (Phase::Recalling { turn, for_model: true }, TurnEvent::Recalled(_)) => {
+                self.generate(turn, true)
+            }
+            (Phase::Recalling { turn, for_model: false }, TurnEvent::Recalled(candidates)) => {
+                self.quote(turn, candidates)
+            }
+            (Phase::Recalling { turn, for_model }, TurnEvent::RecallFailed { error }) => {
+                self.recall_failed(turn, for_model, &error)
+            }
+            (Phase::Replying { turn, draft }, TurnEvent::Text(piece)) => {
+                self.text(turn, draft, piece)
+            }
+            (Phase::Replying { turn, draft }, TurnEvent::Generated(outcome)) => {
+                self.generated(turn, draft, outcome)
+            }
+            (Phase::Replying { turn, draft }, TurnEvent::GenerateFailed { error }) => {
+                self.generate_failed(turn, draft, &error)
+            }
+            (
+                phase @ Phase::Replying { .. },
+                TurnEvent::Window { used_tokens, limit_tokens, n_dropped },
+            ) => {
+                self.phase = phase;
+                self.window(used_tokens, limit_tokens, n_dropped)
+            }
+            (phase @ Phase::Replying { .. }, TurnEvent::QuestionCut) => {
+                self.phase = phase;
+                let text = "This message is longer than the model's window, so the model reads \
+                            only its beginning. All of it is kept.";
+                vec![notice(Level::Warning, text)]
+            }
+            (
+                Phase::Finishing { .. },
+                TurnEvent::ReplySaved { message, record, last: true, tokens_per_second },
+            ) => {
+                if let Some(session) = &mut self.session {
+                    session.history.push(PastMessage::from(&message));
+                }
+                let done = Update::ReplyDone { message, record, tokens_per_second };
+                self.end(vec![Effect::Tell(done)])
+            }
+            (Phase::Finishing { .. }, TurnEvent::ReplyNotSaved { error, last: true }) => {
+                // Not in the history: the model must not build on what nobody can look up.
+                let text =
+                    format!("The reply above could not be saved: {error}. Your message is saved.");
+                self.end(vec![notice(Level::Error, text)])
+            }
+            // A checkpoint was saved, or a stopped job still answers.
+            (phase, _) => {
+                self.phase = phase;
+                Vec::new()
+            }
+        }
+    }
+
+    fn user_saved(&mut self, id: SessionId, title: &str, message: &Message) {
+        let session = self.session.get_or_insert_with(|| OpenSession {
+            id,
+            title: title.to_owned(),
+            history: Vec::new(),
+            n_dropped: 0,
+        });
+        session.history.push(PastMessage::from(message));
+    }
+
+    /// The model is here, or can't be loaded and another one goes on.
+    pub(super) fn answer_waiting(&mut self) -> Vec<Effect> {
+        match std::mem::take(&mut self.phase) {
+            Phase::AwaitingModel(turn) => self.answer(turn),
+            phase => {
+                self.phase = phase;
+                Vec::new()
+            }
+        }
+    }
+
+    /// The message is on disk: answer it, or wait for the model.
+    fn answer(&mut self, turn: Turn) -> Vec<Effect> {
+        let reader = match &self.model {
+            Model::Ready(profile) => profile.reader,
+            Model::Loading { .. } => return vec![self.to(Phase::AwaitingModel(turn))],
+            Model::Absent => {
+                let text = "Your message is kept, but no model is loaded. Choose one with /model, \
+                            then /retry.";
+                return self.end(vec![notice(Level::Warning, text)]);
+            }
+        };
+        match policy::plan(reader, turn.kind, &turn.question) {
+            Plan::Acknowledge => {
+                let name = self.user_name.as_deref();
+                let text = policy::acknowledge(&turn.question, self.earlier(), turn.at, name);
+                let kept = (turn.kind == MessageKind::Remember)
+                    .then(|| "Kept, in your own words.".to_owned());
+                match text.or(kept) {
+                    Some(text) => self.say(&turn, text, Cited::default()),
+                    // Nothing in it to remember: small talk after all.
+                    None => self.generate(turn, false),
+                }
+            }
+            Plan::Quote => self.recall(turn, false),
+            Plan::Converse => self.recall(turn, true),
+            Plan::SmallTalk => self.generate(turn, false),
+        }
+    }
+
+    /// The session before the question.
+    fn earlier(&self) -> &[PastMessage] {
+        let history = self.session.as_ref().map_or(&[][..], |s| &s.history);
+        history.split_last().map_or(&[], |(_, earlier)| earlier)
+    }
+
+    fn start(&self, turn: &Turn, step: ReplyStep) -> Effect {
+        let (question, history) = (turn.question.clone(), self.earlier().to_vec());
+        Effect::Start(ReplyJob { turn: turn.id, question, history, step })
+    }
+
+    fn recall(&mut self, turn: Turn, for_model: bool) -> Vec<Effect> {
+        let job = self.start(&turn, ReplyStep::Recall { for_model });
+        vec![self.to(Phase::Recalling { turn, for_model }), job]
+    }
+
+    fn generate(&mut self, turn: Turn, with_memories: bool) -> Vec<Effect> {
+        let job = self.start(&turn, ReplyStep::Generate { with_memories });
+        vec![self.to(Phase::Replying { turn, draft: Draft::default() }), job]
+    }
+
+    /// A reply that needs no generation.
+    fn say(&mut self, turn: &Turn, text: String, cited: Cited) -> Vec<Effect> {
+        let replying = Effect::Tell(Update::Phase(PhaseName::Replying));
+        let told = Effect::Tell(Update::ReplyText(text.clone()));
+        self.phase = Phase::Finishing { turn: turn.id };
+        vec![replying, told, turn.save(text, true, true, cited)]
+    }
+
+    fn quote(&mut self, turn: Turn, candidates: Vec<Candidate>) -> Vec<Effect> {
+        let nothing_found = match &self.model {
+            Model::Ready(profile) => profile.nothing_found,
+            _ => policy::NOTHING_FOUND,
+        };
+        let quote = policy::quote(
+            &turn.question,
+            candidates,
+            self.earlier(),
+            turn.at,
+            self.user_name.as_deref(),
+            nothing_found,
+        );
+        self.say(&turn, quote.text, quote.cited)
+    }
+
+    fn recall_failed(&mut self, turn: Turn, for_model: bool, error: &str) -> Vec<Effect> {
+        if !for_model {
+            let text = format!("The memory could not be searched: {error}");
+            let dropped = Effect::Tell(Update::ReplyDropped);
+            return self.end(vec![dropped, notice(Level::Error, text)]);
+        }
+        let text = format!("The memory could not be searched ({error}). Answering without it.");
+        let mut effects = vec![notice(Level::Warning, text)];
+        effects.extend(self.generate(turn, false));
+        effects
+    }
+
+    fn window(&mut self, used_tokens: usize, limit_tokens: usize, n_dropped: usize) -> Vec<Effect> {
+        let mut effects =
+            vec![Effect::Tell(Update::Window { used_tokens, limit_tokens, n_dropped })];
+        let Some(session) = &mut self.session else { return effects };
+        if n_dropped > 0 && session.n_dropped == 0 {
+            effects.push(notice(
+                Level::Info,
+                "This chat is now longer than the model's window. What is above the line is no \
+                 longer read word for word; it stays in memory.",
+            ));
+        }
+        session.n_dropped = n_dropped;
+        effects
+    }
+
+    fn text(&mut self, turn: Turn, mut draft: Draft, piece: String) -> Vec<Effect> {
+        draft.text.push_str(&piece);
+        let mut effects = vec![Effect::Tell(Update::ReplyText(piece))];
+        if draft.text.len() - draft.n_saved >= CHECKPOINT_BYTES {
+            draft.n_saved = draft.text.len();
+            effects.push(turn.save(draft.text.clone(), false, false, Cited::default()));
+        }
+        self.phase = Phase::Replying { turn, draft };
+        effects
+    }
+
+    fn generated(&mut self, turn: Turn, draft: Draft, outcome: Outcome) -> Vec<Effect> {
+        if draft.text.trim().is_empty() {
+            // An empty reply is a failure of the model, not an answer.
+            let text = "The model had nothing to say. /retry asks it again.";
+            let dropped = Effect::Tell(Update::ReplyDropped);
+            return self.end(vec![dropped, notice(Level::Warning, text)]);
+        }
+        let mut effects = vec![self.finish(&turn, draft, outcome != Outcome::Stopped)];
+        if outcome == Outcome::Cut {
+            effects.push(notice(Level::Info, "The reply reached its limit and ends here."));
+        }
+        effects
+    }
+
+    fn generate_failed(&mut self, turn: Turn, draft: Draft, error: &str) -> Vec<Effect> {
+        let text = format!("The reply failed: {error}. Your message is kept; /retry asks again.");
+        let failed = notice(Level::Error, text);
+        if draft.text.trim().is_empty() {
+            return self.end(vec![Effect::Tell(Update::ReplyDropped), failed]);
+        }
+        vec![failed, self.finish(&turn, draft, false)]
+    }
+
+    fn finish(&mut self, turn: &Turn, draft: Draft, complete: bool) -> Effect {
+        self.phase = Phase::Finishing { turn: turn.id };
+        turn.save(draft.text, complete, true, Cited::default())
+    }
+
+    pub(super) fn stop(&mut self) -> Vec<Effect> {
+        const STOPPED: &str = "Stopped. /retry answers it after all.";
+        match std::mem::take(&mut self.phase) {
+            Phase::Saving { message, .. } => {
+                self.phase = Phase::Saving { message, stopped: true };
+                Vec::new()
+            }
+            Phase::AwaitingModel(_) => {
+                let text = "Stopped. Your message is kept; /retry answers it.";
+                self.end(vec![notice(Level::Info, text)])
+            }
+            Phase::Replying { turn, draft } if !draft.text.trim().is_empty() => {
+                vec![Effect::Cancel, self.finish(&turn, draft, false)]
+            }
+            Phase::Recalling { .. } | Phase::Replying { .. } => {
+                let dropped = Effect::Tell(Update::ReplyDropped);
+                self.end(vec![Effect::Cancel, dropped, notice(Level::Info, STOPPED)])
+            }
+            phase @ (Phase::Idle | Phase::Finishing { .. }) => {
+                self.phase = phase;
+                Vec::new()
+            }
+        }
+    }
+
+    /// These effects, then rest.
+    fn end(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
+        effects.extend(self.rest());
+        effects
+    }
+
+    pub(super) fn rest(&mut self) -> Vec<Effect> {
+        vec![self.to(Phase::Idle), Effect::ResumeWorker]
+    }
+}

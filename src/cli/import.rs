@@ -1,0 +1,286 @@
+//! `inglenook import FILE`: a conversation from elsewhere becomes messages, all of it or nothing.
+//!
+//! A message that is there already is recognised by its time, speaker and text. So the same file
+//! twice changes nothing, a file that has grown adds what is new, and what the person has had
+//! forgotten does not come back. The formats are in [`crate::imports`].
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::App;
+use super::args;
+use super::output::{counted, one_line};
+use super::report::{Failure, Outcome, done};
+use crate::imports::{self, Imported, ImportedMessage, ImportedSession};
+use crate::memory::{Message, Role, SessionId};
+use crate::store::{JobKind, NewMessage, Reader, Store, StoreError, WriteTx};
+
+/// Where an imported session goes, and which of its messages are new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SessionPlan {
+    /// The session that holds some of it already.
+    stored_in: Option<SessionId>,
+    /// Indices of the messages to add.
+    new: Vec<usize>,
+    n_known: usize,
+    /// Older than the newest known message, but not in the store: forgotten, and staying so.
+    n_forgotten: usize,
+}
+
+/// What tells messages apart.
+type Key<'a> = (i64, Role, Option<&'a str>, &'a str);
+
+fn key_of(message: &Message) -> Key<'_> {
+    (
+        message.created_at.as_millisecond(),
+        message.role,
+        message.speaker.as_deref(),
+        message.content.as_str(),
+    )
+}
+
+/// The stored messages, by [`Key`]: the sessions that hold each.
+struct StoredMessages<'a>(HashMap<Key<'a>, Vec<SessionId>>);
+
+impl<'a> StoredMessages<'a> {
+    fn new(messages: &'a [Message]) -> Self {
+        let mut map: HashMap<Key<'a>, Vec<SessionId>> = HashMap::new();
+        for message in messages {
+            map.entry(key_of(message)).or_default().push(message.session);
+        }
+        Self(map)
+    }
+
+    fn find<'s>(&'s self, message: &'s ImportedMessage) -> Option<&'s Vec<SessionId>> {
+        self.0.get(&(
+            message.created_at.as_millisecond(),
+            message.role,
+            message.speaker.as_deref(),
+            message.content.as_str(),
+        ))
+    }
+
+    fn plan(&self, imported: &ImportedSession) -> SessionPlan {
+        let found = |message| self.find(message);
+        let mut votes: HashMap<SessionId, usize> = HashMap::new();
+        for session in imported.messages.iter().filter_map(found).flatten() {
+            *votes.entry(*session).or_default() += 1;
+        }
+        let most = votes.into_iter().max_by_key(|&(id, n)| (n, std::cmp::Reverse(id)));
+        let Some((stored_in, _)) = most else {
+            let new = (0..imported.messages.len()).collect();
+            return SessionPlan { stored_in: None, new, n_known: 0, n_forgotten: 0 };
+        };
+        let is_known: Vec<bool> = imported
+            .messages
+            .iter()
+            .map(|m| found(m).is_some_and(|sessions| sessions.contains(&stored_in)))
+            .collect();
+        let last = is_known.iter().rposition(|&known| known).unwrap_or(0);
+        SessionPlan {
+            stored_in: Some(stored_in),
+            new: (last + 1..is_known.len()).collect(),
+            n_known: is_known.iter().filter(|&&known| known).count(),
+            n_forgotten: is_known[..last].iter().filter(|&&known| !known).count(),
+        }
+    }
+}
+
+/// Figures for the summary.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    sessions: usize,
+    messages: usize,
+    known: usize,
+    forgotten: usize,
+}
+
+fn stored_messages(reader: &Reader<'_>) -> Result<Vec<Message>, StoreError> {
+    let mut messages = Vec::new();
+    for session in reader.sessions()? {
+        messages.extend(reader.messages(session.id)?);
+    }
+    Ok(messages)
+}
+
+fn write(
+    tx: &mut WriteTx<'_>,
+    sessions: &[ImportedSession],
+    mut on_message: impl FnMut(usize),
+) -> Result<Counts, StoreError> {
+    let messages = stored_messages(tx)?;
+    let stored = StoredMessages::new(&messages);
+    let mut counts = Counts::default();
+    let mut n_seen = 0;
+    for imported in sessions {
+        let plan = stored.plan(imported);
+        counts.known += plan.n_known;
+        counts.forgotten += plan.n_forgotten;
+        n_seen += imported.messages.len();
+        if plan.new.is_empty() {
+            on_message(n_seen);
+            continue;
+        }
+        let session = match plan.stored_in {
+            Some(session) => session,
+            None => tx.create_session(&imported.title, imported.messages[0].created_at, true)?,
+        };
+        counts.sessions += 1;
+        for &i in &plan.new {
+            let message = &imported.messages[i];
+            tx.append_message(NewMessage {
+                session,
+                role: message.role,
+                speaker: message.speaker.clone(),
+                content: message.content.clone(),
+                created_at: message.created_at,
+                external_id: message.external_id.clone(),
+                complete: true,
+            })?;
+            counts.messages += 1;
+        }
+        tx.enqueue(&JobKind::Close { session })?;
+        on_message(n_seen);
+    }
+    Ok(counts)
+}
+
+/// The content of the file or of stdin, and its name in messages.
+fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
+    let name = path.display().to_string();
+    if name == "-" {
+        let name = "stdin".to_owned();
+        let mut bytes = Vec::new();
+        return match std::io::stdin().lock().read_to_end(&mut bytes) {
+            Ok(_) => Ok((bytes, name)),
+            Err(source) => Err(Failure::Unreadable { path: name, source }),
+        };
+    }
+    match std::fs::read(path) {
+        Ok(bytes) => Ok((bytes, name)),
+        Err(source) => Err(Failure::Unreadable { path: name, source }),
+    }
+}
+
+pub fn run(app: &App, args: &args::Import) -> Outcome {
+    let (bytes, name) = read(&args.file)?;
+    let imported = imports::parse(&bytes, &name, args.conversation.as_deref())?;
+    let store = app.open()?;
+    let counts = write_all(app, &store, &imported)?;
+    if args.json {
+        app.console.json(&json!({
+            "sessions": counts.sessions,
+            "messages": counts.messages,
+            "already_there": counts.known,
+            "passed_over": counts.forgotten,
+        }))?;
+        return done();
+    }
+    for note in &imported.notes {
+        app.console.note(note);
+    }
+    print(app, &counts, &one_line(&name, 200))?;
+    done()
+}
+
+/// Writes all sessions in one transaction.
+fn write_all(app: &App, store: &Store, imported: &Imported) -> Result<Counts, StoreError> {
+    let total: usize = imported.sessions.iter().map(|session| session.messages.len()).sum();
+    let progress = app.console.progress();
+    let counts = store.write(|tx| {
+        write(tx, &imported.sessions, |n| {
+            progress.set(n as u64, total as u64, &format!("{n} of {}", counted(total, "message")));
+        })
+    });
+    progress.finish();
+    counts
+}
+
+fn print(app: &App, counts: &Counts, file: &str) -> Result<(), Failure> {
+    if counts.messages == 0 {
+        app.console.line(&format!(
+            "{file}: nothing new ({} there already).",
+            counted(counts.known, "message")
+        ))?;
+    } else {
+        let known = match counts.known {
+            0 => String::new(),
+            n => format!(" ({n} there already)"),
+        };
+        app.console.line(&format!(
+            "Imported {} in {} from {file}{known}.",
+            counted(counts.messages, "message"),
+            counted(counts.sessions, "session"),
+        ))?;
+    }
+    if counts.forgotten > 0 {
+        app.console.note(&format!(
+            "{} of the file were left out: they are older than what is there, so they were \
+             forgotten.",
+            counted(counts.forgotten, "message")
+        ));
+    }
+    if counts.messages > 0 {
+        app.console.note(
+            "Next: `inglenook memory consolidate --wait` builds the memory now; the chat builds it \
+             in the background.",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::memory::MessageId;
+
+    fn session(texts: &[&str]) -> ImportedSession {
+        let lines: Vec<String> = (1_000_000_000..)
+            .zip(texts)
+            .map(|(at, text)| {
+                format!("{{\"role\":\"user\",\"content\":\"{text}\",\"created_at\":{at}}}\n")
+            })
+            .collect();
+        imports::parse(lines.concat().as_bytes(), "f", None).unwrap().sessions.remove(0)
+    }
+
+    fn stored(imported: &ImportedSession, keep: &[usize]) -> Vec<Message> {
+        keep.iter()
+            .map(|&i| {
+                let m = &imported.messages[i];
+                Message {
+                    id: MessageId(i as i64),
+                    session: SessionId(7),
+                    role: m.role,
+                    speaker: m.speaker.clone(),
+                    content: m.content.clone(),
+                    created_at: m.created_at,
+                    external_id: None,
+                    episode: None,
+                    complete: true,
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn stored_messages_are_recognised() {
+        let imported = session(&["a", "b", "c", "d"]);
+        let plan = |keep: &[usize]| StoredMessages::new(&stored(&imported, keep)).plan(&imported);
+        let expected = |stored_in, new, n_known, n_forgotten| SessionPlan {
+            stored_in,
+            new,
+            n_known,
+            n_forgotten,
+        };
+        let seven = Some(SessionId(7));
+        assert_eq!(plan(&[]), expected(None, vec![0, 1, 2, 3], 0, 0));
+        assert_eq!(plan(&[0, 1, 2, 3]), expected(seven, vec![], 4, 0));
+        assert_eq!(plan(&[0, 1]), expected(seven, vec![2, 3], 2, 0));
+        assert_eq!(plan(&[0, 2]), expected(seven, vec![3], 2, 1));
+    }
+}

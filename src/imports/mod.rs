@@ -1,0 +1,215 @@
+//! Conversations from elsewhere: the formats that `inglenook import` reads, a file for each.
+//!
+//! Reading is pure: text in, sessions out; `cli/import.rs` writes them to the memory. How to add a
+//! format: `docs/adding-an-import.md`.
+
+mod fields;
+mod jsonl;
+mod locomo;
+
+use thiserror::Error;
+
+use crate::memory::{Moment, Role};
+
+/// Every format, in the order in which they are asked: the first one whose [`ImportFormat::sniff`]
+/// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
+/// so a new format goes before them.
+static FORMATS: &[&dyn ImportFormat] = &[&locomo::Locomo, &jsonl::Jsonl];
+
+/// A file format that conversations are imported from.
+pub trait ImportFormat: Sync {
+    /// The format's name and what it needs, for `import --help`: "JSONL with role, content".
+    fn summary(&self) -> &'static str;
+
+    /// What a file of this format looks like, for the hint after an error.
+    fn example(&self) -> &'static str;
+
+    /// Whether the text is meant to be of this format, sound or not. Cheap: it looks at the start
+    /// and at a few keys.
+    fn sniff(&self, text: &str) -> bool;
+
+    /// The sessions in the file.
+    ///
+    /// # Errors
+    /// If any of it is not as the format says, or the conversation that was asked for is not there.
+    fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError>;
+}
+
+/// A file to import, as text.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportFile<'a> {
+    /// Without a byte-order mark.
+    pub text: &'a str,
+    /// The file's name, for errors and titles.
+    pub path: &'a str,
+    /// The one conversation that is wanted; `None` for all.
+    pub conversation: Option<&'a str>,
+}
+
+/// What a file held.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// In the file's order.
+    pub sessions: Vec<ImportedSession>,
+    /// What was left out, for the person.
+    pub notes: Vec<String>,
+}
+
+/// One sitting of a conversation: one session in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedSession {
+    /// The title in `session list`.
+    pub title: String,
+    /// Oldest first, never empty.
+    pub messages: Vec<ImportedMessage>,
+}
+
+/// One message of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedMessage {
+    /// User or assistant.
+    pub role: Role,
+    /// The name of the person who said it, where the file has names.
+    pub speaker: Option<String>,
+    /// The text.
+    pub content: String,
+    /// When it was said, with the UTC offset of then and there.
+    pub created_at: Moment,
+    /// The file's own id for it.
+    pub external_id: Option<String>,
+}
+
+/// Why a file cannot be imported; then nothing of it is.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum ImportError {
+    #[error("{path}, line {line}: this is not UTF-8 text")]
+    NotText { path: String, line: usize },
+    #[error("{path}, {place}: {reason}")]
+    Syntax { path: String, place: String, reason: String },
+    #[error("{path}, {place}: `{field}` is missing")]
+    MissingField { path: String, place: String, field: &'static str },
+    #[error("{path}, {place}: `{field}` {reason}")]
+    WrongField { path: String, place: String, field: &'static str, reason: String },
+    #[error("{path} holds no conversation named `{wanted}`")]
+    NoConversation { path: String, wanted: String, known: Vec<String> },
+    #[error("{path} holds no messages")]
+    Empty { path: String },
+    #[error("{path} is of a kind that can't be imported: {reason}")]
+    UnknownFormat { path: String, reason: String },
+}
+
+impl ImportError {
+    /// What the person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotText { .. } => {
+                Some("save the file as UTF-8 and try again; nothing was imported".into())
+            }
+            Self::NoConversation { known, .. } => Some(format!("it holds {}", known.join(", "))),
+            Self::Empty { .. } => None,
+            _ => {
+                let examples: Vec<&str> = FORMATS.iter().map(|format| format.example()).collect();
+                Some(format!("inglenook reads {}; nothing was imported", examples.join(", and ")))
+            }
+        }
+    }
+}
+
+/// The formats, for `import --help`: "LoCoMo, or JSONL with …".
+#[must_use]
+pub fn format_summaries() -> String {
+    let summaries: Vec<&str> = FORMATS.iter().map(|format| format.summary()).collect();
+    summaries.join(", or ")
+}
+
+/// Determines the format of a file and reads it.
+///
+/// # Errors
+/// If it is not UTF-8, holds no messages, or its format's reader refuses it.
+pub fn parse(
+    bytes: &[u8],
+    path: &str,
+    conversation: Option<&str>,
+) -> Result<Imported, ImportError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).map_err(|e| ImportError::NotText {
+        path: path.to_owned(),
+        line: bytes[..e.valid_up_to()].split(|&b| b == b'\n').count(),
+    })?;
+    let file = ImportFile { text, path, conversation };
+    let imported = match FORMATS.iter().find(|format| format.sniff(text)) {
+        Some(format) => format.read(&file)?,
+        None => Imported::default(),
+    };
+    if imported.sessions.is_empty() {
+        return Err(ImportError::Empty { path: path.to_owned() });
+    }
+    Ok(imported)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_error(text: &[u8], expected: &str) {
+        let error = parse(text, "f", None).unwrap_err().to_string();
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn a_bad_file_is_named_with_its_line_and_field() {
+        check_error(b"", "f holds no messages");
+        check_error(b"{\"role\":\"user\"}\n\xff", "f, line 2: this is not UTF-8 text");
+        check_error(b"hello", "f, line 1: expected value");
+        check_error(
+            b"{\"role\":\"user\",\"content\":\"a\",\"created_at\":1}\n\n{\"role\":\"user\",\"created_at\":2}",
+            "f, line 3: `content` is missing",
+        );
+        check_error(b"{\"content\":\"a\",\"created_at\":1}", "f, line 1: `role` is missing");
+        check_error(b"{\"role\":\"user\",\"content\":\"a\"}", "f, line 1: `created_at` is missing");
+        check_error(
+            b"{\"role\":\"user\",\"content\":\"a\",\"created_at\":\"soon\"}",
+            "f, line 1: `created_at` is not a time (2026-11-21T10:00:00Z, or seconds since 1970)",
+        );
+        check_error(
+            b"{\"role\":\"boss\",\"content\":\"a\",\"created_at\":1}",
+            "f, line 1: `role` must be \"user\" or \"assistant\"",
+        );
+        check_error(
+            b"[1, 2]",
+            "f is of a kind that can't be imported: it is JSON, but not a LoCoMo file",
+        );
+    }
+
+    /// Which format a text is taken for, by its place in [`FORMATS`].
+    #[track_caller]
+    fn check_format(text: &str, expected: usize) {
+        assert_eq!(FORMATS.iter().position(|format| format.sniff(text)), Some(expected), "{text}");
+    }
+
+    #[test]
+    fn each_format_knows_its_own_files() {
+        let (locomo, jsonl) = (FORMATS.len() - 2, FORMATS.len() - 1);
+        check_format("[{\"sample_id\": \"conv-26\", \"conv", locomo);
+        check_format("{\"conversation\": {}}", locomo);
+        check_format("{\n  \"conversation\": {}\n}", locomo);
+        check_format("{\"role\": \"user\", \"content\": \"a\", \"created_at\": 1}", jsonl);
+        check_format("{\"role\": \"us\n{\"role\": \"user\"}\n", jsonl);
+        check_format("hello", jsonl);
+    }
+
+    #[test]
+    fn the_formats_are_listed_for_the_person() {
+        assert_eq!(format_summaries(), "LoCoMo, or JSONL with role, content, created_at");
+        let hint = parse(b"hello", "f", None).unwrap_err().hint().unwrap();
+        assert_eq!(
+            hint,
+            "inglenook reads LoCoMo files, and JSONL with one {\"role\": \"user\", \"content\": \
+             \"…\", \"created_at\": \"2026-11-21T10:00:00Z\"} a line; nothing was imported"
+        );
+    }
+}

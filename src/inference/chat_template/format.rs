@@ -1,0 +1,165 @@
+//! What a chat format is, and the two that belong to no family.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::ROLES;
+use crate::inference::tokenizer::Tokenizer;
+
+/// A part of what stands around a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// A special token; nothing where the vocabulary lacks it.
+    Special(&'static str),
+    /// Plain text, tokenised together with its plain neighbours.
+    Text(&'static str),
+    /// The role's name, as plain text.
+    Role,
+}
+
+/// How one kind of model writes a conversation.
+#[derive(Clone, Copy)]
+pub struct ChatFormat {
+    /// For people.
+    pub name: &'static str,
+    /// Whether a model speaks it.
+    pub recognise: fn(&Clues<'_>) -> bool,
+    /// Before a turn of the system, the user and the assistant.
+    pub open: [&'static [Piece]; 3],
+    /// After a turn.
+    pub close: &'static [Piece],
+    /// What the turn to be generated begins with, besides its opening.
+    pub reply_prefix: &'static [Piece],
+    /// Texts lose the blanks around them.
+    pub trims: bool,
+    /// Earlier replies lose what was thought in them, if the vocabulary knows thoughts.
+    pub drops_thoughts: bool,
+    /// Changes a text before it is tokenised. Idempotent.
+    pub prepare: for<'t> fn(&'t str) -> Cow<'t, str>,
+    /// Text that ends a generated turn, where no token does.
+    pub stop_text: Option<&'static str>,
+}
+
+impl fmt::Debug for ChatFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What tells a model's format.
+pub struct Clues<'a> {
+    pub(super) tokenizer: &'a Tokenizer,
+    /// The text of the model's own template; empty if it has none.
+    pub template: &'a str,
+}
+
+impl Clues<'_> {
+    /// Whether the vocabulary has this special token.
+    pub fn has(&self, token: &str) -> bool {
+        self.tokenizer.special(token).is_some()
+    }
+
+    /// Whether it has all of these.
+    pub fn has_all(&self, tokens: &[&str]) -> bool {
+        tokens.iter().all(|token| self.has(token))
+    }
+}
+
+/// A format that does nothing: what the others start from.
+pub const NEUTRAL: ChatFormat = ChatFormat {
+    name: "",
+    recognise: |_| false,
+    open: [&[]; 3],
+    close: &[],
+    reply_prefix: &[],
+    trims: false,
+    drops_thoughts: false,
+    prepare: |text| Cow::Borrowed(text),
+    stop_text: None,
+};
+
+/// The starter's control tokens, at ids 0 to 3. (Phi-3 has the same words at other ids.)
+pub(super) const STARTER_TOKENS: [&str; 4] = ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"];
+
+/// `<|system|> …<|end|><|user|> …<|end|><|assistant|> …<|end|>`, as the starter was trained.
+pub(super) static STARTER: ChatFormat = ChatFormat {
+    name: "Starter",
+    recognise: |clues| {
+        STARTER_TOKENS.iter().zip(0..).all(|(token, id)| clues.tokenizer.special(token) == Some(id))
+    },
+    open: [
+        &[Piece::Special("<|system|>")],
+        &[Piece::Special("<|user|>")],
+        &[Piece::Special("<|assistant|>")],
+    ],
+    close: &[Piece::Special("<|end|>")],
+    prepare: indent_lines,
+    ..NEUTRAL
+};
+
+/// `User: …⏎`: a base model without any format of its own.
+pub(super) static PLAIN: ChatFormat = ChatFormat {
+    name: "Plain",
+    open: [&[], &[Piece::Text("User: ")], &[Piece::Text("Assistant:")]],
+    close: &[Piece::Text("\n")],
+    prepare: indent_role_names,
+    stop_text: Some("\nUser:"),
+    ..NEUTRAL
+};
+
+/// The tokens of `pieces` for one role.
+pub(super) fn tokens(tokenizer: &Tokenizer, pieces: &[Piece], role: &str) -> Vec<u32> {
+    let (mut ids, mut plain) = (Vec::new(), String::new());
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => plain.push_str(text),
+            Piece::Role => plain.push_str(role),
+            Piece::Special(token) => {
+                ids.extend(tokenizer.encode(&std::mem::take(&mut plain)));
+                ids.extend(tokenizer.special(token));
+            }
+        }
+    }
+    ids.extend(tokenizer.encode(&plain));
+    ids
+}
+
+/// Every line that is neither empty nor starts with `[` begins with a space, so that each word has one
+/// tokenisation.
+fn indent_lines(text: &str) -> Cow<'_, str> {
+    // What follows a final line break is encoded next and gets its own space.
+    let is_bare = |line: &str| !line.starts_with(' ') && !line.starts_with('[') && line != "\n";
+    if !text.split_inclusive('\n').any(is_bare) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive('\n') {
+        if is_bare(line) {
+            out.push(' ');
+        }
+        out.push_str(line);
+    }
+    Cow::Owned(out)
+}
+
+/// Breaks up `<|user|>` and the like: where roles are written in plain text, data can't open one all the same.
+pub fn break_role_marks(text: &str) -> Cow<'_, str> {
+    let marks = ROLES.map(|role| format!("<|{role}|>"));
+    if !marks.iter().any(|mark| text.contains(mark)) {
+        return Cow::Borrowed(text);
+    }
+    let broken = marks
+        .iter()
+        .fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replace('|', " | ")));
+    Cow::Owned(broken)
+}
+
+/// Indents lines that look like the beginning of a turn.
+fn indent_role_names(text: &str) -> Cow<'_, str> {
+    let is_forged = |line: &str| line.starts_with("User:") || line.starts_with("Assistant:");
+    if !text.split('\n').any(is_forged) {
+        return Cow::Borrowed(text);
+    }
+    let indented = |line: &str| if is_forged(line) { format!(" {line}") } else { line.into() };
+    Cow::Owned(text.split('\n').map(indented).collect::<Vec<String>>().join("\n"))
+}

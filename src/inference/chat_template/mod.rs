@@ -1,0 +1,137 @@
+//! How a conversation is written for a model: the tokens around each turn.
+//!
+//! A closed list of formats, pinned here and in [`super::families`]; a model's own template text only tells which
+//! of them it is, and is never executed. Knows tokens, not prompts.
+
+mod format;
+mod hints;
+
+use std::borrow::Cow;
+
+pub use format::{ChatFormat, Clues, NEUTRAL, Piece, break_role_marks};
+pub use hints::TemplateHints;
+
+use super::families::DECODERS;
+use super::tokenizer::Tokenizer;
+use crate::interfaces::TurnRole;
+
+/// One format's tokens in one vocabulary.
+#[derive(Debug, Clone)]
+pub struct ChatTemplate {
+    format: &'static ChatFormat,
+    begin: Vec<u32>,
+    open: [Vec<u32>; 3],
+    open_reply: Vec<u32>,
+    close: Vec<u32>,
+    drops_thoughts: bool,
+    end_of_turn: Vec<u32>,
+}
+
+fn index(role: TurnRole) -> usize {
+    match role {
+        TurnRole::System => 0,
+        TurnRole::User => 1,
+        TurnRole::Assistant => 2,
+    }
+}
+
+const ROLES: [&str; 3] = ["system", "user", "assistant"];
+
+/// Tokens that end a turn wherever a vocabulary has them.
+const ENDS: [&str; 7] = [
+    "<|end|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "</s>",
+];
+
+impl ChatTemplate {
+    /// Tells the format from the special tokens and, where they leave it open, from the template's text; builds
+    /// its tokens.
+    pub fn recognise(tokenizer: &Tokenizer, hints: &TemplateHints) -> Self {
+        let template = hints.chat_template.as_deref().unwrap_or_default();
+        let clues = Clues { tokenizer, template };
+        let of_families = DECODERS.iter().rev().flat_map(|family| family.chat_formats).copied();
+        let format = std::iter::once(&format::STARTER)
+            .chain(of_families)
+            .find(|format| (format.recognise)(&clues));
+        Self::new(format.unwrap_or(&format::PLAIN), tokenizer, hints)
+    }
+
+    fn new(format: &'static ChatFormat, tokenizer: &Tokenizer, hints: &TemplateHints) -> Self {
+        let tokens = |pieces, role| format::tokens(tokenizer, pieces, role);
+        let open: [Vec<u32>; 3] =
+            std::array::from_fn(|role| tokens(format.open[role], ROLES[role]));
+        let open_reply = [open[2].clone(), tokens(format.reply_prefix, ROLES[2])].concat();
+        let eos = hints.eos.iter().copied().filter(|&id| (id as usize) < tokenizer.n_ids());
+        let mut end_of_turn: Vec<u32> =
+            ENDS.iter().filter_map(|token| tokenizer.special(token)).chain(eos).collect();
+        end_of_turn.sort_unstable();
+        end_of_turn.dedup();
+        let knows_thoughts = ["<think>", "</think>"].iter().all(|t| tokenizer.special(t).is_some());
+        Self {
+            format,
+            begin: tokenizer.begin().to_vec(),
+            open,
+            open_reply,
+            close: tokens(format.close, ""),
+            drops_thoughts: format.drops_thoughts && knows_thoughts,
+            end_of_turn,
+        }
+    }
+
+    /// Tokens at the very start of a prompt.
+    pub fn begin(&self) -> &[u32] {
+        &self.begin
+    }
+
+    /// Tokens that open a turn.
+    pub fn open_turn(&self, role: TurnRole) -> &[u32] {
+        &self.open[index(role)]
+    }
+
+    /// Tokens that open the turn to be generated.
+    pub fn open_reply(&self) -> &[u32] {
+        &self.open_reply
+    }
+
+    /// What the format keeps of a turn's text.
+    pub fn content<'t>(&self, role: TurnRole, text: &'t str) -> &'t str {
+        if self.format.trims {
+            // Jinja's `trim` is Python's `strip`, which removes four control characters as well.
+            return text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\x1c'..='\x1f'));
+        }
+        match text.rsplit_once("</think>") {
+            Some((_, said)) if self.drops_thoughts && role == TurnRole::Assistant => {
+                said.trim_start_matches('\n')
+            }
+            _ => text,
+        }
+    }
+
+    /// Tokens that close a turn.
+    pub fn close_turn(&self) -> &[u32] {
+        &self.close
+    }
+
+    /// Any of these ends a generated turn.
+    pub fn end_of_turn(&self) -> &[u32] {
+        &self.end_of_turn
+    }
+
+    /// Text that ends a generated turn where no token does (base models).
+    pub fn stop_text(&self) -> Option<&'static str> {
+        self.format.stop_text
+    }
+
+    /// `text` as the format wants it before it is tokenised. Idempotent.
+    pub fn prepare<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        (self.format.prepare)(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! What every embedder's encoder has in common: its shape, checked before anything is sized by it, and its pass
+//! over tokens. Knows neither text nor pooling.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// An encoder's sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Length of a token's vector.
+    pub hidden: usize,
+    pub n_layers: usize,
+    pub n_heads: usize,
+    /// Width of the feed-forward part.
+    pub intermediate: usize,
+    /// Rows of the word table.
+    pub vocabulary: usize,
+    /// Longest text.
+    pub tokens_max: usize,
+}
+
+impl Shape {
+    /// Refuses what no encoder looks like.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence that starts with the file's name.
+    pub fn checked(self) -> Result<Self, String> {
+        within("the hidden size", self.hidden, 1 << 14)?;
+        within("the number of layers", self.n_layers, 256)?;
+        within("the number of heads", self.n_heads, 1 << 10)?;
+        within("the feed-forward size", self.intermediate, 1 << 16)?;
+        within("the vocabulary", self.vocabulary, 1 << 22)?;
+        within("the number of positions", self.tokens_max, 1 << 16)?;
+        if !self.hidden.is_multiple_of(self.n_heads) {
+            return Err(format!(
+                "{} hidden values cannot be split into {} heads",
+                self.hidden, self.n_heads
+            ));
+        }
+        Ok(self)
+    }
+
+    /// As [`Self::checked`], for an encoder that rotates each head's values in pairs.
+    ///
+    /// # Errors
+    /// As [`Self::checked`].
+    pub fn checked_for_rotation(self) -> Result<Self, String> {
+        let head = self.checked()?.hidden / self.n_heads;
+        if !head.is_multiple_of(2) {
+            return Err(format!("its head size {head} is odd: it can't be rotated"));
+        }
+        Ok(self)
+    }
+}
+
+/// Refuses a number outside `1..=max`.
+///
+/// # Errors
+/// As [`Shape::checked`].
+pub fn within(what: &str, n: usize, max: usize) -> Result<(), String> {
+    match n {
+        n if (1..=max).contains(&n) => Ok(()),
+        n => Err(format!("{what} is {n} (1 to {max} is possible)")),
+    }
+}
+
+/// Reads a `config.json` into a family's own type.
+///
+/// # Errors
+/// As [`Shape::checked`].
+pub fn read_config<T: DeserializeOwned>(config: &Value, family: &str) -> Result<T, String> {
+    T::deserialize(config).map_err(|e| format!("it describes no {family} encoder: {e}"))
+}
+
+/// An encoder: tokens → a vector each.
+pub trait Encoder: Send + Sync {
+    /// Its sizes.
+    fn shape(&self) -> Shape;
+
+    /// Last hidden states of every token of every text, one after the other: row-major
+    /// `[tokens of all texts, hidden]`. No text is empty or longer than `tokens_max`, and ids are in the
+    /// vocabulary.
+    ///
+    /// # Errors
+    /// A backend failure.
+    fn states(&self, texts: &[Vec<u32>]) -> candle_core::Result<Vec<f32>>;
+}

@@ -1,0 +1,146 @@
+//! The architectures that this program runs, a file each, and the two tables that everything else looks them up
+//! in. `docs/adding-a-model.md` tells how to add one.
+//!
+//! A family is data: names, tensors, quirks. What computes with it is [`super::decoder`] for language models,
+//! [`super::bert`] or candle-transformers (through [`super::padded`]) for embedders.
+
+mod bert;
+mod distilbert;
+mod llama;
+mod modernbert;
+mod nomic_bert;
+mod qwen2;
+mod qwen3;
+mod xlm_roberta;
+
+use serde_json::Value;
+
+use super::chat_template::ChatFormat;
+use super::encoder::{Encoder, Shape};
+use super::tokenizer::PreTokenizer;
+use super::weights::Weights;
+use crate::interfaces::ModelError;
+
+/// Decoders: each is a language model.
+pub static DECODERS: [&DecoderFamily; 3] = [&llama::FAMILY, &qwen2::FAMILY, &qwen3::FAMILY];
+
+/// Encoders: each is an embedder.
+pub static ENCODERS: [&EncoderFamily; 5] = [
+    &bert::FAMILY,
+    &distilbert::FAMILY,
+    &modernbert::FAMILY,
+    &nomic_bert::FAMILY,
+    &xlm_roberta::FAMILY,
+];
+
+/// What one family of decoders has of its own.
+pub struct DecoderFamily {
+    /// `general.architecture` of a GGUF file, `model_type` of a `config.json`.
+    pub name: &'static str,
+    /// The class in `architectures` of a `config.json`.
+    pub class: &'static str,
+    /// How it calls its weights.
+    pub tensors: TensorNames,
+    /// Queries, keys and values have a bias.
+    pub qkv_bias: bool,
+    /// Each head's queries and keys are normalised before the rotation.
+    pub head_norms: bool,
+    /// Its GGUF files hold the rows of queries and keys permuted, so that pairs (2i, 2i+1) rotate together
+    /// instead of (i, i + d/2).
+    pub gguf_rope_interleaved: bool,
+    /// Chat formats that its models brought along. Those of later families in the table are tried first.
+    pub chat_formats: &'static [&'static ChatFormat],
+    /// How its GGUF files' vocabularies split text.
+    pub pre_tokenizers: &'static [PreTokenizer],
+}
+
+/// A tensor's name in safetensors files and in GGUF files, without the layer's prefix and `.weight` or `.bias`.
+pub type Names = (&'static str, &'static str);
+
+/// How a family of decoders calls its weights.
+pub struct TensorNames {
+    /// Before the number of a layer.
+    pub layer: Names,
+    /// The token embedding.
+    pub embedding: Names,
+    /// The output matrix, if it is not the embedding.
+    pub head: Names,
+    /// The norm before the output matrix.
+    pub norm: Names,
+    /// Of a layer, the norm before attention.
+    pub attention_norm: Names,
+    /// Of a layer, the projections of attention.
+    pub query: Names,
+    /// As `query`.
+    pub key: Names,
+    /// As `query`.
+    pub value: Names,
+    /// As `query`.
+    pub output: Names,
+    /// Where the family has `head_norms`.
+    pub query_norm: Names,
+    /// As `query_norm`.
+    pub key_norm: Names,
+    /// Of a layer, the norm before the feed-forward part.
+    pub feed_forward_norm: Names,
+    /// Of a layer, the matrices of the gated feed-forward part.
+    pub gate: Names,
+    /// As `gate`.
+    pub up: Names,
+    /// As `gate`.
+    pub down: Names,
+}
+
+/// What one family of encoders has of its own.
+pub struct EncoderFamily {
+    /// `general.architecture` of a GGUF file, `model_type` of a `config.json`.
+    pub name: &'static str,
+    /// The classes in `architectures` of a `config.json`.
+    pub classes: &'static [&'static str],
+    /// Reads and checks a `config.json`; the error is the end of a sentence about that file.
+    pub shape: fn(&Value) -> Result<Shape, String>,
+    /// Loads from a `config.json` and safetensors.
+    pub load: fn(&Value, &Weights) -> Result<Box<dyn Encoder>, ModelError>,
+    /// Loads from a GGUF file, where the family has such files.
+    pub load_gguf: Option<fn(&Weights) -> Result<Box<dyn Encoder>, ModelError>>,
+}
+
+/// The decoders' family of a GGUF or `config.json` name.
+pub fn decoder(name: &str) -> Option<&'static DecoderFamily> {
+    DECODERS.into_iter().find(|family| family.name == name || family.class == name)
+}
+
+/// The encoders' family of a GGUF or `config.json` name.
+pub fn encoder(name: &str) -> Option<&'static EncoderFamily> {
+    ENCODERS.into_iter().find(|family| family.name == name || family.classes.contains(&name))
+}
+
+impl PartialEq for DecoderFamily {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for DecoderFamily {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_families_share_a_name() {
+        let decoders = DECODERS.iter().flat_map(|family| [family.name, family.class]);
+        let encoders = ENCODERS.iter().flat_map(|f| f.classes.iter().copied().chain([f.name]));
+        let names: Vec<&str> = decoders.chain(encoders).collect();
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{names:?}");
+        let rules = DECODERS.iter().flat_map(|family| family.pre_tokenizers);
+        let names: Vec<&str> = rules.flat_map(|rules| rules.names.iter().copied()).collect();
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{names:?}");
+    }
+}

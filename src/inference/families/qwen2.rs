@@ -1,0 +1,43 @@
+//! Qwen2 and Qwen2.5.
+
+use super::{DecoderFamily, llama};
+use crate::inference::chat_template::{ChatFormat, NEUTRAL, Piece};
+use crate::inference::tokenizer::PreTokenizer;
+
+pub static FAMILY: DecoderFamily = DecoderFamily {
+    name: "qwen2",
+    class: "Qwen2ForCausalLM",
+    tensors: llama::TENSORS,
+    qkv_bias: true,
+    head_norms: false,
+    gguf_rope_interleaved: false,
+    chat_formats: &[&CHAT_ML],
+    pre_tokenizers: &[
+        PRE_TOKENIZER,
+        PreTokenizer { names: &["deepseek-r1-qwen"], nfc: false, ..PRE_TOKENIZER },
+    ],
+};
+
+const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
+    names: &["qwen2"],
+    rules: &[
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ],
+    ignore_merges: false,
+    begins: false,
+    nfc: true,
+};
+
+const OPEN: &[Piece] = &[Piece::Special("<|im_start|>"), Piece::Role, Piece::Text("\n")];
+
+/// `<|im_start|>user⏎…<|im_end|>⏎` (Qwen2.5, SmolLM2).
+pub static CHAT_ML: ChatFormat = ChatFormat {
+    name: "ChatMl",
+    recognise: |clues| {
+        clues.has_all(&["<|im_start|>", "<|im_end|>"]) && !clues.has("<|start_header_id|>")
+    },
+    open: [OPEN; 3],
+    close: &[Piece::Special("<|im_end|>"), Piece::Text("\n")],
+    drops_thoughts: true,
+    ..NEUTRAL
+};

@@ -1,0 +1,161 @@
+//! A tokenizer from a `tokenizer.json`.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::{Added, Spelling, Tokenizer, TokenizerError, damaged, guarded};
+
+/// Largest `tokenizer.json` that is read. Real ones stay under 20 MB.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+impl Tokenizer {
+    /// Reads a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no tokenizer.
+    pub fn from_json_file(path: &Path) -> Result<Self, TokenizerError> {
+        let unreadable =
+            |source| TokenizerError::Unreadable { path: path.display().to_string(), source };
+        let n_bytes = fs::metadata(path).map_err(unreadable)?.len();
+        if n_bytes > FILE_BYTES_MAX {
+            return Err(damaged(format_args!("{} has {n_bytes} bytes", path.display())));
+        }
+        Self::from_json_bytes(&fs::read(path).map_err(unreadable)?)
+    }
+
+    /// As [`Tokenizer::from_json_file`]. Padding and truncation that the file asks for are
+    /// ignored: MiniLM's pads everything to 128 tokens.
+    ///
+    /// # Errors
+    /// If the bytes are no tokenizer.
+    pub fn from_json_bytes(json: &[u8]) -> Result<Self, TokenizerError> {
+        let sketch: Sketch = serde_json::from_slice(json).map_err(damaged)?;
+        sketch.model.check()?;
+        let mut inner = guarded(|| tokenizers::Tokenizer::from_bytes(json))?;
+        inner.with_truncation(None).map_err(damaged)?;
+        inner.with_padding(None);
+        for token in &sketch.added_tokens {
+            // The crate only logs this; here it would mean that a role opens with a wrong token.
+            if inner.token_to_id(&token.content) != Some(token.id) {
+                return Err(damaged(format_args!(
+                    "added token `{}` is not at its id {}",
+                    token.content, token.id
+                )));
+            }
+        }
+        let spelling = serde_json::to_string(&inner.get_decoder()).map_or(Spelling::Plain, |d| {
+            if d.contains("\"ByteLevel\"") {
+                Spelling::ByteLevel
+            } else if d.contains("\"WordPiece\"") {
+                Spelling::WordPiece
+            } else if d.contains('▁') || d.contains("\"ByteFallback\"") {
+                Spelling::SpaceMark
+            } else {
+                Spelling::Plain
+            }
+        });
+        let begin = guarded(|| inner.encode_fast("", true))?.get_ids().to_vec();
+        let added = sketch.added_tokens.into_iter().map(|token| Added {
+            text: token.content,
+            id: token.id,
+            special: token.special,
+        });
+        Self::new(inner, spelling, added.collect(), begin)
+    }
+}
+
+/// What is looked at before the crate sees the file.
+#[derive(Deserialize)]
+struct Sketch {
+    #[serde(default)]
+    added_tokens: Vec<SketchToken>,
+    model: SketchModel,
+}
+
+#[derive(Deserialize)]
+struct SketchToken {
+    id: u32,
+    content: String,
+    #[serde(default)]
+    special: bool,
+}
+
+#[derive(Deserialize)]
+struct SketchModel {
+    #[serde(default)]
+    continuing_subword_prefix: Option<String>,
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    vocab: LongestKey,
+    #[serde(default)]
+    merges: LongestMerge,
+}
+
+impl SketchModel {
+    /// The crate's BPE builder writes each merge into a buffer as long as the longest token, and
+    /// slices by the prefix's length without looking: a longer merge is a panic there.
+    fn check(&self) -> Result<(), TokenizerError> {
+        let bpe = self.kind.as_deref().is_none_or(|kind| kind == "BPE") && self.merges.0 > 0;
+        if bpe && self.continuing_subword_prefix.as_deref().is_some_and(|p| !p.is_empty()) {
+            return Err(TokenizerError::Unsupported { what: "BPE with a subword prefix".into() });
+        }
+        if bpe && self.merges.0 > self.vocab.0 {
+            return Err(damaged("a merge makes a token that is not in the vocabulary"));
+        }
+        Ok(())
+    }
+}
+
+/// Length of the longest key of a map (0 for a list), without keeping the map.
+#[derive(Default)]
+struct LongestKey(usize);
+
+impl<'de> Deserialize<'de> for LongestKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Longest;
+        impl<'de> Visitor<'de> for Longest {
+            type Value = LongestKey;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a vocabulary")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LongestKey, A::Error> {
+                let mut longest = 0;
+                while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+                    longest = longest.max(key.len());
+                }
+                Ok(LongestKey(longest))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LongestKey, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(LongestKey(0))
+            }
+        }
+        deserializer.deserialize_any(Longest)
+    }
+}
+
+/// Length of the longest result of a merge, both spellings (`"a b"` and `["a", "b"]`).
+#[derive(Default)]
+struct LongestMerge(usize);
+
+impl<'de> Deserialize<'de> for LongestMerge {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Merge {
+            Pair(String, String),
+            Joined(String),
+        }
+        let merges: Vec<Merge> = Vec::deserialize(deserializer)?;
+        let longest = merges.iter().map(|merge| match merge {
+            Merge::Pair(a, b) => a.len() + b.len(),
+            Merge::Joined(ab) => ab.len().saturating_sub(1),
+        });
+        Ok(Self(longest.max().unwrap_or(0)))
+    }
+}

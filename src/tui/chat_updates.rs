@@ -1,0 +1,164 @@
+//! What the chat says → what the screen shows.
+
+use crate::chat::{Level, PhaseName, Update};
+use crate::memory::{Message, Role, SessionId};
+use crate::tui::event::{Effect, StoreRequest};
+use crate::tui::panes;
+use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane, WindowLine};
+use crate::tui::why::Why;
+
+/// One update.
+pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
+    match update {
+        Update::Loading { name } => {
+            let still = state.model.profile().cloned();
+            let name = name.unwrap_or_else(|| match &state.model {
+                ModelLine::Loading { name, .. } => name.clone(),
+                ModelLine::Ready(profile) => profile.name.clone(),
+                ModelLine::Absent { .. } => "the model".into(),
+            });
+            state.model = ModelLine::Loading { name, stage: String::new(), fraction: None, still };
+        }
+        Update::LoadProgress { stage: now, fraction: part } => {
+            if let ModelLine::Loading { stage, fraction, .. } = &mut state.model {
+                *stage = now;
+                *fraction = part;
+            }
+        }
+        Update::Ready(profile) => {
+            let before = match &state.model {
+                ModelLine::Loading { still, .. } => still.as_ref().map(|p| p.name.clone()),
+                _ => None,
+            };
+            if before.is_some_and(|b| b != profile.name) {
+                state.notice(Level::Info, format!("Now with {}.", profile.name));
+                state.window = None;
+                state.tokens_per_second = None;
+            }
+            state.model = ModelLine::Ready(profile);
+        }
+        Update::LoadFailed { error, still } => {
+            let rest = match &still {
+                Some(profile) => format!(" Going on with {}.", profile.name),
+                None => " /model lists the models; `inglenook doctor` looks for the cause.".into(),
+            };
+            state.notice(Level::Error, format!("The model could not be loaded: {error}.{rest}"));
+            state.model = match still {
+                Some(profile) => ModelLine::Ready(profile),
+                None => ModelLine::Absent { error },
+            };
+        }
+        Update::Phase(phase) => set_phase(state, phase),
+        Update::Progress(text) => state.transcript.progress = text,
+        Update::UserMessage { session, title, message } => {
+            state.transcript.session = Some(session);
+            state.transcript.title = title;
+            state.transcript.sending = None;
+            state.transcript.push(Body::User(message));
+            state.transcript.top = None;
+        }
+        Update::Returned { text } => {
+            state.transcript.sending = None;
+            let now = state.editor.text();
+            let both = if now.trim().is_empty() { text } else { format!("{text}\n{now}") };
+            state.editor.set(&both);
+        }
+        Update::ReplyText(piece) => {
+            state.transcript.live.get_or_insert_default().push_str(&piece);
+        }
+        Update::ReplyDone { message, record, tokens_per_second } => {
+            state.transcript.live = None;
+            let id = message.id;
+            let why = Why::of(&record).map(Box::new);
+            state.transcript.push(Body::Reply { message, why, why_known: true });
+            if tokens_per_second.is_some() {
+                state.tokens_per_second = tokens_per_second;
+            }
+            if let Some(Pane::Why(pane)) = &mut state.pane {
+                *pane = WhyPane { reply: Some(id), scroll: 0 };
+            }
+        }
+        Update::ReplyDropped => state.transcript.live = None,
+        Update::Window { used_tokens, limit_tokens, n_dropped } => {
+            state.window = Some(WindowLine { used_tokens, limit_tokens });
+            state.transcript.n_dropped = n_dropped;
+        }
+        Update::Session { session, title, messages, incognito } => {
+            return set_session(state, session, title, messages, incognito);
+        }
+        Update::Worker(status) => state.worker = status,
+        Update::MemoryChanged => {
+            if matches!(state.pane, Some(Pane::Memory(_))) {
+                return vec![Effect::Store(StoreRequest::Tree)];
+            }
+        }
+        Update::Notice { level, text } => state.notice(level, text),
+    }
+    Vec::new()
+}
+
+fn set_phase(state: &mut State, phase: PhaseName) {
+    let transcript = &mut state.transcript;
+    transcript.phase = phase;
+    transcript.progress.clear();
+    match phase {
+        PhaseName::Idle => {
+            transcript.sending = None;
+            // Only a reply that could not be saved is still here.
+            if let Some(text) = transcript.live.take()
+                && !text.trim().is_empty()
+            {
+                transcript.push(Body::Unsaved(text));
+            }
+        }
+        PhaseName::Recalling | PhaseName::AwaitingModel | PhaseName::Replying => {
+            transcript.live.get_or_insert_default();
+        }
+        PhaseName::Saving | PhaseName::Finishing => {}
+    }
+}
+
+fn set_session(
+    state: &mut State,
+    session: Option<SessionId>,
+    title: String,
+    messages: Vec<Message>,
+    incognito: bool,
+) -> Vec<Effect> {
+    let same = session.is_some() && session == state.transcript.session;
+    // What was said after the last message is still worth reading after a reload.
+    let mut notices: Vec<_> = if same || session.is_none() {
+        let keep = |e: &Entry| matches!(e.body, Body::Notice { .. });
+        let n = state.transcript.entries.iter().rev().take_while(|e| keep(e)).count();
+        let at = if same { state.transcript.entries.len() - n } else { usize::MAX };
+        state.transcript.entries.drain(at.min(state.transcript.entries.len())..).collect()
+    } else {
+        Vec::new()
+    };
+    let transcript = &mut state.transcript;
+    transcript.session = session;
+    transcript.title = title;
+    transcript.live = None;
+    transcript.sending = None;
+    transcript.top = None;
+    transcript.n_dropped = 0;
+    transcript.entries.clear();
+    for message in messages {
+        match message.role {
+            Role::User => transcript.push(Body::User(message)),
+            Role::Assistant => {
+                transcript.push(Body::Reply { message, why: None, why_known: false });
+            }
+        }
+    }
+    transcript.entries.append(&mut notices);
+    state.incognito = incognito;
+    if !same {
+        state.window = None;
+    }
+    if let Some(Pane::Why(pane)) = &mut state.pane {
+        *pane = WhyPane::default();
+        return panes::open_why(state);
+    }
+    Vec::new()
+}

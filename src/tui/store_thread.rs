@@ -1,0 +1,341 @@
+//! Reads and changes the store for panes and lists, on a thread of its own, so that neither the
+//! screen nor a running reply waits for a large read, a scrub or an embedding.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+use crate::chat::{SharedModels, export};
+use crate::error_chain::error_chain;
+use crate::interfaces::{Clock, ModelSource};
+use crate::memory::{
+    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
+};
+use crate::store::{ForgetPlan, Reader, Store, StoreError};
+use crate::tui::event::{
+    EpisodeRow, FactRow, MessageRow, StoreReply, StoreRequest, ThemeRow, Tree,
+};
+use crate::tui::{count, dates};
+
+/// The newest messages of the person, which Ctrl+R searches.
+const HISTORY_MAX: usize = 300;
+/// This many texts of a plan are shown; the rest is counted.
+const PLAN_LINES_MAX: usize = 40;
+/// Characters of each text that are shown.
+const PLAN_CHARS_MAX: usize = 200;
+
+/// What requests are answered from.
+pub struct StoreThread {
+    pub store: Store,
+    pub source: Arc<dyn ModelSource>,
+    pub models: SharedModels,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What could not be done, and why.
+type Failed = (&'static str, String);
+
+fn store_error(what: &'static str) -> impl Fn(StoreError) -> Failed {
+    move |error| (what, error_chain(&error))
+}
+
+impl StoreThread {
+    /// Starts the thread; the sender takes requests.
+    ///
+    /// # Errors
+    /// If the thread can't be started.
+    pub fn start(
+        self,
+        on_reply: impl Fn(StoreReply) + Send + 'static,
+    ) -> std::io::Result<Sender<StoreRequest>> {
+        let (sender, requests) = mpsc::channel();
+        thread::Builder::new().name("store".into()).spawn(move || {
+            while let Ok(request) = requests.recv() {
+                on_reply(self.answer(request));
+            }
+        })?;
+        Ok(sender)
+    }
+
+    /// One request.
+    #[must_use]
+    pub fn answer(&self, request: StoreRequest) -> StoreReply {
+        self.try_answer(request).unwrap_or_else(|(what, error)| StoreReply::Failed { what, error })
+    }
+
+    fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Failed> {
+        let read_error = store_error("read the memory");
+        match request {
+            StoreRequest::Tree => self.store.read(tree).map(StoreReply::Tree).map_err(read_error),
+            StoreRequest::Messages(episode) => self
+                .store
+                .read(|r| messages(r, episode))
+                .map(|messages| StoreReply::Messages { episode, messages })
+                .map_err(read_error),
+            StoreRequest::Sessions => self
+                .store
+                .read(|r| r.sessions())
+                .map(StoreReply::Sessions)
+                .map_err(store_error("list the chats")),
+            StoreRequest::Models => Ok(StoreReply::Models(self.source.installed())),
+            StoreRequest::History => self
+                .store
+                .read(history)
+                .map(StoreReply::History)
+                .map_err(store_error("read your earlier messages")),
+            StoreRequest::Why(message) => self
+                .store
+                .read(|r| r.answer_record(message))
+                .map(|record| StoreReply::Why { message, record })
+                .map_err(store_error("read the evidence")),
+            StoreRequest::PlanForget { ids, matching } => self
+                .store
+                .read(|r| {
+                    let plan = r.plan_forget(&ids, matching.as_deref())?;
+                    let lines = plan_lines(r, &plan)?;
+                    Ok(StoreReply::ForgetPlan { plan, lines })
+                })
+                .map_err(store_error("look for that")),
+            StoreRequest::Forget(plan) => self.forget(&plan),
+            StoreRequest::Edit { semantic, text } => self.edit(semantic, &text),
+            StoreRequest::Undo => self
+                .store
+                .write(|tx| tx.undo())
+                .map(|undone| StoreReply::Undone(undone.map(|u| u.what)))
+                .map_err(store_error("undo")),
+            StoreRequest::Export { session, path } => self.export(session, path),
+        }
+    }
+
+    fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Failed> {
+        let (gone, _) = self.store.read(|r| split(r, plan)).map_err(store_error("forget that"))?;
+        self.store.write(|tx| tx.forget(plan)).map_err(store_error("forget that"))?;
+        self.store
+            .scrub()
+            .map_err(store_error("clear what was forgotten from the disk (/forget again)"))?;
+        Ok(StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() })
+    }
+
+    fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Failed> {
+        const WHAT: &str = "correct it";
+        let loaded = self.models.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(loaded) = loaded else {
+            return Err((WHAT, "the model is still being loaded".into()));
+        };
+        let text = plain_text(text).into_owned();
+        let vectors =
+            loaded.models.embedder.embed(&[&text]).map_err(|e| (WHAT, error_chain(&e)))?;
+        let Some(embedding) = vectors.first() else {
+            return Err((WHAT, "the embedding model gave no vector".into()));
+        };
+        self.store
+            .write(|tx| tx.edit_semantic(semantic, &text, embedding))
+            .map_err(store_error(WHAT))?;
+        Ok(StoreReply::Edited)
+    }
+
+    fn export(&self, session: SessionId, path: Option<PathBuf>) -> Result<StoreReply, Failed> {
+        const WHAT: &str = "save the chat";
+        let (session, messages) = self
+            .store
+            .read(|r| Ok((r.session(session)?, r.messages(session)?)))
+            .map_err(store_error(WHAT))?;
+        let path = path.unwrap_or_else(|| {
+            let day = self.clock.now().civil().date();
+            PathBuf::from(format!("inglenook-{day}-{}.md", slug(&session.title)))
+        });
+        let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let text = if json {
+            export::json(&session, &messages)
+        } else {
+            export::markdown(&session, &messages)
+        };
+        write_new(&path, text.as_bytes())
+            .map_err(|e| (WHAT, format!("{}: {e}", path.display())))?;
+        Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
+    }
+}
+
+/// Never over a file that is there; readable by its owner alone.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// "I moved to Lund!" → "i-moved-to-lund".
+fn slug(title: &str) -> String {
+    let mut out = String::new();
+    for c in plain_text(title).to_lowercase().chars() {
+        if c.is_alphanumeric() {
+            out.push(c);
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        if out.len() >= 40 {
+            break;
+        }
+    }
+    let out = out.trim_end_matches('-');
+    if out.is_empty() { "chat".into() } else { out.into() }
+}
+
+fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
+    let semantics = r.semantics()?;
+    let episodes = r.episodes()?;
+    let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
+    let facts: HashMap<SemanticId, FactRow> = semantics
+        .into_iter()
+        .map(|s| {
+            let fact = FactRow {
+                id: s.id,
+                text: s.content,
+                date: dates::date(s.created_at),
+                superseded_by: s.superseded_by,
+                episodes: s.episodes,
+            };
+            (s.id, fact)
+        })
+        .collect();
+    let mut themes: Vec<ThemeRow> = r
+        .themes()?
+        .into_iter()
+        .map(|t| ThemeRow {
+            id: t.id,
+            name: t.name,
+            facts: t.members.iter().filter_map(|id| facts.get(id).cloned()).collect(),
+        })
+        .collect();
+    themes.sort_by_key(|t| (std::cmp::Reverse(t.facts.len()), t.id));
+    Ok(Tree {
+        themes,
+        without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
+        episodes: episodes
+            .into_iter()
+            .map(|e| EpisodeRow {
+                id: e.id,
+                title: e.title,
+                text: e.content,
+                date: dates::date(e.started_at),
+                n_messages: e.messages.len(),
+            })
+            .collect(),
+        n_messages: r.stats()?.messages,
+    })
+}
+
+fn speaker(message: &Message) -> String {
+    match (&message.speaker, message.role) {
+        (Some(name), _) => name.clone(),
+        (None, Role::User) => "You".into(),
+        (None, Role::Assistant) => "Inglenook".into(),
+    }
+}
+
+fn messages(r: &Reader<'_>, episode: EpisodeId) -> Result<Vec<MessageRow>, StoreError> {
+    let episodes = r.episodes_by_id(&[episode])?;
+    let ids: Vec<MessageId> = episodes.into_iter().flat_map(|e| e.messages).collect();
+    Ok(r.messages_by_id(&ids)?
+        .into_iter()
+        .map(|m| MessageRow {
+            id: m.id,
+            speaker: speaker(&m),
+            date: format!("{} {}", dates::date(m.created_at), dates::time(m.created_at)),
+            text: m.content,
+        })
+        .collect())
+}
+
+/// The person's own newest messages, oldest first, each once.
+fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
+    let mut sessions = r.sessions()?;
+    sessions.retain(|s| !s.imported);
+    sessions.sort_by_key(|s| std::cmp::Reverse(s.updated_at));
+    let mut seen = HashSet::new();
+    let mut texts = Vec::new();
+    for session in sessions {
+        for message in r.messages(session.id)?.into_iter().rev() {
+            if message.role == Role::User
+                && message.content.len() < 10_000
+                && seen.insert(message.content.clone())
+            {
+                texts.push(message.content);
+            }
+        }
+        if texts.len() >= HISTORY_MAX {
+            break;
+        }
+    }
+    texts.truncate(HISTORY_MAX);
+    texts.reverse();
+    Ok(texts)
+}
+
+/// The facts of a plan: those that go, and those that other messages say too and that are written
+/// again.
+fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
+    let facts = r.semantics_by_id(&plan.semantics)?;
+    Ok(facts.into_iter().partition(|s| s.messages.iter().any(|m| plan.messages.contains(m))))
+}
+
+fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreError> {
+    let short = |text: &str| -> String {
+        let flat = plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        match flat.char_indices().nth(PLAN_CHARS_MAX) {
+            Some((at, _)) => format!("{}…", &flat[..at]),
+            None => flat,
+        }
+    };
+    let mut lines = Vec::new();
+    let mut section = |title: &str, rows: Vec<String>| {
+        if rows.is_empty() {
+            return;
+        }
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.push(title.to_owned());
+        let n = rows.len();
+        lines.extend(rows.into_iter().take(PLAN_LINES_MAX).map(|row| format!("  {row}")));
+        if n > PLAN_LINES_MAX {
+            lines.push(format!("  … and {} more", n - PLAN_LINES_MAX));
+        }
+    };
+    let rows = r
+        .messages_by_id(&plan.messages)?
+        .iter()
+        .map(|m| format!("{}: {}", speaker(m), short(&m.content)))
+        .collect();
+    section(&count(plan.messages.len(), "message", "messages"), rows);
+    let (gone, rewritten) = split(r, plan)?;
+    let rows = gone.iter().map(|s| short(&s.content)).collect();
+    section(&count(gone.len(), "fact", "facts"), rows);
+    if !(plan.rewritten.is_empty() && rewritten.is_empty()) {
+        let what = [
+            count(plan.rewritten.len(), "episode", "episodes"),
+            count(rewritten.len(), "fact", "facts"),
+        ];
+        section("Written again from what stays", vec![what.join(", ")]);
+    }
+    lines.push(String::new());
+    lines.push("Forgetting can't be undone.".into());
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_safe_file_names() {
+        assert_eq!(slug("I moved to Lund!"), "i-moved-to-lund");
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert_eq!(slug("\u{1b}[31m—"), "chat");
+        assert!(slug(&"long ".repeat(40)).len() <= 44);
+    }
+}
