@@ -1,21 +1,23 @@
 //! Which facts a new fact may update (LightMem §3.3).
 //!
-//! It proposes pairs; judging them (keep both, supersede, merge) is the writer's business.
+//! It proposes pairs; the writer judges them (keep both, supersede, merge).
 
 use super::{Embedding, Moment, SemanticId};
 
 /// A fact as the queue sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Dated<'a> {
+    /// Its id.
     pub id: SemanticId,
     /// When it was stated.
     pub at: Moment,
+    /// Its vector.
     pub embedding: &'a Embedding,
 }
 
-/// `Q(e_i) = top-n { e_j : t_j ≥ t_i, by similarity }`: the facts, stated no earlier, that are
-/// most similar to `of`, most similar first (ties: the older id). Only those from `similarity_min`
-/// on: the paper's queue has no floor and judges pairs that have nothing in common.
+/// `Q(e_i) = top-n { e_j : t_j ≥ t_i, by similarity }`: the facts stated no earlier than `of` that are
+/// most similar to it, with their cosines, most similar first (ties: the smaller id). Deviation from
+/// the paper: only facts from `similarity_min` on, so that unrelated pairs are not judged.
 #[must_use]
 pub fn update_queue(
     of: Dated<'_>,

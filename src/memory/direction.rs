@@ -1,8 +1,7 @@
 //! A question's vector without what all memories have in common.
 //!
-//! Sentences about the same few people are alike before they say anything: their vectors share a
-//! large part, and the question shares it too. What is left when that part is taken away tells them
-//! apart.
+//! Sentences about the same few people have similar vectors whatever they say, and so has the
+//! question. Subtracting the common part leaves what tells them apart.
 
 use super::Embedding;
 use super::embedding::dot;
@@ -10,18 +9,18 @@ use super::embedding::dot;
 /// What the vectors of one level are compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Direction {
-    /// Unit length; the nearest to it are the candidates.
+    /// The question's vector without the common part, at unit length.
     pub vector: Embedding,
-    /// The cosine of an average memory with it.
+    /// The cosine of an average memory with [`Self::vector`].
     average: f64,
 }
 
 impl Direction {
-    /// `sample`: vectors of memories of that level, all or some. Of few, little is taken away: what
-    /// they have in common may be what they are about.
+    /// Subtracts part of the mean of `sample`, vectors of all or some memories of one level. With few of
+    /// them little is subtracted: what they have in common may be what they are about.
     #[must_use]
     pub fn new(question: &Embedding, sample: &[Embedding]) -> Self {
-        /// With so many, half of their mean is taken away.
+        /// With so many, half of their mean is subtracted.
         const N_HALF: f64 = 20.0;
         let n = sample.len() as f64;
         let mut mean = vec![0.0f64; question.dimensions()];
@@ -33,15 +32,14 @@ impl Direction {
         let share = n / (n + N_HALF);
         let rest =
             question.as_slice().iter().zip(&mean).map(|(q, m)| (f64::from(*q) - share * m) as f32);
-        // A question that is just what they have in common stays as it is.
+        // A question that equals the common part stays as it is.
         let vector = Embedding::normalise(rest.collect()).unwrap_or_else(|_| question.clone());
         let mean: Vec<f32> = mean.into_iter().map(|m| m as f32).collect();
         let average = f64::from(dot(&mean, vector.as_slice()));
         Self { vector, average }
     }
 
-    /// How much nearer than an average memory, for a memory of this cosine with
-    /// [`Self::vector`].
+    /// How much nearer than an average memory one is whose cosine with [`Self::vector`] is `cosine`.
     #[must_use]
     pub fn nearness(&self, cosine: f32) -> f64 {
         f64::from(cosine) - self.average
@@ -58,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_have_in_common_counts_for_nothing() {
+    fn what_all_have_in_common_does_not_count() {
         // All speak of x; the question asks for y as well; only one memory has it.
         let other = vector([1.0, 0.0, 0.3]);
         let wanted = vector([1.0, 0.3, 0.0]);

@@ -5,20 +5,26 @@ use std::sync::Arc;
 use pulp::{Arch, WithSimd};
 use thiserror::Error;
 
-/// A vector of length one, so that the dot product is the cosine similarity. Clones share it: the
-/// partition and the kNN graphs hold the same vectors.
+/// A vector of unit length, so that the dot product is the cosine similarity. Clones share the data:
+/// partition and kNN graphs hold the same vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding(Arc<[f32]>);
 
 /// Why a vector cannot be an [`Embedding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum EmbeddingError {
+    /// It has no components.
     #[error("the vector is empty")]
     Empty,
+    /// All its components are 0.
     #[error("the vector has no direction (all zeros)")]
     Zero,
+    /// A component is NaN or infinite.
     #[error("component {index} of the vector is not a finite number")]
-    NotFinite { index: usize },
+    NotFinite {
+        /// Its place in the vector.
+        index: usize,
+    },
 }
 
 impl Embedding {
@@ -50,17 +56,19 @@ impl Embedding {
         dot(&self.0, &other.0).clamp(-1.0, 1.0)
     }
 
-    /// Dot product with as many components, of whatever length.
+    /// Dot product with a vector of the same dimensions and any length.
     #[must_use]
     pub fn dot(&self, other: &[f32]) -> f32 {
         dot(&self.0, other)
     }
 
+    /// Number of components.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.len()
     }
 
+    /// The components.
     #[must_use]
     pub fn as_slice(&self) -> &[f32] {
         &self.0
@@ -71,8 +79,8 @@ impl Embedding {
         self.0.to_vec()
     }
 
-    /// Scaled until scaling changes no bit any more, as it comes back from the store (reading
-    /// scales again): a step has to see what its replay after a crash would see.
+    /// The vector as it will be read back: reading normalises again, so this normalises until no bit
+    /// changes. A step then sees what its replay after a crash would see.
     #[must_use]
     pub fn as_stored(mut self) -> Self {
         for _ in 0..4 {
@@ -85,8 +93,8 @@ impl Embedding {
     }
 }
 
-/// Dot product in sixteen lanes: a plain fold may not be reordered by the compiler, and so would
-/// run at one multiplication at a time. The same to the last bit whatever the processor has.
+/// Dot product in sixteen lanes: the compiler may not reorder a plain fold, which would do one
+/// multiplication at a time. The result is bit-identical on every processor.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     Arch::new().dispatch(Dot(a, b))
 }
@@ -133,7 +141,7 @@ pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// Of a single-precision vector with a double-precision one.
+/// Dot product of a single-precision vector with a double-precision one.
 pub(super) fn dot_mixed(a: &[f32], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0f64; LANES];

@@ -1,21 +1,21 @@
 //! Guidance: what makes one partition into themes better than another.
 //!
-//! Two objectives. The paper's f (xMemory §3.2, Eq. 1–3), for [`super::reorganize::Policy::Paper`] and
-//! the comparison with the official code; and the default's, [`held_out`]. They judge partitions and
-//! move nothing.
+//! There are two objectives: the paper's f (xMemory §3.2, Eq. 1–3), for
+//! [`super::reorganize::Policy::Paper`] and comparison with the official code, and the default
+//! [`held_out`]. They score partitions and move nothing.
 //!
-//! What is wrong with the paper's f (figures in `docs/log.md`):
-//! - It does not punish fragments. Eq. 2 is the product of themes a fact and facts a theme, `N / (K·E[n])`:
-//!   one theme a fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
+//! The paper's f has three problems (figures in `docs/log.md`):
+//! - It does not penalise fragments. Eq. 2 is the product of themes a fact and facts a theme, `N / (K·E[n])`:
+//!   one theme per fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
 //!   centroid, itself, and counts as much as a theme of twelve.
-//! - Its scale can vanish: where half of the s_k are equal, as of two themes each other's nearest, σ = ε,
-//!   and g is 0 or 1 by rounding.
-//! - It is no sum over themes. K, N, m and σ couple them all, so that f over a neighbourhood and f over
-//!   the whole may disagree about the same step, and only O(K) work settles it.
+//! - Its scale can vanish: if half of the s_k are equal, as for two themes that are each other's nearest,
+//!   σ = ε, and rounding decides whether g is 0 or 1.
+//! - It is not a sum over themes. K, N, m and σ couple them all, so that f over a neighbourhood and f over
+//!   the whole may disagree about the same step, and only O(K) work decides.
 //!
-//! The default's objective compares each fact with the centroid of the *others* of its theme. A lone
-//! fact has none and scores 0, there is no scale to vanish, and as a sum over facts it changes by the
-//! terms of the themes that change: a step's gain is the same here and in the whole.
+//! The default objective compares each fact with the centroid of the *others* of its theme. A lone fact
+//! has no others and scores 0, no scale can vanish, and as a sum over facts it changes only by the terms
+//! of the themes that change: a step's local gain is its gain in the whole.
 
 use super::Embedding;
 use super::embedding::{dot_mixed, dot64};
@@ -31,7 +31,7 @@ pub struct GuidanceScore {
 }
 
 impl GuidanceScore {
-    /// f.
+    /// f, in (−1, 2].
     #[must_use]
     pub fn total(self) -> f64 {
         self.sparsity + self.semantics
@@ -41,24 +41,24 @@ impl GuidanceScore {
 /// ε of Eq. 3: the official code's; the paper leaves it open.
 pub const EPSILON_OFFICIAL: f64 = 1e-8;
 
-/// What a step of organising is judged by.
+/// The objective that scores a step of organising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Guide {
     /// [`held_out`], the default's.
     #[default]
     HeldOut,
-    /// f as printed.
+    /// The paper's f.
     Equation1,
-    /// Its first term alone.
+    /// The first term of f alone.
     Equation2,
-    /// Its second term alone.
+    /// The second term of f alone.
     Equation3,
-    /// Nothing: the first candidate of a split, the nearest theme of a merge, no moves.
+    /// None: splits take the first candidate, merges the nearest theme, and nothing moves.
     Unguided,
 }
 
 impl Guide {
-    /// What these themes score; [`Guide::Unguided`] scores all alike.
+    /// The score of these themes; 0 under [`Guide::Unguided`].
     #[must_use]
     pub fn score(self, themes: &[&Cluster]) -> f64 {
         match self {
@@ -74,20 +74,20 @@ impl Guide {
     }
 }
 
-/// The default's objective, of one theme: `Σ_{i∈k} cos(x_i, μ_{k∖i})`, each fact against the centroid of
-/// its theme's other facts; 0 of a lone fact. Of a partition it is the sum over themes, by N the mean
-/// over facts, in [−1, 1]: how surely a fact would find its theme if it came again.
+/// The default objective of one theme: `Σ_{i∈k} cos(x_i, μ_{k∖i})`, each fact against the centroid of
+/// its theme's other facts; a lone fact scores 0. A partition's score is the sum over themes divided by
+/// N, in [−1, 1]: how well a fact would find its theme if it were inserted again.
 ///
 /// It is the cohesion of Eq. 3 with three changes: the fact itself is left out, the mean is over facts
-/// and not over themes, and neither g nor Eq. 2 is there (DESIGN §5).
+/// instead of themes, and neither g nor Eq. 2 is included (DESIGN §5).
 #[must_use]
 pub fn held_out(theme: &Cluster) -> f64 {
     held_out_of(theme.members().iter().map(|(_, x)| x), theme.sum())
 }
 
-/// The same of a theme of these members, whose vectors add up to `sum`.
+/// [`held_out`] of a theme with these members, whose vectors add up to `sum`.
 pub(super) fn held_out_of<'a>(members: impl Iterator<Item = &'a Embedding>, sum: &[f64]) -> f64 {
-    /// Shorter than this, the others point nowhere.
+    /// If the others' sum is shorter than this, it has no direction.
     const LENGTH_MIN: f64 = 1e-6;
     let squared = dot64(sum, sum);
     members
@@ -100,7 +100,7 @@ pub(super) fn held_out_of<'a>(members: impl Iterator<Item = &'a Embedding>, sum:
         .sum()
 }
 
-/// Eq. 2: `N² / (K Σ n_k²)`; 0 of no themes.
+/// Eq. 2 of themes of these sizes: `N² / (K Σ n_k²)`; 0 if there are none.
 #[must_use]
 pub fn sparsity_score(sizes: impl IntoIterator<Item = usize>) -> f64 {
     let (mut n_themes, mut n, mut squares) = (0.0, 0.0, 0.0);
@@ -129,7 +129,7 @@ pub fn semantic_score(cohesion_and_nearest: &[(f64, Option<f64>)], epsilon: f64)
         / cohesion_and_nearest.len() as f64
 }
 
-/// The mean of the two middle values if there is an even number of them; 0 of none.
+/// The median; 0 of no values.
 fn median(values: &mut [f64]) -> f64 {
     let n = values.len();
     if n == 0 {
@@ -149,7 +149,7 @@ fn cohesion(n: usize, sum_length: f64) -> f64 {
     sum_length / n as f64
 }
 
-/// f of the themes given, each compared with each: exact, O(K² d).
+/// f (Eq. 1) of these themes, exact, in O(K² d).
 #[must_use]
 pub fn guidance_objective(themes: &[&Cluster], epsilon: f64) -> GuidanceScore {
     let mut nearest: Vec<Option<f64>> = vec![None; themes.len()];

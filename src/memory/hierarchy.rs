@@ -1,7 +1,7 @@
 //! The two upper levels as geometry: the partition into themes, and the kNN graphs over semantics
 //! and over themes (xMemory §3.2), kept together as semantics come in.
 //!
-//! Worker and measurements insert through it. It knows no texts and no storage.
+//! Worker and evaluation insert through it. It knows neither texts nor storage.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,14 @@ use super::partition::{Cluster, Partition};
 use super::reorganize::{Change, Policy, attach};
 use super::{Embedding, SemanticId, ThemeId};
 
-/// See the module.
+/// The partition and the graphs over it.
 #[derive(Debug, Clone)]
 pub struct Hierarchy {
+    /// Semantics in themes.
     pub partition: Partition,
+    /// Edges between semantics.
     pub semantic_graph: KnnGraph<SemanticId>,
+    /// Edges between themes, by their centroids.
     pub theme_graph: KnnGraph<ThemeId>,
 }
 
@@ -31,20 +34,20 @@ impl Default for Hierarchy {
 /// What an insert changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inserted {
-    /// In the partition, in order.
+    /// Changes of the partition, in order.
     pub changes: Vec<Change>,
-    /// Semantics whose edges are others.
+    /// Semantics whose edges changed.
     pub semantics: BTreeSet<SemanticId>,
 }
 
 impl Inserted {
-    /// Themes whose members are others, or that are gone.
+    /// Themes whose members changed, or that are gone.
     pub fn themes(&self) -> impl Iterator<Item = ThemeId> {
         touched(&self.changes)
     }
 }
 
-/// Themes that changes make, fill or empty.
+/// The themes that changes create, add to or remove from; some occur twice.
 pub fn touched(changes: &[Change]) -> impl Iterator<Item = ThemeId> {
     changes.iter().flat_map(|&change| match change {
         Change::Created { theme } | Change::Attached { theme, .. } => [theme, theme],
@@ -53,7 +56,7 @@ pub fn touched(changes: &[Change]) -> impl Iterator<Item = ThemeId> {
 }
 
 impl Hierarchy {
-    /// Both graphs made afresh.
+    /// Builds both graphs from scratch.
     #[must_use]
     pub fn of(partition: Partition) -> Self {
         let mut hierarchy = Self { partition, ..Self::default() };
@@ -71,8 +74,8 @@ impl Hierarchy {
         hierarchy
     }
 
-    /// Puts a semantic in its theme, mends what that overfills ([`attach`]), and gives it its edges.
-    /// The edges of the themes wait for [`Hierarchy::link_themes`]: a batch settles first.
+    /// Attaches a semantic ([`attach`]) and links it. Themes are linked by [`Hierarchy::link_themes`],
+    /// once per batch.
     pub fn insert(
         &mut self,
         semantic: SemanticId,
@@ -83,8 +86,7 @@ impl Hierarchy {
         Inserted { changes, semantics: self.link_semantic(semantic, embedding) }
     }
 
-    /// The whole of what one more semantic changes in memory: [`Hierarchy::insert`] into the partition
-    /// as it would be reopened, and the edges of the themes.
+    /// [`Hierarchy::insert`] into the partition as it would be reopened, then links the themes.
     pub fn assimilate(&mut self, semantic: SemanticId, embedding: Embedding, policy: &Policy) {
         self.partition.settle_order();
         let themes: BTreeSet<ThemeId> = self.insert(semantic, embedding, policy).themes().collect();
@@ -96,12 +98,11 @@ impl Hierarchy {
         self.semantic_graph.insert_near(id, embedding, &|e| partition.near_semantics(e))
     }
 
-    /// Brings the edges of these themes up to date; gives all themes whose edges are others now
-    /// and that still exist.
+    /// Brings the edges of these themes up to date. Returns all existing themes whose edges changed.
     pub fn link_themes(&mut self, themes: &BTreeSet<ThemeId>) -> BTreeSet<ThemeId> {
         let Self { partition, theme_graph, .. } = self;
         let partition: &Partition = partition;
-        // A theme whose members cancel out keeps the edges that it had.
+        // A theme whose members cancel out keeps its edges.
         let updates = themes.iter().filter_map(|&theme| match partition.theme(theme) {
             Some(_) => Some((theme, Some(partition.centroid(theme)?.clone()))),
             None => Some((theme, None)),

@@ -1,12 +1,14 @@
-//! Stage II: which episodes the reader's own uncertainty lets in (xMemory §3.3).
+//! Stage II's gate: the reader's uncertainty decides which episodes are admitted (xMemory §3.3).
 //!
-//! It sees numbers only: the uncertainty before and after a unit was shown to the reader. How that
-//! is measured, and in what order units are shown, is the caller's business.
+//! It sees only the uncertainty before and after a unit is shown to the reader, in nats or the
+//! signal's own unit. How that is measured, and in what order units are shown, is up to the caller.
 
-/// What becomes of a probed unit.
+/// The decision on a probed unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inclusion {
+    /// It stays in the context.
     Admit,
+    /// It is rolled back.
     Refuse,
 }
 
@@ -22,12 +24,13 @@ pub enum Reference {
 /// When to admit, to expand and to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GatePolicy {
+    /// What a drop is measured against.
     pub reference: Reference,
-    /// Least drop that admits an episode, in nats (or whatever the signal's unit is) …
+    /// Smallest drop that admits an episode …
     pub admit_drop_min: f64,
-    /// … and as a share of the reference: certain readers have little left to lose.
+    /// … and as a share of the reference: both have to be reached.
     pub admit_share_min: f64,
-    /// Least further drop (against the episode itself, or against the coarse context under
+    /// Smallest further drop (against the episode itself, or against the coarse context under
     /// [`Reference::Coarse`]) that expands an admitted episode to its messages.
     pub expand_drop_min: f64,
     /// Stops after so many refusals in a row.
@@ -75,14 +78,14 @@ impl UncertaintyGate {
         }
     }
 
-    /// The uncertainty with all that is admitted.
+    /// The uncertainty with everything admitted.
     #[must_use]
     pub fn admitted(&self) -> f64 {
         self.admitted
     }
 
-    /// Whether a unit that takes the reader from `before` to `after` is worth its tokens. A value
-    /// that is not a number never admits.
+    /// Whether a unit that changes the uncertainty from `before` to `after` is worth its tokens. NaN
+    /// never admits.
     #[must_use]
     pub fn decide(&self, before: f64, after: f64) -> Inclusion {
         let drop = before - after;
@@ -90,8 +93,8 @@ impl UncertaintyGate {
         if drop > 0.0 && drop >= enough { Inclusion::Admit } else { Inclusion::Refuse }
     }
 
-    /// Whether an admitted episode's raw messages are worth theirs; `episode` is the uncertainty
-    /// with the episode, `messages` with its messages in its place.
+    /// Whether an admitted episode's raw messages are worth their tokens; `episode` is the uncertainty
+    /// with the episode alone, `messages` with its messages too.
     #[must_use]
     pub fn decide_expansion(&self, episode: f64, messages: f64) -> Inclusion {
         let before = match self.policy.reference {
@@ -106,7 +109,7 @@ impl UncertaintyGate {
         }
     }
 
-    /// Decides on a probe against [`UncertaintyGate::reference`] and remembers it.
+    /// Decides on a probe against [`UncertaintyGate::reference`] and records it.
     pub fn record(&mut self, after: f64) -> Inclusion {
         let inclusion = self.decide(self.reference(), after);
         self.n_probes += 1;
@@ -120,19 +123,19 @@ impl UncertaintyGate {
         inclusion
     }
 
-    /// The episode just admitted was expanded, and this is the uncertainty now.
+    /// Records that the episode just admitted was expanded, with the uncertainty after that.
     pub fn record_expansion(&mut self, after: f64) {
         self.admitted = after;
     }
 
-    /// Whether anything could be admitted at all: uncertainties are never below 0, and a reader
-    /// that is all but certain has nothing left to gain.
+    /// Whether any unit could still be admitted: uncertainty is never below 0, so an almost certain
+    /// reader has nothing to gain.
     #[must_use]
     pub fn can_gain(&self) -> bool {
         self.decide(self.reference(), 0.0) == Inclusion::Admit
     }
 
-    /// No further probe: too many refusals in a row, or probes in all.
+    /// Whether probing ends: too many refusals in a row, or too many probes.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.n_misses >= self.policy.misses_max || self.n_probes >= self.policy.probes_max
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_and_no_change_never_admit() {
+    fn nan_and_no_change_never_admit() {
         let gate = UncertaintyGate::new(
             GatePolicy { admit_drop_min: 0.0, admit_share_min: 0.0, ..GatePolicy::default() },
             1.0,

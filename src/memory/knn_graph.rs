@@ -2,9 +2,9 @@
 //!
 //! Each node keeps its k nearest; an edge is there if either end keeps the other. The official code
 //! computes a node's edges once and never looks again; here an insert or a removal updates both
-//! ends. Which nodes a vector is compared with is the caller's business: with all of them
-//! ([`KnnGraph::insert`]) the edges are exact, with those that an index finds
-//! ([`KnnGraph::insert_near`]) nearly so, and symmetric and current either way.
+//! ends. The caller decides which nodes a vector is compared with: with all of them
+//! ([`KnnGraph::insert`]) the edges are exact; with those that an index finds
+//! ([`KnnGraph::insert_near`]) they are approximate, but still symmetric and current.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,7 +15,7 @@ use super::Embedding;
 /// Edges a node keeps (paper and official code).
 pub const N_NEIGHBOURS: usize = 10;
 
-/// See the module. `Id` is [`super::ThemeId`] or [`super::SemanticId`].
+/// The graph; `Id` is [`super::ThemeId`] or [`super::SemanticId`].
 #[derive(Debug, Clone)]
 pub struct KnnGraph<Id> {
     k: usize,
@@ -27,17 +27,17 @@ struct Node<Id> {
     embedding: Embedding,
     /// Best first, at most k.
     nearest: Vec<(Id, f32)>,
-    /// Who keeps this node among their nearest, by id.
+    /// The nodes that have this one among their nearest, by id.
     kept_by: Vec<Id>,
 }
 
 impl<Id: Copy + Ord> Node<Id> {
-    /// Nodes that it has an edge to; some twice.
+    /// The nodes that it has edges to; some occur twice.
     fn known(&self) -> impl Iterator<Item = Id> {
         self.nearest.iter().map(|&(id, _)| id).chain(self.kept_by.iter().copied())
     }
 
-    /// Whether it is new.
+    /// Returns whether the keeper is new.
     fn add_keeper(&mut self, keeper: Id) -> bool {
         let place = self.kept_by.binary_search(&keeper);
         if let Err(place) = place {
@@ -54,28 +54,30 @@ impl<Id: Copy + Ord> Node<Id> {
 }
 
 /// A node that a vector was compared with.
-struct Found<Id> {
+struct Compared<Id> {
     id: Id,
     similarity: f32,
-    /// Whether the vector's node comes before the last that this one keeps. So few are looked up twice.
+    /// Whether the vector's node is nearer than the last that this one keeps.
     may_keep: bool,
 }
 
-impl<Id: Copy> Found<Id> {
+impl<Id: Copy> Compared<Id> {
     fn edge(&self) -> (Id, f32) {
         (self.id, self.similarity)
     }
 }
 
-/// Where to look for a vector's nearest nodes: ids that may be unknown, or `None` for all.
+/// The nodes to compare a vector with: ids, some of which may be unknown, or `None` for all nodes.
 type Near<'a, Id> = &'a dyn Fn(&Embedding) -> Option<Vec<Id>>;
 
 impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
+    /// An empty graph whose nodes keep `k` neighbours.
     #[must_use]
     pub fn new(k: usize) -> Self {
         Self { k, nodes: HashMap::new() }
     }
 
+    /// The exact graph of these nodes.
     #[must_use]
     pub fn of(k: usize, nodes: impl IntoIterator<Item = (Id, Embedding)>) -> Self {
         let mut graph = Self::new(k);
@@ -85,8 +87,8 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         graph
     }
 
-    /// The graph whose [`KnnGraph::edges`] (in one direction or both) are known already: a node's
-    /// nearest are the best of its edges. Nothing is compared again.
+    /// The graph with these [`KnnGraph::edges`], each given in one direction or both. No vectors are
+    /// compared.
     #[must_use]
     pub fn from_edges(
         k: usize,
@@ -118,17 +120,19 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         graph
     }
 
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
+    /// Whether it has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Its nodes, by id.
+    /// The nodes' ids, ascending.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         let mut ids: Vec<Id> = self.nodes.keys().copied().collect();
         ids.sort_unstable();
@@ -141,12 +145,12 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         self.nodes.get(&id).map(|node| &node.embedding)
     }
 
-    /// Adds a node, or gives it another vector. Returns every node whose edges changed.
+    /// Adds a node or replaces its vector. Returns every node whose edges changed.
     pub fn insert(&mut self, id: Id, embedding: Embedding) -> BTreeSet<Id> {
         self.insert_near(id, embedding, &|_| None)
     }
 
-    /// The same, compared only with the nodes that `near` gives.
+    /// Like [`KnnGraph::insert`], but compares only with the nodes that `near` returns.
     pub fn insert_near(
         &mut self,
         id: Id,
@@ -156,9 +160,8 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         self.update_near([(id, Some(embedding))], near)
     }
 
-    /// Several nodes that are new, have another vector, or go (`None`). Returns every node whose
-    /// edges changed, also of those that went. A node that lost some of its nearest looks for others
-    /// once, not once for each.
+    /// Adds, replaces or removes (`None`) several nodes. Returns every node whose edges changed, the
+    /// removed ones included. A node that lost several neighbours looks for new ones only once.
     pub fn update_near(
         &mut self,
         nodes: impl IntoIterator<Item = (Id, Option<Embedding>)>,
@@ -193,15 +196,15 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
             before.map(|node| (node.nearest, node.kept_by)).unwrap_or_default();
         self.nodes.insert(id, Node { embedding, nearest, kept_by: keepers.clone() });
         self.reconsider(id, keepers, changed, lacking);
-        // Who has not kept it before may do so now.
+        // Nodes that did not keep it before may do so now.
         for found in found.iter().filter(|found| found.may_keep) {
             self.offer(found.id, (id, found.similarity), changed);
         }
-        let nearest = best(found.iter().map(Found::edge).collect(), self.k);
+        let nearest = best(found.iter().map(Compared::edge).collect(), self.k);
         self.look_to(id, nearest, changed);
     }
 
-    /// `to` keeps a node that it did not know of, if it is among its nearest.
+    /// Lets `to` keep another node if that is among its nearest.
     fn offer(&mut self, to: Id, offered: (Id, f32), changed: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.get_mut(&to) else { return };
         if node.nearest.iter().any(|&(kept, _)| kept == offered.0) {
@@ -225,8 +228,8 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         }
     }
 
-    /// The keepers of a node whose vector is another now. One whose list it still belongs in lacks
-    /// nothing: whatever the list does not have comes after its last.
+    /// Updates the keepers of a node whose vector changed. A keeper in whose list it stays lacks
+    /// nothing: every node outside the list is farther than its last.
     fn reconsider(
         &mut self,
         id: Id,
@@ -250,13 +253,13 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         }
     }
 
-    /// Takes a node out; those that kept it look for another. Returns every node whose edges
-    /// changed, without `id`.
+    /// Removes a node; those that kept it look for another neighbour. Returns every other node whose
+    /// edges changed.
     pub fn remove(&mut self, id: Id) -> BTreeSet<Id> {
         self.remove_near(id, &|_| None)
     }
 
-    /// The same; they look among the nodes that `near` gives.
+    /// Like [`KnnGraph::remove`], but they look only among the nodes that `near` returns.
     pub fn remove_near(&mut self, id: Id, near: Near<'_, Id>) -> BTreeSet<Id> {
         let mut changed = self.update_near([(id, None)], near);
         changed.remove(&id);
@@ -281,15 +284,15 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         }
     }
 
-    /// A node looks for its nearest, besides those that it knows.
+    /// Searches a node's nearest again.
     fn look_again(&mut self, id: Id, near: Near<'_, Id>, changed: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let found = self.compared(id, &node.embedding, node.known().collect(), near);
-        let nearest = best(found.iter().map(Found::edge).collect(), self.k);
+        let nearest = best(found.iter().map(Compared::edge).collect(), self.k);
         self.look_to(id, nearest, changed);
     }
 
-    /// Gives a node other nearest ones, and tells both those and the ones before.
+    /// Replaces a node's nearest, and updates the keepers of the old and the new ones.
     fn look_to(&mut self, id: Id, nearest: Vec<(Id, f32)>, changed: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.get_mut(&id) else { return };
         let before = std::mem::replace(&mut node.nearest, nearest.clone());
@@ -304,27 +307,27 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         for (other, similarity) in nearest {
             if self.nodes.get_mut(&other).is_some_and(|node| node.add_keeper(id)) {
                 changed.insert(other);
-                // So that a node's nearest are always the best of its edges, also where not all
-                // were compared: the edges are what is stored.
+                // The store has only edges, so a node's nearest must always be the best of its edges,
+                // even if not all nodes were compared.
                 self.offer(other, (id, similarity), changed);
             }
         }
     }
 
-    /// The nodes that are known or that `near` gives, except `id` itself.
+    /// Compares a vector with the known nodes and those that `near` returns, except `id` itself.
     fn compared(
         &self,
         id: Id,
         vector: &Embedding,
         known: Vec<Id>,
         near: Near<'_, Id>,
-    ) -> Vec<Found<Id>> {
+    ) -> Vec<Compared<Id>> {
         let found = |other: Id, node: &Node<Id>| {
             let similarity = vector.cosine(&node.embedding);
             let comes_before = |&last: &(Id, f32)| precedes((id, similarity), last);
             let is_full = node.nearest.len() >= self.k;
             let may_keep = !is_full || node.nearest.last().is_some_and(comes_before);
-            Found { id: other, similarity, may_keep }
+            Compared { id: other, similarity, may_keep }
         };
         let Some(mut ids) = near(vector) else {
             let others = self.nodes.iter().filter(|&(&other, _)| other != id);
@@ -346,7 +349,7 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         all
     }
 
-    /// Its edges, best first: at least its k nearest, and whoever keeps it.
+    /// A node's edges, nearest first: to its k nearest and to every node that keeps it.
     #[must_use]
     pub fn neighbours(&self, id: Id) -> Vec<(Id, f32)> {
         let Some(node) = self.nodes.get(&id) else { return Vec::new() };
@@ -379,11 +382,11 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     }
 }
 
-/// Vectors that are asked for from memory before the first of them is multiplied: they lie anywhere, and
-/// a processor waits for several at once as long as for one.
+/// How many vectors are prefetched before the first is multiplied: they lie anywhere in memory, and the
+/// cache misses overlap.
 const N_AHEAD: usize = 16;
 
-/// Reads something of every fourth cache line of what comparing with a node needs.
+/// Prefetches a node: reads every fourth cache line of its vector.
 fn touch<Id>(node: &Node<Id>) -> f32 {
     const STEP: usize = 64;
     let largest = node.embedding.as_slice().iter().step_by(STEP).copied().fold(0.0, f32::max);

@@ -1,14 +1,14 @@
 //! Attach, split, merge: how a partition of semantics into themes grows (xMemory §3.2).
 //!
-//! Every operation moves semantics and loses none. Names of themes, storage and the time at which
-//! this runs are others' business: the outcome is a list of [`Change`]s.
+//! Every operation moves semantics and loses none. It knows nothing of themes' names or storage: the
+//! outcome is a list of [`Change`]s.
 
 use super::guidance::{Guide, held_out, held_out_of};
 use super::partition::{Cluster, Partition};
 use super::splitting::{SplitRules, split_candidates};
 use super::{Embedding, SemanticId, ThemeId};
 
-/// Whose rules.
+/// Which rules organise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// Attach, split and merge as printed (§3.2), every candidate scored by f(P) of the whole
@@ -25,25 +25,28 @@ pub enum Policy {
     ///   changed, and at most two near each;
     /// - Eq. 3 of one theme alone, which has no s_k: g = 1.
     Paper,
-    /// The paper's operations under the default's objective ([`held_out`]), with thresholds that scale
-    /// with the embedder. Beyond the paper: themes that are nearly the same merge too, and after a
-    /// split a fact may move to a theme nearby, each where that raises the objective. All gains are
-    /// local: an insert never looks at all facts or themes, but to find the nearest.
+    /// The paper's operations under the objective [`held_out`], with thresholds that scale with the
+    /// embedder. Beyond the paper, themes that are nearly the same merge too, and after a split a fact
+    /// may move to a nearby theme, if that raises the objective. All gains are local: an insert never
+    /// looks at all facts or themes, except to find the nearest.
     #[default]
     Default,
-    /// The default but for this: what an ablation compares (shapes of the paper's Tables 6–8).
+    /// The default with one part changed, for ablations (the shapes of the paper's Tables 6–8).
     Variant(Variant),
 }
 
-/// See [`Policy::Variant`]. [`Variant::default`] is [`Policy::Default`].
+/// The parts of [`Policy::Default`] that an ablation may change; [`Variant::default`] changes none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
-    /// Without splits a full theme takes no more.
+    /// Full themes split; otherwise they take no more facts.
     pub splits: bool,
+    /// Themes merge.
     pub merges: bool,
     /// Facts move after a split; only under [`Guide::HeldOut`].
     pub moves: bool,
+    /// The objective.
     pub guide: Guide,
+    /// Most members of a theme.
     pub size_max: usize,
 }
 
@@ -54,44 +57,59 @@ impl Default for Variant {
     }
 }
 
-/// One step of an outcome; apply them in order.
+/// One change of the partition; changes apply in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The new semantic went here.
-    Attached { semantic: SemanticId, theme: ThemeId },
-    /// A theme without members yet; they follow.
-    Created { theme: ThemeId },
-    /// A theme that this leaves empty is gone.
-    Moved { semantic: SemanticId, from: ThemeId, to: ThemeId },
+    /// The new semantic joined a theme.
+    Attached {
+        /// The new semantic.
+        semantic: SemanticId,
+        /// Its theme.
+        theme: ThemeId,
+    },
+    /// A theme was made; its members follow.
+    Created {
+        /// Its id.
+        theme: ThemeId,
+    },
+    /// A semantic moved. A theme that this leaves empty is gone.
+    Moved {
+        /// The semantic.
+        semantic: SemanticId,
+        /// Where it was.
+        from: ThemeId,
+        /// Where it is now.
+        to: ThemeId,
+    },
 }
 
 /// Most members of a theme (paper, appendix B.3 and Table 8).
 pub const THEME_SIZE_MAX: usize = 12;
 
-/// How many nearest themes a theme may merge with, or hand a fact to.
+/// How many nearest themes a theme may merge with or move facts to.
 const N_NEAREST: usize = 10;
 
-/// How many tiny themes beside the one that changed are looked at after each insert.
+/// How many tiny themes near a changed one may merge after each insert.
 const N_TINY_NEIGHBOURS: usize = 2;
 
-/// A fact moves if the sum of [`held_out`] rises by more than this: less is no reason to write.
+/// A fact moves only if the sum of [`held_out`] rises by more than this: less is not worth a write.
 const MOVE_GAIN_MIN: f64 = 0.02;
 
-/// A policy's numbers, for one partition.
+/// A policy's thresholds for one partition; similarities are cosines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rules {
     pub variant: Variant,
-    /// Joins the nearest theme from this similarity on …
+    /// A fact joins the nearest theme from this similarity on …
     pub attach_min: f64,
     /// … and from this one on, if the theme has room.
     pub attach_lenient_min: f64,
-    /// A theme of at most so many is tiny, and looks for a theme to join.
+    /// A theme of at most so many members is tiny and tries to join another.
     pub tiny_max: usize,
-    /// It joins no theme further than this.
+    /// A tiny theme joins another from this similarity on.
     pub merge_tiny_min: f64,
-    /// Any two themes this close may merge.
+    /// Any two themes may merge from this similarity on.
     pub merge_min: f64,
-    /// Two semantics this close are linked, when a theme is split by connected components.
+    /// When a theme is split by connected components, semantics are linked from this similarity on.
     pub link_min: f64,
 }
 
@@ -132,24 +150,27 @@ impl Policy {
 /// were chosen (measured on the five dev conversations: 0.340 to 0.385).
 const UNRELATED_MINILM: f64 = 0.36;
 
-/// The same for the partition at hand. Models differ: BGE's unrelated texts lie at 0.6. Few facts
-/// say little, so the first ones count with a weight of so many pairs' worth of MiniLM.
+/// MiniLM's mean counts as much as so many facts.
+const PRIOR_WEIGHT: f64 = 24.0;
+
+/// The same for this partition's embedder, since models differ: BGE's unrelated texts lie at 0.6. A
+/// few facts say little, so MiniLM's mean counts as much as [`PRIOR_WEIGHT`] facts.
 fn unrelated_similarity(partition: &Partition) -> f64 {
-    const PRIOR_WEIGHT: f64 = 24.0;
     let n = partition.n_semantics() as f64;
     let measured = partition.mean_similarity().unwrap_or(UNRELATED_MINILM).clamp(-0.2, 0.9);
     (PRIOR_WEIGHT * UNRELATED_MINILM + n * measured) / (PRIOR_WEIGHT + n)
 }
 
-/// A MiniLM threshold on the scale that has "unrelated" at `unrelated` and "identical" at 1.
+/// Maps a MiniLM threshold to the scale on which unrelated texts lie at `unrelated`, identical ones at
+/// 1.
 fn rescaled(threshold: f64, unrelated: f64) -> f64 {
     let share = (threshold - UNRELATED_MINILM) / (1.0 - UNRELATED_MINILM);
     unrelated + share * (1.0 - unrelated)
 }
 
-/// Puts a new semantic in its theme and mends what that overfills: the most similar theme if it is
-/// similar enough, else a new one; a theme over the cap is split; a tiny theme nearby is merged
-/// where that raises the objective. A semantic that was there already is attached afresh.
+/// Attaches a semantic to the most similar theme if that is similar enough, else to a new one (§3.2).
+/// Then a theme over the cap is split, and tiny themes nearby are merged where that raises the
+/// objective. A semantic that was there already is attached again. Returns the changes in order.
 pub fn attach(
     partition: &mut Partition,
     semantic: SemanticId,
@@ -213,7 +234,7 @@ fn is_tiny(partition: &Partition, theme: ThemeId, rules: &Rules) -> bool {
     partition.theme(theme).is_some_and(|cluster| cluster.n_members() <= rules.tiny_max)
 }
 
-/// The nearest themes, best first, with their similarities.
+/// The nearest themes with their similarities, nearest first.
 fn nearest(partition: &Partition, theme: ThemeId) -> Vec<(ThemeId, f64)> {
     partition
         .theme(theme)
@@ -222,8 +243,8 @@ fn nearest(partition: &Partition, theme: ThemeId) -> Vec<(ThemeId, f64)> {
         .unwrap_or_default()
 }
 
-/// What the objective gains if the `removed` themes become the `added` ones: of the default's, N times
-/// that, from these themes alone; of the paper's, from the whole partition.
+/// What the objective gains if the `removed` themes become the `added` ones. For [`Guide::HeldOut`] it
+/// is N times the gain and needs these themes alone; for the others it needs the whole partition.
 fn gain(guide: Guide, partition: &Partition, removed: &[ThemeId], added: &[Cluster]) -> f64 {
     match guide {
         Guide::HeldOut => {
@@ -239,8 +260,8 @@ fn gain(guide: Guide, partition: &Partition, removed: &[ThemeId], added: &[Clust
     }
 }
 
-/// Splits an overfull theme into the candidate with the highest gain; returns the new themes. The
-/// largest piece keeps the id, so that as little as possible moves.
+/// Splits an overfull theme by the candidate with the highest gain and returns the new themes. The
+/// largest piece keeps the id, so that few semantics move.
 fn split(
     partition: &mut Partition,
     theme: ThemeId,
@@ -265,7 +286,7 @@ fn split(
     pieces[1..].iter().map(|piece| move_out(partition, theme, piece, changes)).collect()
 }
 
-/// The first with the highest score.
+/// The first of the candidates with the highest score.
 fn best_by<T>(candidates: Vec<T>, score: impl Fn(&T) -> f64) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for candidate in candidates {
@@ -305,8 +326,8 @@ pub fn move_all(partition: &mut Partition, from: ThemeId, to: ThemeId, changes: 
     }
 }
 
-/// Moves each fact of a theme to the most similar theme nearby that has room, where that raises
-/// [`held_out`] of both together. The last fact stays: where a tiny theme goes is a merge's matter.
+/// Moves each fact of a theme to the most similar nearby theme with room, if that raises the sum of
+/// [`held_out`] over both. The last fact stays: emptying a theme is a merge's decision.
 fn move_to_better(
     partition: &mut Partition,
     theme: ThemeId,
@@ -339,8 +360,8 @@ fn move_to_better(
     }
 }
 
-/// Merges `theme` into the one of its nearest themes that raises the objective most, if any does: a
-/// tiny theme into any near enough, another only into one that is nearly the same.
+/// Merges `theme` with the one of its nearest themes that raises the objective most, if any does. A
+/// tiny theme may merge with any that is near enough, others only with one that is nearly the same.
 fn merge(
     partition: &mut Partition,
     theme: ThemeId,
@@ -382,157 +403,4 @@ fn merge(
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Clusters around a few directions.
-    fn members() -> impl Strategy<Value = Vec<(usize, Embedding)>> {
-        let member = (0usize..6, prop::collection::vec(-60i8..60, 6)).prop_map(|(theme, mut v)| {
-            v[theme] = v[theme].saturating_add(80);
-            v[5] = v[5].saturating_add(20);
-            let values = v.into_iter().map(f32::from).collect();
-            (
-                theme,
-                Embedding::normalise(values)
-                    .unwrap_or_else(|_| Embedding::normalise(vec![1.0; 6]).unwrap()),
-            )
-        });
-        prop::collection::vec(member, 14..60)
-    }
-
-    fn partition(members: Vec<(usize, Embedding)>) -> Partition {
-        let mut partition = Partition::default();
-        for (i, (theme, embedding)) in members.into_iter().enumerate() {
-            partition.put(SemanticId(i as i64), embedding, ThemeId(theme as i64));
-        }
-        partition
-    }
-
-    fn score(partition: &Partition, guide: Guide) -> f64 {
-        guide.score(&partition.themes().map(|(_, cluster)| cluster).collect::<Vec<_>>())
-    }
-
-    proptest! {
-        #[test]
-        fn an_accepted_merge_raises_the_objective(members in members(), paper: bool) {
-            let policy = if paper { Policy::Paper } else { Policy::Default };
-            let mut partition = partition(members);
-            let ids: Vec<ThemeId> = partition.themes().map(|(id, _)| id).collect();
-            for id in ids {
-                let rules = Rules { merge_min: 0.3, ..policy.rules(&partition) };
-                let before = score(&partition, rules.variant.guide);
-                if merge(&mut partition, id, &rules, &mut Vec::new()).is_some() {
-                    prop_assert!(score(&partition, rules.variant.guide) > before - 1e-12);
-                }
-            }
-        }
-
-        #[test]
-        fn an_accepted_move_raises_the_objective(members in members()) {
-            let mut partition = partition(members);
-            let ids: Vec<ThemeId> = partition.themes().map(|(id, _)| id).collect();
-            for id in ids {
-                let rules = Policy::Default.rules(&partition);
-                let before = score(&partition, Guide::HeldOut);
-                let mut changes = Vec::new();
-                move_to_better(&mut partition, id, &rules, &mut changes);
-                let after = score(&partition, Guide::HeldOut);
-                let n = partition.n_semantics() as f64;
-                let least = changes.len() as f64 * MOVE_GAIN_MIN / n;
-                prop_assert!(after - before > least - 1e-9, "{} {} {}", before, after, least);
-                prop_assert_eq!(partition.violations(), Vec::<String>::new());
-            }
-        }
-
-        /// The gain of a step, from the themes it changes alone, is the whole objective's.
-        #[test]
-        fn local_gains_are_the_gains_of_the_whole(members in members()) {
-            let partition = partition(members);
-            let n = partition.n_semantics() as f64;
-            let ids: Vec<ThemeId> = partition.themes().map(|(id, _)| id).collect();
-            for pair in ids.windows(2) {
-                let (a, b) = (partition.theme(pair[0]).unwrap(), partition.theme(pair[1]).unwrap());
-                let merged = [a.joined(b)];
-                let local = gain(Guide::HeldOut, &partition, pair, &merged);
-                let before = score(&partition, Guide::HeldOut);
-                let mut after = partition.clone();
-                move_all(&mut after, pair[1], pair[0], &mut Vec::new());
-                prop_assert!((local / n - (score(&after, Guide::HeldOut) - before)).abs() < 1e-9);
-            }
-        }
-
-        #[test]
-        fn a_split_is_the_best_of_its_candidates(members in members(), paper: bool) {
-            let policy = if paper { Policy::Paper } else { Policy::Default };
-            let mut partition = partition(members);
-            let overfull: Vec<ThemeId> = partition
-                .themes()
-                .filter(|(_, c)| c.n_members() > THEME_SIZE_MAX)
-                .map(|(id, _)| id)
-                .collect();
-            for theme in overfull {
-                let rules = policy.rules(&partition);
-                let members = partition.theme(theme).unwrap().members().to_vec();
-                let others: Vec<&Cluster> =
-                    partition.themes().filter(|&(id, _)| id != theme).map(|(_, c)| c).collect();
-                let split_rules =
-                    SplitRules { size_max: THEME_SIZE_MAX, link_min: rules.link_min };
-                let candidates = split_candidates(&members, &split_rules);
-                let scores: Vec<f64> = candidates
-                    .iter()
-                    .map(|pieces| {
-                        let mut seen: Vec<usize> = pieces.concat();
-                        seen.sort_unstable();
-                        assert_eq!(seen, (0..members.len()).collect::<Vec<_>>(), "nothing lost");
-                        assert!(pieces.iter().all(|p| (1..=THEME_SIZE_MAX).contains(&p.len())));
-                        let added: Vec<Cluster> = pieces
-                            .iter()
-                            .map(|p| {
-                                Cluster::of(p.iter().map(|&i| members[i].clone()).collect())
-                                    .unwrap()
-                            })
-                            .collect();
-                        let themes: Vec<&Cluster> =
-                            others.iter().copied().chain(&added).collect();
-                        rules.variant.guide.score(&themes)
-                    })
-                    .collect();
-                split(&mut partition, theme, &rules, &mut Vec::new());
-                let f = score(&partition, rules.variant.guide);
-                prop_assert!(scores.iter().all(|&s| f > s - 1e-9), "{} of {:?}", f, scores);
-            }
-        }
-    }
-
-    /// All facts alone and one theme for all score below a grouping that is right; to Eq. 2 all three
-    /// are perfect.
-    #[test]
-    fn fragments_and_one_heap_lose() {
-        let near = |axis: usize, i: usize| {
-            let mut v = vec![0.3; 8];
-            v[axis] += 1.0;
-            v[4 + i] += 0.4;
-            Embedding::normalise(v).unwrap()
-        };
-        let facts: Vec<Embedding> = (0..12).map(|i| near(i % 3, i / 3)).collect();
-        let grouped = |theme_of: &dyn Fn(usize) -> usize| {
-            partition(facts.iter().enumerate().map(|(i, x)| (theme_of(i), x.clone())).collect())
-        };
-        let (right, alone, heap) = (grouped(&|i| i % 3), grouped(&|i| i), grouped(&|_| 0));
-        let of = |p: &Partition| score(p, Guide::HeldOut);
-        assert!(of(&right) > of(&heap) + 0.05, "{} {}", of(&right), of(&heap));
-        assert_eq!(of(&alone), 0.0);
-        for p in [&right, &alone, &heap] {
-            assert!((score(p, Guide::Equation2) - 1.0).abs() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn thresholds_follow_the_embedder() {
-        // At MiniLM's own level nothing changes; a model whose unrelated texts lie at 0.6 needs more.
-        assert!((rescaled(0.62, UNRELATED_MINILM) - 0.62).abs() < 1e-12);
-        assert!((rescaled(0.62, 0.6) - 0.7625).abs() < 1e-12);
-    }
-}
+mod tests;

@@ -1,9 +1,13 @@
-//! What was recalled for an answer, and its form in `ask --json`.
+//! What was recalled for an answer, and how `ask --json` shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::candidates::{Candidates, Scored};
+use super::lines::Names;
+use super::stage_one::Coarse;
+use super::stage_two::Outcome;
 use crate::extractive::Candidate;
 use crate::interfaces::{Context, Signal};
 use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
@@ -11,45 +15,59 @@ use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
 /// A chosen theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeEvidence {
+    /// Its id.
     pub id: ThemeId,
+    /// Its name.
     pub name: String,
 }
 
 /// A chosen fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SemanticEvidence {
+    /// Its id.
     pub id: SemanticId,
+    /// The fact in one sentence.
     pub text: String,
-    /// Where it comes from.
+    /// The messages that it comes from.
     pub messages: Vec<MessageId>,
+    /// The probability that it is evidence.
     pub relevance: f64,
+    /// Whether a later fact took its place.
     pub superseded: bool,
 }
 
 /// A whole raw message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageEvidence {
+    /// Its id.
     pub id: MessageId,
     /// "Melanie", "Ana", "The user".
     pub speaker: String,
+    /// What was said.
     pub text: String,
 }
 
 /// A probed episode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EpisodeEvidence {
+    /// Its id.
     pub id: EpisodeId,
+    /// Its title.
     pub title: String,
+    /// Whether the gate let it in.
     pub admitted: bool,
-    /// Its raw messages were admitted too.
+    /// Whether its raw messages were admitted too.
     pub expanded: bool,
+    /// The reader's uncertainty without it.
     pub entropy_before_nats: f64,
+    /// The reader's uncertainty with it, and with its messages if it was expanded.
     pub entropy_after_nats: f64,
 }
 
 /// The outcome of [`super::Recall::run`].
 #[derive(Default)]
 pub struct Evidence {
+    /// By the relevance of their best fact.
     pub themes: Vec<ThemeEvidence>,
     /// Best first.
     pub semantics: Vec<SemanticEvidence>,
@@ -57,46 +75,119 @@ pub struct Evidence {
     pub messages: Vec<MessageEvidence>,
     /// Admitted and refused, in the order of probing.
     pub episodes: Vec<EpisodeEvidence>,
-    /// The reader's uncertainty with the coarse context; `None` if nothing was found to measure.
+    /// The reader's uncertainty with the coarse context; `None` if that is empty.
     pub entropy_coarse_nats: Option<f64>,
-    /// With everything admitted.
+    /// The reader's uncertainty with everything admitted.
     pub entropy_final_nats: Option<f64>,
-    /// What the uncertainties are; [`Signal::Overlap`] has no unit and lies in [0, 1].
+    /// How uncertainty was measured; [`Signal::Overlap`] has no unit and lies in [0, 1].
     pub signal: Option<Signal>,
     /// Tokens of the whole prompt; 0 if none was asked for.
     pub prompt_tokens: u64,
-    /// Tokens that the model read for it: the prompt, the refused units, and the question once a
-    /// measurement; less what a reused context held already.
+    /// Tokens that the model processed: the prompt, the refused units, and the question for each
+    /// measurement; less what a reused context already held.
     pub processed_tokens: u64,
-    /// Tokens of answers that measurements decoded and took back.
+    /// Tokens of answers that measurements decoded and rolled back.
     pub decoded_tokens: u64,
+    /// How long recall took.
     pub seconds: f64,
     /// Everything that an extractive reader may quote, best first.
     pub candidates: Vec<Candidate>,
-    /// The block of memories, up to its last line; empty if there are none.
+    /// The block of memories up to its last line; empty if there are none.
     pub block: String,
-    /// The whole prompt in the reader's KV cache, the answer's turn opened. `None` if it was not
-    /// asked for.
+    /// The whole prompt in the reader's KV cache, with the answer's turn open; `None` if no prompt
+    /// was asked for.
     pub context: Option<Box<dyn Context>>,
-    /// So many of the oldest messages of the history did not fit in the prompt.
+    /// How many of the oldest messages of the history did not fit in the prompt.
     pub n_history_left_out: usize,
-    /// The question alone was longer than the window.
+    /// The question alone was longer than the window and was cut.
     pub question_cut: bool,
-    /// The ids that messages had where they were imported from.
+    /// The ids that imported messages had at their source.
     pub external_ids: BTreeMap<MessageId, String>,
 }
 
 impl Evidence {
+    /// The evidence of both stages, without what only a prompt has.
+    pub(super) fn collect(
+        candidates: &Candidates,
+        coarse: Coarse,
+        outcome: Outcome,
+        names: Names<'_>,
+        relevance_min: f64,
+    ) -> Self {
+        let mut evidence = Self {
+            entropy_coarse_nats: outcome.coarse,
+            entropy_final_nats: outcome.last,
+            ..Self::default()
+        };
+        for theme in coarse.themes {
+            evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
+        }
+        for Scored { unit, relevance, answers, .. } in coarse.semantics {
+            let superseded = unit.superseded_by.is_some();
+            evidence.candidates.push(Candidate {
+                text: unit.content.clone(),
+                relevance,
+                at: unit.created_at.civil(),
+                raw_speaker: None,
+                superseded,
+                answers,
+            });
+            evidence.semantics.push(SemanticEvidence {
+                id: unit.id,
+                text: unit.content,
+                messages: unit.messages,
+                relevance,
+                superseded,
+            });
+        }
+        let judged: BTreeMap<MessageId, (f64, Option<f64>)> =
+            candidates.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
+        let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
+        for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
+            let speaker = names.of(&message).to_owned();
+            let (relevance, answers) =
+                judged.get(&message.id).copied().unwrap_or((relevance_min, None));
+            evidence.candidates.push(Candidate {
+                text: message.content.clone(),
+                relevance,
+                at: message.created_at.civil(),
+                raw_speaker: Some(speaker.clone()),
+                superseded: false,
+                answers,
+            });
+            let (id, text) = (message.id, message.content);
+            evidence.messages.push(MessageEvidence { id, speaker, text });
+        }
+        evidence.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        for probe in outcome.probes {
+            evidence.episodes.push(EpisodeEvidence {
+                id: probe.episode.id,
+                title: probe.episode.title,
+                admitted: probe.admitted,
+                expanded: !probe.messages.is_empty(),
+                entropy_before_nats: probe.before,
+                entropy_after_nats: probe.after,
+            });
+        }
+        evidence
+    }
+
+    /// The messages that the facts come from and those shown whole, by id.
+    pub(super) fn sources(&self) -> Vec<MessageId> {
+        let of_facts = self.semantics.iter().flat_map(|s| s.messages.iter().copied());
+        let ids: BTreeSet<MessageId> = of_facts.chain(self.messages.iter().map(|m| m.id)).collect();
+        ids.into_iter().collect()
+    }
+
+    /// Whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.semantics.is_empty() && self.messages.is_empty()
     }
 
-    /// `evidence`, `entropy_nats`, `tokens` and `seconds` of `ask --json` (issue 2, point 9); who
-    /// writes the answer adds `answer`, `model`, the tokens generated and the other seconds.
-    /// Beyond the contract: each theme's name, the whole messages, the `signal` behind the
-    /// uncertainties, the tokens `decoded`, and
-    /// `external_ids` where a fact's messages have any.
+    /// `evidence`, `entropy_nats`, `tokens` and `seconds` of `ask --json`; the caller adds the
+    /// answer, the model, the tokens generated and the other seconds. `external_ids` stand where a
+    /// fact's messages have any.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let ids = |messages: &[MessageId]| -> Vec<String> {

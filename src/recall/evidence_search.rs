@@ -1,41 +1,44 @@
-//! The evidence for a question without any reader, for measurements: one search, then Stage I
-//! within any budget.
+//! Evidence without a reader, for measurements: one search, then Stage I within any budget.
 //!
-//! It is the same search and the same selection as an answer's; only the gate is left out.
+//! Search and selection are the same as for an answer; only the gate is left out.
 
 use std::collections::BTreeSet;
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Scored};
 use super::config::{Levels, RecallConfig};
-use super::question::Nature;
+use super::question::QuestionTraits;
 use super::stage_one::Coarse;
-use super::{Asked, RecallError, gather};
+use super::{Query, RecallError, gather};
 use crate::interfaces::{Embedder, Reranker};
 use crate::memory::relevance::Cues;
-use crate::memory::{MessageId, Moment};
+use crate::memory::{MessageId, Moment, Semantic};
 use crate::store::{Reader, Store};
 
 /// A fact, or a whole message as `Speaker: text`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
+    /// Its text.
     pub text: String,
-    /// Where it comes from; of a message, itself.
+    /// The messages that it comes from; for a message, itself.
     pub messages: Vec<MessageId>,
+    /// The probability that it is evidence.
     pub relevance: f64,
 }
 
-/// A unit that was found, and what speaks for it.
+/// The cues of a unit that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitCues {
+    /// What the store knows of it.
     pub cues: Cues,
-    /// The reranker's, if it read the unit.
+    /// The reranker's score, if it read the unit.
     pub score: Option<f64>,
+    /// False for a fact.
     pub is_message: bool,
-    /// Where it comes from; of a message, itself.
+    /// The messages that it comes from; for a message, itself.
     pub messages: Vec<MessageId>,
 }
 
-/// See the module.
+/// What was found for one question.
 pub struct EvidenceSearch<'a> {
     store: &'a Store,
     config: &'a RecallConfig,
@@ -46,7 +49,7 @@ impl<'a> EvidenceSearch<'a> {
     /// Searches the memory.
     ///
     /// # Errors
-    /// If the store can't be read or the embedder fails.
+    /// If the store cannot be read, or the embedder or the reranker fails.
     pub fn new(
         store: &'a Store,
         embedder: &dyn Embedder,
@@ -55,24 +58,24 @@ impl<'a> EvidenceSearch<'a> {
         question: &str,
         now: Moment,
     ) -> Result<Self, RecallError> {
-        let asked = Asked {
+        let query = Query {
             question,
-            nature: &Nature::of(question),
+            traits: &QuestionTraits::of(question),
             now,
             in_window: &BTreeSet::new(),
             n_in_window: 0,
         };
-        let (candidates, _) = gather(store, embedder, reranker, config, &asked)?;
+        let (candidates, _) = gather(store, embedder, reranker, config, &query)?;
         Ok(Self { store, config, candidates })
     }
 
-    /// Every fact that was found, by falling relevance.
+    /// Every fact that was found, most relevant first.
     #[must_use]
     pub fn facts(&self) -> Vec<Block> {
         self.candidates.semantics.iter().map(of_fact).collect()
     }
 
-    /// Everything that was found, in no order that means anything.
+    /// Everything that was found, in no particular order.
     #[must_use]
     pub fn unit_cues(&self) -> Vec<UnitCues> {
         let facts = self.candidates.semantics.iter().map(|s| UnitCues {
@@ -90,10 +93,10 @@ impl<'a> EvidenceSearch<'a> {
         facts.chain(messages).collect()
     }
 
-    /// What Stage I selects within so many characters, best first.
+    /// What Stage I selects within a budget of characters, best first.
     ///
     /// # Errors
-    /// If the store can't be read.
+    /// If the store cannot be read.
     pub fn coarse(&self, levels: Levels, characters: usize) -> Result<Vec<Block>, RecallError> {
         let Candidates { semantics, messages, .. } = &self.candidates;
         let messages = match levels {
@@ -117,14 +120,14 @@ impl<'a> EvidenceSearch<'a> {
     }
 }
 
-/// What blocks are put in order by. Length counts for less than it does for the choice: what was chosen is
-/// read anyway, and the likeliest should come first (docs/log.md has other powers).
+/// The key by which blocks are sorted. Length counts for less than in the selection: the selected
+/// blocks are read anyway, and the likeliest should come first (docs/log.md has other powers).
 fn place(block: &Block) -> f64 {
     const POWER: f64 = 0.4;
     block.relevance / (block.text.chars().count().max(1) as f64).powf(POWER)
 }
 
-fn of_fact(fact: &super::Scored<crate::memory::Semantic>) -> Block {
+fn of_fact(fact: &Scored<Semantic>) -> Block {
     Block {
         text: fact.unit.content.clone(),
         messages: fact.unit.messages.clone(),

@@ -1,13 +1,11 @@
-//! Memories as lines of the data block (invariant 6): dated, with who said it, each on one line.
-//! What makes a line safe is [`crate::prompts`]'s.
-
-use std::collections::BTreeMap;
+//! Memories as lines of the data block (invariant 6): each one dated, with its speaker, on one line.
+//! [`crate::prompts`] makes the lines safe.
 
 use super::stage_one::Coarse;
-use crate::memory::{Episode, Message, Role, Semantic, Theme, ThemeId};
+use crate::memory::{Episode, Message, Role, Semantic};
 use crate::prompts::MemoryLine;
 
-/// Whom a message without a speaker's name is by.
+/// Names for messages that have no speaker's name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Names<'a> {
     /// The person's, or "The user".
@@ -51,9 +49,8 @@ pub(super) fn of_episode(episode: &Episode) -> String {
     .render()
 }
 
-/// The coarse context: facts under their themes, in the order of time, then the messages.
+/// The coarse context: facts by time under their themes, then the messages by time.
 pub(super) fn of_coarse(coarse: &Coarse, names: &Names<'_>) -> String {
-    let themes: BTreeMap<ThemeId, &Theme> = coarse.themes.iter().map(|t| (t.id, t)).collect();
     let mut block = String::new();
     for theme in &coarse.themes {
         let mut facts: Vec<&Semantic> =
@@ -62,7 +59,7 @@ pub(super) fn of_coarse(coarse: &Coarse, names: &Names<'_>) -> String {
             continue;
         }
         facts.sort_by_key(|s| (s.created_at.timestamp, s.id));
-        if let Some(theme) = themes.get(&theme.id).filter(|t| !t.name.trim().is_empty()) {
+        if !theme.name.trim().is_empty() {
             block += &MemoryLine::Theme { name: &theme.name }.render();
         }
         for fact in facts {

@@ -1,13 +1,15 @@
 //! A question → evidence: hybrid relevance, Stage I, Stage II (xMemory §3.3, DESIGN §6).
 //!
-//! It reads the store and asks the models; what an answer looks like is not its business, and the
+//! It reads the store and asks the models. It does not know how an answer is shown, and the
 //! algorithms themselves are pure, in [`crate::memory`].
 
 mod candidates;
 mod config;
+mod cues;
 mod evidence;
 mod evidence_search;
 mod lines;
+mod pipeline;
 mod prompt;
 mod question;
 mod rerank;
@@ -18,41 +20,37 @@ mod stage_two;
 mod tests;
 mod uncertainty_probe;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Instant;
 
 use thiserror::Error;
 
-use crate::extractive::{self, Candidate};
-use crate::interfaces::{
-    Cancel, Context, Embedder, ModelError, Models, Priority, Reranker, Signal, TurnRole,
-};
-use crate::memory::{Message, MessageId, Moment};
-use crate::model_policy::{Grade, gate_signal};
-use crate::prompts::Answer;
+use crate::extractive;
+use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, Reranker, TurnRole};
+use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
 pub use config::{Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 
-use candidates::{Candidates, Scored, Search};
+use candidates::{Candidates, Search};
 use lines::Names;
-use prompt::{Frame, Limits};
-use question::Nature;
-use rerank::Rerank;
-use stage_one::Coarse;
-use stage_two::{Gating, Outcome};
-use uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
+use pipeline::Pipeline;
+use question::QuestionTraits;
+use rerank::rerank;
 
 /// Why nothing could be recalled.
 #[derive(Debug, Error)]
 pub enum RecallError {
+    /// The store cannot be read.
     #[error("cannot search the memory")]
     Store(#[from] StoreError),
+    /// The language model, the embedder or the reranker failed.
     #[error("the model failed while searching the memory")]
     Model(#[source] ModelError),
+    /// The request's `cancel` was set.
     #[error("cancelled")]
     Cancelled,
 }
@@ -66,13 +64,16 @@ impl From<ModelError> for RecallError {
     }
 }
 
-/// Where recall is.
+/// How far recall has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
+    /// The store is searched.
     Searching,
-    /// The n-th of at most so many episodes.
+    /// An episode is shown to the reader.
     Probing {
+        /// Its number, from 1.
         episode: usize,
+        /// How many are probed at most.
         of: usize,
     },
 }
@@ -86,37 +87,44 @@ impl fmt::Display for Progress {
     }
 }
 
-/// A question, and what the prompt around it holds.
+/// A question, and what else the prompt holds.
 pub struct RecallRequest<'a> {
+    /// The person's question.
     pub question: &'a str,
+    /// When it is asked.
     pub now: Moment,
-    /// Text of the system turn; empty for none.
+    /// Text of the system turn; may be empty.
     pub system: &'a str,
-    /// The conversation so far, oldest first, without the question. The newest that fit are in the
-    /// prompt.
+    /// The conversation so far, oldest first, without the question. The newest messages that fit
+    /// enter the prompt.
     pub history: &'a [(TurnRole, String)],
-    /// False for an extractive reader: no prompt is built, the model is never asked, and the gate
-    /// goes by [`Signal::Overlap`].
+    /// False for an extractive reader: no prompt is built, the language model is never asked, and
+    /// the gate goes by [`crate::interfaces::Signal::Overlap`].
     pub prompt: bool,
-    /// An earlier context of this chat: what it has in common with the new prompt is not run again.
+    /// An earlier context of this chat; the prefix that it shares with the new prompt is not
+    /// processed again.
     pub reuse: Option<Box<dyn Context>>,
+    /// Stops the recall.
     pub cancel: &'a Cancel,
 }
 
-/// Looks into memory.
+/// Finds evidence for questions.
 pub struct Recall<'a> {
+    /// The memory.
     pub store: &'a Store,
+    /// The reader, the embedder and the reranker.
     pub models: &'a Models,
+    /// How evidence is selected.
     pub config: RecallConfig,
 }
 
 impl Recall<'_> {
-    /// Gathers the evidence for a question; where a prompt is wanted, leaves it in the reader's
-    /// KV cache, ready to answer.
+    /// Gathers the evidence for a question. Where a prompt is wanted, it is left in the reader's KV
+    /// cache, ready for the answer to be generated. Evidence and history that do not fit are left
+    /// out.
     ///
     /// # Errors
-    /// If the store can't be read, a model fails, or it was cancelled. A prompt that does not fit
-    /// is no error: evidence and history shrink.
+    /// If the store cannot be read, a model fails, or the request is cancelled.
     pub fn run(
         &self,
         request: RecallRequest<'_>,
@@ -124,10 +132,10 @@ impl Recall<'_> {
     ) -> Result<Evidence, RecallError> {
         let start = Instant::now();
         on_progress(Progress::Searching);
-        let nature = Nature::of(request.question);
-        let asked = Asked {
+        let traits = QuestionTraits::of(request.question);
+        let query = Query {
             question: request.question,
-            nature: &nature,
+            traits: &traits,
             now: request.now,
             in_window: &request.history.iter().map(|(_, text)| text.trim()).collect(),
             n_in_window: request.history.len(),
@@ -135,314 +143,49 @@ impl Recall<'_> {
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
         let first = reranker.filter(|_| request.prompt);
-        let (mut candidates, user_name) =
-            gather(self.store, embedder, first, &self.config, &asked)?;
+        let (mut candidates, user) = gather(self.store, embedder, first, &self.config, &query)?;
         candidates.load_episodes(self.store)?;
         if self.config.levels == Levels::Facts {
             candidates.messages.clear();
         }
-        if request.cancel.is_cancelled() {
-            return Err(RecallError::Cancelled);
-        }
-        let names = Names { user: user_name.as_deref().unwrap_or("The user") };
+        let cancel = request.cancel;
+        stop_if(cancel)?;
+        let names = Names { user: user.as_deref().unwrap_or("The user") };
+        let traits = &traits;
+        let pipeline = Pipeline { recall: self, candidates: &candidates, names, traits, cancel };
         let mut evidence = if request.prompt {
-            self.for_model(request, &candidates, names, &nature, on_progress)?
+            pipeline.for_model(request, on_progress)?
         } else {
-            let evidence = self.for_rules(&request, &candidates, names, &nature, on_progress)?;
-            // It would take longer than all else; where the rules find the answer, it is not needed.
-            let user = user_name.as_deref();
-            let was_read = match reranker.filter(|_| !is_answered(&request, &evidence, user)) {
-                Some(reranker) => rerank(&mut candidates, reranker, &self.config, &asked, user)?,
+            let mut evidence = pipeline.for_rules(on_progress)?;
+            // Reranking takes longer than everything else; where the rules are sure, it is skipped.
+            let user = user.as_deref();
+            let was_read = match reranker.filter(|_| !is_answered(&query, &evidence, user)) {
+                Some(reranker) => rerank(&mut candidates, reranker, &self.config, &query, user)?,
                 None => false,
             };
-            if request.cancel.is_cancelled() {
-                return Err(RecallError::Cancelled);
-            }
+            stop_if(cancel)?;
             if was_read {
-                self.for_rules(&request, &candidates, names, &nature, on_progress)?
-            } else {
-                evidence
+                let candidates = &candidates;
+                let pipeline = Pipeline { recall: self, candidates, names, traits, cancel };
+                evidence = pipeline.for_rules(on_progress)?;
             }
+            evidence
         };
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
     }
-
-    fn coarse(&self, candidates: &Candidates, characters: usize) -> Result<Coarse, RecallError> {
-        let Candidates { semantics, messages, .. } = candidates;
-        Ok(self.store.read(|r| Coarse::select(r, semantics, messages, &self.config, characters))?)
-    }
-
-    /// Without those that were forgotten since.
-    fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
-        let found = self.store.read(|r| r.find_messages(ids.iter().copied()))?;
-        Ok(found.into_values().collect())
-    }
-
-    /// For an extractive reader: no model is asked.
-    fn for_rules(
-        &self,
-        request: &RecallRequest<'_>,
-        candidates: &Candidates,
-        names: Names<'_>,
-        nature: &Nature,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Evidence, RecallError> {
-        /// Characters of an average token, to hold episodes to the same limit.
-        const CHARACTERS_PER_TOKEN: usize = 4;
-        let coarse = self.coarse(candidates, self.config.coarse_characters)?;
-        let block = lines::of_coarse(&coarse, &names);
-        let mut outcome = Outcome::default();
-        let mut text = String::new();
-        if !coarse.is_empty() {
-            let room = self.config.evidence_tokens_max * CHARACTERS_PER_TOKEN;
-            let size_of = |text: &str| text.chars().count();
-            let mut probe = overlap_probe(candidates, nature, room, &size_of);
-            probe.show(&block)?;
-            outcome =
-                self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
-            text = Answer.open() + &block + &outcome.admitted.concat();
-        }
-        let signal = (!coarse.is_empty()).then_some(Signal::Overlap);
-        let evidence = self.evidence(candidates, coarse, outcome, names)?;
-        Ok(Evidence { signal, block: text, ..evidence })
-    }
-
-    fn gate(
-        &self,
-        probe: &mut dyn UncertaintyProbe,
-        coarse: &Coarse,
-        candidates: &Candidates,
-        names: Names<'_>,
-        cancel: &Cancel,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome, RecallError> {
-        let gating = Gating {
-            policy: self.config.gate,
-            names,
-            cancel,
-            overhead_share: self.config.overhead_share,
-            overhead_tokens_min: self.config.overhead_tokens_min,
-            seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
-        };
-        stage_two::admit(
-            probe,
-            &stage_two::probe_order(candidates, coarse),
-            gating,
-            |episode| self.messages_of(&episode.messages),
-            |episode, of| on_progress(Progress::Probing { episode, of }),
-        )
-    }
-
-    /// For a model that reads: the prompt is built around the memories.
-    fn for_model(
-        &self,
-        request: RecallRequest<'_>,
-        candidates: &Candidates,
-        names: Names<'_>,
-        nature: &Nature,
-        on_progress: &mut dyn FnMut(Progress),
-    ) -> Result<Evidence, RecallError> {
-        let model = self.models.language.as_ref();
-        let limits = Limits {
-            window_tokens: self.config.window_tokens,
-            evidence_tokens_max: self.config.evidence_tokens_max,
-        };
-        let has_evidence = !candidates.semantics.is_empty() || !candidates.messages.is_empty();
-        let frame = Frame::new(
-            model,
-            request.system,
-            request.history,
-            request.question,
-            has_evidence,
-            limits,
-        );
-        let open = model.encode(&Answer.open());
-        let (coarse, block) = self.fitting(candidates, names, &frame, open.len())?;
-        let signal = self.signal()?;
-        let mut context = match request.reuse {
-            Some(context) => context,
-            None => model.context(Priority::Chat)?,
-        };
-        let before = context.n_processed();
-        let mut n_processed;
-        let mut tokens = frame.head.clone();
-        let (mut outcome, mut text) = (Outcome::default(), String::new());
-        if coarse.is_empty() {
-            tokens.extend(&frame.bare_question);
-            tokens.extend(&frame.tail);
-            n_processed = prompt::refill(context.as_mut(), &tokens)?;
-        } else {
-            tokens.extend(&open);
-            tokens.extend(model.encode(&block));
-            n_processed = prompt::refill(context.as_mut(), &tokens)?;
-            let n_tokens_max = frame.head.len() + frame.evidence_tokens;
-            if signal == Signal::Overlap {
-                let size_of = |text: &str| model.encode(text).len();
-                let n_block = context.len() - frame.head.len() - open.len();
-                let room = n_tokens_max.saturating_sub(context.len()) + n_block;
-                let mut probe = overlap_probe(candidates, nature, room, &size_of);
-                probe.show(&block)?;
-                outcome =
-                    self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
-                for piece in &outcome.admitted {
-                    let tokens = model.encode(piece);
-                    context.extend(&tokens)?;
-                    n_processed += tokens.len();
-                }
-            } else {
-                let mut probe = ModelProbe {
-                    model,
-                    context,
-                    signal,
-                    question: &frame.question,
-                    tail: &frame.tail,
-                    n_positions: self.config.n_positions,
-                    n_tokens_max,
-                    n_processed,
-                };
-                outcome =
-                    self.gate(&mut probe, &coarse, candidates, names, request.cancel, on_progress)?;
-                n_processed = probe.n_processed;
-                context = probe.context;
-            }
-            context.extend(&frame.question)?;
-            context.extend(&frame.tail)?;
-            n_processed += frame.question.len() + frame.tail.len();
-            text = Answer.open() + &block + &outcome.admitted.concat();
-        }
-        let signal = (!coarse.is_empty()).then_some(signal);
-        let evidence = self.evidence(candidates, coarse, outcome, names)?;
-        Ok(Evidence {
-            signal,
-            block: text,
-            prompt_tokens: context.len() as u64,
-            processed_tokens: n_processed as u64,
-            decoded_tokens: (context.n_processed() - before).saturating_sub(n_processed as u64),
-            context: Some(context),
-            n_history_left_out: frame.n_left_out,
-            question_cut: frame.question_cut,
-            ..evidence
-        })
-    }
-
-    /// The coarse context and its lines, within its share of the frame.
-    fn fitting(
-        &self,
-        candidates: &Candidates,
-        names: Names<'_>,
-        frame: &Frame,
-        n_open: usize,
-    ) -> Result<(Coarse, String), RecallError> {
-        /// The rest is for episodes.
-        const SHARE: f64 = 0.6;
-        const N_TRIES: usize = 8;
-        let room = (frame.evidence_tokens as f64 * SHARE) as usize;
-        let mut characters = self.config.coarse_characters;
-        for _ in 0..N_TRIES {
-            let coarse = self.coarse(candidates, characters)?;
-            let block = lines::of_coarse(&coarse, &names);
-            let needed = n_open + self.models.language.encode(&block).len();
-            if needed <= room {
-                return Ok((coarse, block));
-            }
-            // In proportion, and a little less: the next may be the one that fits.
-            characters = (characters as f64 * 0.9 * room as f64 / needed as f64) as usize;
-        }
-        Ok((Coarse::default(), String::new()))
-    }
-
-    fn signal(&self) -> Result<Signal, RecallError> {
-        if let Some(signal) = self.config.signal {
-            return Ok(signal);
-        }
-        let info = self.models.language.info();
-        let key = info.grade_key();
-        let grade = self.store.read(|r| r.setting(&key))?;
-        Ok(gate_signal(info, Grade::from_setting(grade.as_deref()).as_ref()))
-    }
-
-    fn evidence(
-        &self,
-        candidates: &Candidates,
-        coarse: Coarse,
-        outcome: Outcome,
-        names: Names<'_>,
-    ) -> Result<Evidence, RecallError> {
-        let mut evidence = Evidence {
-            entropy_coarse_nats: outcome.coarse,
-            entropy_final_nats: outcome.last,
-            ..Evidence::default()
-        };
-        for theme in coarse.themes {
-            evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
-        }
-        for Scored { unit, relevance, answers, .. } in coarse.semantics {
-            let superseded = unit.superseded_by.is_some();
-            evidence.candidates.push(Candidate {
-                text: unit.content.clone(),
-                relevance,
-                at: unit.created_at.civil(),
-                raw_speaker: None,
-                superseded,
-                answers,
-            });
-            evidence.semantics.push(SemanticEvidence {
-                id: unit.id,
-                text: unit.content,
-                messages: unit.messages,
-                relevance,
-                superseded,
-            });
-        }
-        let judged: BTreeMap<MessageId, (f64, Option<f64>)> =
-            candidates.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
-        let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
-        for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
-            let speaker = names.of(&message).to_owned();
-            let (relevance, answers) =
-                judged.get(&message.id).copied().unwrap_or((self.config.relevance_min, None));
-            evidence.candidates.push(Candidate {
-                text: message.content.clone(),
-                relevance,
-                at: message.created_at.civil(),
-                raw_speaker: Some(speaker.clone()),
-                superseded: false,
-                answers,
-            });
-            let (id, text) = (message.id, message.content);
-            evidence.messages.push(MessageEvidence { id, speaker, text });
-        }
-        evidence.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
-        for probe in outcome.probes {
-            evidence.episodes.push(EpisodeEvidence {
-                id: probe.episode.id,
-                title: probe.episode.title,
-                admitted: probe.admitted,
-                expanded: !probe.messages.is_empty(),
-                entropy_before_nats: probe.before,
-                entropy_after_nats: probe.after,
-            });
-        }
-        let sources: BTreeSet<MessageId> = evidence
-            .semantics
-            .iter()
-            .flat_map(|s| s.messages.iter().copied())
-            .chain(evidence.messages.iter().map(|m| m.id))
-            .collect();
-        let sources: Vec<MessageId> = sources.into_iter().collect();
-        evidence.external_ids =
-            self.store.read(|r| r.message_external_ids(&sources))?.into_iter().collect();
-        Ok(evidence)
-    }
 }
 
-/// A question, as far as the search is concerned.
-struct Asked<'a> {
+fn stop_if(cancel: &Cancel) -> Result<(), RecallError> {
+    if cancel.is_cancelled() { Err(RecallError::Cancelled) } else { Ok(()) }
+}
+
+/// A question, as far as the search needs it.
+struct Query<'a> {
     question: &'a str,
-    nature: &'a Nature,
+    traits: &'a QuestionTraits,
     now: Moment,
-    /// Texts that the reader sees anyway.
+    /// Messages that the reader sees anyway.
     in_window: &'a BTreeSet<&'a str>,
     n_in_window: usize,
 }
@@ -453,76 +196,32 @@ fn gather(
     embedder: &dyn Embedder,
     reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
-    asked: &Asked<'_>,
+    query: &Query<'_>,
 ) -> Result<(Candidates, Option<String>), RecallError> {
-    let (known_embedder, nothing, user) = store.read(|r| {
-        // What is in the window and the question itself may be all there is.
-        let nothing = !r.has_more_than(asked.n_in_window + 1)?;
-        Ok((r.embedder_id()?, nothing, r.setting("user_name")?))
+    let (known_embedder, is_empty, user) = store.read(|r| {
+        // The window and the question itself may be all there is.
+        let is_empty = !r.has_more_than(query.n_in_window + 1)?;
+        Ok((r.embedder_id()?, is_empty, r.setting("user_name")?))
     })?;
     let user = user.filter(|name| !name.trim().is_empty());
-    if nothing {
+    if is_empty {
         return Ok((Candidates::default(), user));
     }
     let vector = if known_embedder.as_deref() == Some(embedder.id()) {
-        embedder.embed(&[asked.question])?.into_iter().next()
+        embedder.embed(&[query.question])?.into_iter().next()
     } else {
         None
     };
-    let search = Search {
-        question: asked.question,
-        nature: asked.nature,
-        vector: vector.as_ref(),
-        now: asked.now,
-        in_window: asked.in_window,
-        weights: &config.relevance,
-        size: config.n_candidates,
-        relevance_min: config.relevance_min,
-    };
-    let mut candidates = Candidates::gather(store, &search)?;
+    let mut candidates =
+        Candidates::gather(store, &Search { query, vector: vector.as_ref(), config })?;
     if let Some(reranker) = reranker {
-        rerank(&mut candidates, reranker, config, asked, user.as_deref())?;
+        rerank(&mut candidates, reranker, config, query, user.as_deref())?;
     }
     Ok((candidates, user))
 }
 
-/// See [`Rerank::apply`].
-fn rerank(
-    candidates: &mut Candidates,
-    reranker: &dyn Reranker,
-    config: &RecallConfig,
-    asked: &Asked<'_>,
-    user: Option<&str>,
-) -> Result<bool, ModelError> {
-    let rerank = Rerank {
-        reranker,
-        question: asked.question,
-        nature: asked.nature,
-        user,
-        weights: &config.relevance,
-        n: config.n_reranked,
-    };
-    rerank.apply(candidates)
-}
-
 /// Whether the rules are sure of an answer.
-fn is_answered(request: &RecallRequest<'_>, evidence: &Evidence, user: Option<&str>) -> bool {
-    let now = request.now.civil();
-    extractive::answer(request.question, &evidence.candidates, now, user)
+fn is_answered(query: &Query<'_>, evidence: &Evidence, user: Option<&str>) -> bool {
+    extractive::answer(query.question, &evidence.candidates, query.now.civil(), user)
         .is_some_and(|answer| answer.sure)
-}
-
-fn overlap_probe<'a>(
-    candidates: &Candidates,
-    nature: &Nature,
-    room: usize,
-    size_of: &'a dyn Fn(&str) -> usize,
-) -> OverlapProbe<'a> {
-    let texts = candidates
-        .semantics
-        .iter()
-        .map(|s| s.unit.content.as_str())
-        .chain(candidates.messages.iter().map(|m| m.unit.content.as_str()))
-        .chain(candidates.episodes.values().map(|e| e.content.as_str()));
-    OverlapProbe::new(&nature.terms, texts, room, size_of)
 }

@@ -1,4 +1,4 @@
-//! The prompt around the memories: what fits, in tokens.
+//! The prompt around the memories: what fits into the token budget.
 //!
 //! `[begin][system][history …][user: block, question][assistant`. The block comes last, so that
 //! system and history stay in the KV cache from turn to turn.
@@ -6,23 +6,24 @@
 use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
 use crate::prompts::Answer;
 
-/// The reply gets at least this share of the window, and at most so many tokens are kept free.
+/// One token in so many of the window is kept free for the reply …
 const REPLY_SHARE: usize = 8;
+/// … but no more than this.
 const REPLY_TOKENS_MAX: usize = 1_024;
 
-/// What is fixed before any memory is known.
+/// The parts of the prompt that do not depend on the memories.
 pub(super) struct Frame {
-    /// Begin, system turn, history that fits, the last user turn's opening.
+    /// Begin token, system turn, the history that fits, and the opening of the last user turn.
     pub head: Vec<u32>,
-    /// The question as plain text, where there is no memory.
+    /// The question alone, for a prompt without memories.
     pub bare_question: Vec<u32>,
     /// The block's end and the question.
     pub question: Vec<u32>,
     /// Closes the user's turn and opens the answer's.
     pub tail: Vec<u32>,
-    /// Tokens of evidence that fit between, the block's own words included.
+    /// Tokens of evidence that fit between, including the opening of the block.
     pub evidence_tokens: usize,
-    /// So many of the oldest messages of the history are not in the prompt.
+    /// How many of the oldest messages of the history are not in the prompt.
     pub n_left_out: usize,
     /// The question was longer than the window and is cut at its end.
     pub question_cut: bool,
@@ -36,9 +37,9 @@ pub(super) struct Limits {
 }
 
 impl Frame {
-    /// The question comes first, then half of what is left for evidence (at most
-    /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether any is
-    /// to come.
+    /// Shares out the window: first the question, then half of the rest for evidence (at most
+    /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether there will
+    /// be any.
     pub(super) fn new(
         model: &dyn LanguageModel,
         system: &str,
@@ -59,7 +60,7 @@ impl Frame {
         let mut bare_question = model.encode(question.trim());
         let mut asked = model.encode(&Answer.close(question));
         if head.len() + open.len() + tail.len() >= room {
-            // Not even the system turn fits: the question matters more.
+            // The question matters more than the system turn.
             head = model.begin();
         }
         let fixed = head.len() + open.len() + tail.len();
@@ -98,8 +99,8 @@ impl Frame {
     }
 }
 
-/// Makes `context` hold exactly `tokens`, keeping what it has in common with them; how many tokens
-/// were run for it.
+/// Makes `context` hold exactly `tokens`, keeping the common prefix. Returns how many tokens were
+/// processed.
 pub(super) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<usize, ModelError> {
     let common = context.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
     context.truncate(common);

@@ -1,21 +1,21 @@
-//! What a question asks about, as far as recall has to know (pure, English).
+//! What recall has to know about a question (pure, English).
 //!
-//! It only shifts what ranks first; a question that it misreads still finds its evidence.
+//! It only affects the ranking: a question that it misreads still finds its evidence.
 
 use std::collections::BTreeSet;
 
 use crate::memory::lexical;
 
-/// See the module.
+/// What a question asks about.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Nature {
+pub(super) struct QuestionTraits {
     /// Stems, without stop words.
     pub terms: BTreeSet<String>,
-    /// The words to look up: the same, unstemmed.
+    /// The same words unstemmed, for full-text search.
     pub words: String,
-    /// It asks how things were: superseded facts are as good as their successors.
+    /// It asks how things were, so superseded facts are as good as their successors.
     pub past: bool,
-    /// It asks how things are: the newest says most.
+    /// It asks how things are now, so newer units count more.
     pub now: bool,
     /// It asks what the assistant said.
     pub of_assistant: bool,
@@ -23,85 +23,35 @@ pub(super) struct Nature {
     pub of_user: bool,
 }
 
-const PAST: [&str; 16] = [
-    "used to",
-    "before",
-    "previous",
-    "previously",
-    "former",
-    "formerly",
-    "earlier",
-    "in the past",
-    "originally",
-    "at first",
-    "back then",
-    "no longer",
-    "any more",
-    "anymore",
-    "history",
-    "back in",
-];
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const NOW: [&str; 11] = [
-    "now",
-    "currently",
-    "current",
-    "these days",
-    "nowadays",
-    "today",
-    "still",
-    "latest",
-    "newest",
-    "at the moment",
-    "most recent",
-];
-const OF_ASSISTANT: [&str; 12] = [
-    "you say",
-    "you said",
-    "you tell",
-    "you told",
-    "you recommend",
-    "you suggest",
-    "you advise",
-    "you propose",
-    "you explain",
-    "your advice",
-    "your suggestion",
-    "your recommendation",
-];
+/// Phrases, separated by commas; likewise the next three.
+const PAST: &str = "used to,before,previous,previously,former,formerly,earlier,in the past,\
+    originally,at first,back then,no longer,any more,anymore,history,back in";
+const NOW: &str = "now,currently,current,these days,nowadays,today,still,latest,newest,\
+    at the moment,most recent";
+const OF_ASSISTANT: &str = "you say,you said,you tell,you told,you recommend,you suggest,\
+    you advise,you propose,you explain,your advice,your suggestion,your recommendation";
+const MONTHS: &str = "january,february,march,april,may,june,july,august,september,october,\
+    november,december";
 
-impl Nature {
+impl QuestionTraits {
     pub(super) fn of(question: &str) -> Self {
         let lower = question.to_lowercase();
         let words: Vec<&str> =
             lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
         let text = format!(" {} ", words.join(" "));
-        let has = |phrase: &str| text.contains(&format!(" {phrase} "));
-        // "in March", "in 2023": then, not now. A bare "may" is no month.
+        let has = |phrases: &str| phrases.split(',').any(|p| text.contains(&format!(" {p} ")));
+        // "in March", "in 2023": then, not now. A bare "may" is not a month.
         let dated = words.windows(2).any(|pair| {
             matches!(pair[0], "in" | "since" | "until" | "during")
-                && (MONTHS.contains(&pair[1]) || is_year(pair[1]))
+                && (MONTHS.split(',').any(|month| month == pair[1]) || is_year(pair[1]))
         });
         let was = words.iter().any(|w| matches!(*w, "was" | "were" | "did" | "had"));
         Self {
             terms: lexical::terms(question).into_iter().collect(),
             words: lexical::content_words(question).join(" "),
-            past: PAST.iter().any(|phrase| has(phrase)) || (dated && was),
-            now: NOW.iter().any(|phrase| has(phrase)),
-            of_assistant: OF_ASSISTANT.iter().any(|phrase| text.contains(&format!(" {phrase}"))),
+            past: has(PAST) || (dated && was),
+            now: has(NOW),
+            of_assistant: OF_ASSISTANT.split(',').any(|p| text.contains(&format!(" {p}"))),
             of_user: words.iter().any(|w| matches!(*w, "i" | "me" | "my" | "mine" | "myself")),
         }
     }
@@ -120,8 +70,8 @@ mod tests {
     #[test]
     fn past_and_present_are_told_apart() {
         let check = |question: &str, past: bool, now: bool| {
-            let nature = Nature::of(question);
-            assert_eq!((nature.past, nature.now), (past, now), "{question}");
+            let traits = QuestionTraits::of(question);
+            assert_eq!((traits.past, traits.now), (past, now), "{question}");
         };
         check("Where do I live now?", false, true);
         check("Where did I live before?", true, false);
@@ -135,9 +85,9 @@ mod tests {
 
     #[test]
     fn who_is_asked_about() {
-        assert!(Nature::of("What did you recommend?").of_assistant);
-        assert!(!Nature::of("Do you know my name?").of_assistant);
-        assert!(Nature::of("Do you know my name?").of_user);
-        assert_eq!(Nature::of("Where did Ana's dogs run?").words, "ana dogs run");
+        assert!(QuestionTraits::of("What did you recommend?").of_assistant);
+        assert!(!QuestionTraits::of("Do you know my name?").of_assistant);
+        assert!(QuestionTraits::of("Do you know my name?").of_user);
+        assert_eq!(QuestionTraits::of("Where did Ana's dogs run?").words, "ana dogs run");
     }
 }

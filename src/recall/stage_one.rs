@@ -1,4 +1,4 @@
-//! Stage I: from the candidates to the coarse context, a mix of facts and whole messages under one budget.
+//! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::memory::representatives::{
 use crate::memory::{Message, Semantic, Theme, ThemeId};
 use crate::store::{Level, Reader, StoreError};
 
-/// What the reader gets before any episode is probed.
+/// The coarse context: what the reader gets before any episode is probed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Coarse {
     /// By the relevance of their best fact.
@@ -28,7 +28,7 @@ impl Coarse {
         self.semantics.is_empty() && self.messages.is_empty()
     }
 
-    /// From facts and messages, best first.
+    /// Selects from facts and messages, each best first.
     pub(super) fn select(
         reader: &Reader<'_>,
         semantics: &[Scored<Semantic>],
@@ -44,7 +44,7 @@ impl Coarse {
                 semantics_by_equation_4(reader, semantics, &themes, rule, n_semantics)?
             }
         };
-        // Facts alone are of like length: relevance is as good an order, and the plainer one.
+        // Facts alone are of similar length, so relevance is as good an order.
         let is_mixed = !messages.is_empty();
         let unit = |relevance, n_characters, kind| Unit {
             worth: if is_mixed { worth(relevance, n_characters) } else { relevance },
@@ -78,24 +78,25 @@ impl Coarse {
     }
 }
 
-/// What a fact takes of the budget.
+/// Characters that a fact takes of the budget.
 pub(super) fn characters_of_fact(semantic: &Semantic) -> usize {
     semantic.content.chars().count()
 }
 
-/// A message, as `Speaker: text`.
+/// Characters that a message takes, as `Speaker: text`.
 pub(super) fn characters_of_message(message: &Message) -> usize {
     message.content.chars().count()
         + message.speaker.as_ref().map_or(0, |name| name.chars().count() + 2)
 }
 
+/// Parameters of Eq. 4.
 #[derive(Clone, Copy)]
 struct Rule {
     alpha: f64,
     coverage_target: f64,
 }
 
-/// Eq. 4 over nodes with stored edges.
+/// Selects by Eq. 4 among nodes with their relevance, along stored edges.
 fn representatives<Id: Copy + Ord>(
     nodes: &[(Id, f64)],
     edges: &[Vec<(Id, f32)>],

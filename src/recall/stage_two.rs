@@ -1,4 +1,4 @@
-//! Stage II: episodes and their messages, admitted while they lower the reader's uncertainty.
+//! Stage II: admits episodes and their messages while they lower the reader's uncertainty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,22 +21,23 @@ pub(super) struct ProbedEpisode {
     pub after: f64,
 }
 
-/// What Stage II came to.
+/// The result of Stage II.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
-    /// `None` if nothing was measured.
+    /// The uncertainty with the coarse context; `None` if nothing was measured.
     pub coarse: Option<f64>,
+    /// The uncertainty with everything admitted.
     pub last: Option<f64>,
-    /// In the order in which they were probed.
+    /// In the order of probing.
     pub probes: Vec<ProbedEpisode>,
-    /// What was admitted, in order, piece by piece as it was shown.
+    /// The text of everything admitted, in the order in which it was shown.
     pub admitted: Vec<String>,
 }
 
-/// Episodes linked to the coarse context, the most promising first: their own similarity plus the
-/// support of the chosen units.
+/// The episodes of the coarse context, most promising first: by their own score plus the relevance of
+/// the selected units that come from them.
 pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episode> {
-    /// How much the best supported episode gains over one without support.
+    /// What the best supported episode gains.
     const SUPPORT: f64 = 0.5;
     let mut support: BTreeMap<EpisodeId, f64> = BTreeMap::new();
     for semantic in &coarse.semantics {
@@ -53,8 +54,7 @@ pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episo
     let mut order: Vec<(f64, &Episode)> = support
         .iter()
         .filter_map(|(id, sum)| {
-            let (episode, own) =
-                (candidates.episodes.get(id)?, candidates.worth_of_episodes.get(id)?);
+            let (episode, own) = (candidates.episodes.get(id)?, candidates.episode_scores.get(id)?);
             Some((own + SUPPORT * sum / largest, episode))
         })
         .collect();
@@ -62,6 +62,7 @@ pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episo
     order.into_iter().map(|(_, episode)| episode.clone()).collect()
 }
 
+/// How to gate.
 pub(super) struct Gating<'a> {
     pub policy: GatePolicy,
     pub names: Names<'a>,
@@ -72,7 +73,7 @@ pub(super) struct Gating<'a> {
     pub seen: BTreeSet<MessageId>,
 }
 
-/// What was spent besides the prompt, and may be.
+/// The budget of tokens that do not stay in the prompt.
 struct Overhead {
     n_spent: usize,
     share: f64,
@@ -80,7 +81,7 @@ struct Overhead {
 }
 
 impl Overhead {
-    /// Room to show and refuse something of this cost?
+    /// Whether something of this cost may be shown, though it may be refused.
     fn affords(&self, cost: usize, probe: &dyn UncertaintyProbe) -> bool {
         let most = ((probe.n_held() as f64 * self.share) as usize).max(self.tokens_min);
         self.n_spent + cost <= most
@@ -118,7 +119,7 @@ pub(super) fn admit<E: From<ModelError>>(
         let (mark, before) = (probe.mark(), gate.reference());
         let line = lines::of_episode(episode);
         let cost = probe.cost(&line);
-        // Too long to fit or to be tried: a shorter one may do.
+        // Too long; a shorter one may still fit.
         if !overhead.affords(cost, probe) || !probe.show(&line)? {
             continue;
         }
@@ -150,12 +151,12 @@ pub(super) fn admit<E: From<ModelError>>(
                     probed.messages = own;
                     probed.after = expanded;
                 } else {
-                    probe.take_back(mark);
+                    probe.roll_back(mark);
                     overhead.n_spent += cost - n_question;
                 }
             }
         } else {
-            probe.take_back(mark);
+            probe.roll_back(mark);
             overhead.n_spent += cost - n_question;
         }
         outcome.probes.push(probed);

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+mod search;
+
 use super::*;
 use crate::interfaces::{Embedder, LanguageModel, Signal};
-use crate::memory::{EpisodeId, Role, SemanticId, SessionId};
+use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId};
+use crate::prompts::Answer;
 use crate::store::{Level, NewEpisode, NewMessage, NewSemantic};
 use crate::testing::{HashEmbedder, ScriptedModel};
 
@@ -16,12 +19,15 @@ fn at(day: i64) -> Moment {
     )
 }
 
-/// A memory in the making: one session, an episode at a time.
+const QUESTION: &str = "Where does Max sleep?";
+
+/// Builds a memory: one session, an episode at a time.
 struct Builder {
     store: Store,
     session: SessionId,
 }
 
+/// What [`Builder::tell`] added.
 struct ToldEpisode {
     episode: EpisodeId,
     messages: Vec<MessageId>,
@@ -65,8 +71,7 @@ impl Builder {
             .unwrap()
     }
 
-    /// An episode: what was said and the facts that came of it, one a message, each in a theme of
-    /// its own name.
+    /// Adds an episode: messages, and a fact from each unless it is empty, in a theme of its own.
     fn tell(&self, title: &str, day: i64, said: &[(&str, &str)]) -> ToldEpisode {
         let messages: Vec<MessageId> =
             said.iter().map(|(text, _)| self.say(Role::User, text, day)).collect();
@@ -108,6 +113,10 @@ fn models(model: &ScriptedModel) -> Models {
     Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder), reranker: None }
 }
 
+fn by_entropy() -> RecallConfig {
+    RecallConfig { signal: Some(Signal::Entropy), ..RecallConfig::default() }
+}
+
 struct Ask<'a> {
     question: &'a str,
     history: &'a [(TurnRole, String)],
@@ -117,25 +126,30 @@ struct Ask<'a> {
 
 impl Default for Ask<'_> {
     fn default() -> Self {
-        let config = RecallConfig { signal: Some(Signal::Entropy), ..RecallConfig::default() };
-        Self { question: "Where does Max sleep?", history: &[], prompt: true, config }
+        let config = by_entropy();
+        Self { question: QUESTION, history: &[], prompt: true, config }
+    }
+}
+
+/// Asks for a prompt, a month after the first day.
+fn request<'a>(question: &'a str, cancel: &'a Cancel) -> RecallRequest<'a> {
+    RecallRequest {
+        question,
+        now: at(30),
+        system: "You are helpful.",
+        history: &[],
+        prompt: true,
+        reuse: None,
+        cancel,
     }
 }
 
 fn recall(store: &Store, model: &ScriptedModel, ask: Ask<'_>) -> Result<Evidence, RecallError> {
     let models = models(model);
-    Recall { store, models: &models, config: ask.config }.run(
-        RecallRequest {
-            question: ask.question,
-            now: at(30),
-            system: "You are helpful.",
-            history: ask.history,
-            prompt: ask.prompt,
-            reuse: None,
-            cancel: &Cancel::default(),
-        },
-        &mut |_| {},
-    )
+    let cancel = Cancel::default();
+    let Ask { question, history, prompt, config } = ask;
+    let request = RecallRequest { history, prompt, ..request(question, &cancel) };
+    Recall { store, models: &models, config }.run(request, &mut |_| {})
 }
 
 fn text_of(model: &ScriptedModel, evidence: &Evidence) -> String {
@@ -149,15 +163,14 @@ const WARM: &str = "It is warm there because of the iron stove that grandfather 
 /// Room for the facts of [`dog_memory`].
 fn tight() -> RecallConfig {
     RecallConfig {
-        signal: Some(Signal::Entropy),
         coarse_characters: 90,
         relevance_min: 0.0,
         overhead_tokens_min: 4_096, // the scripted model's tokens are bytes
-        ..RecallConfig::default()
+        ..by_entropy()
     }
 }
 
-/// Three episodes around the same dog; the reader is sure once it has read of the second one.
+/// Three episodes about the same dog. The answer is in the second one.
 fn dog_memory() -> (Builder, [ToldEpisode; 3]) {
     let builder = Builder::new();
     let told = [
@@ -196,7 +209,7 @@ fn the_gate_admits_only_what_lowers_uncertainty() {
     for refused in evidence.episodes.iter().filter(|e| !e.admitted) {
         assert!(refused.entropy_after_nats >= refused.entropy_before_nats);
     }
-    // The refused ones have left nothing behind; the prompt is the whole of it, in order.
+    // Refused episodes leave nothing behind in the prompt.
     let text = text_of(&model, &evidence);
     assert!(text.contains("Max sleeps: Max sleeps happened."));
     assert!(!text.contains("Max eats: Max eats happened."), "{text}");
@@ -209,10 +222,9 @@ fn the_gate_admits_only_what_lowers_uncertainty() {
 #[test]
 fn a_probe_costs_its_own_tokens_and_the_question() {
     let (builder, _) = dog_memory();
-    // Nothing helps: everything is refused.
+    // No episode lowers its uncertainty: all are refused.
     let model = ScriptedModel::new(&[]);
-    let config = RecallConfig { signal: Some(Signal::Entropy), ..RecallConfig::default() };
-    let evidence = recall(&builder.store, &model, Ask { config, ..Ask::default() }).unwrap();
+    let evidence = recall(&builder.store, &model, Ask::default()).unwrap();
     assert!(!evidence.episodes.is_empty() && evidence.episodes.iter().all(|e| !e.admitted));
     // The question's part: the block's end, the question, and the turns around it.
     let question = Answer.close("Where does Max sleep?").len() + 2;
@@ -242,12 +254,12 @@ fn no_more_than_one_and_a_half_prompts_are_read() {
             &[(&said, &format!("Max sleeps well on day {day}")), (&long, "")],
         );
     }
-    // An unsteady reader: some things help, some don't.
+    // A noisy reader: some episodes help, some don't.
     for step in [1, 3, 7] {
         let model = ScriptedModel::new(&[]).with_uncertainty(move |context, _| {
             1.0 + f64::from(u8::try_from(context.len() * step % 97).unwrap()) / 97.0
         });
-        let mut config = RecallConfig { signal: Some(Signal::Entropy), ..RecallConfig::default() };
+        let mut config = by_entropy();
         config.gate.misses_max = 10;
         let evidence = recall(&builder.store, &model, Ask { config, ..Ask::default() }).unwrap();
         assert!(evidence.episodes.len() > 1, "{}", evidence.episodes.len());
@@ -261,11 +273,8 @@ fn roll_back_is_exact() {
     let (builder, _) = dog_memory();
     let refusing = ScriptedModel::new(&[]);
     let probed = recall(&builder.store, &refusing, Ask::default()).unwrap();
-    let config = RecallConfig {
-        signal: Some(Signal::Entropy),
-        gate: crate::memory::inclusion::GatePolicy { probes_max: 0, ..Default::default() },
-        ..RecallConfig::default()
-    };
+    let gate = crate::memory::inclusion::GatePolicy { probes_max: 0, ..Default::default() };
+    let config = RecallConfig { gate, ..by_entropy() };
     let unprobed = recall(&builder.store, &refusing, Ask { config, ..Ask::default() }).unwrap();
     assert!(unprobed.episodes.is_empty() && !probed.episodes.is_empty());
     assert_eq!(probed.context.unwrap().tokens(), unprobed.context.unwrap().tokens());
@@ -417,26 +426,18 @@ fn a_tiny_reader_gets_a_prompt_gated_by_words() {
     let evidence = recall(&builder.store, &model, ask).unwrap();
     assert_eq!(evidence.signal, Some(Signal::Overlap));
     assert!(text_of(&model, &evidence).contains("The dog Max sleeps in the kitchen"));
-    assert_eq!(evidence.processed_tokens, evidence.prompt_tokens, "nothing is run twice");
+    assert_eq!(evidence.processed_tokens, evidence.prompt_tokens, "nothing is processed twice");
 }
 
 #[test]
-fn what_a_context_holds_already_is_not_run_again() {
+fn a_reused_context_is_not_processed_again() {
     let (builder, _) = dog_memory();
     let model = ScriptedModel::new(&[]);
     let models = models(&model);
     let cancel = Cancel::default();
     let config = RecallConfig { signal: Some(Signal::Overlap), ..RecallConfig::default() };
     let run = |reuse| {
-        let request = RecallRequest {
-            question: "Where does Max sleep?",
-            now: at(30),
-            system: "You are helpful.",
-            history: &[],
-            prompt: true,
-            reuse,
-            cancel: &cancel,
-        };
+        let request = RecallRequest { reuse, ..request(QUESTION, &cancel) };
         Recall { store: &builder.store, models: &models, config: config.clone() }
             .run(request, &mut |_| {})
             .unwrap()
@@ -481,168 +482,7 @@ fn a_cancelled_recall_stops() {
     let models = models(&ScriptedModel::new(&[]));
     let cancel = Cancel::default();
     cancel.cancel();
-    let request = RecallRequest {
-        question: "Where does Max sleep?",
-        now: at(30),
-        system: "",
-        history: &[],
-        prompt: true,
-        reuse: None,
-        cancel: &cancel,
-    };
     let recall = Recall { store: &builder.store, models: &models, config: RecallConfig::default() };
-    assert!(matches!(recall.run(request, &mut |_| {}), Err(RecallError::Cancelled)));
-}
-
-/// Facts and messages are searched in snapshots of their own: whatever comes or goes between the two,
-/// an answer is found in what there is.
-#[test]
-fn what_is_written_and_forgotten_meanwhile_is_no_error() {
-    let dir = tempfile::tempdir().unwrap();
-    let builder = Builder::within(Store::open(dir.path()).unwrap());
-    builder.tell("Max", 0, &[("Max sleeps on the sofa.", "Max the dog sleeps on the sofa.")]);
-    let config = RecallConfig::default();
-    let done = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let id = builder.say(Role::User, "Max sleeps in the garden, I think.", 1);
-                let forget = |tx: &mut crate::store::WriteTx<'_>| {
-                    let plan = tx.plan_forget(&[crate::store::AnyId::Message(id)], None)?;
-                    tx.forget(&plan)
-                };
-                builder.store.write(forget).unwrap();
-            }
-        });
-        let ask = || {
-            EvidenceSearch::new(
-                &builder.store,
-                &HashEmbedder,
-                None,
-                &config,
-                "Where does Max sleep?",
-                at(2),
-            )
-        };
-        let mut found = (0..200).map(|_| ask().map(|search| search.facts().len()));
-        let wrong = found.find(|found| !matches!(found, Ok(1)));
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(wrong.is_none(), "{wrong:?}");
-    });
-}
-
-/// Takes to texts with a word, and knows no question with "xyzzy".
-struct Fan {
-    word: &'static str,
-    read: std::sync::Mutex<Vec<String>>,
-}
-
-impl Reranker for Fan {
-    fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
-        self.read.lock().unwrap().extend(texts.iter().map(|&text| text.to_owned()));
-        let score = |text: &&str| if text.contains(self.word) { 9.0 } else { -9.0 };
-        Ok((!question.contains("xyzzy")).then(|| texts.iter().map(score).collect()))
-    }
-}
-
-#[test]
-fn what_a_reranker_prefers_comes_first() {
-    use crate::memory::relevance::Reranking;
-
-    let (builder, _) = dog_memory();
-    builder.store.write(|tx| tx.set_setting("user_name", "Ana")).unwrap();
-    builder.tell("Ana", 4, &[("I like Max", "Ana likes Max")]);
-    let reranking = Reranking { bias: 0.0, features: [1.0, 0.5, 0.0, 0.0] };
-    let relevance = crate::memory::relevance::Relevance { reranking, ..Default::default() };
-    let config = RecallConfig { relevance, relevance_min: 0.0, ..RecallConfig::default() };
-    let ask = |word, question: &str, n_reranked| {
-        let fan = Fan { word, read: std::sync::Mutex::default() };
-        let config = RecallConfig { n_reranked, ..config.clone() };
-        let search = EvidenceSearch::new(
-            &builder.store,
-            &HashEmbedder,
-            Some(&fan),
-            &config,
-            question,
-            at(9),
-        );
-        let facts: Vec<String> = search.unwrap().facts().into_iter().map(|f| f.text).collect();
-        (facts, fan.read.into_inner().unwrap())
-    };
-    let question = "Where does Max sleep?";
-    assert!(ask("nothing", question, 0).0[0].contains("kitchen"));
-    let (facts, read) = ask("post", question, 32);
-    assert!(facts[0].contains("post"), "{facts:?}");
-    assert!(read.contains(&"The user: Max sleeps in the kitchen".to_owned()), "{read:?}");
-    assert_eq!(read.len(), 9, "each fact and each message once");
-    assert!(ask("post", "xyzzy: where does Max sleep?", 32).0[0].contains("kitchen"));
-    let (facts, read) = ask("kitchen", question, 1);
-    assert!(facts[0].contains("kitchen") && read.len() == 1);
-    // A question that says "I" is about whom the facts call by name.
-    assert!(ask("", "What do I like?", 32).1.contains(&"The user likes Max".to_owned()));
-    assert!(ask("", "What does Ana like?", 32).1.contains(&"Ana likes Max".to_owned()));
-}
-
-#[test]
-fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
-    let builder = Builder::new();
-    let old = builder.tell("Weight", 1, &[("Max weighs five kilos", "Max weighs five kilos")]);
-    let new = builder.tell("Weight", 2, &[("Max weighs six kilos", "Max weighs six kilos")]);
-    builder.store.write(|tx| tx.supersede(old.facts[0], new.facts[0], at(3))).unwrap();
-    let fan = Fan { word: "five", read: std::sync::Mutex::default() };
-    let config = RecallConfig {
-        relevance: crate::memory::relevance::Relevance {
-            reranking: crate::memory::relevance::Reranking {
-                bias: 0.0,
-                features: [0.5, 0.5, 0.0, 0.0],
-            },
-            ..Default::default()
-        },
-        ..RecallConfig::default()
-    };
-    let first = |question: &str| {
-        let search = EvidenceSearch::new(
-            &builder.store,
-            &HashEmbedder,
-            Some(&fan),
-            &config,
-            question,
-            at(9),
-        );
-        search.unwrap().facts()[0].text.clone()
-    };
-    assert_eq!(first("What does Max weigh?"), "Max weighs six kilos");
-    assert_eq!(first("What did Max weigh before?"), "Max weighs five kilos");
-}
-
-#[test]
-fn rules_have_a_reranker_read_only_what_they_are_not_sure_of() {
-    let (builder, _) = dog_memory();
-    builder.tell("Classes", 4, &[("I joined pottery classes", "The user joined pottery classes")]);
-    let ask = |question: &str| {
-        let fan = Arc::new(Fan { word: "pottery", read: std::sync::Mutex::default() });
-        let models = Models { reranker: Some(fan.clone()), ..models(&ScriptedModel::new(&[])) };
-        let cancel = Cancel::default();
-        let config = RecallConfig::default();
-        let request = RecallRequest {
-            question,
-            now: at(9),
-            system: "",
-            history: &[],
-            prompt: false,
-            reuse: None,
-            cancel: &cancel,
-        };
-        let recall = Recall { store: &builder.store, models: &models, config };
-        let evidence = recall.run(request, &mut |_| {}).unwrap();
-        let found = extractive::answer(question, &evidence.candidates, at(9).civil(), None);
-        let n_read = fan.read.lock().unwrap().len();
-        (found.map(|found| found.text), n_read)
-    };
-    let (found, n_read) = ask("Where does Max sleep?");
-    assert!(found.unwrap().contains("kitchen") && n_read == 0, "{n_read}");
-    let (found, n_read) = ask("Which craft is new to me?");
-    assert!(found.unwrap().contains("pottery") && n_read > 4, "{n_read}");
-    let (found, n_read) = ask("xyzzy: which craft is new to me?");
-    assert!(found.is_none() && n_read > 4, "{found:?}");
+    let outcome = recall.run(request(QUESTION, &cancel), &mut |_| {});
+    assert!(matches!(outcome, Err(RecallError::Cancelled)));
 }

@@ -1,35 +1,35 @@
-//! How unsure the reader is of its answer, with what it has been shown so far.
+//! How uncertain the reader is of its answer, given what it has been shown so far.
 //!
-//! Two ways: by a model that reads a KV cache, or by the words that evidence and question share.
-//! Both can take back the last thing shown.
+//! There are two probes: one asks a model that reads a KV cache, the other counts the words that
+//! evidence and question share. Both can roll back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::interfaces::{Context, LanguageModel, ModelError, Signal};
 use crate::memory::lexical::{self, Rarity};
 
-/// See the module.
+/// A reader that is shown evidence and measured.
 pub(super) trait UncertaintyProbe {
-    /// What [`UncertaintyProbe::take_back`] needs to return to now.
+    /// The present state, for [`UncertaintyProbe::roll_back`].
     fn mark(&self) -> usize;
 
-    /// Shows more. False, and nothing is shown, if there is no room for it.
+    /// Shows more; false, and nothing changes, if there is no room for it.
     fn show(&mut self, text: &str) -> Result<bool, ModelError>;
 
     /// Forgets everything shown since `mark`.
-    fn take_back(&mut self, mark: usize);
+    fn roll_back(&mut self, mark: usize);
 
-    /// Tokens that showing this and measuring would take.
+    /// Tokens that showing this and measuring would cost.
     fn cost(&self, text: &str) -> usize;
 
-    /// Tokens held.
+    /// Tokens in the context.
     fn n_held(&self) -> usize;
 
-    /// The uncertainty now; the smaller the better.
+    /// The present uncertainty; smaller is better.
     fn measure(&mut self) -> Result<f64, ModelError>;
 }
 
-/// Asks the model. The context is never run through it again: a probe costs its own tokens and the
+/// Asks the model. The context is never processed again: a measurement costs the new tokens and the
 /// question.
 pub(super) struct ModelProbe<'a> {
     pub model: &'a dyn LanguageModel,
@@ -42,7 +42,7 @@ pub(super) struct ModelProbe<'a> {
     pub n_positions: usize,
     /// Tokens that the context may hold before the question.
     pub n_tokens_max: usize,
-    /// Tokens read so far. What a measurement decodes of an answer is not counted.
+    /// Tokens processed so far, without the answers that measurements decode.
     pub n_processed: usize,
 }
 
@@ -61,7 +61,7 @@ impl UncertaintyProbe for ModelProbe<'_> {
         Ok(true)
     }
 
-    fn take_back(&mut self, mark: usize) {
+    fn roll_back(&mut self, mark: usize) {
         self.context.truncate(mark);
     }
 
@@ -80,12 +80,11 @@ impl UncertaintyProbe for ModelProbe<'_> {
     }
 }
 
-/// What of the question is unnamed by everything shown ([`lexical::unnamed`]). A rare term weighs
-/// more.
+/// The share of the question that nothing shown names ([`lexical::unnamed`]). Rare terms weigh more.
 pub(super) struct OverlapProbe<'a> {
-    /// Weights of the question's terms; their sum is 1 (or there are none).
+    /// Weights of the question's terms; they sum to 1.
     weights: BTreeMap<String, f64>,
-    /// Terms of everything shown, in order, line by line.
+    /// Terms of each line of everything shown, in order.
     shown: Vec<Vec<BTreeSet<String>>>,
     sizes: Vec<usize>,
     size_left: usize,
@@ -93,8 +92,8 @@ pub(super) struct OverlapProbe<'a> {
 }
 
 impl<'a> OverlapProbe<'a> {
-    /// `texts` are all that may be shown: a term that many of them have says little. There is room
-    /// for `size_max`, as `size_of` counts.
+    /// `texts` is everything that may be shown: a term that many of them contain says little. At most
+    /// `size_max` can be shown, as `size_of` counts.
     pub(super) fn new<'t>(
         terms: &BTreeSet<String>,
         texts: impl IntoIterator<Item = &'t str>,
@@ -123,12 +122,12 @@ impl UncertaintyProbe for OverlapProbe<'_> {
         Ok(true)
     }
 
-    fn take_back(&mut self, mark: usize) {
+    fn roll_back(&mut self, mark: usize) {
         self.shown.truncate(mark);
         self.size_left += self.sizes.drain(mark.min(self.sizes.len())..).sum::<usize>();
     }
 
-    /// No token goes through a model.
+    /// No model processes a token.
     fn cost(&self, _: &str) -> usize {
         0
     }
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overlap_falls_as_terms_are_named_and_rises_when_taken_back() {
+    fn uncertainty_falls_as_terms_are_named_and_rises_on_roll_back() {
         let terms = lexical::terms("Which breed is Ana's dog?").into_iter().collect();
         let texts = ["Ana has a dog", "The dog barks", "A rare breed"];
         let mut probe = OverlapProbe::new(&terms, texts, 30, &str::len);
@@ -161,14 +160,14 @@ mod tests {
         let both = probe.measure().unwrap();
         assert!(both < with_dog && both > 0.1, "all are named, but not together");
         assert!(!probe.show("something else").unwrap(), "no room");
-        probe.take_back(mark);
+        probe.roll_back(mark);
         assert!((probe.measure().unwrap() - with_dog).abs() < 1e-12);
         assert!(probe.show("Ana dog breed").unwrap(), "room again");
         assert!(probe.measure().unwrap().abs() < 1e-12);
     }
 
     #[test]
-    fn a_question_without_terms_leaves_nothing_to_lower() {
+    fn a_question_without_terms_has_no_uncertainty() {
         let mut probe = OverlapProbe::new(&BTreeSet::new(), ["a dog"], 100, &str::len);
         assert!(probe.measure().unwrap().abs() < 1e-12);
     }

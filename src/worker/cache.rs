@@ -1,5 +1,6 @@
-//! The hierarchy's geometry, and what consolidation needs of each fact. Built from the store when it is
-//! first needed, kept up to date by the steps, dropped when the store has gone its own way.
+//! The hierarchy's geometry, and what consolidation needs to know of each fact. It is read from the
+//! store when first needed, kept up to date by the steps, and dropped when the store has changed
+//! otherwise.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ pub(super) struct FactMeta {
     pub attribute: Option<String>,
 }
 
-/// See the module.
+/// The hierarchy and facts of one version of the store.
 pub(super) struct Cache {
     pub hierarchy: Hierarchy,
     pub facts: BTreeMap<SemanticId, FactMeta>,
-    /// The store's, whose hierarchy this is.
+    /// The store's hierarchy version that this agrees with.
     pub version: u64,
 }
 
@@ -61,8 +62,8 @@ impl Cache {
         Ok(Self { hierarchy, facts, version: reader.hierarchy_version()? })
     }
 
-    /// Whether nobody else forgot, remembered, edited or moved anything meanwhile, and the themes still
-    /// have the store's numbers (one that came and went within a step has none there).
+    /// Whether the store's hierarchy has not changed otherwise, and the next theme gets the same id in
+    /// both (a theme that was made and emptied within one step never reached the store).
     pub fn agrees(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
         Ok(reader.hierarchy_version()? == self.version
             && reader.next_theme_id()? == self.hierarchy.partition.next_theme_id())

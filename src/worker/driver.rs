@@ -1,7 +1,7 @@
 //! Executes the machine's effects, on its own thread or on the caller's.
 //!
-//! The machine sits behind a mutex: whoever has an event hands it in. `Interrupt` is executed at
-//! once by that thread (it only sets a flag), everything else by the driver, in order.
+//! The machine sits behind a mutex, so any thread can send it an event. That thread executes
+//! `Interrupt` at once (it only sets a flag); the driver executes all other effects, in order.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -16,10 +16,10 @@ use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, StoreError};
 
-/// How often an idle worker looks whether the memory has changed.
+/// How often an idle worker checks whether the memory has changed.
 const POLL: Duration = Duration::from_millis(300);
 
-/// How often it looks for a conversation that has fallen silent.
+/// How often it checks whether the conversation has fallen silent.
 const SILENCE_POLL: Duration = Duration::from_secs(20);
 
 /// How often the queue is counted for the status line.
@@ -36,18 +36,18 @@ pub(super) struct Shared {
 struct Inner {
     machine: Machine,
     effects: VecDeque<Effect>,
-    /// Of the step that runs.
+    /// Cancels the running step.
     cancel: Cancel,
     jobs_left: usize,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic between two assignments to the status leaves nothing that could hurt.
+        // Every state between two assignments is valid, so a poisoned lock is harmless.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands an event to the machine.
+    /// Sends an event to the machine.
     pub fn send(&self, event: Event) {
         let mut inner = self.lock();
         for effect in inner.machine.handle(event) {
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// The person asked to try failed jobs again.
+    /// See [`Machine::forgive`].
     pub fn forgive(&self) {
         self.lock().machine.forgive();
     }
@@ -83,7 +83,7 @@ impl Shared {
         self.lock().machine.has_ended()
     }
 
-    /// Until something changes, at most so long.
+    /// Waits until something changes, or for `at_most`.
     pub fn wait(&self, at_most: Duration) {
         let inner = self.lock();
         drop(self.changed.wait_timeout(inner, at_most).unwrap_or_else(PoisonError::into_inner));
@@ -95,21 +95,21 @@ impl Shared {
 pub(super) enum Halt {
     /// Nothing is left to do.
     Idle,
-    /// The machine said so.
+    /// The machine ended.
     Ended,
-    /// A test's crash.
+    /// A test's simulated crash.
     Crashed,
-    /// The store or the engine can't be used; only where nobody waits for it to come back.
+    /// The store or the engine cannot be used; only if [`Driver::impatient`].
     Unavailable(StepError),
 }
 
-/// See the module.
+/// Executes the machine's effects.
 pub(super) struct Driver {
     pub shared: Arc<Shared>,
     pub context: StepContext,
     /// Stop at the first unavailability instead of waiting.
     pub impatient: bool,
-    /// Given from outside: cancels every step, and the run.
+    /// The caller's: cancels the running step and the whole run.
     pub cancel: Option<Cancel>,
     counted: Option<Instant>,
     generation: u64,
@@ -170,7 +170,7 @@ impl Driver {
         }
     }
 
-    /// One effect. `Some`: do not go on.
+    /// Executes one effect; `Some` stops the driver.
     fn execute(&mut self, effect: Effect) -> Option<Halt> {
         let outcome = match effect {
             Effect::Prepare => {
@@ -179,10 +179,10 @@ impl Driver {
             }
             Effect::Fetch => self.fetch(),
             Effect::Begin(job) => match self.context.commit(|tx| tx.begin_job(job.id)) {
-                // Not found: forgotten between fetch and begin; the step finds nothing to do.
+                // Not found: forgotten since it was fetched; the step will find nothing to do.
                 Ok(()) | Err(StepError::Store(StoreError::NotFound { .. })) => return None,
                 Err(error) => {
-                    // Its `Run` must not follow.
+                    // Drops the `Run` that follows.
                     self.shared.lock().effects.clear();
                     Err(error)
                 }
@@ -204,13 +204,13 @@ impl Driver {
             }
             Effect::Wait { seconds } => {
                 let until = Instant::now() + Duration::from_secs(seconds);
-                // A `Stop` that comes while waiting leaves `End` in the queue.
+                // A `Stop` during the wait puts `End` in the queue.
                 while Instant::now() < until && self.shared.lock().effects.is_empty() {
                     self.shared.wait(until.saturating_duration_since(Instant::now()));
                 }
                 Ok(Event::Waited)
             }
-            Effect::Interrupt => return None, // executed where it arose
+            Effect::Interrupt => return None, // executed by the sender
             Effect::End => return Some(Halt::Ended),
         };
         match outcome {
@@ -222,7 +222,7 @@ impl Driver {
     }
 
     fn fetch(&mut self) -> Result<Event, StepError> {
-        // Before reading: what is written from now on wakes the worker again.
+        // Before reading, so that whatever is written from now on wakes the worker again.
         self.generation = self.context.store.generation();
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
             self.counted = Some(Instant::now());
@@ -247,7 +247,7 @@ impl Driver {
 
     fn step(&mut self, job: &Job) -> Option<Halt> {
         let cancel = self.step_cancel();
-        // A damaged model or a bug in a rule must not take the chat down with it.
+        // A damaged model or a bug in a rule must not crash the chat.
         let result = catch_unwind(AssertUnwindSafe(|| self.context.run(job, &cancel)));
         let outcome = match result {
             Ok(Ok(())) => {
@@ -268,7 +268,7 @@ impl Driver {
             Ok(Err(error)) => Outcome::Failed { error: error_chain(&error) },
             Err(panic) => {
                 self.context.cache = None;
-                Outcome::Failed { error: format!("internal error: {}", said(&*panic)) }
+                Outcome::Failed { error: format!("internal error: {}", panic_message(&*panic)) }
             }
         };
         self.shared.send(Event::Stepped(outcome));
@@ -285,7 +285,8 @@ impl Driver {
     }
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

@@ -1,17 +1,17 @@
-//! What the worker does next, as a pure machine: an event comes in, effects go out.
+//! What the worker does next, as a pure state machine: an event comes in, effects go out.
 //!
-//! It knows jobs by name only. What a step does, how long it takes, the store, the models and the
-//! thread are the driver's business; so every order of events can be tried in a test.
+//! It knows nothing of steps, store, models and threads, which are the driver's; so tests can try any
+//! order of events.
 
 use std::collections::HashMap;
 
 use crate::store::{Job, JobKind};
 
-/// A job that failed so often is given up.
-pub const ATTEMPTS_MAX: u32 = 3;
+/// A job is given up after so many failures.
+const ATTEMPTS_MAX: u32 = 3;
 
-/// A job that was begun so often without an end takes the process down each time.
-pub const CRASHES_MAX: u32 = 50;
+/// A job that was begun so often without an end must be crashing the process: it is given up.
+const CRASHES_MAX: u32 = 50;
 
 /// First pause after the store or the engine failed; doubles up to the second.
 const WAIT_SECONDS: (u64, u64) = (1, 60);
@@ -19,7 +19,7 @@ const WAIT_SECONDS: (u64, u64) = (1, 60);
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The worker was made.
+    /// The worker starts.
     Started,
     /// [`Effect::Prepare`] is done.
     Prepared,
@@ -29,17 +29,17 @@ pub enum Event {
     Stepped(Outcome),
     /// [`Effect::Release`], [`Effect::Retry`] or [`Effect::GiveUp`] is done.
     Settled,
-    /// The store or the engine can't be used just now.
-    Unavailable {
-        error: String,
-    },
+    /// The store or the engine cannot be used at the moment.
+    Unavailable { error: String },
     /// [`Effect::Wait`] is over.
     Waited,
     /// There may be new jobs.
     Woken,
     /// The person is chatting.
     Pause,
+    /// The person waits for nothing.
     Resume,
+    /// The worker is to end.
     Stop,
 }
 
@@ -47,7 +47,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// Cancelled before its transaction: as if it had not begun.
+    /// Cancelled before its transaction, as if it had not begun.
     Interrupted,
     Failed {
         error: String,
@@ -57,7 +57,7 @@ pub enum Outcome {
 /// What to do, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Once, before the first job: the embedder's identity, sessions left open.
+    /// Before the first job: check the embedder's identity, close sessions left open.
     Prepare,
     /// Ask the store for the next job.
     Fetch,
@@ -65,17 +65,17 @@ pub enum Effect {
     Begin(Job),
     /// Do the step.
     Run(Job),
-    /// Cancel the step that is running: it stops within one token.
+    /// Cancel the running step: it stops within one token.
     Interrupt,
-    /// Pending again, no attempt counted.
+    /// Make the job pending again without counting an attempt.
     Release(Job),
-    /// Pending again after a failure.
+    /// Make the job pending again after a failure.
     Retry { job: Job, error: String },
-    /// Failed for good: kept in the store with its error, for the person to see.
+    /// Keep the failed job in the store with its error, for the person to see.
     GiveUp { job: Job, error: String },
-    /// Do nothing for so long, unless stopped.
+    /// Do nothing for so long unless stopped.
     Wait { seconds: u64 },
-    /// Leave.
+    /// Stop the driver.
     End,
 }
 
@@ -88,9 +88,9 @@ enum Phase {
     Settling(Job),
     /// No job left.
     Idle,
-    /// Paused, no step running.
+    /// Paused, with no step running.
     Held,
-    /// Until the store or the engine works again. The job is to be released then.
+    /// Until the store or the engine works again; then the job is released.
     Waiting(Option<Job>),
     Ended,
 }
@@ -98,23 +98,33 @@ enum Phase {
 /// What the worker is doing, for the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerState {
+    /// Nothing to do.
     Idle,
-    Working { what: String },
+    /// A step runs.
+    Working {
+        /// What it does, in the person's words.
+        what: String,
+    },
+    /// Waiting for the chat.
     Paused,
-    Failed { what: String },
+    /// Idle after a failure.
+    Failed {
+        /// What failed and why.
+        what: String,
+    },
 }
 
-/// See the module.
+/// The worker's state.
 #[derive(Debug)]
 pub struct Machine {
     phase: Phase,
     prepared: bool,
     paused: bool,
     stopping: bool,
-    /// Failures by job in this process. An interruption is none, nor is a crash.
+    /// Failures by job in this process, not counting interruptions and crashes.
     failures: HashMap<i64, u32>,
     n_waits: u32,
-    /// The newest failure, until somebody asks for another try.
+    /// The newest failure, until the person asks for another try.
     failed: Option<String>,
     jobs_done: usize,
 }
@@ -135,7 +145,7 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Takes one event; gives the effects to execute, in order.
+    /// Handles one event and returns the effects to execute, in order.
     pub fn handle(&mut self, event: Event) -> Vec<Effect> {
         match (event, std::mem::replace(&mut self.phase, Phase::Ended)) {
             (_, Phase::Ended) => Vec::new(),
@@ -200,7 +210,7 @@ impl Machine {
                     other => self.enter(other, Vec::new()),
                 }
             }
-            // An event that this phase does not wait for changes nothing.
+            // Any other event changes nothing.
             (_, phase) => self.enter(phase, Vec::new()),
         }
     }
@@ -255,7 +265,7 @@ impl Machine {
         self.enter(Phase::Settling(job.clone()), vec![Effect::GiveUp { job, error }])
     }
 
-    /// For the status line.
+    /// What the status line shows.
     #[must_use]
     pub fn state(&self) -> WorkerState {
         match &self.phase {
@@ -270,12 +280,13 @@ impl Machine {
         }
     }
 
-    /// Nothing to do, and nothing under way.
+    /// Whether there is nothing to do and nothing running.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Ended)
     }
 
+    /// Whether it has stopped for good.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
@@ -287,7 +298,7 @@ impl Machine {
         self.jobs_done
     }
 
-    /// The person asked for another try.
+    /// Forgets all failures: the person asked for another try.
     pub fn forgive(&mut self) {
         self.failed = None;
         self.failures.clear();
@@ -443,8 +454,7 @@ mod tests {
         check(running(vec![Event::Unavailable { error: "x".into() }, Event::Stop]), &[Effect::End]);
     }
 
-    /// Whatever comes in whatever order, there is never a second step while one runs, and after
-    /// the end nothing happens.
+    /// In any order of events, never two steps run at once, and nothing happens after the end.
     #[test]
     fn any_order_of_events_is_safe() {
         let all = [

@@ -1,10 +1,10 @@
 //! Builds the memory in the background: messages → episodes → semantics → themes, then
 //! consolidation (DESIGN §5).
 //!
-//! A pure machine (`machine`) says what comes next, a driver executes it, `steps/` hold one step a
-//! file, `writer/` the two ways to write. Jobs are rows, a step is a transaction that includes its
-//! job's completion: after a crash at any point the same job runs again and nothing is doubled.
-//! The worker knows nothing of the terminal, and yields to the person within one token.
+//! A pure state machine (`machine`) decides what comes next and a driver executes it; `steps/` has
+//! one file per step, `writer/` the two ways to write. A job is a row, and a step is a transaction
+//! that also completes its job: after a crash at any point the same job runs again, and nothing is
+//! written twice. The worker knows nothing of the terminal and yields to the chat within one token.
 
 #![expect(
     clippy::redundant_closure_for_method_calls,
@@ -41,25 +41,27 @@ use driver::{Driver, Halt, Shared};
 use machine::Event;
 use step_context::{StepContext, StepError};
 
-/// How soon [`catch_up`] hears that it is to stop.
+/// How often [`catch_up`] checks whether to stop.
 const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 
-/// How the worker works. The default is what the program uses.
+/// How the worker works; the default is the program's.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
-    /// Overrules the setting `writer`.
+    /// Overrides the setting `writer`.
     pub writer: Option<Mode>,
+    /// How facts are organised into themes.
     pub policy: Policy,
+    /// Where episodes end.
     pub boundaries: segment::Rules,
-    /// n of the update queue.
+    /// Length n of the update queue.
     pub queue_length: usize,
     /// Pairs less similar than this are not judged.
     pub queue_similarity_min: f32,
-    /// A chat runs beside: a reply may be being streamed.
+    /// A chat is open, so a reply may be streaming.
     pub live: bool,
-    /// The session that is open on the screen: not closed at the start.
+    /// The session on the screen: it is not closed at the start.
     pub current_session: Option<SessionId>,
-    /// An episode ends once nobody has spoken for so long.
+    /// An episode ends after this much silence.
     pub close_after: Option<SignedDuration>,
 }
 
@@ -79,7 +81,7 @@ impl Default for WorkerConfig {
 }
 
 impl WorkerConfig {
-    /// Beside a chat.
+    /// For a worker beside a chat.
     #[must_use]
     pub fn beside_chat(current_session: Option<SessionId>) -> Self {
         Self {
@@ -91,16 +93,20 @@ impl WorkerConfig {
     }
 }
 
-/// What can go wrong with the worker as a whole. A step that fails is data: see
-/// [`WorkerState::Failed`] and `Reader::failed_jobs`.
+/// Why the worker stopped. A failed step is not an error but data: see [`WorkerState::Failed`] and
+/// `Reader::failed_jobs`.
 #[derive(Debug, Error)]
 pub enum WorkerError {
+    /// The store cannot be used.
     #[error("cannot build the memory")]
     Store(#[source] StoreError),
+    /// The language model or the embedder failed.
     #[error("cannot build the memory")]
     Model(#[source] ModelError),
+    /// It was told to stop.
     #[error("cancelled")]
     Cancelled,
+    /// The text to remember is empty.
     #[error("there is nothing to remember in an empty text")]
     NothingToRemember,
 }
@@ -115,13 +121,14 @@ impl From<StepError> for WorkerError {
     }
 }
 
-/// For the status line and progress bars.
+/// What the worker is doing, for status line and progress bars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerStatus {
+    /// What it is doing.
     pub state: WorkerState,
-    /// Steps done by this worker.
+    /// Steps that this worker has done.
     pub jobs_done: usize,
-    /// Steps known to be waiting; a step may bring more.
+    /// Steps in the queue; each may add more.
     pub jobs_left: usize,
 }
 
@@ -129,10 +136,10 @@ pub struct WorkerStatus {
 pub struct Worker;
 
 impl Worker {
-    /// A worker on its own thread.
+    /// Starts a worker on its own thread.
     ///
     /// # Panics
-    /// If the system can't start a thread.
+    /// If the system cannot start a thread.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a system without threads runs no chat either")]
     pub fn start(
@@ -163,26 +170,28 @@ pub struct WorkerHandle {
 }
 
 impl WorkerHandle {
+    /// What the worker is doing.
     #[must_use]
     pub fn status(&self) -> WorkerStatus {
         self.shared.status()
     }
 
-    /// The person is chatting: no step begins, and one that generates stops within one token.
+    /// Pauses: no step begins, and one that is generating stops within one token.
     pub fn pause(&self) {
         self.shared.send(Event::Pause);
     }
 
+    /// Ends a pause.
     pub fn resume(&self) {
         self.shared.send(Event::Resume);
     }
 
-    /// There is something new; saves the wait until the worker looks itself.
+    /// Makes the worker look for new jobs now instead of at its next poll.
     pub fn wake(&self) {
         self.shared.send(Event::Woken);
     }
 
-    /// Waits until nothing is left to do, or the worker is paused or stopped. Failed jobs are left.
+    /// Waits until nothing is left to do, or the worker is paused or stopped. Failed jobs stay.
     pub fn wait_idle(&self, mut on_progress: impl FnMut(&WorkerStatus)) {
         self.wake();
         loop {
@@ -195,10 +204,10 @@ impl WorkerHandle {
         }
     }
 
-    /// Failed jobs are tried again.
+    /// Queues failed jobs again and returns their number.
     ///
     /// # Errors
-    /// If the store can't be written.
+    /// If the store cannot be written.
     pub fn retry_failed(&self) -> Result<usize, WorkerError> {
         let n = self.store.write(|tx| tx.retry_failed()).map_err(WorkerError::Store)?;
         self.shared.forgive();
@@ -206,10 +215,10 @@ impl WorkerHandle {
         Ok(n)
     }
 
-    /// See [`remember`].
+    /// [`remember()`], then wakes the worker.
     ///
     /// # Errors
-    /// As [`remember`].
+    /// As [`remember()`].
     pub fn remember(&self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, WorkerError> {
         let clock = Arc::clone(&self.clock);
         let remembered = remember(&self.store, &self.models, clock, session, text)?;
@@ -217,7 +226,7 @@ impl WorkerHandle {
         Ok(remembered)
     }
 
-    /// Stops within one token; what is not done stays queued.
+    /// Stops within one token; unfinished jobs stay queued.
     pub fn stop(mut self) {
         self.end();
     }
@@ -225,7 +234,7 @@ impl WorkerHandle {
     fn end(&mut self) {
         self.shared.send(Event::Stop);
         if let Some(thread) = self.thread.take() {
-            // The thread catches the panics of steps; there is nobody to tell of another.
+            // Panics of steps are caught on the thread; another one has nobody left to report to.
             let _ = thread.join();
         }
     }
@@ -237,11 +246,11 @@ impl Drop for WorkerHandle {
     }
 }
 
-/// Runs the worker on this thread until nothing is left to do. Gives the number of steps done;
-/// steps that failed for good are left in the store (`Reader::failed_jobs`).
+/// Runs the worker on this thread until nothing is left to do, and returns the number of steps done.
+/// Steps that failed for good stay in the store (`Reader::failed_jobs`).
 ///
 /// # Errors
-/// If the store or the engine can't be used, or `cancel` was set.
+/// If the store or the engine cannot be used, or `cancel` was set.
 pub fn run_until_idle(
     store: &Store,
     models: &Models,
@@ -270,13 +279,13 @@ fn until_idle(
     }
 }
 
-/// What is done for the memory before a single question (`ask`): all that waits, where rules write, which
-/// takes a few milliseconds a step; where the model writes, which takes seconds, only the vectors of what
-/// was said, so that it is found by its meaning. After `patience` it stops; what is done is kept, and the
-/// rest waits for the next time.
+/// Brings the memory up to date before a single question (`ask`). Where rules write, which takes a few
+/// milliseconds per step, every pending job runs. Where the model writes, which takes seconds, only
+/// messages are embedded, so that they can be found by meaning. Stops after `patience` or when `cancel`
+/// is set; what is done is kept, and the rest waits for the next time.
 ///
 /// # Errors
-/// If the store or the engine can't be used. Not if `cancel` was set.
+/// If the store or the engine cannot be used.
 pub fn catch_up(
     store: &Store,
     models: &Models,
@@ -311,8 +320,8 @@ pub fn catch_up(
     })
 }
 
-/// For `tests/recovery.rs`: as [`run_until_idle`], but the process "dies" before its
-/// `n_commits + 1`-th commit. Says whether it died.
+/// For `tests/recovery.rs`: like [`run_until_idle`], but stops as if the process died before commit
+/// `n_commits + 1`. Returns whether it got that far.
 ///
 /// # Errors
 /// As [`run_until_idle`].

@@ -1,34 +1,37 @@
-//! Where an episode ends: gaps, length, topic (DESIGN §5). Pure.
+//! Where an episode ends: at a gap, a length, or a change of topic (DESIGN §5). Pure.
 //!
-//! LightMem (§3.1) cuts where the attention of turn k to k−1 peaks *and* their similarity is under
-//! τ. The engine gives no attention matrix, so the local dip of the similarity itself stands for
-//! the first condition; the second is as in the paper.
+//! LightMem (§3.1) cuts where the attention of turn k to k−1 peaks *and* their similarity is below τ.
+//! The engine gives no attention matrix, so a local minimum of the similarity replaces the first
+//! condition; the second is as in the paper.
 //!
-//! Greedy from the left: the first episode depends on the messages from its start on, never on what
-//! came before. So after a crash the rest is cut as it would have been.
+//! Segmentation is greedy from the left: an episode depends only on messages from its start on, so
+//! after a crash the rest is cut as it would have been.
 
 use jiff::SignedDuration;
 
 use crate::memory::Moment;
 
-/// What the cut looks at in one message.
+/// What segmentation knows of one message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Turn {
+    /// When it was sent.
     pub at: Moment,
-    /// An episode may begin here: a person speaks, and the message before asked nothing.
+    /// Whether an episode may begin here: a person speaks, and the message before was no question.
     pub may_start: bool,
-    /// Cosine of this message and the ones just before it; `None` where unknown.
+    /// Mean cosine of this message and the ones just before it; `None` if unknown.
     pub similarity: Option<f32>,
 }
 
-/// The numbers.
+/// The thresholds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
+    /// A pause this long ends an episode.
     pub gap: SignedDuration,
+    /// Most messages of an episode.
     pub messages_max: usize,
-    /// No topic boundary leaves a shorter episode than this before it.
+    /// A change of topic ends no episode shorter than this.
     pub messages_min: usize,
-    /// τ.
+    /// τ: a local minimum below this is a change of topic.
     pub similarity_max: f32,
 }
 
@@ -46,14 +49,20 @@ impl Default for Rules {
 /// Why an episode ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
+    /// Nobody spoke for a while.
     Gap,
+    /// It reached its maximal length.
     Full,
+    /// The topic changed.
     Topic,
 }
 
-/// The length of the first episode, if it has ended before the last of `turns`. `opinion(k, dip)` is a
-/// writer's word on whether another topic begins at k (`dip`: the similarity there, if it is a local
-/// minimum); `None` leaves it to the similarity alone.
+/// The length of the first episode, if it ends before the last of `turns`, and why it ends.
+/// `opinion(k, dip)` is a writer's decision whether a new topic begins at k, where `dip` is the
+/// similarity at k if that is a local minimum; `None` leaves the decision to the similarity.
+///
+/// # Errors
+/// If `opinion` fails.
 pub fn first_boundary<E>(
     turns: &[Turn],
     rules: &Rules,
@@ -90,7 +99,8 @@ fn dip(turns: &[Turn], k: usize) -> Option<f32> {
     (previous.is_none_or(|s| here <= s) && next.is_none_or(|s| here <= s)).then_some(here)
 }
 
-/// A full episode ends where its second half holds together least, and leaves no scrap behind.
+/// A full episode is cut where its second half is least coherent, and so that the next one is not
+/// too short.
 fn best_cut(turns: &[Turn], rules: &Rules) -> usize {
     let first = rules.messages_max / 2 + 1;
     let leaves_enough = turns.len().saturating_sub(rules.messages_min);

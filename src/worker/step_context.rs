@@ -1,4 +1,4 @@
-//! The worker's tools: store, models, clock, cache, and the one way to commit.
+//! What steps work with: store, models, clock, cache, and the one way to commit.
 //!
 //! The steps in `steps/` are methods of [`StepContext`].
 
@@ -17,7 +17,7 @@ use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
 /// Texts embedded in one call.
 const BATCH: usize = 32;
 
-/// `None` for a unit that is not there.
+/// Turns "not found" into `None`.
 pub(super) fn found<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match read {
         Ok(value) => Ok(Some(value)),
@@ -35,7 +35,7 @@ pub(super) enum StepError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Model(ModelError),
-    /// A test's crash: the process would be gone here.
+    /// A test's simulated crash.
     #[error("crashed on purpose")]
     Crashed,
 }
@@ -49,14 +49,14 @@ impl From<ModelError> for StepError {
     }
 }
 
-/// See the module.
+/// What steps work with; they are its methods.
 pub(super) struct StepContext {
     pub store: Store,
     pub models: Models,
     pub clock: Arc<dyn Clock>,
     pub config: WorkerConfig,
     pub(super) cache: Option<Cache>,
-    /// Commits still allowed before a test's crash.
+    /// Commits before a test's simulated crash.
     pub commits_left: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl StepContext {
         Self { store, models, clock, config, cache: None, commits_left: None }
     }
 
-    /// Does a job. Its completion is part of its last transaction.
+    /// Runs a job's step. The job is completed in the step's last transaction.
     pub fn run(&mut self, job: &Job, cancel: &Cancel) -> Result<(), StepError> {
         let outcome = match job.kind {
             JobKind::Boundary { session } => self.segment(job, session, false, cancel),
@@ -96,8 +96,7 @@ impl StepContext {
         Ok(self.store.write(f)?)
     }
 
-    /// A commit that changes the hierarchy: the cache agrees with the store at its begin, and is
-    /// kept at its end.
+    /// A commit that changes the hierarchy, with a cache that agrees with the store.
     pub fn commit_with_cache<T>(
         &mut self,
         f: impl FnOnce(&mut WriteTx<'_>, &mut Cache) -> Result<T, StoreError>,
@@ -108,7 +107,7 @@ impl StepContext {
                 Some(cache) if cache.agrees(tx)? => cache,
                 _ => Cache::load(tx)?,
             };
-            // As [`Cache::load`] would build it: what follows is then a function of what is stored.
+            // As [`Cache::load`] would build it, so that the result depends on the store alone.
             cache.hierarchy.partition.settle_order();
             let out = f(tx, &mut cache)?;
             cache.version = tx.hierarchy_version()?;
@@ -118,7 +117,7 @@ impl StepContext {
         Ok(out)
     }
 
-    /// The cache, in agreement with the store, for reading.
+    /// A cache that agrees with the store, for reading.
     pub fn cache(&mut self) -> Result<&Cache, StepError> {
         let cache = match self.cache.take() {
             Some(cache) if self.store.read(|r| cache.agrees(r))? => cache,
@@ -127,12 +126,12 @@ impl StepContext {
         Ok(self.cache.insert(cache))
     }
 
-    /// The job's unit is gone (forgotten meanwhile): nothing is left to do.
+    /// Completes a job that has nothing left to do, such as one whose unit was forgotten.
     pub fn finish(&mut self, job: &Job) -> Result<(), StepError> {
         self.commit(|tx| tx.finish_job(job.id))
     }
 
-    /// Who writes what, by the settings and the model's grade as they are now.
+    /// The writers, by the present settings and the model's grade.
     pub fn writers(&self) -> Result<Writers, StepError> {
         let info = self.models.language.info();
         let (mode, grade) = self.store.read(|r| {
@@ -146,7 +145,7 @@ impl StepContext {
         Ok(Writers::new(Arc::clone(&self.models.language), plan))
     }
 
-    /// One vector a text, in batches; stops between them.
+    /// Embeds texts in batches; can be cancelled between them.
     pub fn embed(&self, texts: &[&str], cancel: &Cancel) -> Result<Vec<Embedding>, StepError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {

@@ -1,8 +1,8 @@
-//! `model check`: sixty built-in items grade a model at what memory needs of it (DESIGN §3).
+//! `model check`: grades a model on sixty built-in items, one group for each task of memory (DESIGN
+//! §3).
 //!
-//! A minute, once a model: the grade is kept under its weights' hash, and `writer = auto` and
-//! `reader = auto` decide by it. The prompts are those of the program, so the grade is of what will
-//! happen.
+//! It takes a minute, once per model: the grade is stored under the hash of the weights, and decides
+//! for `writer = auto` and `reader = auto`. The prompts are the program's own.
 
 mod items;
 mod reader;
@@ -25,25 +25,25 @@ pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
 
 use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
 
-/// m of the entropy (DESIGN §4).
+/// Answer positions over which entropy is averaged (m in DESIGN §4).
 const N_POSITIONS: usize = 8;
 
-/// How many items there are.
+/// Number of items.
 pub const N_ITEMS: usize = QUESTIONS.len() + TOLD.len() + ROUTED.len() + TOPICS.len() + PAIRS.len();
 
-/// The grade kept for a model, if there is one.
+/// The stored grade of a model, if there is one.
 ///
 /// # Errors
-/// If the store can't be read.
+/// If the store cannot be read.
 pub fn grade_of(store: &Store, model: &dyn LanguageModel) -> Result<Option<Grade>, StoreError> {
     let key = model.info().grade_key();
     Ok(Grade::from_setting(store.read(|r| r.setting(&key))?.as_deref()))
 }
 
-/// Keeps a grade.
+/// Stores a model's grade.
 ///
 /// # Errors
-/// If the store can't be written.
+/// If the store cannot be written.
 pub fn keep_grade(
     store: &Store,
     model: &dyn LanguageModel,
@@ -55,19 +55,19 @@ pub fn keep_grade(
     store.write(|tx| tx.set_setting(&key, &text))
 }
 
-/// Of precision and recall it is F1; 0 if either is.
+/// The harmonic mean, 0 if either is 0; of precision and recall it is F1.
 #[must_use]
 pub fn harmonic_mean(a: f64, b: f64) -> f64 {
     if a <= 0.0 || b <= 0.0 { 0.0 } else { 2.0 * a * b / (a + b) }
 }
 
-/// 1 if the first is larger, ½ for a tie.
+/// 1 if `a` is larger than `b`, ½ if they are equal, else 0.
 #[must_use]
 pub fn wins(a: f64, b: f64) -> f64 {
     if a == b { 0.5 } else { f64::from(a > b) }
 }
 
-/// Grades a model; `on_progress(done, of)`.
+/// Grades a model and calls `on_progress(done, of)` after each item.
 ///
 /// # Errors
 /// If the model fails, or `cancel` was set.
@@ -132,7 +132,7 @@ pub fn check(
     let mut conflict = 0.0;
     for (earlier, later, expected) in PAIRS {
         let found = writer.relation(earlier, later, cancel)?;
-        // Of two texts that say the same, the later may well stand for both.
+        // Of two texts that say the same, the later one may replace both.
         let also = (expected == Relation::Same).then_some(Relation::Update);
         conflict += f64::from(found == Some(expected) || (also.is_some() && found == also));
         step();
@@ -187,7 +187,7 @@ fn f1(found: &[String], expected: &[&[&str]]) -> f64 {
     harmonic_mean(precision, n_found as f64 / expected.len() as f64)
 }
 
-/// Paired comparisons of each signal: evidence against as many facts about somebody else.
+/// Paired comparisons by each signal: evidence against as many facts about somebody else.
 #[derive(Default)]
 struct Gate {
     entropy: f64,
@@ -209,7 +209,7 @@ impl Gate {
             reader.read(&notes(facts))?.uncertainty(&question, reader.tail(), N_POSITIONS)
         };
         let (with, without) = (measure(item.facts)?, measure(noise.facts)?);
-        // The less uncertain, the better.
+        // Less uncertain is better.
         self.entropy += wins(without.entropy_nats, with.entropy_nats);
         self.nll += wins(without.nll_nats, with.nll_nats);
         self.question_nll += wins(without.question_nll_nats, with.question_nll_nats);
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::testing::ScriptedModel;
 
-    /// A model that reads: answers with the fact's key word, and is surer with the evidence.
+    /// A model that reads: it answers with the fact's key word and is more certain with the evidence.
     fn reader() -> Arc<dyn LanguageModel> {
         let mut script: Vec<(&str, &str)> = Vec::new();
         for item in &QUESTIONS {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grade_is_kept_by_the_weights() {
+    fn a_grade_is_stored_by_the_weights() {
         let store = Store::in_memory().unwrap();
         let model = reader();
         let grade = check(&model, |_, _| {}, &Cancel::default()).unwrap();

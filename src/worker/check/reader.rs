@@ -1,11 +1,11 @@
-//! Reading as `ask` does it: the notes in their block, then a question.
+//! Reads notes and answers questions as `ask` does: the notes in their block, then the question.
 
 use crate::interfaces::{
     Cancel, Context, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole,
 };
 use crate::prompts::{Answer, MemoryLine, Style};
 
-/// Answers to questions about notes are a few words.
+/// Longest answer: a few words.
 pub const ANSWER_TOKENS_MAX: usize = 40;
 
 /// A model that is asked about notes.
@@ -17,6 +17,8 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// A reader whose prompts are worded in `style`.
+    ///
     /// # Errors
     /// If the model fails.
     pub fn new(model: &'a dyn LanguageModel, style: Style) -> Result<Self, ModelError> {
@@ -31,7 +33,7 @@ impl<'a> Reader<'a> {
         Ok(Self { model, head, tail })
     }
 
-    /// A context that holds the notes and waits for a question.
+    /// A context that holds the notes, ready for a question.
     ///
     /// # Errors
     /// As [`Context::extend`].
@@ -50,16 +52,16 @@ impl<'a> Reader<'a> {
         self.model.encode(&Answer.close(question))
     }
 
-    /// Closes the question's turn and opens the answer's.
+    /// Tokens that close the question's turn and open the answer's.
     #[must_use]
     pub fn tail(&self) -> &[u32] {
         &self.tail
     }
 
-    /// The answer, greedily. The context is left after the question, before the answer.
+    /// The answer by greedy decoding. The context then ends after the question.
     ///
     /// # Errors
-    /// As [`Context::generate`].
+    /// As [`Context::generate`], and [`ModelError::Cancelled`] if `cancel` was set.
     pub fn answer(
         &self,
         context: &mut dyn Context,
@@ -80,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a reply says that the notes don't tell.
+/// Whether a reply says that the notes do not tell.
 #[must_use]
 pub fn refuses(reply: &str) -> bool {
     let reply = reply.to_lowercase().replace('’', "'");

@@ -1,8 +1,8 @@
-//! In idle time: a fact against its update queue (LightMem §3.3; the conflict router of the
-//! small-LLM paper), pair by pair: keep both, the later supersedes, or merge.
+//! In idle time: judges a fact against its update queue (LightMem §3.3; the conflict router of the
+//! small-LLM paper), pair by pair: keep both, let the later supersede, or merge.
 //!
-//! Every pair is judged once, when the one with the higher id has its turn. Nothing is overwritten:
-//! a superseded fact keeps its row, its theme and its time span.
+//! Each pair is judged once, when the fact with the higher id has its turn. Nothing is overwritten: a
+//! superseded fact keeps its row, its theme and its time span.
 
 use super::names::{THE_USER, user_name};
 use super::semantics::same_text;
@@ -14,7 +14,7 @@ use crate::store::{Job, JobKind, NewSemantic};
 use crate::worker::cache::Cache;
 use crate::worker::step_context::{StepContext, StepError, found};
 
-/// Earlier facts of the same subject and attribute that are judged besides the similar ones.
+/// How many earlier facts of the same subject and attribute are judged besides the similar ones.
 const SAME_ATTRIBUTE_MAX: usize = 8;
 
 impl StepContext {
@@ -34,7 +34,7 @@ impl StepContext {
         let candidates = candidates(self.cache()?, &this, n, floor);
         let mut others = self.store.read(|r| r.semantics_by_id(&candidates))?;
         others.retain(|s| s.superseded_by.is_none());
-        // In the order in which they were stated: the newest fact has the last word.
+        // In the order in which they were stated, so that the newest fact is judged last.
         others.sort_by_key(|s| (s.created_at.timestamp, s.id));
 
         let writers = self.writers()?;
@@ -50,7 +50,7 @@ impl StepContext {
                 Judgement::Merge(text) if same_text(&text, &later.content) => {
                     superseded.push((earlier.id, later.id));
                 }
-                // Said twice in one episode, the shorter time with less: the fuller one stands.
+                // Said twice in one episode: the fuller version stays.
                 Judgement::Merge(text)
                     if same_text(&text, &earlier.content) && earlier.episodes == later.episodes =>
                 {
@@ -104,8 +104,8 @@ impl StepContext {
     }
 }
 
-/// The facts to judge against: the update queue in both directions of time, and those that state
-/// the same of the same.
+/// The facts to judge against: the update queue in both directions of time, and earlier facts of the
+/// same subject and attribute.
 fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<SemanticId> {
     let before = cache.facts.range(..this.id);
     let mut ids = Vec::new();
@@ -122,7 +122,7 @@ fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<Seman
             })
             .collect();
         ids.extend(update_queue(of, &others, n, floor).into_iter().map(|(id, _)| id));
-        // The earlier ones that this may update: Q(e_i) seen from its other end.
+        // Earlier facts in whose queue Q(e_i) this one is.
         let mut earlier: Vec<(SemanticId, f32)> = others
             .iter()
             .filter(|o| o.at.timestamp <= this.created_at.timestamp)
@@ -139,7 +139,7 @@ fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<Seman
             before
                 .rev()
                 .filter(|(_, f)| same(&f.attribute, attribute))
-                // "The user" and "Ana" may be one: the judge knows the name.
+                // "The user" and "Ana" may be the same person: the judge knows the name.
                 .filter(|(_, f)| {
                     same(&f.subject, subject)
                         || is_user(subject)
@@ -158,13 +158,13 @@ fn is_user(subject: &str) -> bool {
     subject.eq_ignore_ascii_case(THE_USER)
 }
 
-/// Earlier, later: by when they were stated, then by id.
+/// The earlier and the later of two facts, by time and then by id.
 fn in_order<'a>(a: &'a Semantic, b: &'a Semantic) -> (&'a Semantic, &'a Semantic) {
     let key = |s: &Semantic| (s.created_at.timestamp, s.id);
     if key(a) <= key(b) { (a, b) } else { (b, a) }
 }
 
-/// For the judge the person has one name: facts from before it was known say "The user".
+/// The fact as the judge sees it, with the person's name also where it was not known yet.
 fn named(semantic: &Semantic, name: Option<&str>) -> Statement {
     let text = match name {
         Some(name) => semantic.content.replace(THE_USER, name),

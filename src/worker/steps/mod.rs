@@ -1,6 +1,6 @@
-//! One file a step. Each reads, thinks (models, rules), then commits once, together with its job's
-//! completion and the jobs that follow; where a step commits more often, each commit is a state
-//! from which the same job goes on.
+//! One file per step. A step reads, asks models or rules, then commits once, together with its job's
+//! completion and the jobs that follow. Where a step commits more often, the same job can go on from
+//! each commit.
 
 mod consolidate;
 mod name_theme;

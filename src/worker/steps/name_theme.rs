@@ -8,7 +8,7 @@ use crate::worker::step_context::{StepContext, StepError, found};
 const NAME_CHARS_MAX: usize = 60;
 
 impl StepContext {
-    /// Names the theme; a theme that is gone needs no name.
+    /// Names the theme, if it still exists.
     pub(in crate::worker) fn name_theme(
         &mut self,
         job: &Job,
@@ -22,7 +22,7 @@ impl StepContext {
             }
             let members = r.semantics_by_id(&ids)?;
             let current: Vec<_> = members.iter().filter(|s| s.superseded_by.is_none()).collect();
-            // A theme of the past is named after its past.
+            // A theme without current facts is named after its superseded ones.
             Ok(if current.is_empty() {
                 members.into_iter().map(|s| s.content).collect()
             } else {

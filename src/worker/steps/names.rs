@@ -1,22 +1,22 @@
-//! Messages as the writers see them: who speaks, to whom.
+//! Messages as the writers see them: who speaks to whom.
 
 use crate::extractive::{self, Utterance};
 use crate::memory::{Message, Role};
 use crate::store::{Reader, StoreError, WriteTx};
 
-/// While the person's name is unknown (third person, so that facts read well).
+/// The person, while their name is unknown; in the third person, so that facts read well.
 pub(crate) const THE_USER: &str = "The user";
 const ASSISTANT: &str = "Assistant";
 const USER_NAME: &str = "user_name";
 
-/// Rules and prompts look at so much of a message (a pasted book is still kept whole).
+/// Rules and prompts see only so much of a message; the store keeps all of it.
 const TEXT_CHARS_MAX: usize = 16_000;
 
 pub(super) fn user_name(reader: &Reader<'_>) -> Result<Option<String>, StoreError> {
     Ok(reader.setting(USER_NAME)?.filter(|name| !name.trim().is_empty()))
 }
 
-/// The name that the person gives in these messages, the newest first.
+/// The name that the person gives in these messages; the newest counts.
 pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
     messages
         .iter()
@@ -25,8 +25,8 @@ pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
         .find_map(|m| extractive::user_name(cut(&m.content)))
 }
 
-/// Learns the person's name, once: a later "I'm Max's owner" does not rename anybody, `/name` or
-/// the settings do.
+/// Stores the person's name if none is known: a later "I'm Max's owner" must not rename them; `/name`
+/// and the settings can.
 pub(super) fn learn_name(tx: &mut WriteTx<'_>, learned: Option<&str>) -> Result<(), StoreError> {
     match learned {
         Some(name) if user_name(tx)?.is_none() => tx.set_setting(USER_NAME, name),
@@ -64,8 +64,8 @@ pub(super) fn utterances(messages: &[Message], user_name: Option<&str>) -> Vec<U
         .collect()
 }
 
-/// What a photo shows, as an import writes it into the text, is nobody's statement: facts, titles
-/// and themes leave it out; the message keeps it, and recall finds it there.
+/// Removes the photo descriptions that imports write into the text, since nobody stated them. The
+/// message itself keeps them, and recall finds them there.
 fn without_photos(text: &str) -> String {
     const OPENS: &str = "[shares a photo:";
     let mut kept = String::with_capacity(text.len());
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_photo_shows_is_nobodys_statement() {
+    fn photo_descriptions_are_no_statements() {
         let check = |text: &str, kept: &str| assert_eq!(without_photos(text), kept);
         check("Look! [shares a photo: a dog]", "Look!");
         check("[shares a photo: a] and [shares a photo: b] both", " and both");

@@ -1,5 +1,5 @@
-//! New facts into the hierarchy: attach, split, merge (all of `memory`'s making), then vectors and
-//! edges of what changed. Runs inside the caller's transaction.
+//! Inserts new facts into the hierarchy, then writes the vectors and edges of what changed. Which theme
+//! a fact joins is decided in [`crate::memory::reorganize`]. Runs inside the caller's transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::memory::{Embedding, SemanticId, ThemeId};
 use crate::store::{JobKind, Level, NewSemantic, StoreError, WriteTx};
 use crate::worker::cache::{Cache, FactMeta};
 
-/// A name until the theme is named: its first fact, cut short.
+/// Until a theme is named, its name is its first fact, cut to this length.
 const PROVISIONAL_NAME_CHARS: usize = 48;
 
 struct NewFact {
@@ -21,11 +21,11 @@ pub(in crate::worker) struct Inserted {
     pub ids: Vec<SemanticId>,
     /// Themes whose members changed and that still exist.
     pub themes: BTreeSet<ThemeId>,
-    /// The store gave the ids that the cache counted on; else the cache is worthless.
+    /// Whether the store numbered new themes as the cache did; if not, the cache must be dropped.
     pub as_numbered: bool,
 }
 
-/// Inserts the facts and queues what follows: judging each, naming the themes that changed.
+/// Inserts facts and queues what follows: judging each one, naming the themes that changed.
 pub(in crate::worker) fn insert_and_queue(
     tx: &mut WriteTx<'_>,
     cache: &mut Cache,
@@ -48,7 +48,7 @@ pub(in crate::worker) fn insert_and_queue(
     Ok(inserted)
 }
 
-/// Inserts the facts in order. The cache is changed as if the transaction will commit.
+/// Inserts facts in order. The cache is only valid if the transaction commits.
 fn insert(
     tx: &mut WriteTx<'_>,
     cache: &mut Cache,
@@ -83,7 +83,7 @@ fn insert(
     Ok(Inserted { ids, themes: alive, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
 }
 
-/// The partition numbers new themes itself; should the store number them otherwise, this maps.
+/// The store's ids of new themes by the partition's, should the two differ.
 #[derive(Default)]
 struct Renumbered(BTreeMap<ThemeId, ThemeId>);
 
@@ -126,7 +126,7 @@ fn apply(
     Ok(())
 }
 
-/// Vectors and edges of the themes that changed; gives those that still exist.
+/// Writes vectors and edges of the themes that changed; returns those that still exist.
 fn place_themes(
     tx: &mut WriteTx<'_>,
     cache: &mut Cache,

@@ -1,4 +1,4 @@
-//! Before the first job: whose vectors these are, and sessions that were left open.
+//! Before the first job: checks whose vectors the store has, and closes sessions left open.
 
 use jiff::SignedDuration;
 
@@ -8,19 +8,19 @@ use crate::store::{JobKind, Level};
 use crate::worker::step_context::{StepContext, StepError};
 
 impl StepContext {
-    /// Once a process, before the first job.
+    /// Runs once per process, before the first job.
     pub(in crate::worker) fn prepare(&mut self, cancel: &Cancel) -> Result<(), StepError> {
         let embedder = std::sync::Arc::clone(&self.models.embedder);
         let known = self.store.read(|r| r.embedder_id())?;
         if known.as_deref() != Some(embedder.id()) {
             self.commit(|tx| tx.use_embedder(embedder.id(), embedder.dimensions()))?;
         }
-        // Facts are attached by their vectors: those first, whatever else waits.
+        // New facts are attached by comparing vectors, so all facts need theirs first.
         if !self.store.read(|r| r.without_embedding(Level::Semantic, 1))?.is_empty() {
             self.reembed(None, cancel)?;
         }
-        // Whoever asks for the memory to be built wants what failed to be tried again. Beside a
-        // chat a failure stays visible until the person asks.
+        // An explicit build retries failed jobs. Beside a chat, a failure stays visible until the
+        // person asks for a retry.
         if !self.config.live && !self.store.read(|r| r.failed_jobs())?.is_empty() {
             self.commit(|tx| tx.retry_failed())?;
         }
@@ -37,7 +37,7 @@ impl StepContext {
         self.close_all(open)
     }
 
-    /// Closes the newest session once nobody has said anything in it for a while.
+    /// Closes the newest session if it has been silent for so long.
     pub(in crate::worker) fn close_when_silent(
         &mut self,
         after: SignedDuration,

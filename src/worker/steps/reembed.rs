@@ -1,5 +1,5 @@
-//! Vectors for what has none of the present embedder: after a change of embedder, an edit, or
-//! messages that no step has embedded yet.
+//! Embeds units that have no vector of the present embedder: after a change of embedder, after an
+//! edit, and messages that no step has embedded yet.
 
 use crate::interfaces::Cancel;
 use crate::memory::{Hierarchy, SemanticId};
@@ -7,11 +7,11 @@ use crate::store::{Job, Level};
 use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::steps::names::cut;
 
-/// Units a commit. Each commit is a state from which the job goes on.
+/// Units per commit; the job can go on from each commit.
 const BATCH: usize = 64;
 
 impl StepContext {
-    /// Embeds everything that has no vector, then brings the kNN graphs in line.
+    /// Embeds everything that has no vector, then rebuilds the kNN graphs.
     pub(in crate::worker) fn reembed(
         &mut self,
         job: Option<&Job>,
@@ -28,8 +28,8 @@ impl StepContext {
         })
     }
 
-    /// Embeds the messages that have no vector; none where the vectors are another embedder's, for then all
-    /// have to be made again.
+    /// Embeds the messages that have no vector. Does nothing if the vectors are another embedder's: then
+    /// everything has to be embedded again.
     pub(in crate::worker) fn embed_messages(&mut self, cancel: &Cancel) -> Result<(), StepError> {
         let embedder = std::sync::Arc::clone(&self.models.embedder);
         match self.store.read(|r| r.embedder_id())? {
@@ -58,7 +58,7 @@ impl StepContext {
     }
 
     fn rebuild_edges(&mut self, cancel: &Cancel) -> Result<(), StepError> {
-        // The theme graph of the cache is of before; so may the semantic one be.
+        // The cached graphs may still have the edges of the old vectors.
         let hierarchy = Hierarchy::of(self.cache()?.hierarchy.partition.clone());
         let ids: Vec<SemanticId> = hierarchy.semantic_graph.ids().collect();
         for batch in ids.chunks(BATCH) {

@@ -1,4 +1,4 @@
-//! `/remember`: what the person asks to keep is a message, an episode and its facts at once.
+//! `/remember`: stores a text as a message, an episode and facts in one transaction.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
 
-/// Keeps `text` now, without a model's help: one transaction, durable when this returns. A text in
-/// which the rules find no statement is kept as it is. The messages said before it in this session
-/// are closed as an episode of their own, because episodes are contiguous.
+/// Stores `text` and returns its facts, which rules extract: no model is asked, and the text is durable
+/// when this returns. If the rules find no statement, the whole text is the fact. Earlier messages of
+/// the session that are in no episode become one of their own, because episodes are contiguous.
 ///
 /// # Errors
-/// If the text is empty, or the store or the embedder fails; then nothing is kept.
+/// If the text is empty, or the store or the embedder fails; then nothing is stored.
 pub fn remember(
     store: &Store,
     models: &Models,
@@ -42,7 +42,7 @@ impl StepContext {
         let embedder = Arc::clone(&self.models.embedder);
         let (before, known_name) =
             self.store.read(|r| Ok((r.messages(session)?, user_name(r)?)))?;
-        // Its id is not known yet; only its own statements will point at it.
+        // The message's id is not known yet; only its own statements refer to it.
         let draft = Message {
             id: MessageId(0),
             session,

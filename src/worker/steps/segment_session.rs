@@ -11,15 +11,15 @@ use crate::store::{Job, JobKind, Level, NewEpisode, StoreError, WriteTx};
 use crate::worker::segment::{Turn, first_boundary};
 use crate::worker::step_context::{StepContext, StepError, found};
 
-/// A message is compared with so many before it.
+/// A message is compared with so many messages before it.
 const LOOK_BACK: usize = 3;
 
-/// A reply that has been unfinished for longer will never be finished (the process died).
+/// A reply unfinished for longer than this never will be: its process died.
 const STREAMING_MAX: SignedDuration = SignedDuration::from_mins(10);
 
 impl StepContext {
-    /// Closes the session's episodes that have ended; with `close`, the open one as well. One
-    /// commit an episode; after a crash the rest is cut the same (see `segment`).
+    /// Writes the session's episodes that have ended and, with `close`, the open one. Each episode is a
+    /// commit; after a crash the rest is cut the same way (see `segment`).
     pub(in crate::worker) fn segment(
         &mut self,
         job: &Job,
@@ -96,7 +96,7 @@ impl StepContext {
         })
     }
 
-    /// Where a reply that is still being streamed (and its question) begins.
+    /// Where the reply that is still streaming begins, together with its question.
     fn streaming_from(&self, messages: &[Message]) -> Option<usize> {
         let last = messages.last()?;
         let age = self.clock.now().timestamp.duration_since(last.created_at.timestamp);
@@ -107,9 +107,9 @@ impl StepContext {
         Some(messages.len().saturating_sub(replies + 1))
     }
 
-    /// The messages' vectors: those stored, and new ones for the finished messages without.
+    /// The messages' vectors: the stored ones, and new ones for finished messages that have none.
     fn vectors_of(&self, messages: &[Message], cancel: &Cancel) -> Result<Vectors, StepError> {
-        // Only what is open, and the few before it, matters.
+        // Only open messages and the few before them matter.
         let first = open_runs(messages).first().map_or(messages.len(), |run| run.0);
         let near = &messages[first.saturating_sub(LOOK_BACK)..];
         let mut all = BTreeMap::new();
@@ -131,8 +131,8 @@ impl StepContext {
     }
 }
 
-/// A commit before the job's last one: something may have been forgotten since the step began, and
-/// what it wrote may tell of just that. The store then begins the job anew under another id.
+/// Guards a commit before the job's last one: if something was forgotten since the step began, the
+/// step's text may contain it. The store has then queued the job again under another id.
 fn still_wanted(tx: &WriteTx<'_>, job: &Job) -> Result<(), StoreError> {
     if tx.pending_jobs()?.iter().any(|pending| pending.id == job.id) {
         return Ok(());
@@ -145,8 +145,8 @@ struct Vectors {
     new: Vec<(MessageId, Embedding)>,
 }
 
-/// Maximal runs `start..end` of neighbouring messages that are in no episode. There is more than
-/// one only after a part of an episode was forgotten.
+/// Maximal runs `start..end` of adjacent messages that are in no episode. There is more than one only
+/// after part of an episode was forgotten.
 fn open_runs(messages: &[Message]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (i, message) in messages.iter().enumerate() {
@@ -161,7 +161,7 @@ fn open_runs(messages: &[Message]) -> Vec<(usize, usize)> {
     runs
 }
 
-/// The open runs, cut to episodes of at most `n_max` messages, without asking anybody.
+/// The open runs, cut into episodes of `n_max` messages without looking at their content.
 pub(super) fn open_spans(messages: &[Message], n_max: usize) -> Vec<(usize, usize)> {
     open_runs(messages)
         .into_iter()

@@ -9,7 +9,7 @@ use crate::store::{Job, NewSemantic, StoreError, WriteTx};
 use crate::worker::step_context::{StepContext, StepError, found};
 
 impl StepContext {
-    /// Router, facts, themes, edges: one commit with the job's completion.
+    /// Routes messages, extracts facts and attaches them: one commit with the job's completion.
     pub(in crate::worker) fn semantics(
         &mut self,
         job: &Job,
@@ -65,7 +65,7 @@ impl StepContext {
     }
 }
 
-/// Statements as rows to insert; what is said twice in an episode is one fact from both messages.
+/// Statements as rows to insert. A fact stated twice in an episode is one row with both messages.
 pub(super) fn new_facts(
     statements: Vec<Statement>,
     messages: &[Message],
@@ -102,7 +102,7 @@ pub(super) fn new_facts(
     facts
 }
 
-/// Equal but for case, spacing and final punctuation.
+/// Whether two texts differ only in case, spacing and final punctuation.
 pub(super) fn same_text(a: &str, b: &str) -> bool {
     let bare = |text: &str| {
         text.split_whitespace()

@@ -1,10 +1,10 @@
-//! Rules over text: what is written are the person's own words.
+//! Writes memory by rules over text, in the person's own words.
 
 use super::{EpisodeText, Writer};
 use crate::extractive::{self, BoundaryReason, Judgement, Route, Statement, Utterance};
 use crate::interfaces::{Cancel, ModelError};
 
-/// See the module.
+/// Writes memory by rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extractive;
 

@@ -1,15 +1,15 @@
-//! The forms that a writer's replies have to have.
+//! Constraints on the replies of the generative writer.
 //!
-//! A model that was taught to list, as the starter was, gets the form that it was taught. Any other begins each
-//! line with a mark: so it can't begin with talk about the task, a block of code or a thought.
+//! A model that was trained to list writes plain lines. Any other begins each line with a mark, so that it
+//! cannot begin with talk about the task, a code block or a thought.
 
 use crate::grammar::{Constraint, Lines};
 use crate::prompts::{Semantics, Style, ThemeName};
 
-/// See the module. `None` leaves the model free.
+/// One constraint per prompt; `None` leaves the reply free.
 pub(super) struct Forms {
-    /// One fact a line. A line may be a little longer than a fact: what is cut there is recognised by its
-    /// length, and dropped.
+    /// One fact per line. A line may be a little longer than a fact, so that one cut off there is
+    /// recognised by its length and dropped.
     pub facts: Option<Constraint>,
     pub theme: Option<Constraint>,
     pub merged: Option<Constraint>,
@@ -55,12 +55,12 @@ mod tests {
         assert_eq!(noted("- Ana lives in Lund.\n- Ana has a dog."), two);
         assert_eq!(noted("Ana lives in Lund.\n\n  Ana has a dog.\n"), two);
         assert_eq!(noted("NONE"), [""; 0]);
-        // More than is allowed: what the budget cut is no fact.
+        // Too many: the line that the token budget cuts off is dropped.
         let many: Vec<String> = (100..140).map(|n| format!("Ana has seen film {n}.")).collect();
         let facts = noted(&many.join("\n"));
         assert!((10..30).contains(&facts.len()), "{}", facts.len());
         assert_eq!(facts, many[..facts.len()]);
-        // A fact that is too long is none either, wherever it was cut.
+        // A line that is too long is dropped, wherever it was cut.
         let long = format!("{}\nAna has a dog.", "Ana went on. ".repeat(40));
         assert_eq!(noted(&long), ["Ana has a dog."]);
     }

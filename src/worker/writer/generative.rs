@@ -1,8 +1,8 @@
-//! The papers' prompts, with every output checked against its source.
+//! Writes memory with a language model and checks every output against its source.
 //!
-//! A fact whose names, numbers or dates do not occur in its messages is refused. Where nothing
-//! usable is left (broken output, a context too small), the rules write instead: a model can make
-//! memory better, never lose it.
+//! A fact is refused if its names, numbers or dates do not occur in its messages. Where nothing usable is
+//! left (broken output, a context that is too small), the rules write instead: a model can improve
+//! memory, but never lose any.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,20 +26,22 @@ const EPISODE_TOKENS_MAX: usize = 320;
 const FACTS_TOKENS_MAX: usize = 400;
 const LINE_TOKENS_MAX: usize = 48;
 
-/// Lines of the conversation that a boundary decision sees.
+/// A boundary decision sees so many lines before it.
 const HISTORY_LINES: usize = 6;
 
-/// A longer message is shown to the model only so far; its rest is still kept verbatim.
+/// The model sees only so much of a message; the store keeps all of it.
 const LINE_CHARS_MAX: usize = 2_000;
 
-/// Facts as the model noted them, and what was wrong with its list.
+/// Facts as the model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotedFacts {
+    /// One sentence each.
     pub facts: Vec<String>,
+    /// What was left out of the reply.
     pub problems: Vec<Problem>,
 }
 
-/// See the module.
+/// Writes memory with a language model.
 pub struct Generative {
     model: Arc<dyn LanguageModel>,
     style: Style,
@@ -49,20 +51,21 @@ pub struct Generative {
 /// What a model said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
+    /// The reply.
     pub text: String,
-    /// It would have gone on.
+    /// Whether the token budget cut it off.
     pub cut: bool,
 }
 
 impl Generative {
+    /// A writer that words its prompts as suits the model.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
         let style = prompt_style(model.info());
         Self::with_style(model, style)
     }
 
-    /// For a model that knows the bare sentences of the prompts though it is not the built-in one,
-    /// or the other way round.
+    /// A writer that words its prompts in this style.
     #[must_use]
     pub fn with_style(model: Arc<dyn LanguageModel>, style: Style) -> Self {
         Self { model, style, forms: Forms::new(style) }
@@ -78,8 +81,8 @@ impl Generative {
         tokens
     }
 
-    /// The reply to a prompt, greedily; `None` if the prompt and so long a reply do not fit the
-    /// model's context.
+    /// The reply to a prompt by greedy decoding; `None` if prompt and reply may not fit the model's
+    /// context.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -105,7 +108,7 @@ impl Generative {
         }
     }
 
-    /// The index of the likeliest choice: one pass, nothing to parse.
+    /// The index of the likeliest choice, by logits in one pass; `None` if the prompt does not fit.
     fn choose(
         &self,
         prompt: &Prompt,
@@ -127,7 +130,8 @@ impl Generative {
         Ok(scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(i, _)| i))
     }
 
-    /// Store or discard; what can't be asked is stored, and the guard looks at it anyway.
+    /// Whether to store a message. One that does not fit in a prompt is stored: the facts are checked
+    /// anyway.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -137,7 +141,7 @@ impl Generative {
         Ok(self.choose(&prompt, &Router::CHOICES, cancel)?.is_none_or(|i| i == 0))
     }
 
-    /// How a later fact relates to an earlier one; `None` if it can't be asked.
+    /// How a later fact relates to an earlier one; `None` if the prompt does not fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -152,7 +156,7 @@ impl Generative {
         Ok(index.map(|i| Conflict::RELATIONS[i]))
     }
 
-    /// Whether another topic begins at `next`; `None` if it can't be asked.
+    /// Whether a new topic begins at `next`; `None` if the prompt does not fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -167,7 +171,7 @@ impl Generative {
         Ok(self.choose(&prompt, &Boundary::CHOICES, cancel)?.map(|i| i == 0))
     }
 
-    /// The story as the model tells it, nothing checked; `None` if it can't be asked.
+    /// An episode as the model writes it, unchecked; `None` if the prompt does not fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -182,8 +186,7 @@ impl Generative {
         Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
-    /// The facts as the model notes them, nothing checked, and what was wrong with its list; `None`
-    /// if it can't be asked.
+    /// Facts as the model writes them, unchecked; `None` if the prompt does not fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -197,7 +200,7 @@ impl Generative {
         let prompt = Semantics { lines, started_at, about }.fill(self.style);
         let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
         Ok(reply.map(|reply| {
-            // Half a fact can be the contrary of the whole one.
+            // A fact that was cut off can mean the opposite.
             let whole =
                 if reply.cut { reply.text.rfind('\n').unwrap_or(0) } else { reply.text.len() };
             let (facts, problems) = Semantics::parse(&reply.text[..whole]);
@@ -205,7 +208,7 @@ impl Generative {
         }))
     }
 
-    /// The model's name for what facts have in common; `None` if it gives none.
+    /// A theme's name as the model writes it; `None` if it gives none.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -219,7 +222,7 @@ impl Generative {
         Ok(reply.and_then(|reply| ThemeName::parse(&reply.text)))
     }
 
-    /// One fact out of two as the model writes it, nothing checked; `None` if it gives none.
+    /// One fact out of two as the model writes it, unchecked; `None` if it gives none.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -262,8 +265,8 @@ fn names(utterances: &[Utterance]) -> String {
     names.join(" and ")
 }
 
-/// Whether one of two facts could take the other's place: the same attribute of the same subject,
-/// or, where the rules know no attribute, a shared word besides the subject's name.
+/// Whether one of two facts could replace the other: they state the same attribute of the same subject
+/// or, if the rules know no attribute, share a word besides the subject's name.
 fn about_the_same(earlier: &Statement, later: &Statement) -> bool {
     let equal = |a: &Option<String>, b: &Option<String>| {
         a.as_ref().zip(b.as_ref()).map(|(a, b)| a.eq_ignore_ascii_case(b))
@@ -282,7 +285,7 @@ fn about_the_same(earlier: &Statement, later: &Statement) -> bool {
     })
 }
 
-/// Whether all that a text claims (names, numbers, dates, most words) is in the lines.
+/// Whether everything that a text claims (names, numbers, dates, most words) is in the lines.
 fn is_grounded(text: &str, lines: &[Utterance]) -> bool {
     let sources: Vec<String> = lines.iter().map(|l| format!("{}: {}", l.speaker, l.text)).collect();
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
@@ -290,7 +293,7 @@ fn is_grounded(text: &str, lines: &[Utterance]) -> bool {
     match extractive::grounded(text, &sources, at) {
         Ok(()) => true,
         Err(why) => {
-            // No text in the log: it would outlive a `memory forget`.
+            // Without the text: in the log it would survive a `memory forget`.
             tracing::debug!(kind = ungrounded(&why), "refused what the model wrote");
             false
         }
@@ -307,7 +310,7 @@ fn ungrounded(why: &Ungrounded) -> &'static str {
     }
 }
 
-/// The words that carry meaning, roughly: longer than three letters, or with a digit.
+/// Words longer than three letters or with a digit: roughly those that carry meaning.
 fn content_words(text: &str) -> BTreeSet<String> {
     text.to_lowercase()
         .split(|c: char| !c.is_alphanumeric())
@@ -316,14 +319,14 @@ fn content_words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A merged fact says nothing new and drops nothing that either said.
+/// Whether a merged fact has exactly the content words of both facts.
 fn keeps_both(merged: &str, earlier: &str, later: &str) -> bool {
     let either: BTreeSet<String> =
         content_words(earlier).union(&content_words(later)).cloned().collect();
     content_words(merged) == either
 }
 
-/// The messages that a fact comes from: those whose words it shares most.
+/// The messages that a fact comes from: those that share most words with it.
 #[must_use]
 pub fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
     let fact = content_words(fact);
@@ -333,7 +336,7 @@ pub fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
     lines
         .iter()
         .zip(&shared)
-        // At least half as many as the best: a fact may need two messages.
+        // More than half as many as the best: a fact may come from two messages.
         .filter(|&(_, &n)| most == 0 || n * 2 > most)
         .map(|(line, _)| line.message)
         .collect()
@@ -381,7 +384,7 @@ impl Writer for Generative {
     ) -> Result<Vec<Statement>, ModelError> {
         let mut stored = Vec::new();
         for utterance in utterances {
-            // What an assistant says is no source of facts about the person.
+            // An assistant's words are no source of facts about the person.
             if utterance.role == Role::User && self.route(utterance, cancel)? {
                 stored.push(utterance.clone());
             }
@@ -422,8 +425,8 @@ impl Writer for Generative {
         similarity: f32,
         cancel: &Cancel,
     ) -> Result<Judgement, ModelError> {
-        // Facts about different things can't contradict each other, whatever a small model says:
-        // Max's age does not replace what he loves (the small-LLM paper's sixth test).
+        // Facts about different things cannot contradict each other, whatever a small model says: Max's
+        // age does not replace what he loves (the small-LLM paper's sixth test).
         if !about_the_same(earlier, later) {
             return Ok(Judgement::KeepBoth);
         }
@@ -435,7 +438,7 @@ impl Writer for Generative {
                 let merged = self
                     .draft_merged(&earlier.text, &later.text, cancel)?
                     .filter(|text| keeps_both(text, &earlier.text, &later.text));
-                // A merge that drops or adds something is none: the later text stands.
+                // If the merged text drops or adds something, the later fact stays.
                 Ok(merged.map_or(Judgement::Supersedes, Judgement::Merge))
             }
         }

@@ -1,7 +1,7 @@
-//! Who writes memory: two forms of every step behind one trait (DESIGN §3).
+//! Who writes memory: rules or the model, behind one trait (DESIGN §3).
 //!
-//! The extractive form invents nothing because it generates nothing. The generative form asks the
-//! model and checks what it says against the messages. A writer knows no store and no vectors.
+//! The extractive writer cannot invent anything, because it generates nothing. The generative writer
+//! asks the model and checks its output against the messages. Neither knows the store or vectors.
 
 mod extractive;
 mod forms;
@@ -19,17 +19,20 @@ use crate::model_policy::Plan;
 /// Title and narrative of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeText {
+    /// A few words.
     pub title: String,
+    /// The story in the third person.
     pub content: String,
 }
 
-/// The steps that need judgement or words.
-///
-/// # Errors
-/// [`ModelError`] if the model fails or the step is cancelled; odd output is no error.
+/// The steps that need judgement or words. Each fails with a [`ModelError`] if the model fails or the
+/// step is cancelled; odd output is not an error.
 pub trait Writer: Send + Sync {
-    /// Does another topic begin at `next`? `dip`: the similarity of `next` to what came before it,
-    /// where that is a local minimum. `None`: no opinion.
+    /// Whether a new topic begins at `next`; `None` is no opinion. `dip` is the similarity of `next` to
+    /// what came before it, if that is a local minimum.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
     fn boundary(
         &self,
         history: &[Utterance],
@@ -38,20 +41,32 @@ pub trait Writer: Send + Sync {
         cancel: &Cancel,
     ) -> Result<Option<bool>, ModelError>;
 
-    /// Tells an episode.
+    /// Writes an episode's title and narrative.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
     fn episode(&self, lines: &[Utterance], cancel: &Cancel) -> Result<EpisodeText, ModelError>;
 
-    /// The lasting facts that an episode's messages tell; the router comes first.
+    /// The lasting facts in an episode's messages, after the router has dropped small talk.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
     fn statements(
         &self,
         lines: &[Utterance],
         cancel: &Cancel,
     ) -> Result<Vec<Statement>, ModelError>;
 
-    /// Names what facts have in common; a few words.
+    /// Names what facts have in common, in a few words.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
     fn theme_name(&self, facts: &[&str], cancel: &Cancel) -> Result<String, ModelError>;
 
     /// Judges a later fact against an earlier one; `similarity` is the cosine of their vectors.
+    ///
+    /// # Errors
+    /// If the model fails, or `cancel` was set.
     fn judge(
         &self,
         earlier: &Statement,
@@ -61,7 +76,7 @@ pub trait Writer: Send + Sync {
     ) -> Result<Judgement, ModelError>;
 }
 
-/// Both writers, and who does which step.
+/// Both writers, and which of them does which step.
 pub struct Writers {
     extractive: Extractive,
     generative: Generative,
@@ -69,6 +84,7 @@ pub struct Writers {
 }
 
 impl Writers {
+    /// The writers for a model under a plan.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
         Self { extractive: Extractive, generative: Generative::new(model), plan }
@@ -84,27 +100,32 @@ impl Writers {
         if generate { &self.generative } else { &self.extractive }
     }
 
-    /// Who follows the conversation.
+    /// The writer that finds topic boundaries.
+    #[must_use]
     pub fn boundary(&self) -> &dyn Writer {
         self.pick(self.plan.boundary)
     }
 
-    /// Who tells episodes.
+    /// The writer of episodes.
+    #[must_use]
     pub fn episode(&self) -> &dyn Writer {
         self.pick(self.plan.episode)
     }
 
-    /// Who notes facts.
+    /// The writer of facts.
+    #[must_use]
     pub fn semantics(&self) -> &dyn Writer {
         self.pick(self.plan.semantics)
     }
 
-    /// Who names themes.
+    /// The writer of themes' names.
+    #[must_use]
     pub fn theme(&self) -> &dyn Writer {
         self.pick(self.plan.theme)
     }
 
-    /// Who judges conflicts.
+    /// The judge of pairs of facts.
+    #[must_use]
     pub fn conflict(&self) -> &dyn Writer {
         self.pick(self.plan.conflict)
     }

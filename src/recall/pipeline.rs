@@ -1,0 +1,229 @@
+//! From candidates to evidence: coarse context, gate, prompt.
+
+use super::candidates::Candidates;
+use super::evidence::Evidence;
+use super::lines::{self, Names};
+use super::prompt::{self, Frame, Limits};
+use super::question::QuestionTraits;
+use super::stage_one::Coarse;
+use super::stage_two::{self, Gating, Outcome};
+use super::uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
+use super::{Progress, Recall, RecallError, RecallRequest};
+use crate::interfaces::{Cancel, Priority, Signal};
+use crate::memory::{Message, MessageId};
+use crate::model_policy::{Grade, gate_signal};
+use crate::prompts::Answer;
+
+type OnProgress<'a> = dyn FnMut(Progress) + 'a;
+
+/// What every stage of one recall needs.
+pub(super) struct Pipeline<'a> {
+    pub recall: &'a Recall<'a>,
+    pub candidates: &'a Candidates,
+    pub names: Names<'a>,
+    pub traits: &'a QuestionTraits,
+    pub cancel: &'a Cancel,
+}
+
+impl Pipeline<'_> {
+    fn coarse(&self, characters: usize) -> Result<Coarse, RecallError> {
+        let Candidates { semantics, messages, .. } = self.candidates;
+        let config = &self.recall.config;
+        let store = self.recall.store;
+        Ok(store.read(|r| Coarse::select(r, semantics, messages, config, characters))?)
+    }
+
+    /// Evidence for an extractive reader: no model is asked.
+    pub(super) fn for_rules(
+        &self,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Evidence, RecallError> {
+        /// Characters of an average token: rules get as much evidence as a model would.
+        const CHARACTERS_PER_TOKEN: usize = 4;
+        let config = &self.recall.config;
+        let coarse = self.coarse(config.coarse_characters)?;
+        let block = lines::of_coarse(&coarse, &self.names);
+        let mut outcome = Outcome::default();
+        let mut text = String::new();
+        if !coarse.is_empty() {
+            let room = config.evidence_tokens_max * CHARACTERS_PER_TOKEN;
+            let size_of = |text: &str| text.chars().count();
+            outcome = self.gate_by_overlap(&coarse, &block, room, &size_of, on_progress)?;
+            text = Answer.open() + &block + &outcome.admitted.concat();
+        }
+        let signal = (!coarse.is_empty()).then_some(Signal::Overlap);
+        let evidence = self.collect(coarse, outcome)?;
+        Ok(Evidence { signal, block: text, ..evidence })
+    }
+
+    /// Stage II by the words that question and evidence share; `room` is what evidence may take in
+    /// all, as `size_of` counts.
+    fn gate_by_overlap(
+        &self,
+        coarse: &Coarse,
+        block: &str,
+        room: usize,
+        size_of: &dyn Fn(&str) -> usize,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Outcome, RecallError> {
+        let Candidates { semantics, messages, episodes, .. } = self.candidates;
+        let facts = semantics.iter().map(|s| s.unit.content.as_str());
+        let messages = messages.iter().map(|m| m.unit.content.as_str());
+        let episodes = episodes.values().map(|e| e.content.as_str());
+        let texts = facts.chain(messages).chain(episodes);
+        let mut probe = OverlapProbe::new(&self.traits.terms, texts, room, size_of);
+        probe.show(block)?;
+        self.gate(&mut probe, coarse, on_progress)
+    }
+
+    fn gate(
+        &self,
+        probe: &mut dyn UncertaintyProbe,
+        coarse: &Coarse,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Outcome, RecallError> {
+        let config = &self.recall.config;
+        let gating = Gating {
+            policy: config.gate,
+            names: self.names,
+            cancel: self.cancel,
+            overhead_share: config.overhead_share,
+            overhead_tokens_min: config.overhead_tokens_min,
+            seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
+        };
+        stage_two::admit(
+            probe,
+            &stage_two::probe_order(self.candidates, coarse),
+            gating,
+            |episode| self.messages_of(&episode.messages),
+            |episode, of| on_progress(Progress::Probing { episode, of }),
+        )
+    }
+
+    /// Messages by id, without those that were forgotten since the search.
+    fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
+        let found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        Ok(found.into_values().collect())
+    }
+
+    /// Evidence for a model that reads: the prompt is built around the memories.
+    pub(super) fn for_model(
+        &self,
+        request: RecallRequest<'_>,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Evidence, RecallError> {
+        let config = &self.recall.config;
+        let model = self.recall.models.language.as_ref();
+        let limits = Limits {
+            window_tokens: config.window_tokens,
+            evidence_tokens_max: config.evidence_tokens_max,
+        };
+        let Candidates { semantics, messages, .. } = self.candidates;
+        let has_evidence = !semantics.is_empty() || !messages.is_empty();
+        let RecallRequest { question, system, history, reuse, .. } = request;
+        let frame = Frame::new(model, system, history, question, has_evidence, limits);
+        let open = model.encode(&Answer.open());
+        let (coarse, block) = self.fitting(&frame, open.len())?;
+        let signal = self.signal()?;
+        let mut context = match reuse {
+            Some(context) => context,
+            None => model.context(Priority::Chat)?,
+        };
+        let before = context.n_processed();
+        let mut n_processed;
+        let mut tokens = frame.head.clone();
+        let (mut outcome, mut text) = (Outcome::default(), String::new());
+        if coarse.is_empty() {
+            tokens.extend(&frame.bare_question);
+            tokens.extend(&frame.tail);
+            n_processed = prompt::refill(context.as_mut(), &tokens)?;
+        } else {
+            tokens.extend(&open);
+            tokens.extend(model.encode(&block));
+            n_processed = prompt::refill(context.as_mut(), &tokens)?;
+            let n_tokens_max = frame.head.len() + frame.evidence_tokens;
+            if signal == Signal::Overlap {
+                let size_of = |text: &str| model.encode(text).len();
+                let n_block = context.len() - frame.head.len() - open.len();
+                let room = n_tokens_max.saturating_sub(context.len()) + n_block;
+                outcome = self.gate_by_overlap(&coarse, &block, room, &size_of, on_progress)?;
+                for piece in &outcome.admitted {
+                    let tokens = model.encode(piece);
+                    context.extend(&tokens)?;
+                    n_processed += tokens.len();
+                }
+            } else {
+                let mut probe = ModelProbe {
+                    model,
+                    context,
+                    signal,
+                    question: &frame.question,
+                    tail: &frame.tail,
+                    n_positions: config.n_positions,
+                    n_tokens_max,
+                    n_processed,
+                };
+                outcome = self.gate(&mut probe, &coarse, on_progress)?;
+                n_processed = probe.n_processed;
+                context = probe.context;
+            }
+            context.extend(&frame.question)?;
+            context.extend(&frame.tail)?;
+            n_processed += frame.question.len() + frame.tail.len();
+            text = Answer.open() + &block + &outcome.admitted.concat();
+        }
+        let signal = (!coarse.is_empty()).then_some(signal);
+        let evidence = self.collect(coarse, outcome)?;
+        Ok(Evidence {
+            signal,
+            block: text,
+            prompt_tokens: context.len() as u64,
+            processed_tokens: n_processed as u64,
+            decoded_tokens: (context.n_processed() - before).saturating_sub(n_processed as u64),
+            context: Some(context),
+            n_history_left_out: frame.n_left_out,
+            question_cut: frame.question_cut,
+            ..evidence
+        })
+    }
+
+    /// The coarse context and its lines, within its share of the evidence budget.
+    fn fitting(&self, frame: &Frame, n_open: usize) -> Result<(Coarse, String), RecallError> {
+        /// The rest is for episodes.
+        const SHARE: f64 = 0.6;
+        const N_TRIES: usize = 8;
+        let room = (frame.evidence_tokens as f64 * SHARE) as usize;
+        let mut characters = self.recall.config.coarse_characters;
+        for _ in 0..N_TRIES {
+            let coarse = self.coarse(characters)?;
+            let block = lines::of_coarse(&coarse, &self.names);
+            let needed = n_open + self.recall.models.language.encode(&block).len();
+            if needed <= room {
+                return Ok((coarse, block));
+            }
+            // Scaled down in proportion and by another tenth, so that the next try is likely to fit.
+            characters = (characters as f64 * 0.9 * room as f64 / needed as f64) as usize;
+        }
+        Ok((Coarse::default(), String::new()))
+    }
+
+    fn signal(&self) -> Result<Signal, RecallError> {
+        if let Some(signal) = self.recall.config.signal {
+            return Ok(signal);
+        }
+        let info = self.recall.models.language.info();
+        let key = info.grade_key();
+        let grade = self.recall.store.read(|r| r.setting(&key))?;
+        Ok(gate_signal(info, Grade::from_setting(grade.as_deref()).as_ref()))
+    }
+
+    fn collect(&self, coarse: Coarse, outcome: Outcome) -> Result<Evidence, RecallError> {
+        let relevance_min = self.recall.config.relevance_min;
+        let mut evidence =
+            Evidence::collect(self.candidates, coarse, outcome, self.names, relevance_min);
+        let sources = evidence.sources();
+        let external_ids = self.recall.store.read(|r| r.message_external_ids(&sources))?;
+        evidence.external_ids = external_ids.into_iter().collect();
+        Ok(evidence)
+    }
+}
