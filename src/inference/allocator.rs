@@ -1,18 +1,18 @@
-//! How the system's allocator is used.
+//! Settings of the C library's allocator.
 
-/// What is freed is there for whoever comes next, at once. To be called before there are threads; elsewhere
-/// than with glibc it does nothing.
+/// Makes freed memory available to all threads at once. To be called before there are threads; without
+/// glibc it does nothing.
 ///
 /// - One arena: with one for each thread, keys, values and activations of a turn that ran on one core stay
-///   resident beside those of the next one on another (70 MB with a model of 0.6 billion weights and a prompt
-///   of 512 tokens). Small pieces come from each thread's own cache as before.
-/// - Up to 64 MB stay with the process instead of going back to the system after each layer, to come back as
-///   fresh pages: a sixth of a prefill.
+///   resident beside those of the next turn on another (70 MB with a model of 0.6 billion weights and a prompt
+///   of 512 tokens). Small allocations still come from each thread's own cache.
+/// - Up to 64 MB stay with the process instead of being returned to the system after each layer and coming back
+///   as fresh pages, which takes a sixth of a prefill.
 pub fn set_up_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "settings of the C library")]
-    // SAFETY: sets numbers; no memory is involved. It fails for settings that are unknown only, and
-    // then things stay as they were.
+    // SAFETY: sets numbers and touches no memory. It fails only for unknown settings, and then
+    // changes nothing.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);

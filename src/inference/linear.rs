@@ -67,18 +67,22 @@ fn multiply(matrices: &[&PackedMatrix], xs: &Tensor) -> Result<Vec<Tensor>> {
 /// Several products of one input.
 #[derive(Debug)]
 pub struct LinearGroup {
-    /// One matrix each, or one with all their rows below each other.
+    /// One matrix each, or one with the rows of all.
     matrices: Vec<Matrix>,
     widths: Vec<usize>,
     biases: Option<Vec<Tensor>>,
 }
 
 impl LinearGroup {
+    /// `widths`: the rows of each product; `biases`: one for each, or none.
     pub fn new(matrices: Vec<Matrix>, widths: Vec<usize>, biases: Option<Vec<Tensor>>) -> Self {
         Self { matrices, widths, biases }
     }
 
     /// `[n, n_in]` → one `[n, width]` each (views whose rows may be apart).
+    ///
+    /// # Errors
+    /// If `xs` has another shape or type, or is on another device.
     pub fn forward(&self, xs: &Tensor) -> Result<Vec<Tensor>> {
         let mut products = self.products(xs)?;
         if let Some(biases) = &self.biases {

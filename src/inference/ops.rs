@@ -17,7 +17,7 @@ use super::run::Run;
 /// Elements below which a task is not worth another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
 
-/// `compute(index, row)` for each row of `width` values, on several cores if that is worth it.
+/// `compute(index, row)` for each row of `width` values, on several cores if there are enough.
 fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]) + Sync) {
     if values.len() < 2 * ELEMENTS_PER_TASK {
         values.chunks_exact_mut(width).enumerate().for_each(|(index, row)| compute(index, row));
@@ -60,7 +60,10 @@ impl InplaceOp1 for CausalSoftmax<'_> {
 /// `softmax(scale · scores)` over the keys that each query may see, the others 0.
 ///
 /// `scores`: `[n_groups, repeats · n_rows, n_keys]`; row r is the query of the run's token
-/// `first + r % n_rows` and sees the keys up to its own, but those of other branches.
+/// `first + r % n_rows` and sees the keys up to its own, except those of other branches.
+///
+/// # Errors
+/// If `scores` has another shape, type or layout.
 pub fn causal_softmax(
     scores: Tensor,
     run: Run<'_>,
@@ -125,6 +128,9 @@ impl CustomOp2 for SwiGlu {
 }
 
 /// `silu(gate) · up`, both `[n, width]`.
+///
+/// # Errors
+/// If the shapes or types differ.
 pub fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
     if matches!(gate.device(), Device::Cpu) && gate.dtype() == DType::F32 {
         return gate.apply_op2_no_bwd(up, &SwiGlu);
@@ -164,7 +170,10 @@ impl CustomOp2 for RmsNorm {
     }
 }
 
-/// Rows `[n, width]` scaled to unit root mean square, times `weight`.
+/// Rows `[n, width]` scaled to a root mean square of 1, times `weight`.
+///
+/// # Errors
+/// If a shape or type does not fit.
 pub fn rms_norm(xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
     debug_assert_eq!(xs.dim(D::Minus1)?, weight.elem_count());
     let epsilon = epsilon as f32;
@@ -174,12 +183,15 @@ pub fn rms_norm(xs: &Tensor, weight: &Tensor, epsilon: f64) -> Result<Tensor> {
     candle_nn::ops::rms_norm(&xs.contiguous()?, weight, epsilon)
 }
 
-/// What becomes of a projection: heads, each normed and rotated.
+/// How a projection is split into heads, each normed and rotated.
 pub struct Projection<'a> {
+    /// Heads of the projection.
     pub n_heads: usize,
     /// Qwen3: the weight of a norm over each head.
     pub norm: Option<&'a Tensor>,
+    /// Of that norm.
     pub norm_epsilon: f64,
+    /// Rotary positions, if the heads have them.
     pub rotation: Option<&'a Rotation>,
     /// F32 or F16.
     pub dtype: DType,
@@ -187,6 +199,9 @@ pub struct Projection<'a> {
 
 impl Projection<'_> {
     /// `[n, n_heads · head_dim]` → `[n_heads, n, head_dim]`.
+    ///
+    /// # Errors
+    /// If a shape or type does not fit.
     pub fn split(&self, xs: &Tensor) -> Result<Tensor> {
         if matches!(xs.device(), Device::Cpu) && xs.dtype() == DType::F32 {
             return self.split_on_cpu(xs);
@@ -244,7 +259,10 @@ impl Projection<'_> {
     }
 }
 
-/// In f32, whatever it was in.
+/// Keys or values `[n_heads, n, head_dim]` in f32.
+///
+/// # Errors
+/// If f16 rows are not side by side.
 pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
     if xs.dtype() != DType::F16 || !matches!(xs.device(), Device::Cpu) {
         return xs.to_dtype(DType::F32);

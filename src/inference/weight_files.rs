@@ -1,4 +1,4 @@
-//! The files that a model's weights came from, and what tells them from others.
+//! The files that a model's weights came from, and how to tell them from others.
 
 use std::sync::Arc;
 
@@ -6,15 +6,16 @@ use sha2::{Digest, Sha256};
 
 use super::weights::{Bytes, Weights};
 
-/// Keeps the files mapped, which takes no memory.
+/// The files of a model. They stay mapped, which takes no memory.
 pub struct WeightFiles(Vec<Arc<Bytes>>);
 
 impl WeightFiles {
+    /// Those that `weights` were read from.
     pub fn of(weights: &Weights) -> Self {
         Self(weights.files().iter().map(|(_, bytes)| Arc::clone(bytes)).collect())
     }
 
-    /// Tells weights apart without reading all of them, which a start would have to wait for: 64 hex digits.
+    /// 64 hex digits that tell weights apart, made without reading all of them, so that a start need not wait.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for bytes in &self.0 {
@@ -34,8 +35,8 @@ impl WeightFiles {
     }
 }
 
-/// The length of a file, its first megabyte (names, shapes, and what a GGUF says of itself) and the first
-/// page of each further 256 KB.
+/// Hashes the length of a file, its first megabyte (names, shapes, a GGUF file's metadata) and the first page
+/// of each further 256 KB.
 fn sample(bytes: &[u8], hasher: &mut Sha256) {
     const HEAD: usize = 1 << 20;
     const PART: usize = 256 << 10;

@@ -1,9 +1,9 @@
 //! Weights by name, from a GGUF file, from safetensors files or from bytes in memory.
 //!
-//! Headers are checked first ([`super::gguf`], [`super::safetensors`]); a tensor's bytes are copied
-//! out of the mapped file once, when it is asked for, or read where they stand for as long as the
-//! model lives ([`PackedMatrix`]). Values come out as f32 (candle's CPU kernels for bf16 are
-//! unusable) or as quantised blocks, as stored.
+//! Headers are checked first ([`super::gguf`], [`super::safetensors`]). A tensor's bytes are copied out
+//! of the mapped file once, when it is loaded, or read in place for as long as the model lives
+//! ([`PackedMatrix`]). Values become f32 (candle's CPU kernels for bf16 are too slow to use) or stay
+//! quantised blocks, as stored.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,13 +23,19 @@ use crate::interfaces::ModelError;
 /// The bytes of one file.
 #[derive(Debug)]
 pub enum Bytes {
+    /// A mapped file.
     Mapped(Mmap),
+    /// Compiled into the program.
     Static(&'static [u8]),
+    /// In memory.
     Owned(Vec<u8>),
 }
 
 impl Bytes {
     /// Maps a file.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if it is missing, unreadable or not a file.
     #[expect(
         unsafe_code,
         reason = "memory-mapped weights: copying gigabytes first would double them"
@@ -41,23 +47,22 @@ impl Bytes {
         }
         // SAFETY: the map is read-only, and this program never writes to a file that it maps: the
         // registry puts models in place by a rename and removes them whole, which leaves the map
-        // what it was. Another program that truncates the file ends this one (SIGBUS), and one
-        // that writes into it changes the weights, which are checked again at no product and need
-        // not be: any bytes are blocks. Every memory-mapping reader accepts that. The map lives
-        // while a matrix is read in place ([`PackedMatrix::is_in_place`]), so as long as the
-        // model; else it is gone after loading.
+        // as it was. Another program that truncates the file ends this one (SIGBUS), and one that
+        // writes into it changes the weights, which no product checks again or needs to: any bytes
+        // are blocks. Every reader that maps files accepts that. The map lives as long as
+        // something reads it, such as a matrix in place ([`PackedMatrix::is_in_place`]).
         let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
         Ok(Self::Mapped(map))
     }
 
-    /// Lets the system take back the memory of a part that is not needed any more: what was mapped is
-    /// read again from the file should it be.
+    /// Lets the system take back the memory of a part that is no longer needed. Should it be needed
+    /// after all, it is read from the file again.
     #[cfg_attr(unix, expect(unsafe_code, reason = "memmap2 calls this advice unchecked"))]
     pub(super) fn release(&self, range: std::ops::Range<usize>) {
         #[cfg(unix)]
         if let Self::Mapped(map) = self {
-            // SAFETY: the map is of a file and read-only, so the pages come back as they were.
-            // Advice only: where it fails, nothing is lost.
+            // SAFETY: the map is of a file and read-only, so dropped pages come back unchanged. It is
+            // advice: if it fails, nothing is lost.
             let _ = unsafe {
                 map.unchecked_advise_range(
                     memmap2::UncheckedAdvice::DontNeed,
@@ -70,6 +75,7 @@ impl Bytes {
         let _ = range;
     }
 
+    /// All of them.
     pub fn as_slice(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -127,18 +133,21 @@ impl Stored {
     }
 }
 
-/// A matrix `[n_out, n_in]` as it multiplies.
+/// A matrix `[n_out, n_in]`, by the way it multiplies.
 #[derive(Debug, Clone)]
 pub enum Matrix {
+    /// In f32.
     Dense(Tensor),
     /// On the CPU, in a format that [`packed_matmul`] has.
     Packed(Arc<PackedMatrix>),
+    /// By candle's kernels: on a GPU, or in another format.
     Quantised(Arc<QTensor>),
     /// Unpacked to f32 for every product: slow and exact.
     Unpacked(Arc<QTensor>),
 }
 
 impl Matrix {
+    /// The packed matrix, if it is one.
     pub fn packed(&self) -> Option<&PackedMatrix> {
         match self {
             Self::Packed(matrix) => Some(matrix),
@@ -152,11 +161,11 @@ const N_PARAMETERS_UNPACKED_MAX: u64 = 32_000_000;
 /// How quantised matrices multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// [`Self::Fast`], but a model of less than 32 million parameters is unpacked to f32 once, at
-    /// loading: that costs little memory, and the starter is measured and graded in f32.
+    /// [`Self::Fast`], except that a model of fewer than 32 million parameters is unpacked to f32 once,
+    /// at loading: that takes little memory, and the starter is measured and graded in f32.
     Auto,
-    /// By kernels that round the input to 8 bits as well, as llama.cpp's do: cosine ≥ 0.9995 to
-    /// the exact logits on random models.
+    /// By kernels that round the input to 8 bits too, as llama.cpp's do: cosine ≥ 0.9995 to the exact
+    /// logits on random models.
     Fast,
     /// In f32, to compare with reference implementations.
     Exact,
@@ -177,7 +186,10 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// From one file's bytes, by what they claim to be.
+    /// From the bytes of one file, GGUF or safetensors by how they begin.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if the header is damaged.
     pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, ModelError> {
         if gguf::has_magic(bytes.as_slice()) {
             let header = gguf::parse(bytes.as_slice()).map_err(|reason| bad_file(path, reason))?;
@@ -194,6 +206,9 @@ impl Weights {
     }
 
     /// From the shards of a safetensors model.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if a header is damaged or two shards have a tensor of the same name.
     pub fn from_safetensors(files: Vec<(PathBuf, Bytes)>) -> Result<Self, ModelError> {
         let mut weights = Self::empty(false, Metadata::default());
         for (path, bytes) in files {
@@ -235,35 +250,43 @@ impl Weights {
         Ok(())
     }
 
+    /// The same, with quantised matrices that multiply with this precision.
     #[must_use]
     pub fn with_precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
+    /// True for a GGUF file.
     pub fn is_gguf(&self) -> bool {
         self.gguf
     }
 
+    /// A GGUF file's metadata; empty for safetensors.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
+    /// The files with their paths.
     pub fn files(&self) -> &[(PathBuf, Arc<Bytes>)] {
         &self.files
     }
 
+    /// How many tensors there are.
     pub fn n_tensors(&self) -> usize {
         self.tensors.len()
     }
 
+    /// How many values all tensors have together.
     pub fn n_parameters(&self) -> u64 {
         self.n_parameters
     }
 
+    /// True if there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name)
     }
 
+    /// The shape of a tensor, outermost first.
     pub fn dims(&self, name: &str) -> Option<&[usize]> {
         Some(self.tensors.get(name)?.1.dims())
     }
@@ -290,7 +313,7 @@ impl Weights {
         }
     }
 
-    /// The tensor's bytes were taken over: the file's part of memory may go.
+    /// To be called when a tensor's bytes were copied: its part of the file need not stay in memory.
     fn release(&self, name: &str) {
         if let Some((file, stored)) = self.tensors.get(name) {
             self.files[*file].1.release(stored.range());
@@ -311,7 +334,10 @@ impl Weights {
         Ok((path, stored, &bytes.as_slice()[stored.range()]))
     }
 
-    /// A tensor's values in row-major order.
+    /// A tensor's values in row-major order, in f32.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if it is missing, has another shape, or holds no floating-point numbers.
     pub fn values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
         let values = self.read_values(name, dims);
         self.release(name);
@@ -360,11 +386,14 @@ impl Weights {
     }
 
     /// A vector in f32.
+    ///
+    /// # Errors
+    /// As [`Self::values`], or if the device has no memory.
     pub fn vector(&self, name: &str, n: usize, device: &Device) -> Result<Tensor, ModelError> {
         Tensor::from_vec(self.values(name, &[n])?, n, device).map_err(backend)
     }
 
-    /// Whether quantised matrices are to be unpacked at loading.
+    /// True if quantised matrices are to be unpacked at loading.
     fn unpacks(&self) -> bool {
         self.precision == Precision::Auto && self.n_parameters < N_PARAMETERS_UNPACKED_MAX
     }
@@ -421,6 +450,9 @@ impl Weights {
     }
 
     /// A matrix `[n_out, n_in]`.
+    ///
+    /// # Errors
+    /// As [`Self::values`], or if its rows are not whole blocks, or there is not enough memory.
     pub fn matrix(
         &self,
         name: &str,
@@ -441,8 +473,11 @@ impl Weights {
         Ok(Matrix::Dense(Tensor::from_vec(values, (n_out, n_in), device).map_err(backend)?))
     }
 
-    /// Matrices that multiply the same input: one dense matrix with their rows below each other
-    /// where none of them is quantised, else one each.
+    /// Matrices that multiply the same input: one dense matrix with the rows of all if none of them is
+    /// quantised, otherwise one each.
+    ///
+    /// # Errors
+    /// As [`Self::matrix`].
     pub fn stacked(
         &self,
         parts: &[(String, usize)],
@@ -469,8 +504,8 @@ impl Weights {
 }
 
 fn blocks(entry: &gguf::TensorEntry, bytes: &[u8], device: &Device) -> Result<QTensor, ModelError> {
-    // A copy, because candle reads the blocks through a pointer of their own type and bytes
-    // compiled into the program have no alignment; an allocation has.
+    // A copy, because candle reads the blocks through a pointer of their own type: an allocation is
+    // aligned for it, bytes compiled into the program are not.
     let aligned = bytes.to_vec();
     qtensor_from_ggml(entry.dtype, &aligned, entry.dims.clone(), device).map_err(backend)
 }

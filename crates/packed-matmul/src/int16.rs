@@ -81,7 +81,7 @@ impl Int16Matrix {
     /// The rows of `xs` times the matrix.
     ///
     /// # Panics
-    /// If `output` has not as many rows, or other columns than the matrix has rows.
+    /// If `output` has fewer rows, or fewer columns than the matrix has rows.
     pub fn multiply(&self, xs: &[f32], output: Columns<'_>) {
         let inputs = Int16Rows::new(xs, 2 * self.n_pairs);
         let n_panels = self.scales.len() / PANEL;

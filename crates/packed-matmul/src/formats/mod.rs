@@ -10,8 +10,8 @@
 //! 2. Its variant in [`Format`], in [`Format::ALL`] and in `for_format!`.
 //! 3. If it needs a new layout: a variant of [`Bits`] or [`Scales`]; the compiler then names the
 //!    places in the kernels that have to handle it.
-//! 4. If loading has to be fast: its case in `packing_avx512`. Without one it is packed by the code
-//!    that defines packing.
+//! 4. Its case in `packing_avx512::pack_tile`: a packing of its own if loading has to be fast,
+//!    otherwise `packing::pack_by_definition`.
 //!
 //! The tests compare it with candle's own unpacking as soon as it is in their table.
 
