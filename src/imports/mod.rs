@@ -204,12 +204,19 @@ mod tests {
 
     #[test]
     fn the_formats_are_listed_for_the_person() {
-        assert_eq!(format_summaries(), "LoCoMo, or JSONL with role, content, created_at");
+        let summaries = format_summaries();
         let hint = parse(b"hello", "f", None).unwrap_err().hint().unwrap();
-        assert_eq!(
-            hint,
-            "inglenook reads LoCoMo files, and JSONL with one {\"role\": \"user\", \"content\": \
-             \"…\", \"created_at\": \"2026-11-21T10:00:00Z\"} a line; nothing was imported"
+        for format in FORMATS {
+            assert!(summaries.contains(format.summary()), "{summaries}");
+            assert!(hint.contains(format.example()), "{hint}");
+        }
+        assert!(summaries.ends_with("LoCoMo, or JSONL with role, content, created_at"));
+        assert!(
+            hint.ends_with(
+                "LoCoMo files, and JSONL with one {\"role\": \"user\", \"content\": \"…\", \
+                 \"created_at\": \"2026-11-21T10:00:00Z\"} a line; nothing was imported"
+            ),
+            "{hint}"
         );
     }
 }

@@ -33,20 +33,20 @@ pub struct PullProgress {
 }
 
 /// Counts the bytes of one file.
-struct Report<'a> {
-    progress: PullProgress,
+struct FileProgress<'a> {
+    now: PullProgress,
     on_progress: &'a (dyn Fn(PullProgress) + Sync),
 }
 
-impl Progress for Report<'_> {
+impl Progress for FileProgress<'_> {
     fn init(&mut self, size: usize, _: &str) {
-        self.progress.bytes = 0;
-        self.progress.total_bytes = size as u64;
+        self.now.bytes = 0;
+        self.now.total_bytes = size as u64;
     }
 
     fn update(&mut self, size: usize) {
-        self.progress.bytes += size as u64;
-        (self.on_progress)(self.progress.clone());
+        self.now.bytes += size as u64;
+        (self.on_progress)(self.now.clone());
     }
 
     fn finish(&mut self) {}
@@ -173,8 +173,8 @@ impl<'a> Download<'a> {
                 remove_file(&part)?;
             }
             resumed |= part_len() > 0;
-            let report = Report { progress: start.clone(), on_progress: self.on_progress };
-            if let Err(e) = self.repo.download_with_progress(name, report) {
+            let progress = FileProgress { now: start.clone(), on_progress: self.on_progress };
+            if let Err(e) = self.repo.download_with_progress(name, progress) {
                 self.wait_or_give_up(name, e, &mut attempt)?;
                 continue;
             }

@@ -76,7 +76,7 @@ fn folders_follow_the_variables_and_are_private() {
 }
 
 #[test]
-fn completions_and_man_pages_are_made() {
+fn completions_and_man_pages_are_made_and_name_no_path_of_ours() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(home.ok(&["completions", shell]).contains("inglenook"), "{shell}");
@@ -85,6 +85,11 @@ fn completions_and_man_pages_are_made() {
     let pages = home.dir.path().join("pages");
     home.ok(&["man", "--output", pages.to_str().unwrap()]);
     assert!(pages.join("inglenook-memory-forget.1").is_file());
+    // A page holds the help of its command.
+    for page in std::fs::read_dir(&pages).unwrap() {
+        let text = std::fs::read_to_string(page.unwrap().path()).unwrap();
+        assert!(!text.contains("../"), "a path outside the project in {text}");
+    }
 }
 
 #[test]
