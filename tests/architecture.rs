@@ -91,6 +91,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("candle_core", &["inference/"], "candle types stop at inference"),
     ("candle_nn", &["inference/"], "candle types stop at inference"),
     ("packed_matmul", &["inference/"], "tensors stop at inference"),
+    ("candle_transformers", &["inference/families/"], "other people's models are families"),
     ("tokenizers", &["inference/"], "tokens are numbers outside inference"),
     ("rusqlite", &["store/"], "SQL types stop at store"),
     ("rusqlite_migration", &["store/"], "SQL types stop at store"),

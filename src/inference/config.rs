@@ -13,9 +13,9 @@ use super::metadata::Metadata;
 const SIZE_MAX: usize = 1 << 22;
 const CONTEXT_TOKENS_MAX: usize = 1 << 20;
 
-/// How the rotary frequencies are stretched for long contexts.
+/// How the rotary frequencies are scaled for long contexts.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RopeScaling {
+pub(crate) enum RopeScaling {
     None,
     /// Positions divided by the factor.
     Linear(f64),
@@ -31,22 +31,28 @@ pub enum RopeScaling {
 /// All that the decoder needs beyond the weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecoderConfig {
+    /// Which architecture it is.
     pub family: &'static DecoderFamily,
-    pub n_layers: usize,
-    pub hidden: usize,
-    pub intermediate: usize,
-    pub n_heads: usize,
-    pub n_kv_heads: usize,
-    pub head_dim: usize,
-    pub norm_epsilon: f64,
-    pub rope_theta: f64,
-    pub rope_scaling: RopeScaling,
+    pub(crate) n_layers: usize,
+    /// Length of a token's vector.
+    pub(crate) hidden: usize,
+    /// Width of the feed-forward part.
+    pub(crate) intermediate: usize,
+    pub(crate) n_heads: usize,
+    /// Heads of keys and values; several heads of queries share one.
+    pub(crate) n_kv_heads: usize,
+    pub(crate) head_dim: usize,
+    pub(crate) norm_epsilon: f64,
+    /// The base of the rotary frequencies.
+    pub(crate) rope_theta: f64,
+    pub(crate) rope_scaling: RopeScaling,
     /// Pairs (2i, 2i+1) rotate together instead of (i, i + d/2): llama GGUF files hold their query
     /// and key rows permuted for it.
-    pub rope_interleaved: bool,
-    pub context_tokens: usize,
+    pub(crate) rope_interleaved: bool,
+    /// Longest context.
+    pub(crate) context_tokens: usize,
     /// Whether the output matrix is the embedding; None: as the weights have it.
-    pub tied: Option<bool>,
+    pub(crate) tied: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -84,8 +90,12 @@ fn printable(text: &str) -> String {
 }
 
 fn unsupported(name: &str) -> String {
-    let known = DECODERS.map(|family| family.name).join(", ");
-    format!("its architecture is `{}`, which is not supported ({known} are)", printable(name))
+    let [others @ .., last] = DECODERS.map(|family| family.class.trim_end_matches("ForCausalLM"));
+    format!(
+        "its architecture is `{}`, which is not supported ({} and {last} are)",
+        printable(name),
+        others.join(", ")
+    )
 }
 
 const NO_SLIDING_WINDOW: &str =

@@ -158,7 +158,10 @@ impl Loader<'_> {
 }
 
 impl Decoder {
-    /// Builds the decoder; `on_layer` hears how many layers are ready.
+    /// Builds the decoder; `on_layer` is told how many layers are ready.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if a tensor is missing or does not fit the configuration.
     pub fn load(
         config: DecoderConfig,
         weights: &Weights,
@@ -205,22 +208,24 @@ impl Decoder {
         })
     }
 
+    /// Number of tokens in the vocabulary.
     pub fn vocabulary(&self) -> usize {
         self.vocabulary
     }
 
+    /// Longest context.
     pub fn context_tokens(&self) -> usize {
         self.config.context_tokens
     }
 
     /// A longer or shorter context than the model was trained for.
-    pub fn set_context_tokens(&mut self, context_tokens: usize) {
+    #[cfg(test)]
+    pub(super) fn set_context_tokens(&mut self, context_tokens: usize) {
         self.config.context_tokens = context_tokens;
     }
 
-    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after
-    /// each, `[n, hidden]`. `branches` are those of [`Run`]. `between_layers` is called now and then: whatever it does, it must not
-    /// touch this cache.
+    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after each, `[n, hidden]`.
+    /// `branches` are those of [`Run`]. `between_layers` is called after each layer and must not touch this cache.
     ///
     /// # Errors
     /// A token outside the vocabulary, or a backend failure. The cache holds what it held before.
@@ -311,8 +316,7 @@ impl Decoder {
             self.head.forward(&normed)?.to_device(&Device::Cpu)?.to_vec2::<f32>()
         };
         let rows = in_pool(compute).map_err(backend)?;
-        // A product with 0 is 0 unless the value is infinite or not a number; unlike `all`, the sum
-        // vectorises.
+        // x · 0 is NaN for an infinite or NaN x; unlike `all`, the sum vectorises.
         if rows.iter().any(|row| row.iter().map(|x| x * 0.0).sum::<f32>() != 0.0) {
             return Err(ModelError::NotANumber);
         }

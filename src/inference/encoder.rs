@@ -9,7 +9,9 @@ use serde_json::Value;
 pub struct Shape {
     /// Length of a token's vector.
     pub hidden: usize,
+    /// Number of layers.
     pub n_layers: usize,
+    /// Attention heads of a layer.
     pub n_heads: usize,
     /// Width of the feed-forward part.
     pub intermediate: usize,
@@ -64,12 +66,34 @@ pub fn within(what: &str, n: usize, max: usize) -> Result<(), String> {
     }
 }
 
-/// Reads a `config.json` into a family's own type.
+/// Reads a `config.json` into a family's type, with `defaults` for keys that it leaves out.
 ///
 /// # Errors
 /// As [`Shape::checked`].
-pub fn read_config<T: DeserializeOwned>(config: &Value, family: &str) -> Result<T, String> {
-    T::deserialize(config).map_err(|e| format!("it describes no {family} encoder: {e}"))
+pub fn read_config<T: DeserializeOwned>(
+    config: &Value,
+    family: &str,
+    defaults: Value,
+) -> Result<T, String> {
+    let mut merged = defaults;
+    if let (Some(merged), Some(config)) = (merged.as_object_mut(), config.as_object()) {
+        merged.extend(config.clone());
+    }
+    serde_json::from_value(merged).map_err(|e| format!("it describes no {family} encoder: {e}"))
+}
+
+/// Whether a `config.json` switches something on.
+pub fn is_on(config: &Value, key: &str) -> bool {
+    config.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Refuses a rotation whose base is not a usable number.
+///
+/// # Errors
+/// As [`Shape::checked`].
+pub fn check_rotation(theta: f64) -> Result<(), String> {
+    let sound = theta.is_finite() && theta > 0.0;
+    if sound { Ok(()) } else { Err("its rotation's base is not a usable number".into()) }
 }
 
 /// An encoder: tokens → a vector each.

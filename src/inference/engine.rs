@@ -1,11 +1,10 @@
 //! The one thread that owns the weights.
 //!
-//! A request carries its sequence (tokens, keys and values) to the thread and gets it back with
-//! the answer, so the thread holds nothing between requests and a dropped context needs no
-//! clearing up. Requests queue by priority, first come first served within one. Between two layers
-//! of a prefill and between two tokens of a generation the running request looks at the queue, and
-//! whoever outranks it runs right there, to its end, before it goes on (chat > recall > memory, so
-//! at most three are ever on the stack).
+//! A request carries its sequence (tokens, keys and values) to the thread and gets it back with the answer, so the
+//! thread holds nothing between requests and a dropped context needs no cleanup. Requests queue by priority, first
+//! come first served within one. Between two layers of a prefill and between two tokens of a generation the running
+//! request looks at the queue; a request of higher priority runs right there, to its end, before the other
+//! continues (chat > recall > memory, so at most three are ever on the stack).
 //!
 //! The thread ends when the last handle is gone. If it dies, every waiting and every later request
 //! gets [`ModelError::EngineStopped`]: their channels close. It knows nothing of text.
@@ -51,7 +50,7 @@ pub enum Work {
     Panic,
 }
 
-/// Its answer.
+/// The answer to [`Work`].
 pub enum Output {
     /// Rows of logits.
     Extended(Vec<Vec<f32>>),
@@ -83,6 +82,9 @@ pub struct Engine {
 
 impl Engine {
     /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
     pub fn start(decoder: Decoder) -> Result<(Self, JoinHandle<()>), ModelError> {
         let (requests, inbox) = mpsc::channel();
         let life = Arc::new(());
@@ -108,8 +110,11 @@ impl Engine {
         if self.alive.strong_count() > 0 { Ok(()) } else { Err(ModelError::EngineStopped) }
     }
 
-    /// Does `work` on `sequence` and waits for it. `on_token` hears each token of a generation as
-    /// it is drawn. The sequence comes back, unless the engine is gone.
+    /// Does `work` on `sequence` and waits for it. `on_token` gets each token of a generation as it is drawn. The
+    /// sequence comes back, unless the engine is gone.
+    ///
+    /// # Errors
+    /// [`ModelError::EngineStopped`], or what the work failed with.
     pub fn ask(
         &self,
         priority: Priority,
@@ -203,7 +208,7 @@ impl Runner {
             #[cfg(test)]
             Work::Panic => panic!("a test ends the engine"),
         };
-        // Nobody listens if the asker is gone; then there is nobody to tell either.
+        // Fails only if the asker is gone.
         let _ = events.send(Event::Done(Box::new(sequence), outcome));
     }
 }
@@ -262,8 +267,8 @@ mod tests {
         assert!(matches!(later, Err(ModelError::EngineStopped)));
     }
 
-    /// A memory generation that would last for hours; chat and recall requests get through it,
-    /// and it goes on as if nothing had happened.
+    /// Chat and recall requests run while a memory generation that would take hours is suspended; its tokens are
+    /// the same as without them.
     #[test]
     fn chat_overtakes_a_running_memory_generation() {
         let (engine, _thread) = start();
@@ -312,7 +317,7 @@ mod tests {
 
     /// Recall runs before memory work that was asked for earlier, and chat before both.
     #[test]
-    fn what_waits_goes_by_priority() {
+    fn waiting_requests_run_by_priority() {
         let (engine, _thread) = start();
         let hold = Cancel::default();
         let mut sequence = Sequence::default();
@@ -354,7 +359,7 @@ mod tests {
 
     /// An asker that is gone does not keep the engine busy.
     #[test]
-    fn a_generation_nobody_hears_stops() {
+    fn a_generation_without_a_receiver_stops() {
         let (engine, thread) = start();
         let mut sequence = Sequence::default();
         engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();

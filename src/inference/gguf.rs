@@ -35,20 +35,26 @@ const ELEMENTS_MAX: u64 = 1 << 40;
 /// Where a tensor's bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorEntry {
+    /// As the file names it.
     pub name: String,
+    /// How its blocks are stored.
     pub dtype: GgmlDType,
     /// Outermost first, as candle has it (the file has them the other way round).
     pub dims: Vec<usize>,
     /// From the start of the file.
     pub start: usize,
+    /// Its length.
     pub n_bytes: usize,
 }
 
-/// A header that holds.
+/// A header that passed every check.
 #[derive(Debug, Clone)]
 pub struct Header {
+    /// 2 or 3.
     pub version: u32,
+    /// What the file says about itself.
     pub metadata: Metadata,
+    /// Where its tensors are.
     pub tensors: Vec<TensorEntry>,
 }
 

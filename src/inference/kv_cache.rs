@@ -1,8 +1,8 @@
 //! The keys and values of the tokens that a context holds.
 //!
-//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half, and by no less than a
-//! reply needs. Rolling back is setting a length; a clone shares the tensors until one of the two
-//! writes (copy on write), so a fork costs nothing that is not used. Knows no tokens.
+//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half, and by no less than a reply needs.
+//! Rolling back sets a length; a clone shares the tensors until one of the two writes (copy on write). Knows no
+//! tokens.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use half::f16;
 use half::vec::HalfBitsVecExt;
 
-/// Capacities are multiples of it, and there is room for as many tokens more whenever one grows: a
-/// reply seldom moves what its prompt has filled. Room that nobody fills takes no memory.
+/// Capacities are multiples of it, and growing leaves room for as many tokens more, so that a reply seldom copies
+/// what its prompt has filled. Untouched pages take no memory.
 const CAPACITY_STEP: usize = 256;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Layer {
     capacity: usize,
 }
 
-/// See the module.
+/// Keys and values of every layer.
 #[derive(Debug, Clone, Default)]
 pub struct KvCache {
     layers: Vec<Option<Arc<Layer>>>,
@@ -32,10 +32,6 @@ impl KvCache {
     /// Tokens held by every layer.
     pub fn len(&self) -> usize {
         self.len
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Rolls back; the memory stays.
@@ -63,7 +59,7 @@ impl KvCache {
         if !writable {
             let old = slot.as_ref().map_or(0, |layer| layer.capacity);
             let capacity = if len + n <= old {
-                old // shared with a fork that may go on from there
+                old // shared with a fork
             } else {
                 (len + n + CAPACITY_STEP).max(old + old / 2).next_multiple_of(CAPACITY_STEP)
             };

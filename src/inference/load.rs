@@ -20,7 +20,7 @@ use super::weight_files::WeightFiles;
 use super::weights::{Bytes, Precision, Weights, bad_file};
 use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
 
-/// Told of every stage of loading.
+/// Called at every stage of loading.
 type Progress<'a> = &'a (dyn Fn(LoadProgress) + Sync);
 
 const TEXT_BYTES_MAX: u64 = 16 << 20;
@@ -39,19 +39,25 @@ pub enum ModelKind {
 /// What a model's headers say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSummary {
+    /// What the model is good for.
     pub kind: ModelKind,
     /// `llama`, `qwen3`, `BertModel`, …
     pub architecture: String,
     /// The weights' files.
     pub files: Vec<PathBuf>,
+    /// Size of the files.
     pub bytes: u64,
+    /// Number of tensors.
     pub n_tensors: usize,
+    /// Number of parameters.
     pub n_parameters: u64,
     /// The type that most parameters are stored in: `Q4K`, `BF16`, …
     pub storage: String,
     /// Of a decoder.
     pub context_tokens: Option<usize>,
+    /// Of a decoder.
     pub n_layers: Option<usize>,
+    /// Of a decoder: the length of a token's vector.
     pub hidden: Option<usize>,
 }
 
@@ -353,13 +359,12 @@ fn name_of(path: &Path) -> String {
 /// A model whose bytes are part of the program.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
+    /// For people.
     pub name: &'static str,
-    /// A GGUF or a safetensors file.
+    /// A whole GGUF file.
     pub weights: &'static [u8],
-    /// Needed for safetensors.
-    pub config_json: Option<&'static str>,
-    /// Needed unless the weights are a GGUF file that brings its own.
-    pub tokenizer_json: Option<&'static [u8]>,
+    /// A whole `tokenizer.json`.
+    pub tokenizer_json: &'static [u8],
 }
 
 /// As [`load_language`], for a model that is part of the program.
@@ -372,23 +377,11 @@ pub fn load_built_in_language(
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     let path = PathBuf::from(format!("(built in) {}", built_in.name));
     let weights = Weights::from_bytes(&path, Bytes::Static(built_in.weights))?;
-    let hints = match built_in.config_json.map(serde_json::from_str::<Value>) {
-        Some(Ok(config)) => {
-            let id = config.get("eos_token_id").and_then(Value::as_u64);
-            let eos = id.and_then(|id| u32::try_from(id).ok()).into_iter().collect();
-            TemplateHints { chat_template: None, eos }
-        }
-        _ => TemplateHints::from_gguf(weights.metadata()),
-    };
-    let opened =
-        Opened { path: path.clone(), weights, config: built_in.config_json.map(str::to_owned) };
+    let hints = TemplateHints::from_gguf(weights.metadata());
+    let opened = Opened { path: path.clone(), weights, config: None };
     let parts = Parts { name: built_in.name.into(), starter: true, hints };
     start(&opened, parts, progress, || {
-        match built_in.tokenizer_json {
-            Some(json) => Tokenizer::from_json_bytes(json),
-            None => Tokenizer::from_gguf(opened.weights.metadata()),
-        }
-        .map_err(|e| bad_tokenizer(&path, &e))
+        Tokenizer::from_json_bytes(built_in.tokenizer_json).map_err(|e| bad_tokenizer(&path, &e))
     })
 }
 

@@ -37,14 +37,17 @@ impl Metadata {
         }
     }
 
+    /// A value of any type.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
 
+    /// Every key.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
+    /// A string.
     pub fn string(&self, key: &str) -> Option<&str> {
         match self.get(key)? {
             Value::String(s) => Some(s),
@@ -52,6 +55,7 @@ impl Metadata {
         }
     }
 
+    /// An integer that fits.
     pub fn integer(&self, key: &str) -> Option<i64> {
         match self.get(key)? {
             Value::Integer(i) => i64::try_from(*i).ok(),
@@ -68,6 +72,7 @@ impl Metadata {
         }
     }
 
+    /// A boolean.
     pub fn boolean(&self, key: &str) -> Option<bool> {
         match self.get(key)? {
             Value::Boolean(b) => Some(*b),
@@ -75,6 +80,7 @@ impl Metadata {
         }
     }
 
+    /// An array of strings.
     pub fn strings(&self, key: &str) -> Option<&[String]> {
         match self.get(key)? {
             Value::Strings(v) => Some(v),
@@ -82,6 +88,7 @@ impl Metadata {
         }
     }
 
+    /// An array of integers.
     pub fn integers(&self, key: &str) -> Option<&[i64]> {
         match self.get(key)? {
             Value::Integers(v) => Some(v),
@@ -89,6 +96,7 @@ impl Metadata {
         }
     }
 
+    /// An array of floats.
     pub fn floats(&self, key: &str) -> Option<&[f32]> {
         match self.get(key)? {
             Value::Floats(v) => Some(v),

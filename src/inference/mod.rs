@@ -1,11 +1,12 @@
 //! Language models and embedders on candle.
 //!
-//! Everything that knows a tensor lives here and nowhere else; outward this module speaks the
-//! types of [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers,
-//! [`weights`] hands out tensors, [`packed_matmul`] multiplies quantised ones, [`decoder`] computes with a [`kv_cache`], [`sequence`] is a run of
-//! tokens with its cache, `mask` lets a constrained reply's tokens through and no others, [`engine`] the one thread that owns the weights, [`model`] the handle
-//! that the rest of the program holds. Beside them, [`bert`] and [`embedder`] turn text into vectors,
-//! [`starter`] is the pair that is compiled in, and `allocator` keeps what all of them free in one place.
+//! Everything that knows a tensor lives here and nowhere else; outward this module speaks the types of
+//! [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers, [`weights`] hands out
+//! tensors, `families` says what each architecture calls them and how it differs, [`decoder`] computes with a
+//! `kv_cache`, [`sequence`] is tokens with their cache, `mask` restricts a constrained reply to the tokens that
+//! may follow, `engine` is the one thread that owns the weights, `model` the handle that the rest of the program
+//! holds. Beside them, `encoder`, `bert`, `padded` and [`embedder`] turn text into vectors, and [`starter`] is
+//! what is compiled in.
 
 mod allocator;
 mod attention;
@@ -15,15 +16,15 @@ pub mod config;
 pub mod decoder;
 pub mod embedder;
 mod encoder;
-pub mod engine;
+mod engine;
 mod families;
 pub mod gguf;
-pub mod kv_cache;
+mod kv_cache;
 mod linear;
 mod load;
 mod mask;
-pub mod metadata;
-pub mod model;
+mod metadata;
+mod model;
 mod ops;
 mod padded;
 mod probability;

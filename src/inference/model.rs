@@ -25,7 +25,7 @@ struct Shared {
     /// Tokens that end a turn when the model says them.
     stops: Vec<u32>,
     engine: Engine,
-    /// Made at the first constrained reply: a large vocabulary takes a tenth of a second.
+    /// Built at the first constrained reply: a large vocabulary takes a tenth of a second.
     vocabulary: OnceLock<Arc<Vocabulary>>,
 }
 
@@ -40,6 +40,7 @@ impl Shared {
 pub struct EngineModel(Arc<Shared>);
 
 impl EngineModel {
+    /// Wraps a running engine.
     pub fn new(
         info: ModelInfo,
         files: WeightFiles,

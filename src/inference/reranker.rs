@@ -23,7 +23,7 @@ const TEXT_TOKENS_MAX: usize = 96;
 /// Tokens of a word, on average, beyond which a question is in another language than the vocabulary's.
 const PIECES_MAX: usize = 2;
 
-/// See the module.
+/// A cross-encoder with its tokenizer and the weights of its score.
 pub struct BertReranker {
     bert: Bert,
     tokenizer: Tokenizer,

@@ -1,5 +1,4 @@
-//! Rotary positions: the frequencies of each family, and their cosines and sines for a run of
-//! positions.
+//! Rotary positions: a model's frequencies, and their cosines and sines at given positions.
 
 use candle_core::{Device, Result, Tensor};
 
@@ -39,7 +38,7 @@ impl Rope {
     }
 }
 
-/// The cosines and sines of the positions of a run of tokens.
+/// The cosines and sines of several tokens' positions.
 #[derive(Debug)]
 pub struct Rotation {
     cos: Vec<f32>,

@@ -14,12 +14,15 @@ const N_DIMS_MAX: usize = 8;
 /// Where a tensor's bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorEntry {
+    /// As the file names it.
     pub name: String,
     /// None: a type that is stored but not computed with.
     pub dtype: Option<DType>,
+    /// Outermost first.
     pub dims: Vec<usize>,
     /// From the start of the file.
     pub start: usize,
+    /// Its length.
     pub n_bytes: usize,
 }
 

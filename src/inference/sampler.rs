@@ -19,6 +19,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
+    /// A sampler with its own random stream.
     pub fn new(sampling: &Sampling) -> Self {
         Self { rng: ChaCha8Rng::seed_from_u64(sampling.seed), sampling: sampling.clone() }
     }
@@ -60,12 +61,12 @@ impl Sampler {
                 return Ok(token);
             }
         }
-        // Rounding may leave a crumb.
+        // Rounding may leave a remainder.
         candidates.last().map(|&(token, _)| token).ok_or(ModelError::NotANumber)
     }
 }
 
-/// Each token held lately loses logit once, however often it occurs.
+/// Each recent token is penalised once, however often it occurs.
 fn penalise(logits: &mut [f32], held: &[u32], penalty: f32) {
     let mut recent = held[held.len().saturating_sub(N_PENALISED)..].to_vec();
     recent.sort_unstable();
@@ -77,7 +78,7 @@ fn penalise(logits: &mut [f32], held: &[u32], penalty: f32) {
     }
 }
 
-/// Keeps the fewest most likely candidates whose share reaches `top_p`, at least one. Only as much
+/// Keeps the fewest most likely candidates whose probability mass reaches `top_p`, at least one. Only as much
 /// is sorted as is kept.
 fn nucleus(candidates: &mut Vec<(u32, f32)>, top_p: f32) {
     let by_weight =

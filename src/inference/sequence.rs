@@ -1,8 +1,7 @@
-//! A run of tokens with its keys and values, and what the decoder can be asked about it.
+//! Tokens with their keys and values, and what the decoder can be asked about them.
 //!
-//! Everything is computed in pieces of at most [`CHUNK_TOKENS`], and `pause` is called between
-//! pieces and between layers: that is where the engine lets someone else go first. This module
-//! knows neither the queue nor text.
+//! Everything is computed in chunks of at most [`CHUNK_TOKENS`], and `pause` is called between chunks and between
+//! layers: there the engine runs requests of higher priority. Knows neither the queue nor text.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +15,14 @@ use super::sampler::Sampler;
 use super::weights::backend;
 use crate::interfaces::{Cancel, Finish, ModelError, Sampling, Uncertainty};
 
-/// Tokens per forward pass of a prefill: wide enough for the matrix kernels, narrow enough that
-/// rows of logits for all of them fit in memory (256 × 151,936 × 4 bytes = 156 MB).
-pub const CHUNK_TOKENS: usize = 512;
+/// Tokens per forward pass of a prefill: enough for the matrix kernels, few enough that rows of logits for all of
+/// them fit in memory (512 × 151,936 × 4 bytes = 311 MB).
+pub(crate) const CHUNK_TOKENS: usize = 512;
 
-/// How many ends of pieces keep their hidden state, so that going back to one costs nothing.
+/// How many ends of extensions keep their hidden state, so that rolling back to one costs nothing.
 const N_ENDS_MAX: usize = 64;
 
-/// See the module.
+/// Tokens and their KV cache.
 #[derive(Debug, Clone, Default)]
 pub struct Sequence {
     tokens: Vec<u32>,
@@ -34,10 +33,12 @@ pub struct Sequence {
 }
 
 impl Sequence {
+    /// The tokens held.
     pub fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
+    /// Tokens run through the model so far, rolled-back ones included.
     pub fn n_processed(&self) -> u64 {
         self.n_processed
     }
@@ -48,6 +49,7 @@ impl Sequence {
         Self { n_processed: 0, ..self.clone() }
     }
 
+    /// Rolls back to the first `len` tokens.
     pub fn truncate(&mut self, len: usize) {
         if len < self.tokens.len() {
             self.tokens.truncate(len);
@@ -56,8 +58,12 @@ impl Sequence {
         }
     }
 
-    /// Appends `tokens`. `on_row(i, logits)` hears the logits after `tokens[i]` for each i in
-    /// `wanted`, in order. On an error nothing is appended.
+    /// Appends `tokens`. `on_row(i, logits)` gets the logits after `tokens[i]` for each i in `wanted`, in order. On
+    /// an error nothing is appended.
+    ///
+    /// # Errors
+    /// [`ModelError::ContextOverflow`], a token outside the vocabulary, values that are not finite, or a backend
+    /// failure.
     pub fn extend(
         &mut self,
         decoder: &Decoder,
@@ -117,8 +123,11 @@ impl Sequence {
         }
     }
 
-    /// Logits after the last token held. Free at the end of a piece; elsewhere (after a rollback
-    /// into the middle of one) the last token is run again.
+    /// Logits after the last token held. Free where an extension ended; elsewhere (after a rollback into the middle
+    /// of one) the last token is run again.
+    ///
+    /// # Errors
+    /// If no token is held, or as [`Self::extend`].
     pub fn last_logits(
         &mut self,
         decoder: &Decoder,
@@ -139,6 +148,9 @@ impl Sequence {
     }
 
     /// [`crate::interfaces::Context::extend_with_nlls`].
+    ///
+    /// # Errors
+    /// As [`Self::extend`]; [`ModelError::NotANumber`] if a likelihood is NaN.
     pub fn extend_with_nlls(
         &mut self,
         decoder: &Decoder,
@@ -147,7 +159,7 @@ impl Sequence {
     ) -> Result<Vec<f64>, ModelError> {
         let Some(&first) = tokens.first() else { return Ok(Vec::new()) };
         let before = self.tokens.len();
-        // The first token is foretold by what is held, the others by their predecessors.
+        // The first token is predicted by what is held, the others by their predecessors.
         let mut nlls = vec![if before == 0 {
             f64::INFINITY
         } else {
@@ -169,6 +181,9 @@ impl Sequence {
     }
 
     /// [`crate::interfaces::Context::uncertainty`]; `stops` end a turn.
+    ///
+    /// # Errors
+    /// As [`Self::extend`].
     pub fn uncertainty(
         &mut self,
         decoder: &Decoder,
@@ -232,6 +247,9 @@ impl Sequence {
     }
 
     /// [`crate::interfaces::Context::choose`].
+    ///
+    /// # Errors
+    /// As [`Self::last_logits`].
     pub fn choose(
         &mut self,
         decoder: &Decoder,
@@ -267,8 +285,8 @@ impl Sequence {
         Ok(sums)
     }
 
-    /// Adds to the sums of these choices what their tokens after the first are worth: one pass, in
-    /// which each choice sees what is held and itself. Nothing of it is kept.
+    /// Adds to the sums of these choices the log-probabilities of their tokens after the first: one pass, in which
+    /// each choice sees what is held and itself. Nothing of it is kept.
     fn add_continuations(
         &mut self,
         decoder: &Decoder,
@@ -300,8 +318,10 @@ impl Sequence {
         Ok(())
     }
 
-    /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false when nobody
-    /// listens any more.
+    /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false to stop.
+    ///
+    /// # Errors
+    /// As [`Self::last_logits`]; [`ModelError::NotANumber`] if no token that may follow has a probability.
     #[expect(clippy::too_many_arguments, reason = "one request's parts, each used once")]
     pub fn generate(
         &mut self,
@@ -337,7 +357,7 @@ impl Sequence {
             if let Some(mask) = &mut mask {
                 mask.advance(token)?;
             }
-            // Of a generation only the newest end is worth keeping.
+            // Only the newest end of a generation is kept.
             let previous = self.tokens.len();
             self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
             if previous > before {

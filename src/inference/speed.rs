@@ -26,7 +26,9 @@ pub struct SpeedOptions {
 /// Medians of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed {
+    /// Of the prompt.
     pub prefill_tokens_per_s: f64,
+    /// Of the tokens after it.
     pub decode_tokens_per_s: f64,
     /// From opening the file to the first token after a prompt of one; once.
     pub first_token_s: f64,

@@ -28,12 +28,7 @@ pub fn bytes() -> u64 {
 pub fn language(
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    let built_in = BuiltIn {
-        name: "starter",
-        weights: LANGUAGE,
-        config_json: None,
-        tokenizer_json: Some(TOKENIZER),
-    };
+    let built_in = BuiltIn { name: "starter", weights: LANGUAGE, tokenizer_json: TOKENIZER };
     load_built_in_language(built_in, progress)
 }
 
@@ -47,8 +42,8 @@ pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embe
     Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
 }
 
-/// The built-in reranker, whose words are the embedder's. It is loaded by the first question that has
-/// something to read: whoever only writes memory does without.
+/// The built-in reranker, whose word table is the embedder's. It is loaded at the first question that has something
+/// to rank.
 #[must_use]
 pub fn reranker() -> Arc<dyn Reranker> {
     Arc::new(BuiltInReranker::default())

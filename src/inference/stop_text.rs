@@ -1,6 +1,6 @@
 //! A text that ends a turn, for models that have no token for it.
 //!
-//! What might be its beginning is held back until the next piece tells.
+//! What may be its beginning is held back until the next piece decides.
 
 /// Watches a stream of text.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl StopText {
         self.found
     }
 
-    /// What may pass now.
+    /// The text that is certainly not part of the stop.
     pub fn push(&mut self, piece: &str) -> String {
         let Some(stop) = self.stop else { return piece.to_owned() };
         if self.found {
@@ -43,7 +43,7 @@ impl StopText {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// What was held back and is no stop after all.
+    /// What was held back and is not the stop after all.
     pub fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }

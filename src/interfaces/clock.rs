@@ -6,6 +6,7 @@ use crate::memory::Moment;
 
 /// Where "now" comes from.
 pub trait Clock: Send + Sync {
+    /// The present moment.
     fn now(&self) -> Moment;
 }
 

@@ -11,16 +11,22 @@ use crate::grammar::Constraint;
 /// Whose request goes first: chat > recall > memory (DESIGN §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
+    /// Writing memory, in the background.
     Memory,
+    /// Finding evidence for a question.
     Recall,
+    /// The reply that the person waits for.
     Chat,
 }
 
 /// Who speaks in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TurnRole {
+    /// The instructions.
     System,
+    /// The person.
     User,
+    /// The model.
     Assistant,
 }
 
@@ -35,6 +41,7 @@ pub struct ModelInfo {
     pub n_parameters: u64,
     /// Longest context in tokens.
     pub context_tokens: usize,
+    /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
     /// The built-in one.
     pub starter: bool,
@@ -59,9 +66,11 @@ pub struct Sampling {
     pub min_p: f32,
     /// 1 is none.
     pub repetition_penalty: f32,
+    /// Of the random stream.
     pub seed: u64,
+    /// Most tokens of the reply.
     pub tokens_max: usize,
-    /// What the reply has to be. Whatever the model thinks, and however few tokens are left, it becomes that.
+    /// The form that the reply has to have, and has however few tokens are left.
     pub constraint: Option<Constraint>,
 }
 
@@ -80,7 +89,7 @@ impl Sampling {
         }
     }
 
-    /// The same, for a reply that has to be of a form.
+    /// The same, for a constrained reply.
     #[must_use]
     pub fn constrained(self, constraint: Constraint) -> Self {
         Self { constraint: Some(constraint), ..self }
@@ -92,10 +101,12 @@ impl Sampling {
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
+    /// Raises the flag.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it was raised.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -105,47 +116,76 @@ impl Cancel {
 /// Why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
+    /// The model ended its turn.
     EndOfTurn,
-    /// So many tokens were allowed. A constrained reply is complete all the same, but the want of tokens had a
-    /// hand in how it ends.
+    /// The token budget was exhausted. A constrained reply is complete all the same, but the budget forbade some
+    /// tokens in it.
     Length,
+    /// The request's flag was raised.
     Cancelled,
 }
 
 /// The outcome of [`Context::generate`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
+    /// The reply.
     pub text: String,
+    /// Its length in tokens.
     pub n_tokens: usize,
+    /// Why it ended.
     pub finish: Finish,
 }
 
 /// Why a model can't do what was asked.
 #[derive(Debug, Error)]
 pub enum ModelError {
+    /// No such model.
     #[error("no model named `{name}` is installed")]
-    NotInstalled { name: String },
+    NotInstalled {
+        /// As it was asked for.
+        name: String,
+    },
+    /// A file is missing, damaged, hostile, or of a kind that this program does not run.
     #[error("cannot use the model file {path}: {reason}")]
-    BadFile { path: String, reason: String },
+    BadFile {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// More tokens than the context holds.
     #[error(
         "the prompt needs {needed_tokens} tokens but the model's context holds {context_tokens}"
     )]
-    ContextOverflow { needed_tokens: usize, context_tokens: usize },
+    ContextOverflow {
+        /// Tokens held and asked for.
+        needed_tokens: usize,
+        /// Longest context.
+        context_tokens: usize,
+    },
+    /// A logit, a likelihood or a vector is NaN or infinite.
     #[error("the model computed a value that is not a number (damaged weights?)")]
     NotANumber,
+    /// The token budget can't complete the constrained reply.
     #[error("a reply of the form asked for {}", too_long(*needed_tokens, *tokens_max))]
     ConstraintTooLong {
         /// `None`: this model's vocabulary can't spell one.
         needed_tokens: Option<usize>,
+        /// The budget.
         tokens_max: usize,
     },
+    /// The request's flag was raised.
     #[error("cancelled")]
     Cancelled,
+    /// The engine's thread is gone.
     #[error("the model engine has stopped")]
     EngineStopped,
+    /// The computation itself failed.
     #[error("{what}")]
     Backend {
+        /// What could not be done.
         what: String,
+        /// Why, if a library said so.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
@@ -160,6 +200,7 @@ fn too_long(needed_tokens: Option<usize>, tokens_max: usize) -> String {
 
 /// A model with its tokenizer and chat format. Cheap to share; requests queue by priority.
 pub trait LanguageModel: Send + Sync {
+    /// What it says of itself.
     fn info(&self) -> &ModelInfo;
 
     /// SHA-256 of the weights, 64 hex digits. Reads all of them: of a large model, for seconds.
@@ -201,6 +242,7 @@ pub trait Context: Send {
     /// Tokens held.
     fn len(&self) -> usize;
 
+    /// Whether it holds no token.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -237,13 +279,11 @@ pub trait Context: Send {
         n_last: usize,
     ) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// Appends `tokens`, and says how little each was to be expected: `−ln p(token | all before it)`
-    /// in nats, its cross-entropy. +∞ for the first token of an empty context, which nothing
-    /// foretells.
+    /// Appends `tokens`, and gives the negative log-likelihood of each, `−ln p(token | all before it)` in nats. +∞
+    /// for the first token of an empty context, which nothing predicts.
     ///
     /// # Errors
-    /// As [`Context::extend`]; [`ModelError::NotANumber`] if a probability is none (nothing is
-    /// appended then).
+    /// As [`Context::extend`]; [`ModelError::NotANumber`] if a likelihood is NaN (nothing is appended then).
     fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError>;
 
     /// How unsure the reader is once `question` follows: `tail` closes the question's turn and

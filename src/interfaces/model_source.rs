@@ -7,7 +7,9 @@ use crate::interfaces::{Embedder, LanguageModel, ModelError, Reranker};
 /// What is loaded to chat and to remember.
 #[derive(Clone)]
 pub struct Models {
+    /// Chats, writes memory, answers.
     pub language: Arc<dyn LanguageModel>,
+    /// Turns text into vectors.
     pub embedder: Arc<dyn Embedder>,
     /// `None`: evidence is ranked by its cues alone.
     pub reranker: Option<Arc<dyn Reranker>>,
@@ -16,9 +18,13 @@ pub struct Models {
 /// A model that is installed, for lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummary {
+    /// What `model use` takes.
     pub name: String,
+    /// Size of its files.
     pub bytes: u64,
+    /// The built-in one.
     pub starter: bool,
+    /// The one that is loaded from now on.
     pub in_use: bool,
 }
 
@@ -33,6 +39,7 @@ pub struct LoadProgress {
 
 /// Loads models; called on a background thread.
 pub trait ModelSource: Send + Sync {
+    /// Every model that can be loaded.
     fn installed(&self) -> Vec<ModelSummary>;
 
     /// The name that `load(None)` would load.

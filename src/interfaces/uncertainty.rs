@@ -1,4 +1,4 @@
-//! How unsure a reader is, and by which of its signs recall goes.
+//! How unsure a reader is, and which measure of it recall uses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Uncertainty {
     pub question_nll_nats: f64,
 }
 
-/// What Stage II takes for the reader's uncertainty (DESIGN §4).
+/// Which measure of uncertainty Stage II uses (DESIGN §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Mean entropy of the first answer positions: the paper's.
@@ -28,6 +28,7 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// Its name in settings and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,6 +71,7 @@ impl FromStr for Signal {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no uncertainty signal is named `{name}` (entropy, nll, question-nll, overlap)")]
 pub struct UnknownSignal {
+    /// What was asked for.
     pub name: String,
 }
 

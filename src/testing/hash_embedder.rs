@@ -6,7 +6,7 @@ use crate::memory::Embedding;
 
 const DIMENSIONS: usize = 128;
 
-/// An [`Embedder`] by hashing.
+/// Hashes words and trigrams into a vector.
 #[derive(Debug, Clone, Default)]
 pub struct HashEmbedder;
 

@@ -30,7 +30,7 @@ struct Script {
     log: Mutex<Vec<String>>,
 }
 
-/// A [`LanguageModel`] with scripted replies.
+/// A scripted [`LanguageModel`]; clones share the script.
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Script>);
 

@@ -1,7 +1,7 @@
 //! The shape of a BERT encoder.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::inference::encoder::{Shape, read_config, within};
 use crate::inference::metadata::Metadata;
@@ -80,7 +80,7 @@ impl BertConfig {
     /// # Errors
     /// As [`Self::check`]; also if a size is missing.
     pub fn from_json(config: &Value) -> Result<Self, String> {
-        let config: Self = read_config(config, "BERT")?;
+        let config: Self = read_config(config, "BERT", json!({}))?;
         config.check()?;
         Ok(config)
     }

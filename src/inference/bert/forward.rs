@@ -16,6 +16,7 @@ use super::{Bert, BertConfig, Linear, LinearWeight, Norm};
 const ROWS: usize = 16;
 
 impl Bert {
+    /// The shape.
     pub fn config(&self) -> &BertConfig {
         &self.config
     }

@@ -6,6 +6,7 @@ use crate::inference::encoder::Encoder;
 use crate::inference::weights::Weights;
 use crate::interfaces::ModelError;
 
+/// Its entry in the table.
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "bert",
     classes: &["BertModel", "BertForMaskedLM"],

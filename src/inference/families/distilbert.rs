@@ -14,6 +14,7 @@ use crate::inference::padded::PaddedEncoder;
 use crate::inference::weights::Weights;
 use crate::interfaces::ModelError;
 
+/// Its entry in the table.
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "distilbert",
     classes: &["DistilBertModel", "DistilBertForMaskedLM"],
@@ -22,6 +23,7 @@ pub static FAMILY: EncoderFamily = EncoderFamily {
     load_gguf: None,
 };
 
+/// What candle's type keeps private.
 #[derive(Deserialize)]
 struct Json {
     vocab_size: usize,
@@ -32,14 +34,13 @@ struct Json {
     max_position_embeddings: usize,
     #[serde(default)]
     pad_token_id: u32,
-    activation: Option<String>,
+    activation: String,
 }
 
 impl Json {
     fn shape(&self) -> Result<Shape, String> {
-        let activation = self.activation.as_deref().unwrap_or("gelu");
-        if !matches!(activation, "gelu" | "relu") {
-            return Err(format!("its activation is {activation:?} (gelu and relu are supported)"));
+        if !matches!(self.activation.as_str(), "gelu" | "relu") {
+            return Err("its activation is neither gelu nor relu, which is not supported".into());
         }
         let shape = Shape {
             hidden: self.dim,
@@ -54,21 +55,15 @@ impl Json {
 }
 
 fn read(config: &Value) -> Result<Json, String> {
-    read_config(config, "DistilBERT")
+    read_config(config, "DistilBERT", json!({ "activation": "gelu" }))
 }
 
 fn load(config: &Value, weights: &Weights) -> Result<Box<dyn Encoder>, ModelError> {
     let json = read(config).map_err(|reason| weights.bad(reason))?;
     let shape = json.shape().map_err(|reason| weights.bad(reason))?;
-    // candle's type has private fields: what was checked goes through JSON.
-    let config = json!({
-        "vocab_size": json.vocab_size, "dim": json.dim, "n_layers": json.n_layers, "n_heads": json.n_heads,
-        "hidden_dim": json.hidden_dim, "activation": json.activation.as_deref().unwrap_or("gelu"),
-        "max_position_embeddings": json.max_position_embeddings, "initializer_range": 0.02,
-        "pad_token_id": json.pad_token_id, "model_type": null,
-    });
+    let defaults = json!({ "activation": "gelu", "initializer_range": 0.0, "pad_token_id": 0 });
     let config: Config =
-        read_config(&config, "DistilBERT").map_err(|reason| weights.bad(reason))?;
+        read_config(config, "DistilBERT", defaults).map_err(|reason| weights.bad(reason))?;
     PaddedEncoder::load(weights, shape, (json.pad_token_id, "distilbert."), |tensors| {
         let model = DistilBertModel::load(tensors, &config)?;
         Ok(move |ids: &Tensor, mask: &Tensor| {

@@ -4,6 +4,7 @@ use super::{DecoderFamily, TensorNames};
 use crate::inference::chat_template::{ChatFormat, Clues, NEUTRAL, Piece, break_role_marks};
 use crate::inference::tokenizer::PreTokenizer;
 
+/// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "llama",
     class: "LlamaForCausalLM",

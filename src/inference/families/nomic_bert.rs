@@ -2,114 +2,71 @@
 
 use candle_core::Tensor;
 use candle_transformers::models::nomic_bert::{Config, NomicBertModel};
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::EncoderFamily;
-use crate::inference::encoder::{Encoder, Shape, read_config, within};
-use crate::inference::padded::PaddedEncoder;
+use crate::inference::encoder::{Encoder, Shape, check_rotation, is_on, read_config, within};
+use crate::inference::padded::{PaddedEncoder, TOKENS_MAX};
 use crate::inference::weights::Weights;
 use crate::interfaces::ModelError;
 
+/// Its entry in the table.
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "nomic_bert",
     classes: &["NomicBertModel"],
-    shape: |config| read(config)?.shape(),
+    shape: |config| shape(&read(config)?),
     load,
     load_gguf: None,
 };
 
 /// In the spelling of the published models, whose code is older than transformers' own class.
-#[derive(Deserialize)]
-struct Json {
-    vocab_size: usize,
-    n_embd: usize,
-    n_layer: usize,
-    n_head: usize,
-    n_inner: usize,
-    n_positions: usize,
-    type_vocab_size: usize,
-    layer_norm_epsilon: f64,
-    rotary_emb_base: f64,
-    rotary_emb_fraction: f64,
-    #[serde(default)]
-    rotary_emb_interleaved: bool,
-    rotary_emb_scale_base: Option<f64>,
-    rotary_scaling_factor: Option<f64>,
-    activation_function: String,
-    #[serde(default)]
-    qkv_proj_bias: bool,
-    #[serde(default)]
-    mlp_fc1_bias: bool,
-    #[serde(default)]
-    mlp_fc2_bias: bool,
-    #[serde(default)]
-    prenorm: bool,
-    #[serde(default)]
-    parallel_block: bool,
-    #[serde(default)]
-    use_rms_norm: bool,
-    num_experts: Option<usize>,
-    #[serde(default)]
-    pad_token_id: Option<u32>,
-}
-
-impl Json {
-    fn shape(&self) -> Result<Shape, String> {
-        let unsupported = [
-            (self.activation_function != "swiglu", "another activation than swiglu"),
-            (self.rotary_emb_fraction != 1.0, "a rotation of only a part of each head"),
-            (self.rotary_emb_scale_base.is_some(), "xPos scaling"),
-            (self.rotary_scaling_factor.is_some_and(|f| f != 1.0), "a stretched rotation"),
-            (self.parallel_block || self.use_rms_norm || self.prenorm, "another order of norms"),
-            (self.num_experts.is_some_and(|n| n > 0), "a mixture of experts"),
-        ];
-        if let Some((_, what)) = unsupported.iter().find(|(it_is, _)| *it_is) {
-            return Err(format!("it has {what}, which is not supported"));
-        }
-        if !(self.rotary_emb_base.is_finite() && self.rotary_emb_base > 0.0) {
-            return Err("its rotation's base is not a usable number".into());
-        }
-        within("the number of token types", self.type_vocab_size, 1 << 10)?;
-        let shape = Shape {
-            hidden: self.n_embd,
-            n_layers: self.n_layer,
-            n_heads: self.n_head,
-            intermediate: self.n_inner,
-            vocabulary: self.vocab_size,
-            tokens_max: self.n_positions,
-        };
-        shape.checked_for_rotation()
+fn read(config: &Value) -> Result<Config, String> {
+    let number = |key: &str| config.get(key).and_then(Value::as_f64);
+    let unsupported = [
+        (number("rotary_emb_scale_base").is_some(), "xPos scaling"),
+        (number("rotary_scaling_factor").is_some_and(|f| f != 1.0), "a stretched rotation"),
+        (is_on(config, "parallel_block"), "parallel blocks"),
+        (is_on(config, "use_rms_norm"), "other norms"),
+        (number("num_experts").is_some_and(|n| n > 0.0), "a mixture of experts"),
+    ];
+    if let Some((_, what)) = unsupported.iter().find(|(it_is, _)| *it_is) {
+        return Err(format!("it has {what}, which is not supported"));
     }
+    // candle fills in nomic-embed-text-v1.5's sizes; here every model has to name its own.
+    let sizes = ["vocab_size", "n_embd", "n_head", "n_layer", "n_inner", "n_positions"];
+    if let Some(missing) = sizes.iter().find(|key| config.get(**key).is_none()) {
+        return Err(format!("it describes no NomicBERT encoder: `{missing}` is missing"));
+    }
+    read_config(config, "NomicBERT", json!({}))
 }
 
-fn read(config: &Value) -> Result<Json, String> {
-    read_config(config, "NomicBERT")
-}
-
-fn load(config: &Value, weights: &Weights) -> Result<Box<dyn Encoder>, ModelError> {
-    let json = read(config).map_err(|reason| weights.bad(reason))?;
-    let shape = json.shape().map_err(|reason| weights.bad(reason))?;
-    let config = Config {
-        vocab_size: json.vocab_size,
-        n_embd: json.n_embd,
-        n_head: json.n_head,
-        n_layer: json.n_layer,
-        n_inner: json.n_inner,
-        n_positions: json.n_positions,
-        type_vocab_size: json.type_vocab_size,
-        layer_norm_epsilon: json.layer_norm_epsilon,
-        rotary_emb_fraction: json.rotary_emb_fraction,
-        rotary_emb_base: json.rotary_emb_base,
-        rotary_emb_interleaved: json.rotary_emb_interleaved,
-        qkv_proj_bias: json.qkv_proj_bias,
-        mlp_fc1_bias: json.mlp_fc1_bias,
-        mlp_fc2_bias: json.mlp_fc2_bias,
-        activation_function: json.activation_function,
-        prenorm: json.prenorm,
-        model_type: None,
+fn shape(config: &Config) -> Result<Shape, String> {
+    if config.activation_function != "swiglu" {
+        return Err("its activation is not swiglu, which is not supported".into());
+    }
+    if config.rotary_emb_fraction != 1.0 {
+        return Err("it rotates only a part of each head, which is not supported".into());
+    }
+    check_rotation(config.rotary_emb_base)?;
+    within("the number of token types", config.type_vocab_size, 1 << 10)?;
+    let shape = Shape {
+        hidden: config.n_embd,
+        n_layers: config.n_layer,
+        n_heads: config.n_head,
+        intermediate: config.n_inner,
+        vocabulary: config.vocab_size,
+        tokens_max: config.n_positions,
     };
-    let pad = json.pad_token_id.unwrap_or(0);
+    shape.checked_for_rotation()
+}
+
+fn load(json: &Value, weights: &Weights) -> Result<Box<dyn Encoder>, ModelError> {
+    let mut config = read(json).map_err(|reason| weights.bad(reason))?;
+    let shape = shape(&config).map_err(|reason| weights.bad(reason))?;
+    let pad = json.get("pad_token_id").and_then(Value::as_u64).unwrap_or(0);
+    let pad = u32::try_from(pad).unwrap_or(u32::MAX);
+    // As long as candle's tables of rotations become.
+    config.n_positions = shape.tokens_max.min(TOKENS_MAX);
     PaddedEncoder::load(weights, shape, (pad, "nomic_bert."), |tensors| {
         let model = NomicBertModel::load(tensors, &config)?;
         Ok(move |ids: &Tensor, mask: &Tensor| model.forward(ids, None, Some(mask)))

@@ -4,6 +4,7 @@ use super::{DecoderFamily, llama};
 use crate::inference::chat_template::{ChatFormat, NEUTRAL, Piece};
 use crate::inference::tokenizer::PreTokenizer;
 
+/// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "qwen2",
     class: "Qwen2ForCausalLM",

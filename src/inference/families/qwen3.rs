@@ -4,6 +4,7 @@ use super::qwen2::CHAT_ML;
 use super::{DecoderFamily, llama};
 use crate::inference::chat_template::{ChatFormat, Piece};
 
+/// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "qwen3",
     class: "Qwen3ForCausalLM",

@@ -31,16 +31,27 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Why a tokenizer cannot be used.
 #[derive(Debug, Error)]
 pub enum TokenizerError {
+    /// The file can't be opened or read.
     #[error("cannot read the tokenizer {path}")]
     Unreadable {
+        /// Which file.
         path: String,
+        /// What the system says.
         #[source]
         source: std::io::Error,
     },
+    /// It contradicts itself or is no tokenizer.
     #[error("the tokenizer is damaged: {reason}")]
-    Damaged { reason: String },
+    Damaged {
+        /// What is wrong.
+        reason: String,
+    },
+    /// It is sound, but nothing here runs it.
     #[error("the tokenizer is of a kind that is not supported: {what}")]
-    Unsupported { what: String },
+    Unsupported {
+        /// Which kind.
+        what: String,
+    },
 }
 
 pub(super) fn damaged(reason: impl fmt::Display) -> TokenizerError {
