@@ -2,9 +2,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
+use crate::chat::ask::Answered;
 use crate::chat::machine::{Level, MessageKind};
 use crate::chat::ports::{Question, Recaller, Recollection};
-use crate::chat::{Answered, ChatConfig, ChatError, Reader, SharedModels, Step, answer_in};
+use crate::chat::{ChatConfig, ChatError, Reader, SharedModels, Step, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, Role};

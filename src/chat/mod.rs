@@ -16,10 +16,10 @@ mod prompt;
 mod stream;
 mod window;
 
-pub use ask::{Answered, ChatError, Step, answer_in};
+pub use ask::{ChatError, Step, answer_in};
 pub use driver::Driver;
-pub use executor::{ChatConfig, LoadedModels, Parts, SharedModels};
+pub use executor::{ChatConfig, Parts, SharedModels};
 pub use machine::{Command, Level, MessageKind, PhaseName, Update};
 pub use memory_recaller::MemoryRecaller;
 pub use policy::{ModelProfile, Reader};
-pub use ports::{Background, Question, Recaller, Recollection, WorkerStatus};
+pub use ports::{Background, WorkerStatus};

@@ -15,25 +15,6 @@ pub fn turn_role(role: Role) -> TurnRole {
     }
 }
 
-/// The newest messages that fit in `budget` tokens: where they begin, and how many tokens they
-/// take. Encodes no more of a long history than it has to.
-pub fn fit(model: &dyn LanguageModel, history: &[PastMessage], budget: usize) -> window::Fit {
-    let mut counts = Vec::new();
-    let mut sum = 0_usize;
-    for line in history.iter().rev() {
-        let n = model.turn(turn_role(line.role), &line.text).len();
-        counts.push(n);
-        sum = sum.saturating_add(n);
-        if sum > budget {
-            break;
-        }
-    }
-    counts.reverse();
-    let skipped = history.len() - counts.len();
-    let fit = window::fit(&counts, budget);
-    window::Fit { first: fit.first + skipped, tokens: fit.tokens }
-}
-
 /// A prompt and what had to be left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
@@ -64,15 +45,16 @@ pub fn build(
         cut = Some((words.len(), room));
         words.truncate(room);
     }
-    let fit = fit(model, history, room - words.len());
+    let turn = |message: &PastMessage| model.turn(turn_role(message.role), &message.text);
+    let first = window::fit(history.iter().map(|m| turn(m).len()), room - words.len());
     let mut tokens = head;
-    for line in &history[fit.first..] {
-        tokens.extend(model.turn(turn_role(line.role), &line.text));
+    for message in &history[first..] {
+        tokens.extend(turn(message));
     }
     tokens.extend(opened);
     tokens.extend(words);
     tokens.extend(closed);
-    Prompt { tokens, n_dropped: fit.first, cut }
+    Prompt { tokens, n_dropped: first, cut }
 }
 
 #[cfg(test)]

@@ -5,28 +5,22 @@
 /// The last 8,192 tokens, or the model's limit (DESIGN §7).
 pub const WINDOW_TOKENS: usize = 8_192;
 
-/// The messages that fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fit {
-    /// The index of the first message in the window.
-    pub first: usize,
-    /// Tokens of all of them.
-    pub tokens: usize,
-}
-
-/// The longest run of newest messages that fits in `budget` tokens.
-pub fn fit(tokens: &[usize], budget: usize) -> Fit {
+/// The index of the first message of the longest run of newest messages that fits in `budget` tokens.
+/// Counts no more messages than it has to.
+pub fn fit(
+    tokens: impl DoubleEndedIterator<Item = usize> + ExactSizeIterator,
+    budget: usize,
+) -> usize {
     let mut first = tokens.len();
     let mut sum = 0_usize;
-    while first > 0 {
-        let with = sum.saturating_add(tokens[first - 1]);
-        if with > budget {
+    for n in tokens.rev() {
+        sum = sum.saturating_add(n);
+        if sum > budget {
             break;
         }
-        sum = with;
         first -= 1;
     }
-    Fit { first, tokens: sum }
+    first
 }
 
 /// How a model's context is divided: tokens for the prompt, tokens for the reply.
@@ -48,19 +42,19 @@ mod tests {
     use proptest::prelude::*;
 
     #[track_caller]
-    fn check(tokens: &[usize], budget: usize, first: usize, sum: usize) {
-        assert_eq!(fit(tokens, budget), Fit { first, tokens: sum });
+    fn check(tokens: &[usize], budget: usize, first: usize) {
+        assert_eq!(fit(tokens.iter().copied(), budget), first);
     }
 
     #[test]
     fn cuts_at_whole_messages() {
-        check(&[], 10, 0, 0);
-        check(&[5, 5], 10, 0, 10);
-        check(&[5, 5, 5], 10, 1, 10);
-        check(&[5, 11], 10, 2, 0);
+        check(&[], 10, 0);
+        check(&[5, 5], 10, 0);
+        check(&[5, 5, 5], 10, 1);
+        check(&[5, 11], 10, 2);
         // A short old message behind a long one is out too: the window has no holes.
-        check(&[1, 20, 3], 10, 2, 3);
-        check(&[usize::MAX, 3], 10, 1, 3);
+        check(&[1, 20, 3], 10, 2);
+        check(&[usize::MAX, 3], 10, 1);
     }
 
     #[test]
@@ -77,9 +71,9 @@ mod tests {
             tokens in proptest::collection::vec(0usize..500, 0..60),
             budget in 0usize..5_000,
         ) {
-            let Fit { first, tokens: sum } = fit(&tokens, budget);
+            let first = fit(tokens.iter().copied(), budget);
+            let sum = tokens[first..].iter().sum::<usize>();
             prop_assert!(sum <= budget);
-            prop_assert_eq!(sum, tokens[first..].iter().sum::<usize>());
             prop_assert!(first == 0 || sum + tokens[first - 1] > budget);
         }
     }

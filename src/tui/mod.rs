@@ -31,7 +31,7 @@ mod wrap;
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
-pub use runner::{App, Left, TuiError, run};
+pub use runner::{App, TuiError, run};
 pub use update::update;
 pub use wiring::reader_of;
 

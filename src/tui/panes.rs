@@ -13,27 +13,10 @@ use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
 use crate::tui::{memory_tree, overlays};
 
-/// Opens the memory pane, or closes it if it is open.
-pub(super) fn toggle_memory(state: &mut State) -> Vec<Effect> {
-    if matches!(state.pane, Some(Pane::Memory(_))) {
-        close(state);
-        return Vec::new();
-    }
-    open_memory(state)
-}
-
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
     state.pane = Some(Pane::Memory(Box::default()));
     state.focus = Focus::Pane;
     vec![Effect::Store(StoreRequest::Tree)]
-}
-
-pub(super) fn toggle_why(state: &mut State) -> Vec<Effect> {
-    if matches!(state.pane, Some(Pane::Why(_))) {
-        close(state);
-        return Vec::new();
-    }
-    open_why(state)
 }
 
 pub(super) fn open_why(state: &mut State) -> Vec<Effect> {
@@ -184,7 +167,7 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
 /// Moves among the visible rows. The widget's own keys go by the last drawn frame, and a second key
 /// may come before the next frame.
 fn step(pane: &mut MemoryPane, by: isize) {
-    let items = pane.items();
+    let items = Rc::clone(&pane.items);
     let state = pane.state.get_mut();
     let rows: Vec<Vec<Node>> =
         state.flatten(&items).into_iter().map(|row| row.identifier).collect();
@@ -253,12 +236,5 @@ pub(super) fn set_messages(state: &mut State, episode: EpisodeId, messages: Vec<
         pane.messages.retain(|(id, _)| *id != episode);
         pane.messages.push((episode, messages));
         memory_tree::rebuild(pane, &palette);
-    }
-}
-
-impl MemoryPane {
-    /// Items for the widget; cheap to clone.
-    pub fn items(&self) -> Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>> {
-        Rc::clone(&self.items)
     }
 }

@@ -82,22 +82,16 @@ pub fn run(app: App) -> Result<Left, TuiError> {
         terminal::leave();
         TuiError::Terminal(error)
     })?;
-    let result = runtime.block_on(session(app, &mut screen));
+    let mut driver = None;
+    let outcome = runtime.block_on(drive(app, &mut screen, &mut driver));
     terminal::leave();
     // The event stream's own thread may be waiting for a key; don't wait for it.
     runtime.shutdown_background();
-    let (outcome, driver) = result;
     // Only now: the person has their shell back while the last writes finish.
     if let Some(driver) = driver {
         driver.stop();
     }
     outcome
-}
-
-async fn session(app: App, screen: &mut Screen) -> (Result<Left, TuiError>, Option<Driver>) {
-    let mut driver = None;
-    let outcome = drive(app, screen, &mut driver).await;
-    (outcome, driver)
 }
 
 struct Loop<'a> {
@@ -129,7 +123,8 @@ async fn drive(
     let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(fail)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
-    let mut go_on = signal(SignalKind::from_raw(continue_signal())).map_err(fail)?;
+    // SIGCONT, which tokio has no name for.
+    let mut go_on = signal(SignalKind::from_raw(libc::SIGCONT)).map_err(fail)?;
 
     let (sender, events) = unbounded_channel::<Event>();
     let models = SharedModels::default();
@@ -219,11 +214,6 @@ fn is_noise(event: &TerminalEvent) -> bool {
 
 fn is_f12(event: &TerminalEvent) -> bool {
     matches!(event, TerminalEvent::Key(key) if key.code == crossterm::event::KeyCode::F(12))
-}
-
-/// SIGCONT, which tokio has no name for.
-fn continue_signal() -> i32 {
-    libc::SIGCONT
 }
 
 impl Loop<'_> {

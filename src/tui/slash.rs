@@ -29,7 +29,7 @@ pub enum Arguments {
 pub struct SlashCommand {
     pub name: &'static str,
     aliases: &'static [&'static str],
-    pub arguments: Arguments,
+    arguments: Arguments,
     pub help: &'static str,
     /// Its line in the palette; `None` if a key's stands there.
     pub palette: Option<&'static str>,
@@ -109,13 +109,11 @@ impl SlashCommand {
         Self { palette: Some(label), ..self }
     }
 
-    /// "/model [NAME]".
-    pub fn usage(&self) -> String {
+    /// "[NAME]".
+    pub fn arguments(&self) -> &'static str {
         match self.arguments {
-            Arguments::None => format!("/{}", self.name),
-            Arguments::Optional(name) | Arguments::Required { name, .. } => {
-                format!("/{} {name}", self.name)
-            }
+            Arguments::None => "",
+            Arguments::Optional(name) | Arguments::Required { name, .. } => name,
         }
     }
 

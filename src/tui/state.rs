@@ -365,10 +365,6 @@ impl State {
             || self.leaving_until.is_some()
     }
 
-    pub fn too_small(&self) -> bool {
-        self.width < WIDTH_MIN || self.height < HEIGHT_MIN
-    }
-
     /// The commands that the popup offers now.
     pub fn completions(&self) -> Vec<&'static SlashCommand> {
         if self.completion_closed

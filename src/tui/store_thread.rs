@@ -13,9 +13,7 @@ use std::thread;
 use crate::chat::{SharedModels, export};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Clock, ModelSource};
-use crate::memory::{
-    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
-};
+use crate::memory::{EpisodeId, MessageId, Role, Semantic, SemanticId, SessionId, plain_text};
 use crate::store::{ForgetPlan, Reader, Store, StoreError};
 use crate::tui::event::{
     EpisodeRow, FactRow, MessageRow, StoreReply, StoreRequest, ThemeRow, Tree,

@@ -4,7 +4,6 @@
 //! It knows nothing of what is drawn.
 
 use std::cell::Cell;
-use std::fmt;
 use std::io::{self, IsTerminal, Write, stdout};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::Command as Process;
@@ -15,11 +14,12 @@ use crossterm::event::{
     DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
-use crossterm::{Command, cursor, execute, queue};
+use crossterm::{cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
@@ -41,21 +41,8 @@ thread_local! {
 }
 
 /// Wheel and buttons, not every movement of the mouse (crossterm's own command asks for both).
-struct WheelOn;
-/// Undoes [`WheelOn`].
-struct WheelOff;
-
-impl Command for WheelOn {
-    fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        f.write_str("\x1b[?1000h\x1b[?1006h")
-    }
-}
-
-impl Command for WheelOff {
-    fn write_ansi(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        f.write_str("\x1b[?1006l\x1b[?1000l")
-    }
-}
+const WHEEL_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const WHEEL_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// Whether both ends are a terminal.
 pub fn is_interactive() -> bool {
@@ -81,7 +68,13 @@ fn modes_on() -> io::Result<()> {
     enable_raw_mode()?;
     ACTIVE.store(true, Ordering::SeqCst);
     let mut out = stdout();
-    queue!(out, EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, WheelOn)?;
+    queue!(
+        out,
+        EnterAlternateScreen,
+        Clear(ClearType::All),
+        EnableBracketedPaste,
+        Print(WHEEL_ON)
+    )?;
     queue!(out, SetTitle("inglenook"))?;
     if has_keyboard_protocol() {
         // Tells Shift+Enter from Enter where the terminal can. Not asked for first: some
@@ -102,7 +95,8 @@ pub fn leave() {
     if has_keyboard_protocol() {
         let _ = queue!(out, PopKeyboardEnhancementFlags);
     }
-    let _ = queue!(out, WheelOff, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ =
+        queue!(out, Print(WHEEL_OFF), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = out.flush();
     let _ = disable_raw_mode();
 }

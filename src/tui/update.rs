@@ -9,7 +9,9 @@ use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
-use crate::tui::state::{Body, Confirm, Confirmed, Focus, Overlay, Picker, PickerKind, State};
+use crate::tui::state::{
+    Body, Confirm, Confirmed, Focus, Overlay, Pane, Picker, PickerKind, State,
+};
 use crate::tui::{chat_updates, overlays, panes, pickers, slash, store_replies};
 
 /// One step of the screen.
@@ -185,8 +187,10 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Models => return open_picker(state, PickerKind::Models, StoreRequest::Models),
         Action::History => return open_picker(state, PickerKind::History, StoreRequest::History),
-        Action::Memory => return panes::toggle_memory(state),
-        Action::Why => return panes::toggle_why(state),
+        Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => panes::close(state),
+        Action::Memory => return panes::open_memory(state),
+        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => panes::close(state),
+        Action::Why => return panes::open_why(state),
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),
         Action::SwitchFocus => {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels, WorkerStatus};
 use crate::error_chain::error_chain;
-use crate::interfaces::{Clock, ModelInfo, Models};
+use crate::interfaces::ModelInfo;
 use crate::memory::SessionId;
 use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::store::Store;
 use crate::tui::runner::App;
-use crate::worker::{Worker, WorkerConfig, WorkerHandle, WorkerState};
+use crate::worker::{Worker, WorkerHandle, WorkerState};
 
 /// The memory worker beside a chat.
 struct Beside(WorkerHandle);
@@ -66,16 +66,6 @@ pub fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader 
     }
 }
 
-fn background(
-    store: &Store,
-    models: &Models,
-    clock: &Arc<dyn Clock>,
-    config: &WorkerConfig,
-) -> Box<dyn Background> {
-    let worker = Worker::start(store.clone(), models.clone(), Arc::clone(clock), config.clone());
-    Box::new(Beside(worker))
-}
-
 /// The parts of the screen's conversation.
 pub(super) fn of_app(app: App, models: SharedModels) -> Parts {
     let App { source, store, clock, config, recall, worker, reader, .. } = app;
@@ -88,7 +78,9 @@ pub(super) fn of_app(app: App, models: SharedModels) -> Parts {
         recaller: Arc::new(MemoryRecaller { config: recall }),
         reader_of: Arc::new(move |store, info| reader_of(reader, store, info)),
         background_of: Arc::new(move |store, models| {
-            Some(background(store, models, &worker_clock, &worker))
+            let clock = Arc::clone(&worker_clock);
+            let worker = Worker::start(store.clone(), models.clone(), clock, worker.clone());
+            Some(Box::new(Beside(worker)) as Box<dyn Background>)
         }),
         models,
         incognito: false,

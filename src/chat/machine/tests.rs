@@ -388,7 +388,7 @@ fn incognito_is_a_session_of_its_own_that_queues_nothing() {
         vec![
             (command(Command::Incognito(true)), &["close c1", "incognito true"]),
             (submit("secret"), &["pause", "save user \"secret\""]),
-            (saved(3, "secret"), &["recall after 0"]),
+            (saved(2, "secret"), &["recall after 0"]),
             (command(Command::Incognito(false)), &["cancel", "resume", "incognito false"]),
         ],
     );

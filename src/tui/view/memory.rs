@@ -70,7 +70,7 @@ fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Re
 }
 
 fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
-    let items = pane.items();
+    let items = &pane.items;
     if items.is_empty() {
         let text = match (&pane.tree, &pane.error) {
             (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
@@ -93,7 +93,7 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
         return;
     }
     // Siblings are unique by construction; if not, an empty pane is better than none.
-    let Ok(tree) = TreeWidget::new(&items) else { return };
+    let Ok(tree) = TreeWidget::new(items) else { return };
     let tree = tree
         .node_closed_symbol("▸ ")
         .node_open_symbol("▾ ")
