@@ -12,7 +12,7 @@ pub(crate) struct Columns<'a> {
     /// The first of the columns in the first row.
     start: *mut f32,
     n_rows: usize,
-    n_columns: usize,
+    width: usize,
     /// Elements from one row of the matrix to the next.
     stride: usize,
     matrix: PhantomData<&'a mut [f32]>,
@@ -31,7 +31,7 @@ impl<'a> Columns<'a> {
         assert!(matrix.len().is_multiple_of(n_columns));
         let n_rows = matrix.len() / n_columns;
         let start = matrix.as_mut_ptr();
-        Self { start, n_rows, n_columns, stride: n_columns, matrix: PhantomData }
+        Self { start, n_rows, width: n_columns, stride: n_columns, matrix: PhantomData }
     }
 
     /// The first `n` columns, and the others.
@@ -39,10 +39,10 @@ impl<'a> Columns<'a> {
     /// # Panics
     /// If there are fewer.
     pub fn split_at(self, n: usize) -> (Self, Self) {
-        assert!(n <= self.n_columns);
+        assert!(n <= self.width);
         // Wrapping, because a matrix without rows has no element to point at.
         let start = self.start.wrapping_add(n);
-        (Self { n_columns: n, ..self }, Self { start, n_columns: self.n_columns - n, ..self })
+        (Self { width: n, ..self }, Self { start, width: self.width - n, ..self })
     }
 
     /// `n` columns each, the last what is left.
@@ -53,8 +53,8 @@ impl<'a> Columns<'a> {
         assert!(n > 0);
         let mut left = Some(self);
         std::iter::from_fn(move || {
-            let columns = left.take().filter(|columns| columns.n_columns > 0)?;
-            let n = n.min(columns.n_columns);
+            let columns = left.take().filter(|columns| columns.width > 0)?;
+            let n = n.min(columns.width);
             let (chunk, rest) = columns.split_at(n);
             left = Some(rest);
             Some(chunk)
@@ -66,8 +66,8 @@ impl<'a> Columns<'a> {
     /// # Panics
     /// If there is no such row, or there are fewer columns from `column` on.
     pub fn write(&mut self, row: usize, column: usize, values: &[f32]) {
-        assert!(row < self.n_rows && column <= self.n_columns);
-        assert!(values.len() <= self.n_columns - column);
+        assert!(row < self.n_rows && column <= self.width);
+        assert!(values.len() <= self.width - column);
         // SAFETY: the asserted bounds lie within the borrowed matrix: row `row` begins
         // `row * stride` after `start`, and the matrix has these columns in every row. No one else
         // has access to the elements: other `Columns` have other columns, this one is borrowed
@@ -93,7 +93,7 @@ mod tests {
                 scope.spawn(move || {
                     for row in 0..3 {
                         let value = (10 * row + index) as f32;
-                        let width = columns.n_columns;
+                        let width = columns.width;
                         columns.write(row, 0, &vec![value; width]);
                     }
                 });

@@ -65,7 +65,10 @@ pub fn multiply_with(
         }));
     }
     if tasks.len() == 1 {
-        tasks.into_iter().for_each(|task| product.compute(task));
+        // Here, because waking another thread takes longer.
+        for task in tasks {
+            product.compute(task);
+        }
     } else {
         tasks.into_par_iter().with_max_len(1).for_each(|task| product.compute(task));
     }
@@ -157,8 +160,8 @@ impl Product {
         let inputs = &self.inputs;
         match self.instructions.set() {
             Set::Plain => plain::rows::<F, M>(tile, inputs, first),
-            // SAFETY (here and below): the processor has the instructions that an `InstructionSet`
-            // names, because values of it come from detection only.
+            // SAFETY: the processor has the instructions that an `InstructionSet` names, because
+            // values of it come from detection only.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { avx2::rows::<F, M>(tile, inputs, first) },
             // SAFETY: as above.
