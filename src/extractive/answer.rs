@@ -17,7 +17,7 @@ use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Statement};
 
-/// What comes before what only may be related.
+/// Precedes an answer that may only be related.
 pub(super) const HEDGE: &str = "I am not sure, but this may be related: ";
 
 /// Facts in one answer.
@@ -70,7 +70,7 @@ fn by_rules(
             score(asked, e, &targets, person_name, carried).map(|s| (s, e))
         })
         .collect();
-    // What only may be related is offered when nothing better is there, one piece of it.
+    // Possibly related evidence is offered only if there is nothing better, one piece of it.
     let sure = fitting.iter().any(|(s, _)| s.sure);
     let mut scored: Vec<(f64, &Evidence)> =
         fitting.iter().filter(|(s, _)| s.sure == sure).map(|(s, e)| (s.value, *e)).collect();
@@ -101,7 +101,7 @@ fn by_rules(
             .map(|(_, e)| *e)
             .collect()
     } else {
-        // A name may be told by several facts; the best suffices.
+        // Several facts may state a name; the best one is enough.
         vec![scored[0].1]
     };
     without_repetition(&mut chosen);

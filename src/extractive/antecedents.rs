@@ -1,4 +1,4 @@
-//! Whom "he", "she", "it" and "they" mean, where the sentence before leaves exactly one choice.
+//! Resolves "he", "she", "it" and "they" if the previous sentence leaves exactly one candidate.
 
 use super::attributes::is_creature;
 use super::lexicon::{self, FEMALE, MALE, PETS};
@@ -107,7 +107,7 @@ impl Antecedents {
         (describes && candidate.neuter && !candidate.plural).then_some(candidate)
     }
 
-    /// Takes note of whom a third-person sentence names.
+    /// Records the candidates that a third-person sentence names.
     pub fn note(&mut self, text: &str, parties: Parties<'_>) {
         let mut found = candidates(&tokens(text), parties);
         if found.is_empty() {

@@ -277,11 +277,11 @@ pub(super) fn main_verb(words: &[Token]) -> Option<usize> {
         if possessed || t.upper() {
             return false;
         }
-        lexicon::is_unchanging(lower)
+        lexicon::UNCHANGING.has(lower)
             || (lexicon::is_third_person(lower) && !is_plural_noun_here(words, i))
             || lexicon::is_past(lower) && !words[i - 1].among(&["and"])
             || (lexicon::is_base_verb(lower)
-                && !lexicon::is_noun_like(lower)
+                && !lexicon::NOUN_LIKE.has(lower)
                 && words[..i].iter().any(|t| t.is("and") || t.lower.ends_with('s')))
     })
 }

@@ -1,4 +1,4 @@
-//! Where one episode ends and the next begins, from signals that need no model.
+//! Decides where an episode ends, by rules alone.
 
 use super::lists::Lines;
 use super::{Utterance, lexicon};
@@ -80,18 +80,12 @@ pub fn boundary(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{MessageId, Role};
+    use crate::memory::Role;
 
     fn said(role: Role, text: &str, minute: i64) -> Utterance {
-        let at = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
-        Utterance {
-            message: MessageId(1),
-            role,
-            speaker: "Ana".into(),
-            addressee: None,
-            text: text.into(),
-            at: at.checked_add(jiff::Span::new().minutes(minute)).unwrap_or(at),
-        }
+        let utterance = super::super::tests::said("Ana", None, text);
+        let at = utterance.at.saturating_add(jiff::Span::new().minutes(minute));
+        Utterance { role, at, ..utterance }
     }
 
     #[track_caller]

@@ -143,7 +143,7 @@ fn year_of(span: DateSpan) -> Expression {
     within(span, span.first.year().to_string())
 }
 
-/// A named group of the match, in small letters.
+/// A named group of the match, in lowercase.
 fn group(found: &Captures<'_>, name: &str) -> Option<String> {
     found.name(name).map(|m| m.as_str().to_lowercase())
 }

@@ -60,27 +60,13 @@ fn clauses_bounded(tokens: &[Token], depth: usize) -> Vec<Vec<Token>> {
 fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     let token = &tokens[i];
     let conjunction = |t: &Token| t.among(&["and", "but", "plus", "&"]);
+    let spaced = tokens.get(i + 1).is_some_and(|t| t.space_before);
     let next = match token.text.as_str() {
         ";" => i + 1,
         // After an abbreviation that ended a sentence: "last Tues. I'm …".
-        "." if tokens.get(i + 1).is_some_and(|t| {
-            t.space_before && t.among(&["i", "my", "we", "our", "he", "she", "it"])
-        }) =>
-        {
-            i + 1
-        }
-        "—" | "–" | "-"
-            if tokens.get(i + 1).is_some_and(|t| t.space_before) && token.space_before =>
-        {
-            i + 1
-        }
-        "," => {
-            if tokens.get(i + 1).is_some_and(conjunction) {
-                i + 2
-            } else {
-                i + 1
-            }
-        }
+        "." if spaced && tokens.among(i + 1, &["i", "my", "we", "our", "he", "she", "it"]) => i + 1,
+        "—" | "–" | "-" if spaced && token.space_before => i + 1,
+        "," => i + 1 + usize::from(tokens.get(i + 1).is_some_and(conjunction)),
         _ if conjunction(token) => i + 1,
         _ if runs_on(tokens, i) => i,
         _ => return None,
@@ -90,23 +76,9 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     if right.iter().filter(|t| t.word).count() < 2 || !is_clause(left) {
         return None;
     }
-    let elided = !begins_with_subject(right) && !right[0].within(&SUBORDINATORS);
-    if elided {
-        // "I'm 34, live in Lund and work as a nurse".
-        let first_is_i = left.first().is_some_and(|t| t.is("i"));
-        let infinitive = left
-            .windows(2)
-            .any(|w| w[0].is("to") && (lexicon::is_base_verb(&w[1].lower)) && !w[0].upper());
-        let modal = left
-            .iter()
-            .any(|t| lexicon::MODALS.has(&t.lower) || t.within(&NOT_BEFORE_A_SHARED_SUBJECT));
-        let j = right.after_adverbs(0);
-        let fact = right.get(j).is_some_and(|t| {
-            // "stuff, like my bowl"
-            !(t.is("like") && tokens[next - 1].text == ",") && t.within(&OF_FACTS)
-        }) && (super::person::is_verb_here(right, j)
-            || right.get(j).is_some_and(|t| lexicon::is_past(&t.lower)));
-        return (first_is_i && !infinitive && !modal && fact).then_some(next);
+    if !begins_with_subject(right) && !right[0].within(&SUBORDINATORS) {
+        let after_comma = tokens[next - 1].text == ",";
+        return may_share_i(left, right, after_comma).then_some(next);
     }
     // "…, but when I rest, I …": the comma ends a subordinate clause.
     let last = left
@@ -126,6 +98,25 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     // A comma alone joins two clauses only if the second one is clearly one.
     let right_verb = is_clause(right) || begins_strongly(right);
     right_verb.then_some(next)
+}
+
+/// "I'm 34, live in Lund and work as a nurse": "I" may be repeated.
+fn may_share_i(left: &[Token], right: &[Token], after_comma: bool) -> bool {
+    let infinitive = left
+        .windows(2)
+        .any(|w| w[0].is("to") && !w[0].upper() && lexicon::is_base_verb(&w[1].lower));
+    let modal = left
+        .iter()
+        .any(|t| lexicon::MODALS.has(&t.lower) || t.within(&NOT_BEFORE_A_SHARED_SUBJECT));
+    let at = right.after_adverbs(0);
+    let verb = right.lower(at);
+    left.lower(0) == "i"
+        && !infinitive
+        && !modal
+        && OF_FACTS.has(verb)
+        // "stuff, like my bowl"
+        && !(verb == "like" && after_comma)
+        && (super::person::is_verb_here(right, at) || lexicon::is_past(verb))
 }
 
 /// "im 25 i live in paris", "i have a dog hes called rex": a new clause without any mark.
@@ -165,57 +156,41 @@ fn begins_strongly(tokens: &[Token]) -> bool {
 }
 
 fn begins_with_subject(tokens: &[Token]) -> bool {
-    let mut j = 0;
-    while tokens
-        .get(j)
-        .is_some_and(|t| (is_adverb(&t.lower) && !t.among(&["all", "both"])) || t.text == ",")
-    {
-        j += 1;
-    }
+    let skipped = |t: &&Token| is_adverb(&t.lower) && !t.among(&["all", "both"]) || t.text == ",";
+    let j = tokens.iter().take_while(skipped).count();
     let Some(first) = tokens.get(j) else { return false };
     if first.within(&SUBJECTS) {
         return !first.among(&["this", "that", "it", "there", "his", "her", "its", "their"])
             || tokens.iter().skip(j).take(5).any(|t| is_finite(&t.lower));
     }
+    let next = tokens.lower(j + 1);
     // "leo is 6 and mia is 3".
-    if first.word
-        && tokens
-            .get(j + 1)
-            .is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]))
+    let small_name = tokens.among(j + 1, &STATING)
         && tokens.len() > j + 2
         && !lexicon::STOP.has(&first.lower)
         && !is_finite(&first.lower)
-        && !first.lower.ends_with("ing")
-    {
-        return true;
-    }
+        && !first.lower.ends_with("ing");
     // "Max is", "Emily lives".
-    first.upper()
-        && first.word
-        && tokens.get(j + 1).is_some_and(|t| {
-            lexicon::AUXILIARIES.has(&t.lower)
-                || lexicon::is_third_person(&t.lower)
-                || lexicon::is_past(&t.lower)
-        })
+    let name = first.upper()
+        && (lexicon::AUXILIARIES.has(next)
+            || lexicon::is_third_person(next)
+            || lexicon::is_past(next));
+    first.word && (small_name || name)
 }
+
+/// Verbs that may follow a name typed in lowercase.
+const STATING: [&str; 6] = ["is", "has", "was", "loves", "likes", "lives"];
 
 /// Has its own subject and verb, and hangs on nothing.
 fn is_clause(tokens: &[Token]) -> bool {
-    let mut j = 0;
-    while tokens.get(j).is_some_and(|t| !t.word || is_adverb(&t.lower) && !t.is("even")) {
-        j += 1;
-    }
+    let skipped = |t: &&Token| !t.word || is_adverb(&t.lower) && !t.is("even");
+    let j = tokens.iter().take_while(skipped).count();
     let Some(first) = tokens.get(j) else { return false };
-    if first.within(&SUBORDINATORS) {
-        return false;
-    }
     let subject = first.within(&SUBJECTS)
         || first.upper()
         || first.among(&["the", "a", "one"])
-        || tokens
-            .get(j + 1)
-            .is_some_and(|t| t.among(&["is", "has", "was", "loves", "likes", "lives"]));
-    subject && verb_of(&tokens[j..]).is_some()
+        || tokens.among(j + 1, &STATING);
+    subject && !first.within(&SUBORDINATORS) && verb_of(&tokens[j..]).is_some()
 }
 
 /// Where the first finite verb after the subject stands.
@@ -237,7 +212,7 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
             && t.word;
         let plural = lexicon::is_base_verb(&t.lower)
             && i > 1
-            && !lexicon::is_noun_like(&t.lower)
+            && !lexicon::NOUN_LIKE.has(&t.lower)
             && !tokens[i - 1].is("to");
         strong || after_pronoun || plural
     })

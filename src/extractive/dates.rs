@@ -23,7 +23,7 @@ static BEFORE_A_TIME: Words = Words::new("before a time");
 
 /// The days that an expression of time means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DateSpan {
+pub(super) struct DateSpan {
     pub first: Date,
     pub last: Date,
     /// "A few days ago": near, not exactly.
@@ -59,7 +59,6 @@ impl DateSpan {
     }
 
     /// True if the two have a day in common.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
@@ -67,22 +66,14 @@ impl DateSpan {
 
 /// A sentence with its dates resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved {
+pub(super) struct Resolved {
     pub text: String,
     /// What was resolved, in order.
     pub spans: Vec<DateSpan>,
 }
 
 /// Replaces the relative dates of one sentence, said at `at`.
-///
-/// ```
-/// use inglenook::extractive::dates::resolve;
-/// let at = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
-/// assert_eq!(resolve("Ana moved to Lund last week", at).text,
-///     "Ana moved to Lund (week of 9 November 2026)");
-/// assert_eq!(resolve("Ana ran yesterday", at).text, "Ana ran on 20 November 2026");
-/// ```
-pub fn resolve(sentence: &str, at: DateTime) -> Resolved {
+pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
     let today = at.date();
     let tense = Tense::of(sentence);
     let mut out = String::with_capacity(sentence.len() + 32);
@@ -119,8 +110,7 @@ pub fn resolve(sentence: &str, at: DateTime) -> Resolved {
 }
 
 /// "20 November 2026".
-#[must_use]
-pub fn long_date(day: Date) -> String {
+pub(super) fn long_date(day: Date) -> String {
     format!("{} {} {}", day.day(), month_name(day), day.year())
 }
 
@@ -204,7 +194,7 @@ static ABSOLUTE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// An absolute date found in a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub(super) struct Found {
     pub span: DateSpan,
     /// Byte range.
     pub start: usize,
@@ -212,7 +202,7 @@ pub struct Found {
 }
 
 /// The absolute dates of a text, in order.
-pub fn find(text: &str) -> Vec<Found> {
+pub(super) fn find(text: &str) -> Vec<Found> {
     let found = |found: Captures<'_>| {
         let whole = found.get(0)?;
         Some(Found { span: absolute(&found)?, start: whole.start(), end: whole.end() })
@@ -258,7 +248,7 @@ fn absolute(found: &Captures<'_>) -> Option<DateSpan> {
 }
 
 /// The span that a question asks about: "in March", "last week", "on 3 May 2026".
-pub fn asked_span(question: &str, now: DateTime) -> Option<DateSpan> {
+pub(super) fn asked_span(question: &str, now: DateTime) -> Option<DateSpan> {
     find(question).first().map(|f| f.span).or_else(|| {
         let resolved = resolve(&format!("was {question}"), now);
         resolved.spans.first().copied()

@@ -13,12 +13,12 @@ pub(super) struct Evidence {
     pub candidate: usize,
     pub statement: Statement,
     pub stems: HashSet<String>,
-    /// Every word, small: names are looked up here.
+    /// Every word in lowercase, to look up names.
     pub words: HashSet<String>,
     pub at: DateTime,
     pub relevance: f64,
     pub superseded: bool,
-    /// Somebody's raw words or an episode's sentence, not a curated fact.
+    /// A raw message or a sentence of an episode, not an extracted fact.
     pub raw: bool,
     pub order: usize,
 }
@@ -53,7 +53,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
         };
         for statement in statements {
             let key = statement.text.to_lowercase();
-            // The same fact from several levels: the curated one stands for it.
+            // The same fact from several levels: the extracted one is kept.
             if let Some(&at) = seen.get(&key) {
                 let known = &mut out[at];
                 known.relevance = known.relevance.max(candidate.relevance);
@@ -104,51 +104,52 @@ pub(super) fn is_user(speaker: &str) -> bool {
     matches!(speaker.to_lowercase().as_str(), "" | "user" | "you" | "the user" | "me")
 }
 
-/// "Ana's dog" → Max, from what the evidence says of names and relations.
+/// Owner, noun and name, in lowercase, of "Ana's dog" → Max, from what the evidence says of
+/// names and relations. The person's own have no owner.
 pub(super) fn aliases(
     evidence: &[Evidence],
     person: Option<&str>,
 ) -> Vec<(String, String, String)> {
     let mut out = Vec::new();
-    let person_small = person.map(str::to_lowercase);
-    let small_owner = |owner: &str| -> String {
+    let person = person.map(str::to_lowercase);
+    let mut add = |owner: &str, noun: &str, name: &str| {
         let owner = owner.to_lowercase();
-        let owner = owner.strip_prefix("the ").unwrap_or(&owner).to_owned();
-        if owner == "user" || Some(&owner) == person_small.as_ref() { String::new() } else { owner }
+        let owner = owner.strip_prefix("the ").unwrap_or(&owner);
+        let own = owner == "user" || person.as_deref() == Some(owner);
+        let owner = if own { String::new() } else { owner.to_owned() };
+        out.push((owner, noun.to_lowercase(), name.to_lowercase()));
     };
     for e in evidence.iter().filter(|e| !e.superseded) {
         let (Some(subject), Some(attribute), Some(value)) =
-            (&e.statement.subject, &e.statement.attribute, &e.statement.value)
+            (&e.statement.subject, e.statement.attribute.as_deref(), &e.statement.value)
         else {
             continue;
         };
-        match attribute.as_str() {
+        let owned = |text: &str| {
+            let (owner, noun) = text.rsplit_once("'s ")?;
+            Some((owner.to_owned(), noun.rsplit(' ').next().unwrap_or(noun).to_owned()))
+        };
+        match attribute {
             "relation" => {
-                if let Some((owner, noun)) = value.rsplit_once("'s ") {
-                    let noun = noun.rsplit(' ').next().unwrap_or(noun);
-                    out.push((small_owner(owner), noun.to_lowercase(), subject.to_lowercase()));
+                if let Some((owner, noun)) = owned(value) {
+                    add(&owner, &noun, subject);
                 }
             }
             "name" => {
-                if let Some((owner, noun)) = subject.rsplit_once("'s ") {
-                    let noun = noun.rsplit(' ').next().unwrap_or(noun);
-                    out.push((small_owner(owner), noun.to_lowercase(), value.to_lowercase()));
+                if let Some((owner, noun)) = owned(subject) {
+                    add(&owner, &noun, value);
                 }
             }
             "partner" => {
                 for noun in ["wife", "husband", "partner", "spouse"] {
-                    out.push((small_owner(subject), noun.into(), value.to_lowercase()));
+                    add(subject, noun, value);
                 }
             }
             "pet" | "family" => {
                 let words: Vec<&str> = value.split(' ').collect();
                 for w in words.windows(3) {
                     if matches!(w[1], "named" | "called") && starts_upper(w[2]) {
-                        out.push((
-                            small_owner(subject),
-                            w[0].to_lowercase(),
-                            w[2].trim_matches(',').to_lowercase(),
-                        ));
+                        add(subject, w[0], w[2].trim_matches(','));
                     }
                 }
             }

@@ -130,7 +130,7 @@ fn coordinated(words: &[Token]) -> Option<Vec<String>> {
         let at = words.after_adverbs(i + 1);
         let is_second = t.among(&["and", "but"])
             && words.get(at).is_some_and(is_verb)
-            && (!lexicon::is_noun_like(&lexicon::base_of_third(words.lower(at)))
+            && (!lexicon::NOUN_LIKE.has(&lexicon::base_of_third(words.lower(at)))
                 || words.get(at + 1).is_some_and(|t| t.within(&AFTER_A_COORDINATED_VERB)));
         if is_second {
             let end = if words[i - 1].text == "," { i - 1 } else { i };
@@ -143,7 +143,7 @@ fn coordinated(words: &[Token]) -> Option<Vec<String>> {
     None
 }
 
-/// "Ana's dog Max" → "Max is Ana's dog": the relation outlives whatever else the sentence says.
+/// "Ana's dog Max" → "Max is Ana's dog": the relation as a fact of its own.
 pub(super) fn relations(text: &str) -> Vec<String> {
     let words = tokens(text);
     let mut out: Vec<String> = (1..words.len())

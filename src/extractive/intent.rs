@@ -80,49 +80,43 @@ pub(super) fn is_question(words: &[Token], sentence: &str) -> bool {
             || matches!(c, '"' | '”' | '’' | ')' | '*')
             || super::sentences::is_emoji(c)
     });
-    let tail = marks.len() - marks.trim_end_matches(['?', '!', '.', '？']).len();
-    if marks[marks.len() - tail..].contains(['?', '？']) {
+    let end = &marks[marks.trim_end_matches(['?', '!', '.', '？']).len()..];
+    if end.contains(['?', '？']) {
         return true;
     }
     let Some(first) = words.first() else { return false };
     let second = words.get(1);
-    let subject =
-        |t: Option<&Token>| t.is_some_and(|t| t.within(&SUBJECTS_OF_QUESTIONS) || t.upper());
+    let next = |lowers: &[&str]| second.is_some_and(|t| t.among(lowers));
     match first.lower.as_str() {
         "what's" | "whats" | "where's" | "wheres" | "who's" | "whos" | "how's" | "hows"
         | "when's" => true,
+        // "How exciting!"
+        "how" if end.contains('!') => false,
         "what" | "where" | "who" | "whose" | "which" | "why" | "how" | "when" | "whom" => {
-            // "What I love is …", "Where we live …", "When I was young …", "How exciting!".
-            if marks[marks.len() - tail..].contains('!') && tail > 0 && first.is("how") {
-                return false;
-            }
-            let Some(second) = second else { return sentence.len() < 12 };
-            if second.among(&["a", "an"]) {
-                return false;
-            }
-            let auxiliary =
-                AUXILIARY_START.has(&second.lower) || lexicon::MODALS.has(&second.lower);
-            match first.lower.as_str() {
-                "when" | "where" => auxiliary,
-                "what" | "who" | "which" | "how" | "why" | "whose" => {
-                    auxiliary
-                        || !second.among(&["i", "we", "you", "they", "he", "she", "it", "my"])
-                            && words.iter().skip(2).take(5).any(|t| AUXILIARY_START.has(&t.lower))
-                        || first.among(&["who", "which"]) && second.word
-                }
-                _ => auxiliary,
-            }
+            second.map_or(sentence.len() < 12, |second| asks_for(first, second, words))
         }
-        "have" | "had" | "do"
-            if second.is_some_and(|t| t.among(&["the", "this", "my", "that"])) =>
-        {
-            false
+        "have" | "had" | "do" if next(&["the", "this", "my", "that"]) => false,
+        lower if AUXILIARY_START.has(lower) => {
+            second.is_some_and(|t| t.within(&SUBJECTS_OF_QUESTIONS) || t.upper())
         }
-        lower if AUXILIARY_START.has(lower) => subject(second),
-        "remember" => second.is_some_and(|t| t.among(&["when", "me", "what", "where"])),
+        "remember" => next(&["when", "me", "what", "where"]),
         "any" => words.iter().skip(1).take(4).any(|t| t.within(&ASKED_FOR_WITH_ANY)),
         _ => false,
     }
+}
+
+/// "What is …", but not "What I love is …", "Where we live …", "When I was young …".
+fn asks_for(first: &Token, second: &Token, words: &[Token]) -> bool {
+    if second.among(&["a", "an"]) {
+        return false;
+    }
+    if second.within(&AUXILIARY_START) || lexicon::MODALS.has(&second.lower) {
+        return true;
+    }
+    !first.among(&["when", "where", "whom"])
+        && (first.among(&["who", "which"]) && second.word
+            || !second.among(&["i", "we", "you", "they", "he", "she", "it", "my"])
+                && words.iter().skip(2).take(5).any(|t| t.within(&AUXILIARY_START)))
 }
 
 /// "Do I like coffee?" begins as the command "Do the dishes!" does.

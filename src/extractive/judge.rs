@@ -1,5 +1,5 @@
-//! The conflict router by rules: keep both, let the later one take the earlier one's place, or
-//! merge two that say the same.
+//! Conflicts between two facts, by rules: keep both, let the later supersede the earlier, or merge
+//! two that say the same.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
         _ => false,
     };
     let (x, y) = (substance(&a.text), substance(&b.text));
-    // Who someone is to someone outlives whatever else is said of them.
+    // A relation ("Max is Ana's dog") stays true whatever else is said.
     let relations = [&a, &b].map(|s| s.attribute.as_deref() == Some("relation"));
     if relations != [false, false] {
         let same = relations == [true, true] && same_subject && x == y;

@@ -1,6 +1,6 @@
-//! Is a sentence English, another language, or no language at all?
+//! Tells English from other languages and from noise.
 
-use super::lexicon;
+use super::lexicon::{self, ADVERBS, KIN, PETS, REACTION, STOP};
 use super::lists::Words;
 
 static ENGLISH: Words = Words::new("english");
@@ -62,36 +62,13 @@ pub(super) fn of(sentence: &str) -> Language {
 }
 
 fn is_english(lower: &str) -> bool {
-    if matches!(
-        lower,
-        "in" | "an"
-            | "am"
-            | "was"
-            | "die"
-            | "a"
-            | "i"
-            | "me"
-            | "so"
-            | "no"
-            | "on"
-            | "do"
-            | "as"
-            | "her"
-            | "he"
-            | "to"
-    ) {
-        return matches!(
-            lower,
-            "i" | "a" | "to" | "he" | "her" | "on" | "was" | "an" | "am" | "in"
-        );
+    // Words of other languages as well.
+    if matches!(lower, "me" | "so" | "no" | "do" | "as" | "die") {
+        return false;
     }
-    lexicon::STOP.has(lower)
+    let lists = [&STOP, &REACTION, &ADVERBS, &KIN, &PETS, &ENGLISH];
+    lists.iter().any(|list| list.has(lower))
         || lexicon::is_finite(lower) && lower.len() > 2
-        || lexicon::REACTION.has(lower)
-        || lexicon::ADVERBS.has(lower)
-        || lexicon::KIN.has(lower)
-        || lexicon::PETS.has(lower)
-        || ENGLISH.has(lower)
         || lower.ends_with("ing") && lower.len() > 5
 }
 

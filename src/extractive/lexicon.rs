@@ -11,13 +11,13 @@ static ED_BASES: Words = Words::new("bases in -ed");
 static LY_WORDS: Words = Words::new("in -ly but no adverb");
 
 /// Verbs whose past is their base.
-static UNCHANGING: Words = Words::new("unchanging");
+pub(super) static UNCHANGING: Words = Words::new("unchanging");
 
 /// Base forms that are verbs first, whatever follows.
 static VERBS: Words = Words::new("verbs");
 
 /// Base forms that are as often nouns: after "and" they need more evidence to count as verbs.
-static NOUN_LIKE: Words = Words::new("noun-like");
+pub(super) static NOUN_LIKE: Words = Words::new("noun-like");
 
 /// Base, past, participle.
 static IRREGULAR_VERBS: Rows = Rows::new("irregular verbs");
@@ -105,14 +105,6 @@ pub(super) fn is_base_verb(lower: &str) -> bool {
     VERBS.has(lower) || UNCHANGING.has(lower) || IRREGULARS.bases.contains(lower)
 }
 
-pub(super) fn is_noun_like(lower: &str) -> bool {
-    NOUN_LIKE.has(lower)
-}
-
-pub(super) fn is_unchanging(lower: &str) -> bool {
-    UNCHANGING.has(lower)
-}
-
 /// Past tense, by the table or by -ed.
 pub(super) fn is_past(lower: &str) -> bool {
     IRREGULARS.past.contains(lower)
@@ -160,19 +152,12 @@ pub(super) fn is_finite(lower: &str) -> bool {
         || is_base_verb(lower)
 }
 
+static THIRD_PERSONS: Table = Table::new("irregular third persons");
+
 /// "live" → "lives".
 pub(super) fn third_person(base: &str) -> String {
-    match base {
-        "be" | "am" | "are" => return "is".into(),
-        "have" => return "has".into(),
-        "do" => return "does".into(),
-        "don't" => return "doesn't".into(),
-        "haven't" => return "hasn't".into(),
-        "aren't" | "ain't" => return "isn't".into(),
-        "were" => return "was".into(),
-        "weren't" => return "wasn't".into(),
-        "wanna" => return "wants to".into(),
-        _ => {}
+    if let Some(irregular) = THIRD_PERSONS.get(base) {
+        return (*irregular).to_owned();
     }
     let vowel_before_y = base.len() > 1
         && base.ends_with('y')
@@ -228,7 +213,7 @@ pub(super) fn capitalise(text: &str) -> String {
     }
 }
 
-/// The first letter small, unless the word is a name or an acronym for all we know.
+/// True if the word begins with an uppercase letter.
 pub(super) fn starts_upper(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
 }

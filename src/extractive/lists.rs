@@ -1,7 +1,8 @@
 //! Lists of words, tables and patterns from `assets/words/`, each parsed when it is first used.
 //!
 //! A file holds sections: a line `[name]`, then the entries; lines that begin with `#` are
-//! comments. The type that reads a section decides what its entries are: [X, `Patterns` in `patterns.rs`.
+//! comments. The type that reads a section decides what its entries are: [`Words`], [`Lines`],
+//! [`Rows`], [`Pairs`] or [`Table`] here, `Patterns` in `patterns.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;

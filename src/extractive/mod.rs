@@ -1,11 +1,11 @@
 //! Writing and reading memory without generation (DESIGN §3): rules over text, pure.
 //!
-//! A small model invents; memory must not. Everything here returns the person's own words, turned
-//! into the third person and with dates made absolute, or nothing. English; other languages pass
-//! through verbatim, never mangled. It knows nothing of models, vectors or SQLite.
+//! A small model makes things up; memory must not. Everything here returns the person's own words, in
+//! the third person and with absolute dates, or nothing. The rules are for English; text in other
+//! languages is quoted verbatim. The word lists, tables and patterns are in `assets/words/`. The
+//! module knows nothing of models, vectors or SQLite.
 
 #![expect(
-    clippy::unnested_or_patterns,
     clippy::match_same_arms,
     clippy::nonminimal_bool,
     reason = "tables of phrases and conditions, one a line, as a reader would say them"
@@ -17,7 +17,7 @@ mod attributes;
 mod boundary;
 mod calendar;
 mod clauses;
-pub mod dates;
+mod dates;
 mod evidence;
 mod facts;
 mod grounded;
@@ -55,11 +55,11 @@ pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
 pub use judge::judge;
 pub use names::user_name;
-pub use second_person::{acknowledge, to_second_person};
+pub use second_person::acknowledge;
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::statements;
-pub use titles::{keyphrases, narrative, theme_name, title};
+pub use titles::{narrative, theme_name, title};
 pub use triples::triple;
 
 /// One message as the rules see it.

@@ -96,7 +96,7 @@ fn introduced(words: &[Token], i: usize) -> Option<String> {
     (ends && !this).then_some(name)
 }
 
-/// "hi im tired" names nobody.
+/// "tired" in "hi im tired" is no name.
 fn looks_like_an_adjective(lower: &str) -> bool {
     lexicon::REACTION.has(lower)
         || lexicon::STOP.has(lower)

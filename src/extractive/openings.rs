@@ -1,4 +1,4 @@
-//! Beginnings that carry nothing: "Well,", "by the way", "please remember that".
+//! Strips introductory words without content: "Well,", "by the way", "please remember that".
 
 use super::lists::{Rows, Words};
 use super::words::Token;
@@ -10,7 +10,7 @@ static OBJECTS_OF_REMEMBER: Words = Words::new("objects of remember");
 static OPENING_PHRASES: Rows = Rows::new("opening phrases");
 static OPENING_WORDS: Words = Words::new("opening words");
 
-/// The words without openings, as often as there are any.
+/// The words without any openings.
 pub(super) fn strip_opening(words: &[Token]) -> Vec<Token> {
     let mut rest = words;
     loop {

@@ -12,7 +12,7 @@ static BEFORE_AN_OBJECT: Words = Words::new("before an object");
 static ENDS_A_COORDINATION: Words = Words::new("ends a coordination");
 static NO_VERB_TO_AGREE: Words = Words::new("no verb to agree");
 
-/// Who says it to whom.
+/// Speaker and listener.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parties<'a> {
     pub speaker: &'a str,
@@ -116,7 +116,8 @@ fn is_coordinated(tokens: &[Token], i: usize) -> bool {
     };
     let clause = tokens[..i - 1].iter().rposition(opens).map_or(0, |p| p + 1);
     let before = &tokens[clause..i - 1];
-    let is_verb = |t: &Token| is_finite(&t.lower) && !t.upper() && !lexicon::is_noun_like(&t.lower);
+    let is_verb =
+        |t: &Token| is_finite(&t.lower) && !t.upper() && !lexicon::NOUN_LIKE.has(&t.lower);
     before.len() <= 6
         && before.iter().any(|t| t.word)
         && !before.iter().skip(1).any(is_verb)
@@ -192,7 +193,7 @@ fn agree(tokens: &mut [Token], start: usize) {
 
 /// Of "read", "put", "quit" the sentence has to tell.
 fn is_past_here(tokens: &[Token], verb: &str) -> bool {
-    if !lexicon::is_unchanging(verb) {
+    if !lexicon::UNCHANGING.has(verb) {
         return is_past(verb);
     }
     let has = |words: &[&str]| tokens.iter().any(|t| t.among(words));
@@ -230,8 +231,8 @@ pub(super) fn is_verb_here(tokens: &[Token], j: usize) -> bool {
     let lower = tokens.lower(j);
     matches!(lower, "am" | "have" | "don't" | "do")
         || is_base_verb(lower)
-            && (!is_past(lower) || lexicon::is_unchanging(lower))
-            && (!lexicon::is_noun_like(lower)
+            && (!is_past(lower) || lexicon::UNCHANGING.has(lower))
+            && (!lexicon::NOUN_LIKE.has(lower)
                 || tokens
                     .get(j + 1)
                     .is_some_and(|t| t.within(&AFTER_A_VERB) || t.lower.ends_with("'s")))

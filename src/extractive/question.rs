@@ -1,4 +1,5 @@
-//! What a question wants: whom it is about, of what kind, which attribute, which words must be met.
+//! Parses a question: its kind, whom it is about, which attributes answer it, which words have to
+//! match.
 
 use std::collections::HashSet;
 
@@ -38,19 +39,16 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By the names that `assets/words/questions.txt` uses.
-    const NAMED: [(&str, Self); 10] = [
-        ("When", Self::When),
-        ("Where", Self::Where),
-        ("Who", Self::Who),
-        ("HowOld", Self::HowOld),
-        ("HowMany", Self::HowMany),
-        ("HowLong", Self::HowLong),
-        ("Why", Self::Why),
-        ("YesNo", Self::YesNo),
-        ("What", Self::What),
-        ("List", Self::List),
+    #[rustfmt::skip]
+    const ALL: [Self; 10] = [
+        Self::When, Self::Where, Self::Who, Self::HowOld, Self::HowMany, Self::HowLong, Self::Why,
+        Self::YesNo, Self::What, Self::List,
     ];
+
+    /// By the name that `assets/words/questions.txt` uses.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| format!("{kind:?}") == name)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +61,7 @@ pub(super) struct Question {
     pub hypothetical: bool,
     /// "What should I do?" asks for advice, not for memories.
     pub advice: bool,
-    /// Proper names, small: evidence has to meet them.
+    /// Proper names in lowercase; evidence has to mention them.
     pub names: Vec<String>,
     /// "my dog", "Emily's sister": (owner, noun); the owner is `None` for the person.
     pub relation: Option<(Option<String>, String)>,
@@ -76,7 +74,7 @@ pub(super) struct Question {
     pub span: Option<DateSpan>,
 }
 
-/// Of "find my …", "give me the …": words that say nothing of what is asked for.
+/// How many words of "find my …", "give me the …" belong to the command.
 fn n_of_command(words: &[Token]) -> usize {
     let lower: Vec<&str> = words.iter().take(3).map(|t| t.lower.as_str()).collect();
     match lower.as_slice() {
@@ -218,7 +216,7 @@ fn kind(lower: &[&str]) -> Kind {
         matches!(*w, "where" | "when" | "who" | "what" | "which" | "how" | "whose" | "why")
     };
     if let Some(label) = KINDS.label(lower) {
-        return Kind::NAMED.iter().find(|(name, _)| *name == label).map_or(Kind::What, |k| k.1);
+        return Kind::named(label).unwrap_or(Kind::What);
     }
     match lower {
         [first, rest @ ..] if AUXILIARIES_THAT_ASK.has(first) => {
@@ -278,9 +276,8 @@ fn attributes(lower: &[&str], kind: Kind, related: bool) -> Vec<String> {
         return vec![compound.to_owned()];
     }
     let plain: Vec<&str> = lower.iter().map(|w| w.trim_end_matches("'s")).collect();
-    let name = Kind::NAMED.iter().find(|(_, k)| *k == kind).map_or("", |k| k.0);
     let mut out: Vec<String> = Vec::new();
-    for label in ATTRIBUTES.labels(&plain, name) {
+    for label in ATTRIBUTES.labels(&plain, &format!("{kind:?}")) {
         let label = match label {
             "name" if related => "name, relation",
             "relationship status, partner" if related => continue,

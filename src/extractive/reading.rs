@@ -1,6 +1,7 @@
-//! What a reranker read with the question and takes for an answer, quoted whole.
+//! Quotes the candidate that a reranker takes for an answer.
 //!
-//! The rules go by words; somebody who started pottery classes may ask which craft they are learning.
+//! The rules compare words; somebody who started pottery classes may ask which craft they are
+//! learning.
 
 use super::answer::{HEDGE, running_dates};
 use super::evidence::is_user;
@@ -68,7 +69,7 @@ pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
     cited.iter().all(|&i| candidates[i].answers.is_some_and(|p| p < REFUTED_MAX))
 }
 
-/// What somebody asked before is no answer.
+/// An earlier question is no answer.
 fn is_question(candidate: &Candidate) -> bool {
     candidate.raw_speaker.is_some() && intent(&candidate.text) == Intent::Question
 }

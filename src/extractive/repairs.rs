@@ -1,5 +1,5 @@
-//! What people leave out: subjects, capitals of names; and what they add: names of the listener,
-//! end marks, emoji.
+//! Repairs of what people type: restores subjects and the capitals of names; removes the listener's
+//! name, end marks and emoji.
 
 use super::attributes::is_creature;
 use super::facts::is_name;
@@ -112,7 +112,7 @@ fn is_bare_gerund(words: &[Token], j: usize) -> bool {
     let lower = words.lower(j);
     if lower.len() <= 4 || !lower.ends_with("ing") {
         return false;
-    };
+    }
     let base = lower.trim_end_matches("ing");
     let has_verb = words
         .iter()
@@ -135,7 +135,7 @@ fn is_verb(t: &Token) -> bool {
         || lexicon::is_past(&t.lower)
 }
 
-/// "my dog max is", "a cat called tom": names typed small get their capital.
+/// "my dog max is", "a cat called tom": names typed in lowercase are capitalised.
 pub(super) fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
     open_my_names(&mut words);
     join_appositions(&mut words);

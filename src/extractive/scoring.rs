@@ -1,5 +1,4 @@
-//! How well one fact answers one question: whom it is about, which attribute, which words, which
-//! kind of answer.
+//! Scores how well a fact answers a question, by subject, attribute, words and kind of answer.
 
 use std::collections::HashSet;
 
@@ -17,17 +16,17 @@ static WORDS_THAT_ATTRIBUTES_ANSWER: Table = Table::new("words that attributes a
 static WORDS_OF_HOURS_AND_DAYS: Lines = Lines::new("words of hours and days");
 static PLACE_PREPOSITIONS: Words = Words::new("place prepositions");
 
-/// Of a question's words, this share has to be met where no attribute matches.
+/// The share of a question's words that have to match if no attribute does.
 const COVERAGE_MIN: f64 = 0.74;
 
-/// With this share the evidence is offered as something that may be related, no more.
+/// From this share on, evidence is offered as possibly related.
 const NEAR_MIN: f64 = 0.6;
 
 /// How well a piece of evidence fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Score {
     pub value: f64,
-    /// Meets the question as asked; otherwise only most of its words.
+    /// It answers the question; otherwise it only shares most of its words.
     pub sure: bool,
 }
 
@@ -35,9 +34,9 @@ pub(super) fn sure(value: f64) -> Option<Score> {
     Some(Score { value, sure: true })
 }
 
-/// Names and phrases by which the one asked about goes, small.
+/// Names and phrases, in lowercase, for what the question is about.
 pub(super) struct Targets {
-    /// All must be met, each by one of its alternatives.
+    /// Every group has to match, each by one of its alternatives.
     groups: Vec<Vec<String>>,
     own: bool,
 }
@@ -81,7 +80,7 @@ fn is_person(subject: &str, person: &str) -> bool {
     same_name(subject, person) || same_name(subject, "the user")
 }
 
-/// `carried`: said before the time that is asked about, and still so when it began.
+/// `carried`: said before the time that the question names, and still true when it began.
 pub(super) fn score(
     asked: &Question,
     e: &Evidence,
@@ -205,7 +204,7 @@ fn about_person(asked: &Question, e: &Evidence, person: &str) -> Option<f64> {
     loose.then_some(0.3)
 }
 
-/// What was said at the time that is asked about says more than what held already.
+/// Evidence from the time that the question names scores higher than what already held then.
 fn timeliness(e: &Evidence, span: DateSpan, carried: bool) -> Option<f64> {
     let found = dates::find(&e.statement.text);
     let day = e.at.date();
@@ -245,7 +244,7 @@ fn for_name(asked: &Question, e: &Evidence, targets: &Targets, attribute: &str) 
     }
 }
 
-/// The attribute is asked for; only words that it does not stand for have to be met besides.
+/// The question asks for the attribute; the words that it does not stand for have to match as well.
 fn for_attribute(
     asked: &Question,
     e: &Evidence,

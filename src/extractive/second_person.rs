@@ -1,18 +1,19 @@
-//! Third person → second person, when a memory is shown to the person whom it is about.
+//! Third person → second person, when a memory is shown to the person it is about.
 
 use std::fmt::Write as _;
 
 use super::Statement;
 use super::lexicon::{self, capitalise};
-use super::lists::Words;
+use super::lists::{Table, Words};
 use super::words::{Sentence, Token, join, tokens};
 
 static AFTER_A_SHARED_VERB: Words = Words::new("after a shared verb");
 static ENDS_SHARED_VERBS: Words = Words::new("ends shared verbs");
+static SECOND_PERSONS: Table = Table::new("second persons");
 static NOT_BEFORE_A_SUBJECT: Words = Words::new("not before a subject");
 
 /// "The user's dog is Max" → "Your dog is Max"; "Ana moved" → "You moved" when the person is Ana.
-pub fn to_second_person(text: &str, person: Option<&str>) -> String {
+pub(super) fn to_second_person(text: &str, person: Option<&str>) -> String {
     if text.len() > 20_000 {
         return text.to_owned();
     }
@@ -100,18 +101,10 @@ fn second_person(verb: &str) -> Option<String> {
     let looks_third = || {
         verb.len() > 3 && verb.ends_with('s') && !verb.ends_with("ss") && !lexicon::is_past(verb)
     };
-    Some(match verb {
-        "is" => "are".into(),
-        "was" => "were".into(),
-        "has" => "have".into(),
-        "does" => "do".into(),
-        "isn't" => "aren't".into(),
-        "wasn't" => "weren't".into(),
-        "hasn't" => "haven't".into(),
-        "doesn't" => "don't".into(),
-        _ if lexicon::is_third_person(verb) || looks_third() => lexicon::base_of_third(verb),
-        _ => return None,
-    })
+    if let Some(irregular) = SECOND_PERSONS.get(verb) {
+        return Some((*irregular).to_owned());
+    }
+    (lexicon::is_third_person(verb) || looks_third()).then(|| lexicon::base_of_third(verb))
 }
 
 /// Makes the verbs after "you" agree, those coordinated with the first as well: "Ana likes tea and
@@ -137,7 +130,7 @@ fn disagree(words: &mut [Token], start: usize) {
         let shares = t.among(&["and", "or", "but"])
             && !words.is_upper(at)
             && lexicon::is_third_person(verb)
-            && (!lexicon::is_noun_like(&lexicon::base_of_third(verb))
+            && (!lexicon::NOUN_LIKE.has(&lexicon::base_of_third(verb))
                 || words.get(at + 1).is_some_and(|t| t.within(&AFTER_A_SHARED_VERB)));
         if shares && let Some(text) = second_person(verb) {
             words[at] = Token::new(text, words[at].space_before);

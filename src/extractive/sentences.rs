@@ -78,7 +78,7 @@ fn split_line<'a>(line: &'a str, out: &mut Vec<&'a str>) {
         if marks == "." && continues(&line[word_start..at], next_char) {
             continue;
         }
-        // "..." and emoji in mid-sentence: a small letter goes on.
+        // After "..." and emoji, a lowercase letter continues the sentence.
         let soft = emoji && !marks.contains(['.', '!', '?'])
             || marks.starts_with('…')
             || marks.starts_with("..");
@@ -122,7 +122,7 @@ fn continues(word: &str, next: Option<char>) -> bool {
     false
 }
 
-/// Small-letter beginnings that nobody uses in mid-sentence after a pause: "i", "my".
+/// Lowercase words that begin a new sentence after "..." or emoji: "i", "my".
 fn starts_new(after: &str) -> bool {
     let first = after.split_whitespace().next().unwrap_or_default().to_lowercase();
     SMALL_BEGINNINGS.has(first.as_str())

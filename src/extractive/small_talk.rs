@@ -22,7 +22,7 @@ pub(super) fn is_thanks(sentence: &str) -> bool {
 }
 
 /// A question to the assistant about itself ("How are you?", "What can you do?"), which no memory
-/// answers. A question for something told or known is none.
+/// answers. Questions about something the person told are not meant.
 pub fn asks_assistant(text: &str) -> bool {
     const WORDS_MAX: usize = 9;
     let words = lower_words(text);
@@ -137,33 +137,15 @@ fn evaluates(middle: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::cases;
     use super::*;
 
     #[test]
     fn questions_to_the_assistant_are_not_for_the_memory() {
-        for text in [
-            "How are you today?",
-            "who are you?",
-            "Hey, what's your name?",
-            "What can you do?",
-            "Are you a robot?",
-            "How old are you?",
-            "Do you like music?",
-            "Thanks, how are you?",
-        ] {
-            assert!(asks_assistant(text), "{text}");
-        }
-        for text in [
-            "Do you remember my dog?",
-            "What do you know about Max?",
-            "What is my name?",
-            "Who is Max?",
-            "Are you sure I moved to Lund?",
-            "What did I tell you?",
-            "Do you know where Tom lives?",
-            "How old is Emily?",
-        ] {
-            assert!(!asks_assistant(text), "{text}");
+        for (section, expected) in [("to the assistant", true), ("to the memory", false)] {
+            for (text, _) in cases(include_str!("tests/cases/intents.txt"), section) {
+                assert_eq!(asks_assistant(&text), expected, "of {text:?}");
+            }
         }
     }
 }

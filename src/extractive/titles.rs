@@ -13,7 +13,7 @@ static WEAK: Words = Words::new("weak");
 
 /// Key phrases, best first (RAKE-like: runs of content words, scored by their words' degree over
 /// frequency and by how many texts they occur in).
-pub fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
+pub(super) fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
     let mut phrases: HashMap<Vec<String>, (String, usize, usize)> = HashMap::new();
     let mut degree: HashMap<String, (f64, f64)> = HashMap::new();
     let mut order = 0;
@@ -80,34 +80,17 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     for chunk in plain.split_whitespace() {
         let ends = chunk.ends_with(['.', ',', '!', '?', ';', ':', ')', '"', '…']);
         let word = chunk.trim_matches(|c: char| !c.is_alphanumeric());
-        let possessive = word.ends_with("'s") || word.ends_with("’s");
         let lower = word.to_lowercase().replace('’', "'");
-        let weak = word.is_empty()
-            || word.chars().count() > 30
-            || lexicon::STOP.has(&lower)
-            || WEAK.has(&lower)
-            || lexicon::is_adverb(&lower)
-            || lexicon::AUXILIARIES.has(&lower)
-            || lexicon::MODALS.has(&lower)
-            || (lexicon::is_past(&lower)
-                || lexicon::is_third_person(&lower)
-                    && !lexicon::is_noun_like(lower.trim_end_matches('s')))
-            || lexicon::is_base_verb(&lower) && !lexicon::is_noun_like(&lower)
-            || word.chars().all(|c| c.is_ascii_digit());
-        if weak {
+        if word.chars().count() > 30 || is_weak(&lower) {
             flush(&mut run);
             continue;
         }
-        if possessive && lexicon::STOP.has(lower.trim_end_matches("'s")) {
+        if let Some(owner) = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")) {
             flush(&mut run);
-            continue;
-        }
-        if possessive {
-            flush(&mut run);
-            run.push(
-                word[..word.len() - if word.ends_with("’s") { "’s".len() } else { 2 }].to_owned(),
-            );
-            flush(&mut run);
+            if !lexicon::STOP.has(&owner.to_lowercase()) {
+                run.push(owner.to_owned());
+                flush(&mut run);
+            }
             continue;
         }
         // "dog Max" is a dog and a name.
@@ -121,6 +104,19 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     }
     flush(&mut run);
     out
+}
+
+/// Names no topic.
+fn is_weak(lower: &str) -> bool {
+    let nominal = || lexicon::NOUN_LIKE.has(lower.trim_end_matches('s'));
+    lower.chars().all(|c| c.is_ascii_digit())
+        || [&lexicon::STOP, &lexicon::AUXILIARIES, &lexicon::MODALS, &WEAK]
+            .iter()
+            .any(|words| words.has(lower))
+        || lexicon::is_adverb(lower)
+        || lexicon::is_past(lower)
+        || lexicon::is_third_person(lower) && !nominal()
+        || lexicon::is_base_verb(lower) && !lexicon::NOUN_LIKE.has(lower)
 }
 
 fn without_dates(text: &str) -> String {
@@ -207,43 +203,22 @@ pub fn narrative(started: DateTime, statements: &[Statement]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{cases, said};
     use super::*;
-    use crate::memory::{MessageId, Role};
 
     #[test]
     fn themes_are_named_after_their_facts() {
-        for (texts, expected) in [
-            (
-                &["The user's dog Max is a golden retriever", "Max loves playing fetch"][..],
-                "Max: golden retriever, playing fetch",
-            ),
-            (
-                &["Ana likes green tea", "Ana loves sushi", "Ana hates mushrooms"],
-                "Ana: green tea, sushi",
-            ),
-            (
-                &["The user works as a nurse at the hospital", "The user works night shifts"],
-                "Nurse, hospital",
-            ),
-            (&["Ana is 34"], "Ana: age"),
-            (&["私は東京に住んでいます"], "私は東京に住んでいます"),
-            (&[], "Notes"),
-        ] {
-            assert_eq!(theme_name(texts), expected, "of {texts:?}");
+        assert_eq!(theme_name(&[]), "Notes");
+        for (name, facts) in cases(include_str!("tests/cases/themes.txt"), "themes") {
+            let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
+            assert_eq!(theme_name(&facts), name, "of {facts:?}");
         }
     }
 
     #[test]
     fn episodes_have_titles_and_narratives() {
         let at = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
-        let said = |text: &str| Utterance {
-            message: MessageId(1),
-            role: Role::User,
-            speaker: "The user".into(),
-            addressee: None,
-            text: text.into(),
-            at,
-        };
+        let said = |text: &str| said("The user", None, text);
         let told = [said("My dog Max is a golden retriever."), said("I moved to Lund last week!")];
         assert_eq!(title(&told), "Max, golden retriever, Lund");
         assert_eq!(title(&[said("what's the capital of France")]), "France, capital");

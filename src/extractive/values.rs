@@ -1,4 +1,4 @@
-//! Values as they were said: places, ages, times, without their dates and contrasts.
+//! Values as the person worded them: places, ages, times, without dates and contrasts.
 
 use std::sync::LazyLock;
 
@@ -89,33 +89,28 @@ pub(super) fn having(
     negated: bool,
     main: &str,
 ) -> Option<(&'static str, String)> {
-    let value = after.to_owned();
-    if low.contains("allerg") {
-        return Some((if negated { "no allergy" } else { "allergy" }, value));
-    }
-    if main == "got" && low.starts_with("a job as ") {
-        return Some(("job", value[9..].to_owned()));
-    }
-    if main == "got" && low.starts_with("married") {
-        return Some(("event", value));
-    }
-    if ["a birthday", "a meeting", "an appointment", "an interview", "an exam"]
-        .iter()
-        .any(|p| low.starts_with(p))
-    {
-        return Some(("event", value));
-    }
     let words: Vec<&str> = low.split(' ').take(6).map(|w| w.trim_end_matches(',')).collect();
-    if words.iter().any(|w| PETS.has(w)) {
-        return Some((if negated { "no pet" } else { "pet" }, value));
-    }
-    if words.iter().any(|w| KIN.has(w)) {
-        return Some(("family", value));
-    }
-    if ILLNESSES.iter().any(|illness| low.contains(illness)) {
-        return Some(("health", value));
-    }
-    (main == "has" || main == "owns").then_some((if negated { "lacks" } else { "has" }, value))
+    let appointments = ["a birthday", "a meeting", "an appointment", "an interview", "an exam"];
+    let (attribute, negation) = if low.contains("allerg") {
+        ("allergy", "no allergy")
+    } else if main == "got" && low.starts_with("a job as ") {
+        return Some(("job", after[9..].to_owned()));
+    } else if main == "got" && low.starts_with("married")
+        || appointments.iter().any(|appointment| low.starts_with(appointment))
+    {
+        ("event", "event")
+    } else if words.iter().any(|w| PETS.has(w)) {
+        ("pet", "no pet")
+    } else if words.iter().any(|w| KIN.has(w)) {
+        ("family", "family")
+    } else if ILLNESSES.iter().any(|illness| low.contains(illness)) {
+        ("health", "health")
+    } else if matches!(main, "has" | "owns") {
+        ("has", "lacks")
+    } else {
+        return None;
+    };
+    Some((if negated { negation } else { attribute }, after.to_owned()))
 }
 
 /// What ends a value: "Lund, not Rome".

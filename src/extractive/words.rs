@@ -45,9 +45,9 @@ impl Token {
     }
 }
 
-/// Looking at the words of a sentence by their place; beyond its end every answer is no.
+/// Access to the tokens of a sentence by index; out of range is false or empty.
 pub(super) trait Sentence {
-    /// The word at `i` in small letters, or nothing.
+    /// The word at `i` in lowercase; empty beyond the end.
     fn lower(&self, i: usize) -> &str;
     fn among(&self, i: usize, words: &[&str]) -> bool;
     fn is_upper(&self, i: usize) -> bool;

@@ -1,39 +1,13 @@
 use super::*;
 
-const ANA: &[&str] = &[
-    "Ana's dog Max is a golden retriever", // superseded
-    "Max is a Labrador mix, not a purebred",
-    "Max is Ana's dog",
-    "Max is now 5 years old",
-    "Max loves playing fetch",
-    "Ana moved to Lund (week of 9 November 2026)",
-    "Ana works as a nurse at the university hospital",
-    "Ana is allergic to peanuts",
-    "Ana likes green tea",
-    "Ana can't stand mushrooms",
-    "Ana's sister Emily lives in Portland",
-    "Emily is Ana's sister",
-    "Ana's favourite colour is green",
-    "Ana has a meeting with Bob on 24 November 2026 at 3pm",
-    "Ana ran a charity race for mental health on 14 November 2026",
-    "Ana's phone number is 555-1234",
-    "Ana has two kids",
-    "Ana lived in Rome",
-    "Ana doesn't drink alcohol",
-    "Ana's birthday is on 3 May",
-    "Tom and Ana went to Paris in March 2026",
-    "Ana's car is a Volvo",
-    "Ana plays the violin",
-    "Ana's wifi password is hunter2",
-];
-
 const ANSWERS: &str = include_str!("cases/answers.txt");
 
 fn candidates() -> Vec<Candidate> {
-    ANA.iter()
+    cases(ANSWERS, "what Ana told")
+        .into_iter()
         .enumerate()
-        .map(|(i, text)| Candidate {
-            text: (*text).into(),
+        .map(|(i, (text, _))| Candidate {
+            text,
             relevance: 0.3,
             at: NOW.checked_add(jiff::Span::new().minutes(i as i64)).unwrap_or(NOW),
             raw_speaker: None,

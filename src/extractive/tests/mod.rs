@@ -10,12 +10,14 @@ mod statements;
 
 use jiff::civil::{DateTime, date};
 
+use super::second_person::to_second_person;
+use super::titles::keyphrases;
 use super::*;
 
 /// A Saturday.
 const NOW: DateTime = date(2026, 11, 21).at(10, 0, 0, 0);
 
-fn said(speaker: &str, addressee: Option<&str>, text: &str) -> Utterance {
+pub(super) fn said(speaker: &str, addressee: Option<&str>, text: &str) -> Utterance {
     Utterance {
         message: MessageId(1),
         role: Role::User,
