@@ -1,11 +1,11 @@
-//! Words in common: tokens, BM25 and overlap. English stop words and stems; other languages pass
-//! through as they are.
+//! Words that texts share: terms, BM25 and overlap. Stop words and stems are English; other languages
+//! pass through unchanged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Words that say nothing of what a question is about.
+/// Words that do not tell what a question is about.
 const STOP_WORDS: &str = " a an the of to in on at for and or is are was were be been do does did \
     has have had with by from as that this it its his hers her their he she they i you we my your \
     our me him them us what when where who whom which how why would could should will can may \
@@ -35,7 +35,7 @@ fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&format!(" {word} "))
 }
 
-/// Share of the question's different terms that occur in the text: 0 if it has none.
+/// Share of the question's distinct terms that occur in the text, in [0, 1]; 0 if it has none.
 #[must_use]
 pub fn overlap(question: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
     if question.is_empty() {
@@ -45,7 +45,7 @@ pub fn overlap(question: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
     }
 }
 
-/// In how many of some texts each term occurs: a rare term says more.
+/// In how many of some texts each term occurs.
 #[derive(Debug, Clone, Default)]
 pub struct Rarity {
     n_texts: f64,
@@ -53,6 +53,7 @@ pub struct Rarity {
 }
 
 impl Rarity {
+    /// Counts the terms of these texts.
     #[must_use]
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut rarity = Self::default();
@@ -65,13 +66,13 @@ impl Rarity {
         rarity
     }
 
-    /// Inverse document frequency, as in BM25; above 0.
+    /// Inverse document frequency as in BM25, above 0.
     #[must_use]
     pub fn idf(&self, term: &str) -> f64 {
         idf(self.n_texts, self.n_with.get(term).copied().unwrap_or(0.0))
     }
 
-    /// Weights of a question's terms by their rarity; their sum is 1 (or there are none).
+    /// Weights of a question's terms by their rarity; they sum to 1.
     #[must_use]
     pub fn weights(&self, question: &BTreeSet<String>) -> BTreeMap<String, f64> {
         let sum: f64 = question.iter().map(|term| self.idf(term)).sum();
@@ -79,12 +80,13 @@ impl Rarity {
     }
 }
 
-/// The share of the question's terms (by weight) that no line names, averaged with the share that
-/// no single line names: a question's words scattered over thirty facts are no answer, and two
-/// lines may hold two halves of one. In [0, 1]; of a single line it is 1 − the share it names.
+/// Mean of two shares of the question's terms, by weight: the share that no line contains, and the
+/// smallest share that a single line lacks. The question's words scattered over thirty facts are no
+/// answer, while two lines may hold half of one each. In [0, 1]; for a single line it is 1 minus the
+/// share that the line contains.
 #[must_use]
 pub fn unnamed(weights: &BTreeMap<String, f64>, lines: &[&BTreeSet<String>]) -> f64 {
-    // From 0.0: the sum of no floats is −0.
+    // Starts at 0.0, because the sum of no floats is −0.
     let weight = |is_missing: &dyn Fn(&String) -> bool| {
         weights
             .iter()

@@ -1,52 +1,55 @@
-//! Evidence of several levels under one budget (DESIGN §6): facts and whole raw messages, what repeats
-//! chosen ones last. Intact units only (invariant 7).
+//! Selects facts and whole raw messages under one budget (DESIGN §6); units that repeat selected ones
+//! come last. Units are never cut (invariant 7).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use super::MessageId;
 
-/// A unit that may be chosen.
+/// A unit that may be selected.
 #[derive(Debug, Clone)]
 pub struct Unit<'a> {
-    /// What it is chosen by: [`worth`], or in a plain list its relevance.
+    /// Larger is better: [`worth`], or the relevance where all units are of one kind.
     pub worth: f64,
-    /// What it takes of the budget.
+    /// Its cost.
     pub n_characters: usize,
+    /// Fact or message.
     pub kind: UnitKind<'a>,
 }
 
 /// What a unit is, and the messages it stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum UnitKind<'a> {
-    /// A semantic and where it comes from. Two facts of one message are two facts.
+    /// A semantic and its source messages. Two facts of one message do not repeat each other.
     Fact(&'a [MessageId]),
+    /// A whole message.
     Message(MessageId),
 }
 
-/// What is left of a message's worth once a chosen fact says what it says: it comes when little else is
-/// left to tell, with the words that the fact has not. On the dev conversations a fortieth finds as many
-/// messages as leaving it out, and a tenth more of the answers' words (docs/log.md).
+/// Factor on a message's worth once a fact from it is selected: it still adds the words that the fact
+/// lacks. On the dev conversations 1/40 finds as many messages as leaving it out, and a tenth more of the
+/// answers' words (docs/log.md).
 const MESSAGE_AFTER_ITS_FACT: f64 = 0.025;
 
-/// What is left of a fact's worth once all its messages have been chosen whole: its date is worked out
-/// and its subject named, where the message says "I" and "last week".
+/// Factor on a fact's worth once all its messages are selected: it still resolves "I" and "last week" to
+/// a name and a date.
 const FACT_AFTER_ITS_MESSAGES: f64 = 0.1;
 
-/// Relevance for its length. By relevance alone long units crowd out short ones; by relevance a
-/// character, scraps crowd out what tells something. On the dev conversations of LoCoMo every power
-/// from 0.5 to 0.7 finds as much, to half a point (docs/log.md).
+/// Relevance weighed against length: `relevance / n_characters^0.6`. By relevance alone, long units crowd
+/// out short ones; by relevance per character, fragments crowd out everything else. On the dev
+/// conversations of LoCoMo all powers from 0.5 to 0.7 find as much, to half a point
+/// (docs/log.md).
 #[must_use]
 pub fn worth(relevance: f64, n_characters: usize) -> f64 {
     const POWER: f64 = 0.6;
     relevance / (n_characters.max(1) as f64).powf(POWER)
 }
 
-/// How many units that don't fit are passed over before selection ends: a shorter one further down
-/// may still fit, but should not be far-fetched.
+/// How many units that do not fit are skipped before selection ends: a shorter one further down may
+/// still fit, but should not be too irrelevant.
 const N_PASSED_OVER: usize = 30;
 
-/// A unit in the order of choosing: by what is left of its worth, of equals the smaller number.
+/// A unit in the selection queue: by remaining worth, then by the smaller index.
 #[derive(Debug, PartialEq)]
 struct Candidate {
     worth: f64,
@@ -68,8 +71,8 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Units by falling worth, as many as fit in `budget_characters`; one that repeats what was chosen is
-/// worth less by then. The numbers of the chosen, in the order of choosing; ties go to the smaller.
+/// Greedily selects units by worth, as many as fit in `budget_characters`; a unit that repeats selected
+/// ones is worth less by then. Returns indices into `units`, in the order of selection.
 #[must_use]
 pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> {
     let candidate =

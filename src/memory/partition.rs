@@ -1,7 +1,7 @@
 //! The partition of semantics into themes, with the vectors that organising needs.
 //!
-//! It keeps invariant 2: every semantic in exactly one theme, no theme empty. It knows nothing of
-//! when to move what; that is [`super::reorganize`].
+//! It keeps invariant 2: every semantic is in exactly one theme, and no theme is empty. What moves when
+//! is decided in [`super::reorganize`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,10 +9,10 @@ use super::embedding::dot_mixed;
 use super::theme_index::{EXACT_THEMES, ThemeIndex, by_nearness};
 use super::{Embedding, SemanticId, ThemeId};
 
-/// One theme as geometry: its members' vectors and their sum. Never empty.
+/// A theme's members with their vectors and the vectors' sum. Never empty.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// In the order in which they came.
+    /// In the order in which they were added.
     members: Vec<(SemanticId, Embedding)>,
     sum: Vec<f64>,
     /// |sum|.
@@ -27,7 +27,7 @@ impl Cluster {
         cluster
     }
 
-    /// `None` of no members.
+    /// A cluster of these members; `None` if there are none.
     #[must_use]
     pub fn of(members: Vec<(SemanticId, Embedding)>) -> Option<Self> {
         let mut members = members.into_iter();
@@ -51,37 +51,38 @@ impl Cluster {
         self.length = self.sum.iter().map(|x| x * x).sum::<f64>().sqrt();
     }
 
+    /// The members and their vectors.
     #[must_use]
     pub fn members(&self) -> &[(SemanticId, Embedding)] {
         &self.members
     }
 
-    /// n_k, at least 1.
+    /// Number of members n_k, at least 1.
     #[must_use]
     pub fn n_members(&self) -> usize {
         self.members.len()
     }
 
-    /// Sum of the members' vectors: n_k times the centroid.
+    /// Sum of the members' vectors, n_k times the centroid.
     #[must_use]
     pub fn sum(&self) -> &[f64] {
         &self.sum
     }
 
-    /// Length of [`Cluster::sum`].
+    /// Euclidean length of [`Cluster::sum`].
     #[must_use]
     pub fn sum_length(&self) -> f64 {
         self.length
     }
 
-    /// The centroid's direction, as an embedding (`None` if the members cancel out).
+    /// The centroid at unit length; `None` if the members cancel out.
     #[must_use]
     pub fn centroid(&self) -> Option<Embedding> {
         let scale = if self.length > 1e-12 { 1.0 / self.length } else { 0.0 };
         Embedding::normalise(self.sum.iter().map(|x| (x * scale) as f32).collect()).ok()
     }
 
-    /// cos(x, μ_k).
+    /// Cosine of a vector with the centroid, cos(x, μ_k); 0 if the members cancel out.
     #[must_use]
     pub fn similarity(&self, embedding: &Embedding) -> f64 {
         if self.length > 1e-12 {
@@ -91,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// Both clusters' members, in this order.
+    /// The cluster of both clusters' members.
     #[must_use]
     pub fn joined(&self, other: &Self) -> Self {
         let mut joined = self.clone();
@@ -104,16 +105,16 @@ impl Cluster {
     }
 }
 
-/// Up to so many semantics their graph is exact.
+/// Up to so many semantics, their kNN graph is exact.
 pub const EXACT_SEMANTICS: usize = 4_096;
 
-/// Beyond, it gives the members of so many nearest themes.
+/// Beyond, it searches the members of so many nearest themes.
 const N_THEMES_SEARCHED: usize = 80;
 
 /// Themes whose centroids [`Partition::near_themes`] gives, beyond [`super::EXACT_THEMES`].
 const N_THEMES_NEAR: usize = 128;
 
-/// See the module.
+/// All themes.
 #[derive(Debug, Clone, Default)]
 pub struct Partition {
     /// By id: new themes come last, so this is also the order of creation.
@@ -123,16 +124,16 @@ pub struct Partition {
     /// Sum of all members' vectors, for the mean similarity of two semantics.
     total: Total,
     index: ThemeIndex,
-    /// Themes that are not as their members in the order of their ids would make them.
+    /// Themes whose members are not in the order of their ids.
     unsettled: BTreeSet<ThemeId>,
 }
 
-/// A sum of unit vectors that does not depend on their order: in integers.
+/// A sum of unit vectors in fixed point, so that it does not depend on their order.
 #[derive(Debug, Clone, Default)]
 struct Total(Vec<i64>);
 
 impl Total {
-    /// 1.0 as an integer: far finer than an `f32`'s last bit, and room for eight million vectors.
+    /// 1.0 in fixed point: finer than the last bit of an `f32`, with room for eight million vectors.
     const ONE: f64 = (1u64 << 40) as f64;
 
     fn add(&mut self, embedding: &Embedding, sign: i64) {
@@ -148,8 +149,8 @@ impl Total {
 }
 
 impl Partition {
-    /// A semantic that occurs twice stays where it occurs first; empty themes are left out.
-    /// `next_theme_id` is the id of the next new theme.
+    /// The partition of these themes. A semantic that occurs twice stays in the first; empty themes are
+    /// left out. `next_theme_id` is the id of the next new theme.
     #[must_use]
     pub fn new(
         themes: Vec<(ThemeId, Vec<(SemanticId, Embedding)>)>,
@@ -183,11 +184,13 @@ impl Partition {
         }
     }
 
+    /// Number of semantics N.
     #[must_use]
     pub fn n_semantics(&self) -> usize {
         self.theme_of.len()
     }
 
+    /// Number of themes K.
     #[must_use]
     pub fn n_themes(&self) -> usize {
         self.clusters.len()
@@ -198,30 +201,33 @@ impl Partition {
         self.clusters.iter().map(|(&id, cluster)| (id, cluster))
     }
 
+    /// A theme, if it exists.
     #[must_use]
     pub fn theme(&self, id: ThemeId) -> Option<&Cluster> {
         self.clusters.get(&id)
     }
 
-    /// The direction of a theme's centroid, as it comes back from the store; `None` if there is no such
-    /// theme or its members cancel out.
+    /// A theme's centroid at unit length, as it will be read back from the store; `None` if there is no
+    /// such theme or its members cancel out.
     #[must_use]
     pub fn centroid(&self, theme: ThemeId) -> Option<&Embedding> {
         self.index.direction(theme)
     }
 
+    /// The theme of a semantic, if it is in one.
     #[must_use]
     pub fn theme_of(&self, semantic: SemanticId) -> Option<ThemeId> {
         self.theme_of.get(&semantic).copied()
     }
 
+    /// The id of the next new theme.
     #[must_use]
     pub fn next_theme_id(&self) -> ThemeId {
         ThemeId(self.next_theme)
     }
 
-    /// Mean cosine of two different semantics: what "unrelated" looks like to this embedder on
-    /// this memory. `None` of fewer than two.
+    /// Mean cosine over all pairs of semantics: the similarity of unrelated texts for this embedder and
+    /// memory. `None` if there are fewer than two.
     #[must_use]
     pub fn mean_similarity(&self) -> Option<f64> {
         let n = self.n_semantics() as f64;
@@ -231,8 +237,8 @@ impl Partition {
         Some(((self.total.squared_length() - n) / (n * (n - 1.0))).clamp(-1.0, 1.0))
     }
 
-    /// The `k` themes with the most similar centroids, best first (ties: the older theme). Exact up
-    /// to [`super::EXACT_THEMES`] themes; beyond, one of them may be missed now and then.
+    /// The `k` themes whose centroids are nearest, with their cosines, nearest first (ties: the older
+    /// theme). Exact up to [`super::EXACT_THEMES`] themes; beyond, a few may be missed.
     #[must_use]
     pub fn nearest_themes(
         &self,
@@ -255,8 +261,8 @@ impl Partition {
         exact
     }
 
-    /// Themes among which the nearest to a vector are, in no order: the candidates of the theme
-    /// graph's edges. `None`, for all of them, up to [`super::EXACT_THEMES`].
+    /// Themes near a vector, in no order: the candidates for the theme graph's edges. `None`, meaning all
+    /// of them, up to [`super::EXACT_THEMES`].
     #[must_use]
     pub fn near_themes(&self, query: &Embedding) -> Option<Vec<ThemeId>> {
         if self.n_themes() <= EXACT_THEMES {
@@ -267,9 +273,8 @@ impl Partition {
         Some(found.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// Semantics among which the nearest to a vector are, in no order: the candidates of the
-    /// semantic graph's edges. `None`, for all of them, up to [`EXACT_SEMANTICS`]; beyond, the
-    /// members of the nearest themes.
+    /// Semantics near a vector, in no order: the candidates for the semantic graph's edges. `None`,
+    /// meaning all of them, up to [`EXACT_SEMANTICS`]; beyond, the members of the nearest themes.
     #[must_use]
     pub fn near_semantics(&self, query: &Embedding) -> Option<Vec<SemanticId>> {
         if self.n_semantics() <= EXACT_SEMANTICS {
@@ -281,7 +286,7 @@ impl Partition {
         Some(themes.flat_map(|cluster| cluster.members.iter().map(|(id, _)| *id)).collect())
     }
 
-    /// Takes a semantic out (it was forgotten); its theme goes if it was the last one.
+    /// Removes a semantic, and its theme if it was the last member.
     pub fn remove(&mut self, semantic: SemanticId) -> Option<(ThemeId, Embedding)> {
         let (theme, embedding) = self.take(semantic)?;
         self.total.add(&embedding, -1);
@@ -289,7 +294,7 @@ impl Partition {
         Some((theme, embedding))
     }
 
-    /// Puts a semantic in a theme, wherever it was before. The theme is made if there is none.
+    /// Puts a semantic in a theme, wherever it was before. The theme is created if needed.
     pub fn put(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
         self.remove(semantic);
         self.total.add(&embedding, 1);
@@ -297,7 +302,7 @@ impl Partition {
         self.lay(semantic, embedding, theme);
     }
 
-    /// Moves a semantic that is there already.
+    /// Moves a semantic to another theme; one that is in none stays out.
     pub fn move_to(&mut self, semantic: SemanticId, theme: ThemeId) {
         if let Some((_, embedding)) = self.take(semantic) {
             self.lay(semantic, embedding, theme);
@@ -349,7 +354,7 @@ impl Partition {
         }
     }
 
-    /// Every broken rule; empty is good.
+    /// Every violation of the invariants, in words.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -372,7 +377,7 @@ impl Partition {
     }
 }
 
-/// The `n` nearest, in no order; of equals the older.
+/// Keeps the `n` nearest, in no order; of equals the older.
 fn nearest_first(found: &mut Vec<(f32, ThemeId)>, n: usize) {
     if found.len() > n {
         found.select_nth_unstable_by(n, by_nearness);

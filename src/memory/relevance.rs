@@ -1,44 +1,45 @@
-//! Hybrid relevance: how much speaks for a unit, from several cues (DESIGN §6).
+//! Hybrid relevance: the probability that a unit is evidence, from several cues (DESIGN §6).
 //!
-//! A linear fusion with fixed weights. Where the cues come from (SQLite, a test's arrays) is the
-//! caller's business; so is the question's own nature (does it ask about now?), which arrives as a
-//! cue.
+//! It is a logistic regression with fixed weights. The caller finds the cues, and says by
+//! [`Cues::recency`] whether the question is about the present.
 
-/// What speaks for a semantic or a message as evidence for a question.
+/// What is known of a semantic or a message with respect to a question.
 ///
 /// The lexical cues are BM25 scores divided by the question's best score at that level
 /// ([`by_largest`]), so that they lie in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cues {
-    /// How near it is to the question ([`super::direction`]); `None` where it has no vector yet.
+    /// Nearness to the question ([`super::direction`]); `None` if it has no vector yet.
     pub dense: Option<f64>,
+    /// BM25 of its own text.
     pub lexical: f64,
-    /// The best of what it rests on: for a semantic its own messages, for a message the semantics
-    /// that name it. `None` where those have no vectors, or there are none …
+    /// Nearness of the best supporting unit: for a semantic its source messages, for a message the
+    /// semantics from it. `None` if none has a vector …
     pub support_dense: Option<f64>,
-    /// … and 0 of none.
+    /// … and their best BM25, 0 if there are none.
     pub support_lexical: f64,
-    /// Of its episode's text.
+    /// BM25 of its episode.
     pub episode_lexical: f64,
     /// 1 if the question names who said it, 0 if it names somebody else, 0.5 if it names nobody or
     /// more than one.
     pub speaker: f64,
-    /// Of the message before, in the same episode: an answer stands under its question. For a
-    /// semantic, of the best of the messages beside its own.
+    /// BM25 of the message before it in the same episode, since an answer follows its question. For a
+    /// semantic, the best BM25 of the messages beside its sources.
     pub before_lexical: f64,
-    /// Of the message after; 0 for a semantic.
+    /// BM25 of the message after it; 0 for a semantic.
     pub after_lexical: f64,
+    /// Length of its text.
     pub n_characters: usize,
     /// In [0, 1], for questions about the present; 0 for others.
     pub recency: f64,
 }
 
-/// What a log-odds of being evidence is linear in; [`Weights::FITTED`] names them.
+/// Number of [`Cues::features`].
 pub const N_FEATURES: usize = 10;
 
 impl Cues {
-    /// In the order of [`Weights::FITTED`]. Without a vector, what it rests on stands in for it,
-    /// and the other way round.
+    /// The features of the regression, in the order of [`Weights::FITTED`]. A missing nearness is
+    /// replaced by the supporting units', and the other way round.
     #[must_use]
     pub fn features(&self) -> [f64; N_FEATURES] {
         /// A fact of usual length.
@@ -59,17 +60,19 @@ impl Cues {
     }
 }
 
-/// One weight a cue; the sum is a log-odds of being evidence.
+/// One weight per feature; the weighted sum is the log-odds of being evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
+    /// The constant term.
     pub bias: f64,
     /// Of [`Cues::features`].
     pub features: [f64; N_FEATURES],
-    /// Set by hand: LoCoMo hardly asks about now.
+    /// Of [`Cues::recency`]; set by hand, since LoCoMo hardly asks about the present.
     pub recency: f64,
 }
 
 impl Weights {
+    /// Names of the features.
     pub const FITTED: [&str; N_FEATURES] = [
         "dense",
         "support_dense",
@@ -83,12 +86,13 @@ impl Weights {
         "length",
     ];
 
+    /// Weights with the default weight of recency.
     #[must_use]
     pub const fn new(bias: f64, features: [f64; N_FEATURES]) -> Self {
         Self { bias, features, recency: 1.0 }
     }
 
-    /// The probability of being evidence, in (0, 1).
+    /// The probability that a unit with these cues is evidence, in (0, 1).
     #[must_use]
     pub fn relevance(&self, cues: &Cues) -> f64 {
         let features = cues.features();
@@ -97,40 +101,42 @@ impl Weights {
     }
 }
 
-/// The weights of both levels. Probabilities compare between them.
-///
-/// Memories may know their messages by vectors or (imported, not embedded yet) by their words only;
-/// then other cues have to do more.
+/// The weights for both levels; their probabilities are comparable. Messages may have no vectors yet
+/// (imports); then the other cues count more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Relevance {
+    /// For a semantic.
     pub semantic: Weights,
-    /// Of one whose messages have no vectors.
+    /// For a semantic whose messages have no vectors.
     pub semantic_by_words: Weights,
+    /// For a message.
     pub message: Weights,
-    /// Of one without a vector.
+    /// For a message without a vector.
     pub message_by_words: Weights,
-    /// Of what a reranker read.
+    /// For what a reranker read.
     pub reranking: Reranking,
-    /// Of the same, whether it answers: this probability compares between questions.
+    /// For the same, the probability that it answers the question; comparable between questions.
     pub answering: Reranking,
 }
 
-/// What a reranker says of a unit, beside what the cues said.
+/// A reranker's score of a unit, and what the cues say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The probability by the cues.
     pub by_cues: f64,
+    /// The reranker's score of the unit (a logit).
     pub score: f64,
-    /// The largest score of all that was read for the question: a score says most beside the others.
+    /// The largest score for the question: scores are best compared with each other.
     pub best: f64,
+    /// False for a semantic.
     pub is_message: bool,
 }
 
-/// What the log-odds of [`Reranking`] are linear in; [`Reranking::FITTED`] names them.
+/// Number of [`Judgement::features`].
 pub const N_JUDGED: usize = 4;
 
 impl Judgement {
-    /// In the order of [`Reranking::FITTED`].
+    /// The features of the regression, in the order of [`Reranking::FITTED`].
     #[must_use]
     pub fn features(&self) -> [f64; N_JUDGED] {
         let message = f64::from(u8::from(self.is_message));
@@ -138,18 +144,20 @@ impl Judgement {
     }
 }
 
-/// How a reranker's score joins the cues: another log-odds.
+/// Weights that combine a reranker's score with the cues into log-odds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reranking {
+    /// The constant term.
     pub bias: f64,
     /// Of [`Judgement::features`].
     pub features: [f64; N_JUDGED],
 }
 
 impl Reranking {
+    /// Names of the features.
     pub const FITTED: [&str; N_JUDGED] = ["cues", "score", "best", "message"];
 
-    /// The probability of being evidence, in (0, 1). It compares with others of the same question.
+    /// The probability of being evidence, in (0, 1); comparable within one question.
     #[must_use]
     pub fn relevance(&self, judged: &Judgement) -> f64 {
         let features = judged.features();
@@ -158,13 +166,13 @@ impl Reranking {
     }
 }
 
-/// Of log-odds.
+/// The probability of these log-odds.
 #[must_use]
 pub fn probability(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// Of a probability; finite.
+/// The log-odds of a probability; always finite.
 #[must_use]
 pub fn log_odds(probability: f64) -> f64 {
     let p = probability.clamp(1e-9, 1.0 - 1e-9);
@@ -199,12 +207,14 @@ impl Default for Relevance {
 }
 
 impl Relevance {
+    /// The probability that a semantic is evidence.
     #[must_use]
     pub fn of_semantic(&self, cues: &Cues) -> f64 {
         let by_words = cues.support_dense.is_none();
         if by_words { &self.semantic_by_words } else { &self.semantic }.relevance(cues)
     }
 
+    /// The probability that a message is evidence.
     #[must_use]
     pub fn of_message(&self, cues: &Cues) -> f64 {
         let by_words = cues.dense.is_none();
@@ -212,7 +222,7 @@ impl Relevance {
     }
 }
 
-/// Divides by the largest value, if it is above 0.
+/// Divides all scores by the largest, if that is above 0.
 pub fn by_largest(scores: &mut [f64]) {
     let largest = scores.iter().copied().fold(0.0, f64::max);
     if largest > 0.0 {

@@ -1,7 +1,6 @@
 //! Stage I: query-aware representative selection on a kNN graph (xMemory §3.3, Eq. 4).
 //!
-//! Candidates are numbered 0..n; what they are (themes, semantics) and where their relevance comes
-//! from is the caller's business.
+//! Candidates are numbered 0..n; the caller knows what they are (themes, semantics) and how relevant.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,23 +8,21 @@ use std::collections::BinaryHeap;
 /// Z of Eq. 4.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Normaliser {
-    /// The largest gain that any candidate has at the start, so that coverage lies in [0, 1] as
-    /// relevance does.
+    /// The largest gain of any candidate at the start, so that coverage lies in [0, 1] like relevance.
     #[default]
     LargestGain,
-    /// The sum of all weights, each candidate's own of 1 among them, as in the official code: it
-    /// makes α inert (DESIGN §5).
+    /// The sum of all weights, including 1 for each candidate itself, as in the official code: it makes α
+    /// ineffective (DESIGN §5).
     TotalWeight,
 }
 
-/// What a newly covered node counts for.
+/// The weight of a newly covered node.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum CoverageWeight {
     /// The similarity of the edge that covers it (Eq. 4).
     #[default]
     Edge,
-    /// The same times the covered node's own relevance: covering what the question does not ask
-    /// for is worth nothing.
+    /// The same times the covered node's relevance: covering irrelevant nodes is worth nothing.
     EdgeTimesRelevance,
 }
 
@@ -39,11 +36,13 @@ pub struct Selection<'a> {
     pub neighbours: &'a [Vec<(usize, f64)>],
     /// 1 is coverage alone, 0 is relevance alone.
     pub alpha: f64,
+    /// Z.
     pub normaliser: Normaliser,
+    /// The weight of a covered node.
     pub weight: CoverageWeight,
-    /// Stops when this share of the candidates is covered; above 1 it never does.
+    /// Selection stops when this share of the candidates is covered; above 1 it never does.
     pub coverage_target: f64,
-    /// Selects at most so many.
+    /// Most candidates to select.
     pub budget: usize,
 }
 
@@ -55,8 +54,8 @@ impl Selection<'_> {
         }
     }
 
-    /// Σ w over what `i` would newly cover. Terms are always added in the same order, so a smaller
-    /// set never sums to more: that is what lets [`select_representatives`] trust old gains.
+    /// Σ w over what `i` would newly cover. Terms are always added in the same order, so a subset never
+    /// sums to more, and [`select_representatives`] may use old gains as upper bounds.
     fn gain(&self, i: usize, covered: &[bool]) -> f64 {
         let own = if covered[i] { 0.0 } else { self.weight(i, 1.0) };
         self.neighbours[i]
@@ -110,9 +109,9 @@ impl Coverage {
     }
 }
 
-/// Eq. 4, step by step: candidates in the order in which they are selected. Ties go to the smaller
-/// number. Lazy: a gain only ever shrinks, so an old one is an upper bound, and a candidate is
-/// scored again only when it comes to the top.
+/// Greedy selection by Eq. 4: candidates in the order of selection; ties go to the smaller number. It is
+/// lazy: gains only shrink, so an old one is an upper bound, and a candidate is scored again only when
+/// it reaches the top of the queue.
 #[must_use]
 pub fn select_representatives(selection: &Selection<'_>) -> Vec<usize> {
     let z = selection.z();
@@ -138,7 +137,7 @@ pub fn select_representatives(selection: &Selection<'_>) -> Vec<usize> {
     selected
 }
 
-/// The same, every candidate scored at every step: what the lazy form is tested against.
+/// [`select_representatives`] with every candidate scored at every step: its test oracle.
 #[must_use]
 pub fn select_representatives_naive(selection: &Selection<'_>) -> Vec<usize> {
     let z = selection.z();
@@ -156,7 +155,7 @@ pub fn select_representatives_naive(selection: &Selection<'_>) -> Vec<usize> {
     selected
 }
 
-/// A candidate with a score that it can't exceed any more.
+/// A candidate with an upper bound of its score.
 struct Bound {
     score: f64,
     index: Reverse<usize>,

@@ -1,13 +1,12 @@
 //! Which themes lie nearest to a vector, without comparing all of them.
 //!
-//! Up to [`EXACT_THEMES`] all directions are compared. Beyond, an inverted file: one semantic in
-//! [`PIVOT_EVERY`] (by a hash of its id) is a pivot, every theme lies in the cell of the pivot that
-//! its direction is nearest to, and a query opens the nearest cells until they hold
-//! [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with the most similar sketches (one bit a
+//! Up to [`EXACT_THEMES`] themes, all are compared. Beyond, an inverted file is used: one semantic in
+//! [`PIVOT_EVERY`] (by a hash of its id) is a pivot, each theme lies in the cell of the pivot nearest to
+//! its direction, and a query opens the nearest cells until they hold [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with the most similar sketches (one bit a
 //! component: above or below the mean of the first pivots) are compared in full.
 //!
-//! What is found depends on the partition's content alone, never on the way it came about: a
-//! memory that is opened again goes on as the one that was kept. It knows no members and no f.
+//! What is found depends on the content of the partition alone, not on its history: a reopened memory
+//! goes on exactly like one kept in RAM. The index knows neither members nor objectives.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -17,41 +16,40 @@ use pulp::{Arch, WithSimd};
 use super::embedding::dot;
 use super::{Embedding, SemanticId, ThemeId};
 
-/// Up to so many themes (of some 4,000 semantics) a search is exact.
+/// Up to so many themes (about 4,000 semantics), search is exact.
 pub const EXACT_THEMES: usize = 512;
 
-/// One semantic in so many is a pivot: a few for ten thousand, a couple of hundred for a hundred
-/// thousand.
+/// One semantic in so many is a pivot: twenty of ten thousand, two hundred of a hundred thousand.
 const PIVOT_EVERY: u64 = 512;
 
-/// Sketches that a query looks at, at least.
+/// A query compares at least so many sketches.
 const N_SKETCHED: usize = 4_096;
 
-/// Themes that a query is compared with in full, at least.
+/// A query is compared with at least so many themes in full.
 const N_COMPARED: usize = 192;
 
-/// Pivots whose mean is the middle of the sketches.
+/// The mean of so many pivots is the threshold of the sketches' bits.
 const N_CENTRE: usize = 32;
 
-/// See the module.
+/// The index.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ThemeIndex {
     n_dimensions: usize,
-    /// Themes in no order; [`ThemeIndex::sketches`] has the same.
+    /// In no order; [`ThemeIndex::sketches`] has the same order.
     themes: Vec<Entry>,
     place_of: HashMap<ThemeId, usize>,
     sketches: Vec<u64>,
     pivots: BTreeMap<SemanticId, Pivot>,
     /// Places of the themes while there is no pivot.
     homeless: Vec<usize>,
-    /// Mean of the first [`N_CENTRE`] pivots; nothing without one.
+    /// Mean of the first [`N_CENTRE`] pivots; empty without pivots.
     centre: Vec<f32>,
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
     theme: ThemeId,
-    /// `None` if its members cancel out: it is like nothing.
+    /// `None` if its members cancel out; then it is near nothing.
     direction: Option<Embedding>,
     /// The pivot in whose cell it lies, and its similarity.
     home: Option<(f32, SemanticId)>,
@@ -199,7 +197,7 @@ impl ThemeIndex {
         self.themes[place].home = Some(home);
     }
 
-    /// A pivot came or went: if it is among the first, the middle moves, and all sketches with it.
+    /// A pivot came or went: if it is among the first, the centre moves and all sketches change.
     fn centre_after(&mut self, changed: SemanticId) {
         let is_later = |&last: &SemanticId| last < changed;
         if self.pivots.keys().nth(N_CENTRE - 1).is_some_and(is_later) {
@@ -218,15 +216,15 @@ impl ThemeIndex {
         }
     }
 
-    /// The sketch of a row.
+    /// Computes the sketch of a theme.
     fn draw(&mut self, place: usize) {
         let words = self.n_words();
         let row = self.themes[place].direction.as_ref().map_or(&[][..], Embedding::as_slice);
         sketch(row, &self.centre, &mut self.sketches[place * words..][..words]);
     }
 
-    /// Themes with their similarity to the query, in no order: all of them, or beyond
-    /// [`EXACT_THEMES`] the nearest `n` or more, nearly.
+    /// Themes with their cosine to the query, in no order: all of them or, beyond [`EXACT_THEMES`], a
+    /// superset of the nearest `n` that may miss a few.
     pub(super) fn near(&self, query: &[f32], n: usize) -> Vec<(f32, ThemeId)> {
         let with_similarity =
             |place: usize| (self.similarity(place, query), self.themes[place].theme);
@@ -286,8 +284,7 @@ fn sketch(vector: &[f32], centre: &[f32], words: &mut [u64]) {
     }
 }
 
-/// How many bits of these sketches differ from the wanted ones: with all the instructions that the
-/// processor has.
+/// Hamming distances of sketches to the query's, with the processor's best instructions.
 struct Differing<'a> {
     wanted: &'a [u64],
     sketches: &'a [u64],

@@ -33,25 +33,28 @@ macro_rules! id {
 
 id!(/// One sitting of chat, or one imported conversation session. Shown as `c3`.
     SessionId, "c");
-id!(/// Shown as `m12`.
+id!(/// A message. Shown as `m12`.
     MessageId, "m");
-id!(/// Shown as `e4`.
+id!(/// An episode. Shown as `e4`.
     EpisodeId, "e");
-id!(/// Shown as `s31`.
+id!(/// A semantic. Shown as `s31`.
     SemanticId, "s");
-id!(/// Shown as `t2`.
+id!(/// A theme. Shown as `t2`.
     ThemeId, "t");
 
-/// An instant together with the offset of the clock on the wall where it happened.
+/// An instant together with the UTC offset of the wall clock where it happened.
 ///
 /// Relative dates ("last week") are resolved on that wall clock, never in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Moment {
+    /// The instant.
     pub timestamp: Timestamp,
+    /// Offset of the wall clock from UTC.
     pub offset: Offset,
 }
 
 impl Moment {
+    /// An instant and its offset.
     #[must_use]
     pub fn new(timestamp: Timestamp, offset: Offset) -> Self {
         Self { timestamp, offset }
@@ -81,11 +84,14 @@ impl Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
+    /// The person, or a named person in an imported conversation.
     User,
+    /// The chat's model.
     Assistant,
 }
 
 impl Role {
+    /// `user` or `assistant`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,30 +104,40 @@ impl Role {
 /// Level 1: one turn, verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
+    /// Its id.
     pub id: MessageId,
+    /// The session in which it was sent.
     pub session: SessionId,
+    /// Who speaks.
     pub role: Role,
     /// The speaker's name, where it is known (imports of two named people).
     pub speaker: Option<String>,
+    /// What was said, verbatim.
     pub content: String,
+    /// When it was sent.
     pub created_at: Moment,
     /// The id that the message had where it was imported from (LoCoMo: `D3:14`).
     pub external_id: Option<String>,
     /// The episode it belongs to; `None` while its episode is still open.
     pub episode: Option<EpisodeId>,
-    /// False while a reply is being streamed, and for ever if it was stopped or cut off.
+    /// False while a reply is streaming, and for good if it was stopped or cut off.
     pub complete: bool,
 }
 
 /// Level 2: a contiguous run of one session's messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Episode {
+    /// Its id.
     pub id: EpisodeId,
+    /// The session of its messages.
     pub session: SessionId,
+    /// A few words.
     pub title: String,
     /// Third-person narrative with absolute dates.
     pub content: String,
+    /// When its first message was sent.
     pub started_at: Moment,
+    /// When its last message was sent.
     pub ended_at: Moment,
     /// In order of time; never empty.
     pub messages: Vec<MessageId>,
@@ -130,7 +146,9 @@ pub struct Episode {
 /// Level 3: one persistent fact, one line, in the third person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Semantic {
+    /// Its id.
     pub id: SemanticId,
+    /// The fact in one sentence.
     pub content: String,
     /// Who or what it is about ("Ana", "Max"), if the writer knows.
     pub subject: Option<String>,
@@ -143,17 +161,20 @@ pub struct Semantic {
     pub created_at: Moment,
     /// Set by consolidation: the fact that took its place. The row stays.
     pub superseded_by: Option<SemanticId>,
+    /// When that was stated.
     pub superseded_at: Option<Moment>,
-    /// Provenance; never empty.
+    /// The episodes that it comes from; never empty.
     pub episodes: Vec<EpisodeId>,
-    /// Provenance; never empty.
+    /// The messages that it comes from; never empty.
     pub messages: Vec<MessageId>,
 }
 
 /// Level 4: related semantics under one name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
+    /// Its id.
     pub id: ThemeId,
+    /// A few words.
     pub name: String,
     /// Current and superseded members, by id; never empty.
     pub members: Vec<SemanticId>,
