@@ -8,9 +8,9 @@ use candle_core::{CpuStorage, CustomOp3, DType, Device, Layout, Result, Shape, T
 use half::f16;
 use rayon::prelude::*;
 
+use super::branches::Run;
 use super::kernels::{self, vectorised};
 use super::ops;
-use super::run::Run;
 
 const QUERIES_PER_BLOCK: usize = 64;
 

@@ -11,9 +11,9 @@ use candle_core::{
 use half::f16;
 use rayon::prelude::*;
 
+use super::branches::Run;
 use super::kernels::{self, vectorised};
 use super::rope::Rotation;
-use super::run::Run;
 
 /// Below this many elements a task is not worth sending to another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
