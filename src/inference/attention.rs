@@ -11,8 +11,8 @@ use packed_matmul::elementwise::softmax;
 use packed_matmul::vectorised;
 use rayon::prelude::*;
 
+use super::branches::Run;
 use super::ops;
-use super::run::Run;
 
 const QUERIES_PER_BLOCK: usize = 64;
 

@@ -6,13 +6,13 @@
 use candle_core::{DType, Device, Result, Tensor};
 
 use super::attention::attend;
+use super::branches::Run;
 use super::config::DecoderConfig;
 use super::families::Names;
 use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
 use super::ops::{self, Projection};
 use super::rope::{Rope, Rotation};
-use super::run::Run;
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
 

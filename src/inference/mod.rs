@@ -11,6 +11,7 @@
 mod allocator;
 mod attention;
 mod bert;
+mod branches;
 mod chat_template;
 pub mod config;
 pub mod decoder;
@@ -30,7 +31,7 @@ mod padded;
 mod probability;
 pub mod reranker;
 mod rope;
-mod run;
+
 pub mod safetensors;
 mod sampler;
 pub mod sequence;

@@ -11,8 +11,8 @@ pub use packed_matmul::elementwise::{exp, softmax};
 use packed_matmul::{elementwise, f16_to_f32, f32_to_f16};
 use rayon::prelude::*;
 
+use super::branches::Run;
 use super::rope::Rotation;
-use super::run::Run;
 
 /// Elements below which a task is not worth another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;

@@ -1,11 +1,12 @@
-//! What goes through the decoder in one pass: where its tokens stand, and what each of them sees.
+//! One pass through the decoder: the positions of its tokens, and which keys each of them attends to.
 
-/// Tokens that go through the model together, after `start` others that all of them see: one text,
-/// or several, the branches, which don't see one another.
+/// Tokens that go through the model together, after `start` others that all of them attend to: one text, or
+/// several, the branches, which don't attend to one another.
 #[derive(Debug, Clone, Copy)]
 pub struct Run<'a> {
+    /// Tokens before it.
     pub start: usize,
-    /// For each token, where in the run its branch begins; empty if the run is one text.
+    /// For each token, where in the pass its branch begins; empty if the pass is one text.
     pub branches: &'a [usize],
 }
 
@@ -14,12 +15,12 @@ impl Run<'_> {
         self.branches.get(index).copied().unwrap_or(0)
     }
 
-    /// Of the run's token `index`, in its own text.
+    /// The position of token `index` in its own text.
     pub fn position(self, index: usize) -> usize {
         self.start + index - self.branch(index)
     }
 
-    /// How many keys stand before the token's own and with it.
+    /// How many keys there are up to the token's own, that one included.
     pub fn visible(self, index: usize) -> usize {
         self.start + index + 1
     }
