@@ -91,6 +91,12 @@ pub struct TensorNames {
     pub down: Names,
 }
 
+/// Builds an encoder from a `config.json` and safetensors.
+type Load = fn(&Value, &Weights) -> Result<Box<dyn Encoder>, ModelError>;
+
+/// Builds an encoder from a GGUF file.
+type LoadGguf = fn(&Weights) -> Result<Box<dyn Encoder>, ModelError>;
+
 /// What one family of encoders has of its own.
 pub struct EncoderFamily {
     /// `general.architecture` of a GGUF file, `model_type` of a `config.json`.
@@ -100,9 +106,9 @@ pub struct EncoderFamily {
     /// Reads and checks a `config.json`; the error is the end of a sentence about that file.
     pub shape: fn(&Value) -> Result<Shape, String>,
     /// Loads from a `config.json` and safetensors.
-    pub load: fn(&Value, &Weights) -> Result<Box<dyn Encoder>, ModelError>,
+    pub load: Load,
     /// Loads from a GGUF file, where the family has such files.
-    pub load_gguf: Option<fn(&Weights) -> Result<Box<dyn Encoder>, ModelError>>,
+    pub load_gguf: Option<LoadGguf>,
 }
 
 /// The decoders' family of a GGUF or `config.json` name.
