@@ -112,7 +112,7 @@ async fn drive(
     let fail = TuiError::Terminal;
     let palette = Palette::of(PaletteKind::of(&TerminalEnv::from_env()));
     let name = app.model.clone().unwrap_or_else(|| app.source.default_name());
-    let mut state = State::new(palette, app.clock.now(), &name);
+    let mut state = State::new(&palette, app.clock.now(), &name);
     for text in &app.notices {
         state.notice(Level::Warning, text.clone());
     }

@@ -327,9 +327,9 @@ pub struct Edit {
 }
 
 impl State {
-    pub fn new(palette: Palette, now: Moment, model_name: &str) -> Self {
+    pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
-            palette,
+            palette: *palette,
             width: 80,
             height: 24,
             now,

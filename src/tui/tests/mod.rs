@@ -34,7 +34,7 @@ pub fn at(time: &str) -> Moment {
 impl Harness {
     pub fn new(width: u16, height: u16) -> Self {
         let clock = ManualClock::at("2026-11-21T10:00:00Z");
-        let mut state = State::new(Palette::of(PaletteKind::Ansi), clock.now(), "starter");
+        let mut state = State::new(&Palette::of(PaletteKind::Ansi), clock.now(), "starter");
         (state.width, state.height) = (width, height);
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         Self { state, clock, terminal, effects: Vec::new() }
