@@ -4,14 +4,14 @@ use std::sync::mpsc::{Receiver, channel};
 use super::*;
 use crate::chat::ask::Answered;
 use crate::chat::machine::{Level, MessageKind};
-use crate::chat::ports::{Question, Recaller, Recollection};
+use crate::chat::ports::Recaller;
 use crate::chat::{ChatConfig, ChatError, Reader, SharedModels, Step, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, ModelError, ModelSource, ModelSummary, Models};
-use crate::memory::{Message, Role};
+use crate::memory::{Message, MessageId, Role, SemanticId};
+use crate::recall::{Evidence, Progress, RecallError, RecallRequest, SemanticEvidence};
 use crate::store::{JobKind, Store};
 use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
-use serde_json::json;
 
 struct Source(Option<ScriptedModel>);
 
@@ -39,6 +39,8 @@ impl ModelSource for Source {
     }
 }
 
+const REUSED: Progress = Progress::Probing { episode: 1, of: 1 };
+
 /// Always the same memory; or it waits until it is stopped, or panics.
 enum Memory {
     Lund,
@@ -51,31 +53,33 @@ impl Recaller for Memory {
         &self,
         _: &Store,
         models: &Models,
-        question: Question<'_>,
-        on_progress: &mut dyn FnMut(String),
-    ) -> Result<Recollection, Option<String>> {
-        on_progress(format!("reuse: {}", question.reuse.is_some()));
+        request: RecallRequest<'_>,
+        _: usize,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Evidence, RecallError> {
+        // Which of the two says whether there was a context to reuse.
+        on_progress(match request.reuse {
+            Some(_) => REUSED,
+            None => Progress::Searching,
+        });
         match self {
             Self::Never => {
-                while !question.cancel.is_cancelled() {
+                while !request.cancel.is_cancelled() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                return Err(None);
+                return Err(RecallError::Cancelled);
             }
             Self::Bug => panic!("a bug"),
             Self::Lund => {}
         }
         let mut context = None;
-        if question.for_model {
-            let mut held = models
-                .language
-                .context(crate::interfaces::Priority::Chat)
-                .map_err(|e| Some(e.to_string()))?;
-            let text = format!("<memories>lives in Lund</memories>{}", question.text);
-            held.extend(&models.language.encode(&text)).map_err(|e| Some(e.to_string()))?;
+        if request.prompt {
+            let mut held = models.language.context(crate::interfaces::Priority::Chat)?;
+            let text = format!("<memories>lives in Lund</memories>{}", request.question);
+            held.extend(&models.language.encode(&text))?;
             context = Some(held);
         }
-        Ok(Recollection {
+        Ok(Evidence {
             candidates: vec![Candidate {
                 text: "The user lives in Lund".into(),
                 relevance: 0.9,
@@ -84,14 +88,18 @@ impl Recaller for Memory {
                 superseded: false,
                 answers: None,
             }],
-            record: json!({
-                "evidence": {"themes": [], "semantics": [{"id": "s1", "text": "The user lives in Lund", "messages": ["m1"]}], "episodes": []},
-                "entropy_nats": {"coarse": 2.0, "final": 1.0},
-                "tokens": {"prompt": 40, "processed": 90},
-            }),
+            semantics: vec![SemanticEvidence {
+                id: SemanticId(1),
+                text: "The user lives in Lund".into(),
+                messages: vec![MessageId(1)],
+                relevance: 0.9,
+                superseded: false,
+            }],
+            prompt_tokens: 40,
+            processed_tokens: 90,
             context,
-            n_left_out: 3,
-            question_cut: false,
+            n_history_left_out: 3,
+            ..Evidence::default()
         })
     }
 }
@@ -164,10 +172,16 @@ impl Heard {
     }
 }
 
+/// A chat with a generative reader, on an empty store.
+fn started(memory: Memory) -> (Store, Heard) {
+    let store = Store::in_memory().unwrap();
+    let heard = Heard::start(parts(&store, Some(model()), memory, Reader::Generative));
+    (store, heard)
+}
+
 #[test]
 fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
-    let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, Some(model()), Memory::Lund, Reader::Generative));
+    let (store, heard) = started(Memory::Lund);
     heard.submit("Where do I live?");
     let (message, record) = heard.reply();
     // The model's escape sequence is removed before anything is saved.
@@ -199,11 +213,11 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
     assert!(window, "what fell out of the window is said");
     // The next turn begins where this one's context ended; a new chat does not.
     heard.submit("And since when?");
-    heard.until(|u| (*u == Update::Progress("reuse: true".into())).then_some(()));
+    heard.until(|u| (*u == Update::Progress(REUSED.to_string())).then_some(()));
     heard.idle();
     heard.driver.send(Command::NewSession);
     heard.submit("Where do I live?");
-    heard.until(|u| (*u == Update::Progress("reuse: false".into())).then_some(()));
+    heard.until(|u| (*u == Update::Progress(Progress::Searching.to_string())).then_some(()));
     heard.idle();
     // Leaving closes the session.
     heard.driver.stop();
@@ -230,8 +244,7 @@ fn an_extractive_reader_quotes_without_asking_the_model() {
 
 #[test]
 fn incognito_reads_memory_and_leaves_no_trace() {
-    let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, Some(model()), Memory::Lund, Reader::Generative));
+    let (store, heard) = started(Memory::Lund);
     heard.until(|u| matches!(u, Update::Ready(_)).then_some(()));
     let before = store.generation();
     heard.driver.send(Command::Incognito(true));
@@ -247,8 +260,7 @@ fn incognito_reads_memory_and_leaves_no_trace() {
 
 #[test]
 fn stopping_while_memory_is_searched_is_immediate() {
-    let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, Some(model()), Memory::Never, Reader::Generative));
+    let (store, heard) = started(Memory::Never);
     heard.submit("Where do I live?");
     heard.until(|u| matches!(u, Update::Progress(_)).then_some(()));
     heard.driver.send(Command::Stop);
@@ -260,8 +272,7 @@ fn stopping_while_memory_is_searched_is_immediate() {
 
 #[test]
 fn a_bug_in_recall_costs_one_answer_at_most() {
-    let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, Some(model()), Memory::Bug, Reader::Generative));
+    let (_store, heard) = started(Memory::Bug);
     heard.submit("Where do I live?");
     assert_eq!(heard.reply().0.content, "You live in Lund.", "without memories");
     let warned = heard.log.lock().unwrap().iter().any(|u| {

@@ -11,6 +11,7 @@ use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent};
 use crate::interfaces::{ModelInfo, ModelSummary, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
+use crate::model_policy::prompt_style;
 use crate::prompts::Style;
 
 /// Says that memory has no answer.
@@ -65,7 +66,7 @@ impl ModelProfile {
         let ordinary = Self {
             name: info.name.clone(),
             reader,
-            style: Style::Instructed,
+            style: prompt_style(info),
             small_talk_alone: false,
             reply_tokens_max: None,
             nothing_found: NOTHING_FOUND,
@@ -75,7 +76,6 @@ impl ModelProfile {
             return ordinary;
         }
         Self {
-            style: Style::Trained,
             small_talk_alone: true,
             reply_tokens_max: Some(STARTER_REPLY_TOKENS),
             nothing_found: "I have no memory of that. (I am the built-in starter: I can only tell \
@@ -298,16 +298,17 @@ mod tests {
         assert_eq!(title_of(&"x".repeat(500)).chars().count(), TITLE_CHARS);
     }
 
+    fn now() -> Moment {
+        crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"))
+    }
+
+    fn line(id: i64, text: &str) -> PastMessage {
+        PastMessage { id: MessageId(id), role: Role::User, text: text.into(), at: now() }
+    }
+
     #[test]
     fn what_was_just_said_is_evidence() {
-        let at =
-            crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"));
-        let line = |id, text: &str| PastMessage {
-            id: MessageId(id),
-            role: Role::User,
-            text: text.into(),
-            at,
-        };
+        let at = now();
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
         let quote = quote("Where do I live?", Vec::new(), &earlier, at, None, NOTHING_FOUND);
         assert!(quote.text.contains("Lund"), "{quote:?}");
@@ -319,15 +320,8 @@ mod tests {
 
     #[test]
     fn acknowledging_understands_what_went_before() {
-        let at =
-            crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"));
-        let earlier = [PastMessage {
-            id: MessageId(1),
-            role: Role::User,
-            text: "I have a dog named Max.".into(),
-            at,
-        }];
-        let text = acknowledge("He is a Labrador mix.", &earlier, at, None).unwrap_or_default();
+        let earlier = [line(1, "I have a dog named Max.")];
+        let text = acknowledge("He is a Labrador mix.", &earlier, now(), None).unwrap_or_default();
         assert!(text.contains("Max") && text.contains("Labrador"), "{text}");
         assert!(!text.contains("have a dog"), "only what is new: {text}");
     }

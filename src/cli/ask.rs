@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
-use crate::chat::{MemoryRecaller, Parts, Step, answer_in};
+use crate::chat::{Parts, Step, answer_in};
 use crate::interfaces::{LoadProgress, ModelError, ModelSource, ModelSummary, Models, SystemClock};
 use crate::memory::{SessionId, plain_text};
 use crate::registry::Registry;
@@ -44,9 +44,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         source,
         clock: Arc::new(SystemClock),
         config: app.chat_config(),
-        recaller: Arc::new(MemoryRecaller {
-            config: app.recall_config(args.uncertainty.as_deref())?,
-        }),
+        recaller: Arc::new(app.recall_config(args.uncertainty.as_deref())?),
         reader_of: Arc::new(move |store, info| tui::reader_of(reader, store, info)),
         background_of: Arc::new(|_, _| None),
         models: Arc::default(),

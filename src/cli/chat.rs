@@ -16,7 +16,7 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let registry = app.registry()?;
     registry.check_default()?;
     let store = app.open()?;
-    let left = tui::run(tui::App {
+    let exit_code = tui::run(tui::App {
         source: Arc::new(registry),
         store,
         clock: Arc::new(SystemClock),
@@ -26,11 +26,10 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
             writer: app.worker_config().writer,
             ..WorkerConfig::beside_chat(None)
         },
-        model: None,
         reader: app.reader(),
         notices,
     })?;
-    Ok(ExitCode::from(left.exit_code))
+    Ok(ExitCode::from(exit_code))
 }
 
 impl App {

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::chat::{Command, Update};
 use crate::interfaces::ModelSummary;
-use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
+use crate::memory::{
+    Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, SessionId, ThemeId,
+};
 use crate::store::{AnyId, ForgetPlan, Session};
 
 /// What the loop feeds to [`crate::tui::update()`].
@@ -59,22 +61,11 @@ pub enum StoreRequest {
     },
 }
 
-/// One fact of the tree.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FactRow {
-    pub id: SemanticId,
-    pub text: String,
-    /// As shown: "16 Nov 2026".
-    pub date: String,
-    pub superseded_by: Option<SemanticId>,
-    pub episodes: Vec<EpisodeId>,
-}
-
 /// The memory as the tree pane shows it. Messages are read when an episode is opened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
     pub themes: Vec<ThemeRow>,
-    pub episodes: Vec<EpisodeRow>,
+    pub episodes: Vec<Episode>,
     pub n_messages: usize,
     /// Episodes that no fact came from.
     pub without_facts: Vec<EpisodeId>,
@@ -85,26 +76,7 @@ pub struct Tree {
 pub struct ThemeRow {
     pub id: ThemeId,
     pub name: String,
-    pub facts: Vec<FactRow>,
-}
-
-/// One episode of the tree.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EpisodeRow {
-    pub id: EpisodeId,
-    pub title: String,
-    pub text: String,
-    pub date: String,
-    pub n_messages: usize,
-}
-
-/// One message of the tree.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MessageRow {
-    pub id: MessageId,
-    pub speaker: String,
-    pub text: String,
-    pub date: String,
+    pub facts: Vec<Semantic>,
 }
 
 /// What the store's thread replies.
@@ -113,7 +85,7 @@ pub enum StoreReply {
     Tree(Tree),
     Messages {
         episode: EpisodeId,
-        messages: Vec<MessageRow>,
+        messages: Vec<Message>,
     },
     Sessions(Vec<Session>),
     Models(Vec<ModelSummary>),

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use ratatui::text::{Line, Span};
 use tui_tree_widget::TreeItem;
 
-use crate::memory::{EpisodeId, plain_text};
-use crate::tui::event::{EpisodeRow, FactRow, MessageRow};
+use crate::chat::export::speaker;
+use crate::memory::{Episode, EpisodeId, Message, Semantic, plain_text};
+use crate::tui::dates;
 use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
 use crate::tui::wrap;
@@ -20,8 +21,8 @@ fn row(text: &str) -> String {
 }
 
 struct Builder<'a> {
-    episodes: HashMap<EpisodeId, &'a EpisodeRow>,
-    messages: HashMap<EpisodeId, &'a [MessageRow]>,
+    episodes: HashMap<EpisodeId, &'a Episode>,
+    messages: HashMap<EpisodeId, &'a [Message]>,
     palette: &'a Palette,
 }
 
@@ -36,27 +37,27 @@ impl Builder<'_> {
             )],
         };
         let line = Line::from(vec![
-            Span::styled(format!("{} ", episode.date), self.palette.muted),
+            Span::styled(format!("{} ", dates::date(episode.started_at)), self.palette.muted),
             Span::styled(row(&episode.title), self.palette.text),
         ]);
         TreeItem::new(Node::Episode(id.0), line, children).ok()
     }
 
-    fn message(&self, message: &MessageRow) -> TreeItem<'static, Node> {
+    fn message(&self, message: &Message) -> TreeItem<'static, Node> {
         let line = Line::from(vec![
-            Span::styled(format!("{}: ", row(&message.speaker)), self.palette.user),
-            Span::styled(row(&message.text), self.palette.text),
+            Span::styled(format!("{}: ", row(speaker(message))), self.palette.user),
+            Span::styled(row(&message.content), self.palette.text),
         ]);
         TreeItem::new_leaf(Node::Message(message.id.0), line)
     }
 
-    fn fact(&self, fact: &FactRow) -> Option<TreeItem<'static, Node>> {
+    fn fact(&self, fact: &Semantic) -> Option<TreeItem<'static, Node>> {
         let style =
             if fact.superseded_by.is_some() { self.palette.superseded } else { self.palette.text };
         let mut episodes = fact.episodes.clone();
         episodes.dedup();
         let children = episodes.iter().filter_map(|&id| self.episode(id)).collect();
-        TreeItem::new(Node::Fact(fact.id.0), Line::styled(row(&fact.text), style), children).ok()
+        TreeItem::new(Node::Fact(fact.id.0), Line::styled(row(&fact.content), style), children).ok()
     }
 }
 
@@ -81,7 +82,7 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
         let facts: Vec<_> = theme
             .facts
             .iter()
-            .filter(|f| named || words.is_empty() || found(&f.text, &words))
+            .filter(|f| named || words.is_empty() || found(&f.content, &words))
             .collect();
         if facts.is_empty() {
             continue;
@@ -104,7 +105,7 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
                 || builder
                     .episodes
                     .get(id)
-                    .is_some_and(|e| found(&format!("{} {}", e.title, e.text), &words))
+                    .is_some_and(|e| found(&format!("{} {}", e.title, e.content), &words))
         })
         .filter_map(|&id| builder.episode(id))
         .collect();

@@ -3,36 +3,55 @@
 //! Colours are decided once, at the start, from plain facts about the terminal. A palette knows
 //! roles, never panels.
 
-use std::collections::HashMap;
-
 use ratatui::style::{Color, Modifier, Style};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 const SOURCE: &str = include_str!("../../assets/palette.toml");
 
 /// One style a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Palette {
+    #[serde(deserialize_with = "style")]
     pub text: Style,
+    #[serde(deserialize_with = "style")]
     pub muted: Style,
+    #[serde(deserialize_with = "style")]
     pub accent: Style,
+    #[serde(deserialize_with = "style")]
     pub user: Style,
-    pub assistant: Style,
+    #[serde(deserialize_with = "style")]
     pub heading: Style,
+    #[serde(deserialize_with = "style")]
     pub code: Style,
+    #[serde(deserialize_with = "style")]
     pub link: Style,
+    #[serde(deserialize_with = "style")]
     pub quote: Style,
+    #[serde(deserialize_with = "style")]
     pub marker: Style,
+    #[serde(deserialize_with = "style")]
     pub border: Style,
+    #[serde(deserialize_with = "style")]
     pub border_focus: Style,
+    #[serde(deserialize_with = "style")]
     pub selected: Style,
+    #[serde(deserialize_with = "style")]
     pub ok: Style,
+    #[serde(deserialize_with = "style")]
     pub warning: Style,
+    #[serde(deserialize_with = "style")]
     pub error: Style,
+    #[serde(deserialize_with = "style")]
     pub bar: Style,
+    #[serde(deserialize_with = "style")]
     pub bar_refused: Style,
+    #[serde(deserialize_with = "style")]
     pub theme: Style,
+    #[serde(deserialize_with = "style")]
     pub superseded: Style,
+    #[serde(deserialize_with = "style")]
     pub badge: Style,
 }
 
@@ -84,21 +103,20 @@ impl PaletteKind {
     }
 }
 
-/// Roles and their words: colours, `on` and a colour, `bold`, …
-type Roles = HashMap<String, Vec<String>>;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    ansi: Roles,
-    dark: Roles,
-    light: Roles,
-    mono: Roles,
+    ansi: Palette,
+    dark: Palette,
+    light: Palette,
+    mono: Palette,
 }
 
-fn style(words: &[String]) -> Option<Style> {
+/// A role's words: colours, `on` and a colour, `bold`, …
+fn style<'de, D: Deserializer<'de>>(words: D) -> Result<Style, D::Error> {
     let mut style = Style::new();
-    for word in words {
+    for word in Vec::<String>::deserialize(words)? {
+        let colour = |name: &str| name.parse::<Color>().map_err(D::Error::custom);
         style = match word.as_str() {
             "bold" => style.add_modifier(Modifier::BOLD),
             "dim" => style.add_modifier(Modifier::DIM),
@@ -106,42 +124,13 @@ fn style(words: &[String]) -> Option<Style> {
             "underlined" => style.add_modifier(Modifier::UNDERLINED),
             "reversed" => style.add_modifier(Modifier::REVERSED),
             "crossed_out" => style.add_modifier(Modifier::CROSSED_OUT),
-            colour => match colour.strip_prefix("on ") {
-                Some(background) => style.bg(background.parse::<Color>().ok()?),
-                None => style.fg(colour.parse::<Color>().ok()?),
+            word => match word.strip_prefix("on ") {
+                Some(background) => style.bg(colour(background)?),
+                None => style.fg(colour(word)?),
             },
         };
     }
-    Some(style)
-}
-
-/// `None` if a role is missing, unknown or not readable.
-fn palette(mut roles: Roles) -> Option<Palette> {
-    let mut role = |name: &str| style(&roles.remove(name)?);
-    let palette = Palette {
-        text: role("text")?,
-        muted: role("muted")?,
-        accent: role("accent")?,
-        user: role("user")?,
-        assistant: role("assistant")?,
-        heading: role("heading")?,
-        code: role("code")?,
-        link: role("link")?,
-        quote: role("quote")?,
-        marker: role("marker")?,
-        border: role("border")?,
-        border_focus: role("border_focus")?,
-        selected: role("selected")?,
-        ok: role("ok")?,
-        warning: role("warning")?,
-        error: role("error")?,
-        bar: role("bar")?,
-        bar_refused: role("bar_refused")?,
-        theme: role("theme")?,
-        superseded: role("superseded")?,
-        badge: role("badge")?,
-    };
-    roles.is_empty().then_some(palette)
+    Ok(style)
 }
 
 impl Palette {
@@ -153,7 +142,7 @@ impl Palette {
 
 fn parse(kind: PaletteKind) -> Option<Palette> {
     let file: File = toml::from_str(SOURCE).ok()?;
-    palette(match kind {
+    Some(match kind {
         PaletteKind::Ansi => file.ansi,
         PaletteKind::Dark => file.dark,
         PaletteKind::Light => file.light,

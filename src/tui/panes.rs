@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
+use crate::memory::{EpisodeId, Message, MessageId, SemanticId, ThemeId};
 use crate::store::AnyId;
 use crate::tui::editor::Editor;
-use crate::tui::event::{Effect, MessageRow, StoreRequest, Tree};
+use crate::tui::event::{Effect, StoreRequest, Tree};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
@@ -209,7 +209,7 @@ fn selected(pane: &MemoryPane) -> Option<AnyId> {
 fn selected_fact(pane: &MemoryPane) -> Option<(SemanticId, String)> {
     let Node::Fact(id) = selected_node(pane)? else { return None };
     let fact = pane.tree.as_ref()?.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)?;
-    Some((fact.id, fact.text.clone()))
+    Some((fact.id, fact.content.clone()))
 }
 
 pub(super) fn set_tree(state: &mut State, tree: Tree) {
@@ -230,7 +230,7 @@ pub(super) fn set_tree(state: &mut State, tree: Tree) {
     }
 }
 
-pub(super) fn set_messages(state: &mut State, episode: EpisodeId, messages: Vec<MessageRow>) {
+pub(super) fn set_messages(state: &mut State, episode: EpisodeId, messages: Vec<Message>) {
     let palette = state.palette;
     if let Some(Pane::Memory(pane)) = &mut state.pane {
         pane.messages.retain(|(id, _)| *id != episode);

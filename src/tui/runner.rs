@@ -35,18 +35,10 @@ pub struct App {
     pub config: ChatConfig,
     pub recall: RecallConfig,
     pub worker: WorkerConfig,
-    /// The model to load; `None` is the one in use.
-    pub model: Option<String>,
     /// Overrules the setting `reader`.
     pub reader: Option<Mode>,
     /// Said once at the start: warnings of the configuration and the like.
     pub notices: Vec<String>,
-}
-
-/// How the screen was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Left {
-    pub exit_code: u8,
 }
 
 /// Why the screen could not run.
@@ -64,12 +56,12 @@ pub enum TuiError {
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs the chat until the person leaves it.
+/// Runs the chat until the person leaves it, and returns the exit code.
 ///
 /// # Errors
 /// If there is no terminal, it can't be used, or a background thread panicked. The terminal is left
 /// as it was, whatever happens.
-pub fn run(app: App) -> Result<Left, TuiError> {
+pub fn run(app: App) -> Result<u8, TuiError> {
     if !terminal::is_interactive() {
         return Err(TuiError::NotATerminal);
     }
@@ -104,14 +96,10 @@ struct Loop<'a> {
     events: UnboundedReceiver<Event>,
 }
 
-async fn drive(
-    app: App,
-    screen: &mut Screen,
-    driver: &mut Option<Driver>,
-) -> Result<Left, TuiError> {
+async fn drive(app: App, screen: &mut Screen, driver: &mut Option<Driver>) -> Result<u8, TuiError> {
     let fail = TuiError::Terminal;
     let palette = Palette::of(PaletteKind::of(&TerminalEnv::from_env()));
-    let name = app.model.clone().unwrap_or_else(|| app.source.default_name());
+    let name = app.source.default_name();
     let mut state = State::new(&palette, app.clock.now(), &name);
     for text in &app.notices {
         state.notice(Level::Warning, text.clone());
@@ -142,8 +130,7 @@ async fn drive(
         .map_err(fail)?;
     let _ = store.send(StoreRequest::History);
     let clock = Arc::clone(&app.clock);
-    let model = app.model.clone();
-    let started = Driver::start(wiring::of_app(app, models), model, move |update: Update| {
+    let started = Driver::start(wiring::of_app(app, models), None, move |update: Update| {
         let _ = sender.send(Event::Chat(update));
     })
     .map_err(fail)?;
@@ -201,7 +188,7 @@ async fn drive(
             }
         }
         if let Some(exit_code) = looped.exit {
-            return Ok(Left { exit_code });
+            return Ok(exit_code);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::chat::{Level, ModelProfile, PhaseName, WorkerStatus};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::ForgetPlan;
 use crate::tui::editor::Editor;
-use crate::tui::event::{MessageRow, Tree};
+use crate::tui::event::Tree;
 use crate::tui::keys::Action;
 use crate::tui::palette::Palette;
 use crate::tui::slash::{self, SlashCommand};
@@ -219,7 +219,7 @@ pub enum Node {
 #[derive(Default)]
 pub struct MemoryPane {
     pub tree: Option<Tree>,
-    pub messages: Vec<(EpisodeId, Vec<MessageRow>)>,
+    pub messages: Vec<(EpisodeId, Vec<Message>)>,
     pub state: RefCell<TreeState<Node>>,
     /// What is shown contains all of these words.
     pub search: String,

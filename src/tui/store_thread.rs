@@ -13,12 +13,12 @@ use std::thread;
 use crate::chat::{SharedModels, export};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Clock, ModelSource};
-use crate::memory::{EpisodeId, MessageId, Role, Semantic, SemanticId, SessionId, plain_text};
-use crate::store::{ForgetPlan, Reader, Store, StoreError};
-use crate::tui::event::{
-    EpisodeRow, FactRow, MessageRow, StoreReply, StoreRequest, ThemeRow, Tree,
+use crate::memory::{
+    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
-use crate::tui::{count, dates};
+use crate::store::{ForgetPlan, Reader, Store, StoreError};
+use crate::tui::count;
+use crate::tui::event::{StoreReply, StoreRequest, ThemeRow, Tree};
 
 /// The newest messages of the person, which Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
@@ -66,38 +66,26 @@ impl StoreThread {
     }
 
     fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Failed> {
-        let read_error = store_error("read the memory");
         match request {
-            StoreRequest::Tree => self.store.read(tree).map(StoreReply::Tree).map_err(read_error),
-            StoreRequest::Messages(episode) => self
-                .store
-                .read(|r| messages(r, episode))
-                .map(|messages| StoreReply::Messages { episode, messages })
-                .map_err(read_error),
-            StoreRequest::Sessions => self
-                .store
-                .read(|r| r.sessions())
-                .map(StoreReply::Sessions)
-                .map_err(store_error("list the chats")),
+            StoreRequest::Tree => self.read("read the memory", |r| tree(r).map(StoreReply::Tree)),
+            StoreRequest::Messages(episode) => self.read("read the memory", |r| {
+                Ok(StoreReply::Messages { episode, messages: messages(r, episode)? })
+            }),
+            StoreRequest::Sessions => {
+                self.read("list the chats", |r| r.sessions().map(StoreReply::Sessions))
+            }
             StoreRequest::Models => Ok(StoreReply::Models(self.source.installed())),
-            StoreRequest::History => self
-                .store
-                .read(history)
-                .map(StoreReply::History)
-                .map_err(store_error("read your earlier messages")),
-            StoreRequest::Why(message) => self
-                .store
-                .read(|r| r.answer_record(message))
-                .map(|record| StoreReply::Why { message, record })
-                .map_err(store_error("read the evidence")),
-            StoreRequest::PlanForget { ids, matching } => self
-                .store
-                .read(|r| {
-                    let plan = r.plan_forget(&ids, matching.as_deref())?;
-                    let lines = plan_lines(r, &plan)?;
-                    Ok(StoreReply::ForgetPlan { plan, lines })
-                })
-                .map_err(store_error("look for that")),
+            StoreRequest::History => {
+                self.read("read your earlier messages", |r| history(r).map(StoreReply::History))
+            }
+            StoreRequest::Why(message) => self.read("read the evidence", |r| {
+                Ok(StoreReply::Why { message, record: r.answer_record(message)? })
+            }),
+            StoreRequest::PlanForget { ids, matching } => self.read("look for that", |r| {
+                let plan = r.plan_forget(&ids, matching.as_deref())?;
+                let lines = plan_lines(r, &plan)?;
+                Ok(StoreReply::ForgetPlan { plan, lines })
+            }),
             StoreRequest::Forget(plan) => self.forget(&plan),
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text),
             StoreRequest::Undo => self
@@ -107,6 +95,14 @@ impl StoreThread {
                 .map_err(store_error("undo")),
             StoreRequest::Export { session, path } => self.export(session, path),
         }
+    }
+
+    fn read(
+        &self,
+        what: &'static str,
+        reply: impl FnOnce(&Reader<'_>) -> Result<StoreReply, StoreError>,
+    ) -> Result<StoreReply, Failed> {
+        self.store.read(reply).map_err(store_error(what))
     }
 
     fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Failed> {
@@ -186,19 +182,7 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
     let episodes = r.episodes()?;
     let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
-    let facts: HashMap<SemanticId, FactRow> = semantics
-        .into_iter()
-        .map(|s| {
-            let fact = FactRow {
-                id: s.id,
-                text: s.content,
-                date: dates::date(s.created_at),
-                superseded_by: s.superseded_by,
-                episodes: s.episodes,
-            };
-            (s.id, fact)
-        })
-        .collect();
+    let facts: HashMap<SemanticId, Semantic> = semantics.into_iter().map(|s| (s.id, s)).collect();
     let mut themes: Vec<ThemeRow> = r
         .themes()?
         .into_iter()
@@ -212,32 +196,15 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
     Ok(Tree {
         themes,
         without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
-        episodes: episodes
-            .into_iter()
-            .map(|e| EpisodeRow {
-                id: e.id,
-                title: e.title,
-                text: e.content,
-                date: dates::date(e.started_at),
-                n_messages: e.messages.len(),
-            })
-            .collect(),
+        episodes,
         n_messages: r.stats()?.messages,
     })
 }
 
-fn messages(r: &Reader<'_>, episode: EpisodeId) -> Result<Vec<MessageRow>, StoreError> {
+fn messages(r: &Reader<'_>, episode: EpisodeId) -> Result<Vec<Message>, StoreError> {
     let episodes = r.episodes_by_id(&[episode])?;
     let ids: Vec<MessageId> = episodes.into_iter().flat_map(|e| e.messages).collect();
-    Ok(r.messages_by_id(&ids)?
-        .into_iter()
-        .map(|m| MessageRow {
-            id: m.id,
-            speaker: export::speaker(&m).to_owned(),
-            date: format!("{} {}", dates::date(m.created_at), dates::time(m.created_at)),
-            text: m.content,
-        })
-        .collect())
+    r.messages_by_id(&ids)
 }
 
 /// The newest messages of the person, oldest first, without repetitions.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::chat::{Background, MemoryRecaller, Parts, Reader, SharedModels, WorkerStatus};
+use crate::chat::{Background, Parts, Reader, SharedModels, WorkerStatus};
 use crate::error_chain::error_chain;
 use crate::interfaces::ModelInfo;
 use crate::memory::SessionId;
@@ -75,7 +75,7 @@ pub(super) fn of_app(app: App, models: SharedModels) -> Parts {
         source,
         clock,
         config,
-        recaller: Arc::new(MemoryRecaller { config: recall }),
+        recaller: Arc::new(recall),
         reader_of: Arc::new(move |store, info| reader_of(reader, store, info)),
         background_of: Arc::new(move |store, models| {
             let clock = Arc::clone(&worker_clock);

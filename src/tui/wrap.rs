@@ -124,42 +124,24 @@ pub fn plain(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
 
 /// Cut to `width` cells, with an ellipsis if something was cut; line breaks become spaces.
 pub fn ellipsis(text: &str, width: usize) -> String {
-    let flat = |g: &str| -> bool { g.chars().all(char::is_whitespace) };
     let mut out = String::new();
     let mut used = 0;
-    let mut graphemes = text.trim().graphemes(true).peekable();
-    let mut last_space = true;
-    while let Some(grapheme) = graphemes.next() {
-        if flat(grapheme) {
-            if last_space {
-                continue;
+    // The length of what is kept if there is more: it leaves a cell for the ellipsis.
+    let mut kept = 0;
+    for (n, word) in text.split_whitespace().enumerate() {
+        let space = (n > 0).then_some(" ");
+        for grapheme in space.into_iter().chain(word.graphemes(true)) {
+            if used < width {
+                kept = out.len();
             }
-            last_space = true;
-        } else {
-            last_space = false;
-        }
-        let shown = if flat(grapheme) { " " } else { grapheme };
-        let n = cells(shown);
-        let rest = usize::from(graphemes.peek().is_some());
-        if used + n + rest > width {
-            // Does all that is left fit after all?
-            if rest == 0 && used + n <= width {
-                out.push_str(shown);
+            used += cells(grapheme);
+            if used > width {
+                out.truncate(kept);
+                out.push_str(if width > 0 { "…" } else { "" });
                 return out;
             }
-            if width > 0 {
-                while used + 1 > width {
-                    let Some(last) = out.graphemes(true).next_back() else { break };
-                    used -= cells(last);
-                    let keep = out.len() - last.len();
-                    out.truncate(keep);
-                }
-                out.push('…');
-            }
-            return out;
+            out.push_str(grapheme);
         }
-        out.push_str(shown);
-        used += n;
     }
     out
 }

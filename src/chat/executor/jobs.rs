@@ -7,13 +7,14 @@ use crate::chat::driver::Input;
 use crate::chat::executor::{ChatConfig, KeptContext, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::ModelProfile;
-use crate::chat::ports::{Question, Recaller};
+use crate::chat::ports::Recaller;
 use crate::chat::stream::Stream;
 use crate::chat::{prompt, window};
 use crate::error_chain::error_chain;
-use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority};
+use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, TurnRole};
 use crate::memory::Moment;
 use crate::prompts::ChatSystem;
+use crate::recall::{RecallError, RecallRequest};
 use crate::store::Store;
 
 /// A step of a reply, with everything that it needs.
@@ -79,27 +80,39 @@ impl Job {
     fn recall(&self, for_model: bool, on_progress: &mut dyn FnMut(String)) -> TurnEvent {
         let since = Instant::now();
         let system = self.system();
-        let question = Question {
-            text: &self.request.question,
-            at: self.now,
-            history: &self.request.history,
+        // Rules do not read the window: what was just said is evidence like anything else.
+        let window = if for_model { &self.request.history[..] } else { &[] };
+        let history: Vec<(TurnRole, String)> =
+            window.iter().map(|m| (prompt::turn_role(m.role), m.text.clone())).collect();
+        let request = RecallRequest {
+            question: &self.request.question,
+            now: self.now,
             system: &system,
-            window_tokens: self.config.window_tokens,
-            for_model,
+            history: &history,
+            prompt: for_model,
             reuse: if for_model { lock(&self.kept).take() } else { None },
             cancel: &self.cancel,
         };
-        match self.recaller.recall(&self.store, &self.models, question, on_progress) {
-            Ok(recollection) => {
-                let candidates = recollection.candidates.clone();
+        let window_tokens = self.config.window_tokens;
+        let recalled = self.recaller.recall(
+            &self.store,
+            &self.models,
+            request,
+            window_tokens,
+            &mut |progress| {
+                on_progress(progress.to_string());
+            },
+        );
+        match recalled {
+            Ok(mut evidence) => {
+                let candidates = std::mem::take(&mut evidence.candidates);
                 let mut data = lock(&self.data);
                 data.recall_seconds = since.elapsed().as_secs_f64();
-                data.recollection = Some(recollection);
+                data.recalled = Some(evidence);
                 TurnEvent::Recalled(candidates)
             }
-            Err(error) => {
-                TurnEvent::RecallFailed { error: error.unwrap_or_else(|| "stopped".into()) }
-            }
+            Err(RecallError::Cancelled) => TurnEvent::RecallFailed { error: "stopped".into() },
+            Err(error) => TurnEvent::RecallFailed { error: error_chain(&error) },
         }
     }
 
@@ -110,8 +123,8 @@ impl Job {
         on_event: &mut dyn FnMut(TurnEvent),
     ) -> Result<Box<dyn Context>, ModelError> {
         let (limit_tokens, _) = self.budgets();
-        let recalled = match (with_memories, &mut lock(&self.data).recollection) {
-            (true, Some(r)) => r.context.take().map(|c| (c, r.n_left_out, r.question_cut)),
+        let recalled = match (with_memories, &mut lock(&self.data).recalled) {
+            (true, Some(r)) => r.context.take().map(|c| (c, r.n_history_left_out, r.question_cut)),
             _ => None,
         };
         let (context, n_dropped, cut) = if let Some(recalled) = recalled {

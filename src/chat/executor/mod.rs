@@ -10,11 +10,12 @@ use std::time::Instant;
 
 use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::policy::{ModelProfile, Reader};
-use crate::chat::ports::{Background, Recaller, Recollection};
+use crate::chat::ports::{Background, Recaller};
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
 use crate::memory::MessageId;
+use crate::recall::Evidence;
 use crate::store::{JobKind, Store};
 
 pub(super) use jobs::Job;
@@ -78,7 +79,7 @@ pub type SharedModels = Arc<RwLock<Option<LoadedModels>>>;
 #[derive(Default)]
 struct TurnData {
     turn: TurnId,
-    recollection: Option<Recollection>,
+    recalled: Option<Evidence>,
     /// The reply's message, once a part of it is saved.
     reply: Option<MessageId>,
     started: Option<Instant>,

@@ -8,6 +8,7 @@ use crate::chat::policy::Cited;
 use crate::chat::ports::Background;
 use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, Role, SessionId, plain_text};
+use crate::recall::Evidence;
 use crate::store::{JobKind, NewMessage, Store, StoreError};
 
 impl Executor {
@@ -103,7 +104,7 @@ impl Executor {
     /// The record of an answer, in the form of `ask --json`.
     fn record(&self, answer: &str, cited: &Cited) -> Value {
         let data = lock(&self.data);
-        let recalled = data.recollection.as_ref().map_or(&Value::Null, |r| &r.record);
+        let recalled = data.recalled.as_ref().map_or(Value::Null, Evidence::to_json);
         let part = |key: &str| recalled.get(key).cloned();
         let tokens = |key: &str| {
             recalled.pointer(&format!("/tokens/{key}")).and_then(Value::as_u64).unwrap_or(0)

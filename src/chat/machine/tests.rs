@@ -79,12 +79,17 @@ fn text(turn: TurnId, piece: &str) -> Event {
     Event::Turn(turn, TurnEvent::Text(piece.into()))
 }
 
+/// The effects of a submitted message's being saved.
+fn said(machine: &mut Machine, turn: TurnId, text: &str) -> Vec<Effect> {
+    machine.handle(submit(text));
+    machine.handle(saved(turn, text))
+}
+
 /// Its first turn is being generated.
 fn replying() -> Machine {
     let mut machine = ready(Reader::Generative);
-    for event in [submit("a"), saved(1, "a"), recalled(1)] {
-        machine.handle(event);
-    }
+    said(&mut machine, 1, "a");
+    machine.handle(recalled(1));
     machine
 }
 
@@ -203,8 +208,7 @@ fn typing_while_the_model_loads_is_saved_and_answered_when_it_is_ready() {
 fn a_model_that_cannot_be_loaded_costs_no_message() {
     let mut m = Machine::default();
     m.handle(command(Command::LoadModel(None)));
-    m.handle(submit("hi"));
-    m.handle(saved(1, "hi"));
+    said(&mut m, 1, "hi");
     let effects = m.handle(model_failed("no such file"));
     assert!(notices(&effects).iter().any(|n| n.contains("/retry")), "{effects:?}");
     assert_eq!(m.phase(), PhaseName::Idle);
@@ -223,8 +227,7 @@ fn a_model_that_cannot_be_loaded_costs_no_message() {
 fn a_failed_switch_goes_on_with_the_model_before() {
     let mut m = ready(Reader::Generative);
     m.handle(command(Command::LoadModel(Some("broken".into()))));
-    m.handle(submit("hi"));
-    assert_eq!(outside(&m.handle(saved(1, "hi"))), [""; 0]);
+    assert_eq!(outside(&said(&mut m, 1, "hi")), [""; 0]);
     let effects = m.handle(model_failed("bad file"));
     assert_eq!(outside(&effects), ["recall after 0"]);
 }
@@ -253,8 +256,7 @@ fn stop_works_in_every_phase() {
     m.handle(submit("a"));
     check(&mut m, vec![(stop(), &[]), (saved(1, "a"), &["resume"])]);
     // While recalling.
-    m.handle(submit("b"));
-    m.handle(saved(2, "b"));
+    said(&mut m, 2, "b");
     check(
         &mut m,
         vec![
@@ -264,8 +266,7 @@ fn stop_works_in_every_phase() {
         ],
     );
     // Before the first word.
-    m.handle(submit("c"));
-    m.handle(saved(3, "c"));
+    said(&mut m, 3, "c");
     m.handle(recalled(3));
     check(&mut m, vec![(stop(), &["cancel", "resume"])]);
     assert_eq!(m.phase(), PhaseName::Idle);
@@ -297,8 +298,7 @@ fn a_long_reply_reaches_the_disk_while_it_is_written() {
 #[test]
 fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     let mut m = ready(Reader::Extractive);
-    m.handle(submit("I moved to Lund last week."));
-    let effects = m.handle(saved(1, "I moved to Lund last week."));
+    let effects = said(&mut m, 1, "I moved to Lund last week.");
     let said = outside(&effects);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("save reply") && said[0].contains("Lund"), "{said:?}");
@@ -313,14 +313,12 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
 #[test]
 fn a_memory_that_cannot_be_searched_is_said() {
     let mut m = ready(Reader::Generative);
-    m.handle(submit("where?"));
-    m.handle(saved(1, "where?"));
+    said(&mut m, 1, "where?");
     let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
     assert!(notices(&effects)[0].contains("damaged"));
     let mut m = ready(Reader::Extractive);
-    m.handle(submit("where?"));
-    m.handle(saved(1, "where?"));
+    said(&mut m, 1, "where?");
     let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["resume"]);
 }
@@ -377,8 +375,7 @@ fn leaving_closes_the_session_and_keeps_the_half_reply() {
 #[test]
 fn incognito_is_a_session_of_its_own_that_queues_nothing() {
     let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    m.handle(saved(1, "a"));
+    said(&mut m, 1, "a");
     m.handle(stop());
     check(
         &mut m,
@@ -414,8 +411,7 @@ fn an_earlier_chat_goes_on_where_it_was() {
     );
     // A forgotten open chat becomes an empty one, without an alarm.
     let mut m = ready(Reader::Generative);
-    m.handle(submit("a"));
-    m.handle(saved(1, "a"));
+    said(&mut m, 1, "a");
     m.handle(stop());
     check(&mut m, vec![(command(Command::Reload), &["read c1"])]);
     let effects = m.handle(Event::SessionNotLoaded { session: SessionId(1), error: "gone".into() });

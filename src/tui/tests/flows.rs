@@ -378,7 +378,7 @@ fn hostile_text_reaches_no_cell() {
     h.chat(Update::Worker(WorkerStatus { text: evil.into(), busy: true, failed: true }));
     let mut hostile = tree();
     hostile.themes[0].name = evil.into();
-    hostile.themes[0].facts[0].text = evil.into();
+    hostile.themes[0].facts[0].content = evil.into();
     hostile.episodes[0].title = evil.into();
     let look = |h: &mut Harness| {
         let screen = h.screen();

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::chat::{ModelProfile, PhaseName, Reader, Update, WorkerStatus};
 use crate::interfaces::{Clock, LanguageModel};
-use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
-use crate::testing::{ManualClock, ScriptedModel};
-use crate::tui::event::{
-    Effect, EpisodeRow, Event, FactRow, MessageRow, StoreReply, ThemeRow, Tree,
+use crate::memory::{
+    Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, ThemeId,
 };
+use crate::testing::{ManualClock, ScriptedModel};
+use crate::tui::event::{Effect, Event, StoreReply, ThemeRow, Tree};
 use crate::tui::palette::{Palette, PaletteKind};
 use crate::tui::state::State;
 use crate::tui::{update, view};
@@ -222,19 +222,27 @@ pub fn record() -> Value {
 }
 
 pub fn tree() -> Tree {
-    let fact = |id, text: &str, episodes: &[i64], superseded_by: Option<i64>| FactRow {
+    let stated = at("2026-11-16T09:12:00Z");
+    let fact = |id, text: &str, episode, superseded_by: Option<i64>| Semantic {
         id: SemanticId(id),
-        text: text.into(),
-        date: "16 Nov 2026".into(),
+        content: text.into(),
+        subject: None,
+        attribute: None,
+        theme: ThemeId(1),
+        created_at: stated,
         superseded_by: superseded_by.map(SemanticId),
-        episodes: episodes.iter().map(|&e| EpisodeId(e)).collect(),
+        superseded_at: None,
+        episodes: vec![EpisodeId(episode)],
+        messages: vec![MessageId(4)],
     };
-    let episode = |id, title: &str, text: &str| EpisodeRow {
+    let episode = |id, title: &str, text: &str| Episode {
         id: EpisodeId(id),
+        session: SessionId(1),
         title: title.into(),
-        text: text.into(),
-        date: "16 Nov 2026".into(),
-        n_messages: 2,
+        content: text.into(),
+        started_at: stated,
+        ended_at: stated,
+        messages: vec![MessageId(4), MessageId(5)],
     };
     Tree {
         themes: vec![
@@ -242,14 +250,14 @@ pub fn tree() -> Tree {
                 id: ThemeId(2),
                 name: "Home and moves".into(),
                 facts: vec![
-                    fact(12, "Ana lives in Malmö", &[3], Some(31)),
-                    fact(31, "Ana moved to Lund (week of 9 November 2026)", &[4], None),
+                    fact(12, "Ana lives in Malmö", 3, Some(31)),
+                    fact(31, "Ana moved to Lund (week of 9 November 2026)", 4, None),
                 ],
             },
             ThemeRow {
                 id: ThemeId(5),
                 name: "Pets".into(),
-                facts: vec![fact(7, "Ana has a dog named Max, a Labrador mix 🐕", &[3], None)],
+                facts: vec![fact(7, "Ana has a dog named Max, a Labrador mix 🐕", 3, None)],
             },
         ],
         episodes: vec![
@@ -263,17 +271,15 @@ pub fn tree() -> Tree {
 }
 
 pub fn episode_messages() -> StoreReply {
-    let row = |id, speaker: &str, text: &str| MessageRow {
-        id: MessageId(id),
-        speaker: speaker.into(),
-        text: text.into(),
-        date: "16 Nov 2026 09:12".into(),
+    let said = |id, role, text: &str| Message {
+        created_at: at("2026-11-16T09:12:00Z"),
+        ..message(id, role, text)
     };
     StoreReply::Messages {
         episode: EpisodeId(4),
         messages: vec![
-            row(4, "You", "I moved to Lund last week."),
-            row(5, "Inglenook", "Noted: you moved to Lund (week of 9 November 2026)."),
+            said(4, Role::User, "I moved to Lund last week."),
+            said(5, Role::Assistant, "Noted: you moved to Lund (week of 9 November 2026)."),
         ],
     }
 }

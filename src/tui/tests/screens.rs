@@ -8,9 +8,10 @@ use crate::store::{ForgetPlan, Session};
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
 #[track_caller]
-fn check(name: &str, make: impl Fn(u16, u16) -> Harness) {
+fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
     for (width, height) in SIZES {
-        let mut h = make(width, height);
+        let mut h = start(width, height);
+        then(&mut h);
         // Once to lay out, once as it is then: the second frame must be the same.
         let first = h.screen();
         let text = h.screen();
@@ -43,34 +44,29 @@ fn talked(width: u16, height: u16) -> Harness {
 
 #[test]
 fn loading() {
-    check("loading", |w, h| {
-        let mut h = Harness::new(w, h);
+    check("loading", Harness::new, |h| {
         h.chat(Update::Loading { name: Some("qwen3-0.6b".into()) });
         h.chat(Update::LoadProgress { stage: "reading weights".into(), fraction: Some(0.43) });
         h.type_str("I can type already");
-        h
     });
 }
 
 #[test]
 fn welcome() {
-    check("welcome", Harness::ready);
+    check("welcome", Harness::ready, |_| {});
 }
 
 #[test]
 fn chat() {
-    check("chat", |w, h| {
-        let mut h = talked(w, h);
+    check("chat", talked, |h| {
         h.chat(Update::Window { used_tokens: 412, limit_tokens: 8_192, n_dropped: 0 });
         h.worker("memory: noting facts, 2 left", true);
-        h
     });
 }
 
 #[test]
 fn streaming() {
-    check("streaming", |w, h| {
-        let mut h = talked(w, h);
+    check("streaming", talked, |h| {
         h.chat(Update::Ready(qwen()));
         h.chat(Update::Window { used_tokens: 8_100, limit_tokens: 8_192, n_dropped: 2 });
         h.type_str("And since when?");
@@ -83,88 +79,62 @@ fn streaming() {
         h.chat(Update::Phase(PhaseName::Recalling));
         h.chat(Update::Phase(PhaseName::Replying));
         h.chat(Update::ReplyText("Since the week of 9 Novem".into()));
-        h
     });
 }
 
 #[test]
 fn recalling() {
-    check("recalling", |w, h| {
-        let mut h = talked(w, h);
+    check("recalling", talked, |h| {
         h.chat(Update::Notice {
             level: Level::Warning,
             text: "Two memory jobs failed; `inglenook doctor` says why.".into(),
         });
         h.chat(Update::Phase(PhaseName::Recalling));
         h.chat(Update::Progress("3 of 10 episodes".into()));
-        h
     });
 }
 
 #[test]
 fn multi_line_input_and_completion() {
-    check("completion", |w, h| {
-        let mut h = Harness::ready(w, h);
-        h.type_str("/m");
-        h
-    });
-    check("multi_line", |w, h| {
-        let mut h = talked(w, h);
+    check("completion", Harness::ready, |h| h.type_str("/m"));
+    check("multi_line", talked, |h| {
         h.type_str("one line");
         h.press("alt-enter");
         h.type_str("a second line that is long enough to wrap at forty columns");
         h.press("shift-enter");
         h.paste(&"pasted ".repeat(1_000));
-        h
     });
 }
 
 #[test]
 fn help() {
-    check("help", |w, h| {
-        let mut h = talked(w, h);
-        h.press("f1");
-        h
-    });
+    check("help", talked, |h| h.press("f1"));
 }
 
 #[test]
 fn memory_pane() {
-    check("memory", |w, h| {
-        let mut h = talked(w, h);
+    check("memory", talked, |h| {
         h.press("ctrl-t");
         h.feed(Event::Store(StoreReply::Tree(tree())));
         h.keys("right down down right down right");
         h.feed(Event::Store(episode_messages()));
         h.press("up");
-        h
     });
-    check("memory_empty", |w, h| {
-        let mut h = Harness::ready(w, h);
+    check("memory_empty", Harness::ready, |h| {
         h.press("ctrl-t");
         h.feed(Event::Store(StoreReply::Tree(Tree::default())));
-        h
     });
 }
 
 #[test]
 fn why_pane() {
-    check("why", |w, h| {
-        let mut h = talked(w, h);
-        h.press("ctrl-w");
-        h
-    });
-    check("why_empty", |w, h| {
-        let mut h = Harness::ready(w, h);
-        h.press("ctrl-w");
-        h
-    });
+    check("why", talked, |h| h.press("ctrl-w"));
+    check("why_empty", Harness::ready, |h| h.press("ctrl-w"));
 }
 
 #[test]
 fn sessions() {
-    check("sessions", |w, h| {
-        let mut h = talked(w, h);
+    check("sessions", talked, |h| {
         h.press("ctrl-s");
         let session = |id, title: &str, updated: &str, imported| Session {
             id: SessionId(id),
@@ -184,14 +154,12 @@ fn sessions() {
             ),
             session(419, "conv-26, session 3", "2023-05-25T13:14:00Z", true),
         ])));
-        h
     });
 }
 
 #[test]
 fn models() {
-    check("models", |w, h| {
-        let mut h = talked(w, h);
+    check("models", talked, |h| {
         h.press("ctrl-l");
         let model = |name: &str, bytes, starter, in_use| ModelSummary {
             name: name.into(),
@@ -204,14 +172,12 @@ fn models() {
             model("qwen3-0.6b", 397_000_000, false, false),
         ])));
         h.press("down");
-        h
     });
 }
 
 #[test]
 fn forget_question() {
-    check("forget", |w, h| {
-        let mut h = talked(w, h);
+    check("forget", talked, |h| {
         h.feed(Event::Store(StoreReply::ForgetPlan {
             plan: ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() },
             lines: vec![
@@ -225,28 +191,24 @@ fn forget_question() {
                 "Forgetting can't be undone.".into(),
             ],
         }));
-        h
     });
 }
 
 #[test]
 fn incognito() {
-    check("incognito", |w, h| {
-        let mut h = Harness::ready(w, h);
+    check("incognito", Harness::ready, |h| {
         h.chat(Update::Session {
             session: None,
             title: String::new(),
             messages: vec![],
             incognito: true,
         });
-        h
     });
 }
 
 #[test]
 fn errors() {
-    check("errors", |w, h| {
-        let mut h = Harness::ready(w, h);
+    check("errors", Harness::ready, |h| {
         h.chat(Update::UserMessage {
             session: SessionId(1),
             title: "Hi".into(),
@@ -259,6 +221,5 @@ fn errors() {
                 .into(),
         });
         h.chat(Update::LoadFailed { error: "no such file".into(), still: None });
-        h
     });
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use crate::tui::state::State;
-use crate::tui::view::{framed, spread};
+use crate::tui::view::{framed, list_line};
 use crate::tui::wrap;
 
 /// Cells of the prompt sign.
@@ -86,17 +86,7 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
             let name = format!(" /{} {}", command.name, command.arguments());
             let room = cells.saturating_sub(wrap::width(&name) + 3);
             let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
-            let (name_style, help_style) = if n == chosen {
-                (palette.selected, palette.selected)
-            } else {
-                (palette.text, palette.muted)
-            };
-            let line = spread(
-                vec![Span::styled(name, name_style)],
-                vec![Span::styled(format!("{help} "), help_style)],
-                cells,
-            );
-            if n == chosen { line.style(palette.selected) } else { line }
+            list_line(palette, name, &help, n == chosen, cells)
         })
         .collect();
     frame.render_widget(Paragraph::new(lines), inner);

@@ -6,13 +6,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 use tui_tree_widget::Tree as TreeWidget;
 
+use crate::chat::export::speaker;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected_node;
 use crate::tui::state::{MemoryPane, Node, State};
 use crate::tui::view::pane_frame;
-use crate::tui::wrap;
+use crate::tui::{dates, wrap};
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
@@ -111,29 +112,28 @@ fn detail(pane: &MemoryPane, palette: &Palette, width: usize) -> Vec<Line<'stati
             else {
                 return Vec::new();
             };
-            let mut head = format!("{} · said {}", fact.id, fact.date);
+            let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
             if let Some(later) = fact.superseded_by {
                 head = format!("{head} · replaced by {later}");
             }
-            (head, fact.text.clone())
+            (head, fact.content.clone())
         }
         Node::Episode(id) => {
             let Some(episode) = tree.episodes.iter().find(|e| e.id.0 == id) else {
                 return Vec::new();
             };
-            let head =
-                format!("{} · {} · {} messages", episode.id, episode.date, episode.n_messages);
-            (head, format!("{}\n{}", episode.title, episode.text))
+            let (date, n) = (dates::date(episode.started_at), episode.messages.len());
+            let head = format!("{} · {date} · {n} messages", episode.id);
+            (head, format!("{}\n{}", episode.title, episode.content))
         }
         Node::Message(id) => {
             let Some(message) = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id.0 == id)
             else {
                 return Vec::new();
             };
-            (
-                format!("{} · {} · {}", message.id, message.speaker, message.date),
-                message.text.clone(),
-            )
+            let (date, time) = (dates::date(message.created_at), dates::time(message.created_at));
+            let head = format!("{} · {} · {date} {time}", message.id, speaker(message));
+            (head, message.content.clone())
         }
         Node::Theme(_) | Node::WithoutFacts | Node::Wait(_) => return Vec::new(),
     };

@@ -142,6 +142,25 @@ fn framed<'a>(palette: &Palette, title: &'a str, border: Style) -> Block<'a> {
     ]))
 }
 
+/// A line of a list to choose from.
+fn list_line(
+    palette: &Palette,
+    left: String,
+    right: &str,
+    chosen: bool,
+    width: usize,
+) -> Line<'static> {
+    let line = |text, note| {
+        let right = Span::styled(format!("{right} "), note);
+        spread(vec![Span::styled(left, text)], vec![right], width)
+    };
+    if chosen {
+        line(palette.selected, palette.selected).style(palette.selected)
+    } else {
+        line(palette.text, palette.muted)
+    }
+}
+
 /// A line with something at its right end.
 fn spread(left: Vec<Span<'static>>, right: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let cells = |spans: &[Span<'_>]| spans.iter().map(|s| wrap::width(&s.content)).sum::<usize>();

@@ -9,7 +9,7 @@ use crate::memory::plain_text;
 use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Picker, PickerKind};
-use crate::tui::view::{popup, spread};
+use crate::tui::view::{list_line, popup};
 use crate::tui::wrap;
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, picker: &Picker) {
@@ -53,17 +53,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, picker: &Picker) {
             let room = width.saturating_sub(2);
             let detail = wrap::ellipsis(&item.detail, room / 2);
             let label = wrap::ellipsis(&item.label, room.saturating_sub(wrap::width(&detail) + 2));
-            let (text, note) = if n == chosen {
-                (palette.selected, palette.selected)
-            } else {
-                (palette.text, palette.muted)
-            };
-            let line = spread(
-                vec![Span::styled(format!(" {label}"), text)],
-                vec![Span::styled(format!("{detail} "), note)],
-                width,
-            );
-            if n == chosen { line.style(palette.selected) } else { line }
+            list_line(palette, format!(" {label}"), &detail, n == chosen, width)
         })
         .collect();
     frame.render_widget(Paragraph::new(lines), list);
