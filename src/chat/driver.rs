@@ -185,7 +185,7 @@ impl Conversation {
 
     fn load(&self, name: Option<String>) {
         let source = Arc::clone(&self.executor.parts().source);
-        let installer = self.executor.installer();
+        let install = self.executor.installer();
         let inbox = self.inbox.clone();
         let failed = self.inbox.clone();
         let started = thread::Builder::new().name("load".into()).spawn(move || {
@@ -198,7 +198,7 @@ impl Conversation {
             let loaded =
                 panic::catch_unwind(AssertUnwindSafe(|| source.load(name.as_deref(), &progress)));
             let event = match loaded {
-                Ok(Ok(models)) => installer.install(models),
+                Ok(Ok(models)) => install(models),
                 Ok(Err(error)) => Some(Event::ModelFailed { error: error_chain(&error) }),
                 Err(_) => Some(Event::ModelFailed { error: "the loader failed".into() }),
             };

@@ -7,19 +7,12 @@ use serde_json::Value;
 
 use crate::memory::plain_text;
 
-/// A fact that was read.
+/// A fact or a whole message that was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WhyFact {
+pub struct WhyText {
     pub id: String,
-    pub text: String,
-    pub messages: Vec<String>,
-}
-
-/// A whole message that was read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WhyMessage {
-    pub id: String,
-    pub speaker: String,
+    /// Who said a message.
+    pub speaker: Option<String>,
     pub text: String,
 }
 
@@ -40,10 +33,10 @@ pub struct Why {
     /// Ids of the memories that the reply quotes, where the rules answered.
     pub quoted: Option<Vec<String>>,
     pub themes: Vec<(String, String)>,
-    pub facts: Vec<WhyFact>,
+    pub facts: Vec<WhyText>,
     pub steps: Vec<TriedEpisode>,
     /// Whole messages that were read.
-    pub messages: Vec<WhyMessage>,
+    pub messages: Vec<WhyText>,
     /// The signal is word overlap, a fraction, not an entropy in nats.
     pub overlap: bool,
     pub coarse_nats: Option<f64>,
@@ -88,14 +81,16 @@ impl Why {
                 other => (id(other, 't'), String::new()),
             })
             .collect();
-        let facts = list(evidence, "semantics")
-            .iter()
-            .map(|s| WhyFact {
-                id: id(&s["id"], 's'),
-                text: text(&s["text"]),
-                messages: list(s, "messages").iter().map(|m| id(m, 'm')).collect(),
-            })
-            .collect();
+        let texts = |level: &str, prefix: char| -> Vec<WhyText> {
+            list(evidence, level)
+                .iter()
+                .map(|unit| WhyText {
+                    id: id(&unit["id"], prefix),
+                    speaker: unit.get("speaker").map(text),
+                    text: text(&unit["text"]),
+                })
+                .collect()
+        };
         let steps = list(evidence, "episodes")
             .iter()
             .map(|e| TriedEpisode {
@@ -107,23 +102,15 @@ impl Why {
                 after_nats: e["entropy_after_nats"].as_f64(),
             })
             .collect();
-        let messages = list(evidence, "messages")
-            .iter()
-            .map(|m| WhyMessage {
-                id: id(&m["id"], 'm'),
-                speaker: text(&m["speaker"]),
-                text: text(&m["text"]),
-            })
-            .collect();
         let why = Self {
             quoted: record
                 .get("quoted")
                 .and_then(Value::as_array)
                 .map(|ids| ids.iter().map(text).collect()),
-            messages,
+            messages: texts("messages", 'm'),
             overlap: record.pointer("/evidence/signal") == Some(&Value::from("overlap")),
             themes,
-            facts,
+            facts: texts("semantics", 's'),
             steps,
             coarse_nats: number("/entropy_nats/coarse"),
             final_nats: number("/entropy_nats/final"),
@@ -206,7 +193,6 @@ mod tests {
         assert_eq!(why.themes, [("t2".into(), "Home".into()), ("t7".into(), String::new())]);
         assert_eq!(why.facts[0].id, "s31");
         assert_eq!(why.facts[0].text, "moved to Lund");
-        assert_eq!(why.facts[0].messages, ["m4", "m5"]);
         assert!(why.steps[0].admitted && !why.steps[0].expanded);
         assert_eq!(why.nats_max(), 2.5);
         assert_eq!(why.n_memories(), 2);

@@ -105,28 +105,6 @@ pub(super) struct Executor {
     newest_load: Arc<AtomicU64>,
 }
 
-/// Puts a loaded model into use, unless another was asked for meanwhile.
-pub(super) struct Installer {
-    number: u64,
-    newest: Arc<AtomicU64>,
-    models: SharedModels,
-    store: Store,
-    reader_of: Arc<ChooseReader>,
-}
-
-impl Installer {
-    pub(super) fn install(&self, models: Models) -> Option<Event> {
-        if self.newest.load(Ordering::SeqCst) != self.number {
-            return None;
-        }
-        let info = models.language.info();
-        let profile = ModelProfile::new(info, (self.reader_of)(&self.store, info));
-        let loaded = LoadedModels { models, profile: profile.clone() };
-        *self.models.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
-        Some(Event::ModelReady(profile))
-    }
-}
-
 fn lock<T>(data: &Mutex<T>) -> MutexGuard<'_, T> {
     data.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -148,14 +126,20 @@ impl Executor {
         &self.parts
     }
 
-    /// For the newest loading of a model: the ones before are ignored from now on.
-    pub(super) fn installer(&self) -> Installer {
-        Installer {
-            number: self.newest_load.fetch_add(1, Ordering::SeqCst) + 1,
-            newest: Arc::clone(&self.newest_load),
-            models: Arc::clone(&self.parts.models),
-            store: self.parts.store.clone(),
-            reader_of: Arc::clone(&self.parts.reader_of),
+    /// Puts a loaded model into use, unless another was asked for meanwhile.
+    pub(super) fn installer(&self) -> impl FnOnce(Models) -> Option<Event> + Send + use<> {
+        let number = self.newest_load.fetch_add(1, Ordering::SeqCst) + 1;
+        let newest = Arc::clone(&self.newest_load);
+        let Parts { models: in_use, store, reader_of, .. } = self.parts.clone();
+        move |models| {
+            if newest.load(Ordering::SeqCst) != number {
+                return None;
+            }
+            let info = models.language.info();
+            let profile = ModelProfile::new(info, reader_of(&store, info));
+            let loaded = LoadedModels { models, profile: profile.clone() };
+            *in_use.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
+            Some(Event::ModelReady(profile))
         }
     }
 

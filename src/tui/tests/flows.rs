@@ -87,11 +87,9 @@ fn escape_stops_a_reply_first() {
 #[test]
 fn a_second_message_stays_in_the_input_while_the_first_is_answered() {
     let mut h = Harness::ready(80, 24);
-    h.type_str("one");
-    h.press("enter");
+    h.enter("one");
     h.take();
-    h.type_str("two");
-    h.press("enter");
+    h.enter("two");
     assert_eq!(h.take(), []);
     assert_eq!(h.state.editor.shown(), "two");
     assert!(h.screen().contains("Still answering"));
@@ -100,8 +98,7 @@ fn a_second_message_stays_in_the_input_while_the_first_is_answered() {
 #[test]
 fn a_returned_message_is_in_the_input_again() {
     let mut h = Harness::ready(80, 24);
-    h.type_str("one");
-    h.press("enter");
+    h.enter("one");
     h.type_str("two");
     h.chat(Update::Returned { text: "one".into() });
     assert_eq!(h.state.editor.shown(), "one\ntwo");
@@ -139,14 +136,12 @@ fn completion_chooses_and_completes() {
     h.keys("down tab");
     assert_eq!(h.state.editor.shown(), "/retry ");
     h.press("ctrl-c");
-    h.type_str("/rem");
-    h.press("enter");
+    h.enter("/rem");
     // It needs an argument: the line is completed, not run.
     assert_eq!(h.state.editor.shown(), "/remember ");
     assert_eq!(h.take(), []);
     h.press("ctrl-c");
-    h.type_str("/n");
-    h.press("enter");
+    h.enter("/n");
     assert_eq!(h.take(), [Effect::Chat(Command::NewSession)]);
     h.type_str("/m");
     h.press("esc");
@@ -205,12 +200,7 @@ fn forgetting_asks_first_and_enter_is_no() {
         "what was forgotten leaves the screen and the arrow keys"
     );
     // The reload keeps the sentence and drops the message.
-    h.chat(Update::Session {
-        session: None,
-        title: String::new(),
-        messages: vec![],
-        incognito: false,
-    });
+    h.chat(no_session(false));
     h.feed(Event::Store(StoreReply::ForgetPlan { plan: ForgetPlan::default(), lines: vec![] }));
     assert!(h.state.overlay.is_none());
     assert!(h.screen().contains("Nothing in memory matches"));
@@ -241,8 +231,7 @@ fn the_memory_tree_opens_searches_edits_and_forgets() {
     assert!(h.state.overlay.is_none());
     h.keys("left left left e");
     assert!(matches!(h.state.overlay, Some(Overlay::Edit(_))), "{}", h.screen());
-    h.type_str("!");
-    h.press("enter");
+    h.enter("!");
     assert_eq!(
         h.take(),
         [Effect::Store(StoreRequest::Edit {
@@ -322,8 +311,7 @@ fn lists_filter_and_choose() {
     ])));
     let screen = h.screen();
     assert!(screen.find("A new bike") < screen.find("Moving to Lund"), "newest first: {screen}");
-    h.type_str("lund");
-    h.press("enter");
+    h.enter("lund");
     assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(1)))]);
     // History fills the input, and does not send it.
     h.press("ctrl-r");
@@ -341,8 +329,7 @@ fn lists_filter_and_choose() {
 fn the_palette_runs_what_it_shows() {
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-p");
-    h.type_str("new chat");
-    h.press("enter");
+    h.enter("new chat");
     assert_eq!(h.take(), [Effect::Chat(Command::NewSession)]);
 }
 

@@ -109,6 +109,11 @@ impl Harness {
         }
     }
 
+    pub fn enter(&mut self, text: &str) {
+        self.type_str(text);
+        self.press("enter");
+    }
+
     pub fn paste(&mut self, text: &str) {
         self.feed(Event::Terminal(TerminalEvent::Paste(text.into())));
     }
@@ -195,6 +200,11 @@ pub fn message(id: i64, role: Role, text: &str) -> Message {
         episode: None,
         complete: true,
     }
+}
+
+pub fn no_session(incognito: bool) -> Update {
+    let (title, messages) = (String::new(), Vec::new());
+    Update::Session { session: None, title, messages, incognito }
 }
 
 pub fn record() -> Value {

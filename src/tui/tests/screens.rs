@@ -69,8 +69,7 @@ fn streaming() {
     check("streaming", talked, |h| {
         h.chat(Update::Ready(qwen()));
         h.chat(Update::Window { used_tokens: 8_100, limit_tokens: 8_192, n_dropped: 2 });
-        h.type_str("And since when?");
-        h.press("enter");
+        h.enter("And since when?");
         h.chat(Update::UserMessage {
             session: SessionId(1),
             title: "I moved to Lund last week".into(),
@@ -196,14 +195,7 @@ fn forget_question() {
 
 #[test]
 fn incognito() {
-    check("incognito", Harness::ready, |h| {
-        h.chat(Update::Session {
-            session: None,
-            title: String::new(),
-            messages: vec![],
-            incognito: true,
-        });
-    });
+    check("incognito", Harness::ready, |h| h.chat(no_session(true)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{State, WhyPane};
 use crate::tui::view::pane_frame;
-use crate::tui::why::{TriedEpisode, Why, bar};
+use crate::tui::why::{TriedEpisode, Why, WhyText, bar};
 use crate::tui::wrap;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
@@ -157,35 +157,25 @@ fn label(step: &TriedEpisode, palette: &Palette, width: usize) -> Line<'static> 
 
 /// Facts and whole messages: those that the reply quotes, or the others.
 fn read(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize, quoted: bool) {
-    let facts: Vec<_> = why.facts.iter().filter(|f| why.quotes(&f.id) == quoted).collect();
-    let messages: Vec<_> = why.messages.iter().filter(|m| why.quotes(&m.id) == quoted).collect();
     let (of_facts, of_messages) = match (quoted, &why.quoted) {
         (true, _) => ("Quoted", "Quoted from messages"),
         (false, Some(_)) => ("Also considered", "Messages also considered"),
         (false, None) => ("Facts", "Messages"),
     };
-    let row = |lines: &mut Vec<Line<'static>>, id: &str, speaker: &str, text: &str| {
-        let text = wrap::ellipsis(text, width * 5);
-        let line = Line::from(vec![
-            Span::styled(format!("{id:<5}"), palette.muted),
-            Span::styled(speaker.to_owned(), palette.user),
-            Span::styled(
-                text,
-                if quoted || why.quoted.is_none() { palette.text } else { palette.muted },
-            ),
-        ]);
-        lines.extend(wrap::wrap(&line, width, 5));
-    };
-    if !facts.is_empty() {
-        heading(lines, of_facts, palette);
-        for fact in facts {
-            row(lines, &fact.id, "", &fact.text);
+    let style = if quoted || why.quoted.is_none() { palette.text } else { palette.muted };
+    for (title, texts) in [(of_facts, &why.facts), (of_messages, &why.messages)] {
+        let texts: Vec<_> = texts.iter().filter(|t| why.quotes(&t.id) == quoted).collect();
+        if !texts.is_empty() {
+            heading(lines, title, palette);
         }
-    }
-    if !messages.is_empty() {
-        heading(lines, of_messages, palette);
-        for message in messages {
-            row(lines, &message.id, &format!("{}: ", message.speaker), &message.text);
+        for WhyText { id, speaker, text } in texts {
+            let speaker = speaker.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+            let line = Line::from(vec![
+                Span::styled(format!("{id:<5}"), palette.muted),
+                Span::styled(speaker, palette.user),
+                Span::styled(wrap::ellipsis(text, width * 5), style),
+            ]);
+            lines.extend(wrap::wrap(&line, width, 5));
         }
     }
 }
