@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
-use super::error::{RegistryError, io_error};
+use super::error::{RegistryError, io_error, not_a_model};
 use super::import::belongs_to_a_model;
 
 const ENTRIES_MAX: usize = 20_000;
@@ -47,10 +47,7 @@ pub(super) fn open(path: &Path, bytes_max: u64) -> Result<(Archive, Contents), R
         return Err(error(path, &format!("it has {} entries", archive.len())));
     }
     let entries = entries(&mut archive, path, bytes_max)?;
-    let contents = find_model(entries).map_err(|reason| RegistryError::NotAModel {
-        path: path.display().to_string(),
-        reason: reason.into(),
-    })?;
+    let contents = find_model(entries).map_err(|reason| not_a_model(path, reason))?;
     Ok((archive, contents))
 }
 

@@ -44,7 +44,6 @@ pub struct CatalogueModel {
     pub files: Vec<CatalogueFile>,
     pub licence: String,
     pub bytes_approx: u64,
-    pub context_tokens: usize,
     /// The one of its kind that is offered first.
     #[serde(default)]
     pub default: bool,

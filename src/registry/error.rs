@@ -57,6 +57,10 @@ pub enum RegistryError {
     },
 }
 
+pub(super) fn not_a_model(path: &Path, reason: impl Into<String>) -> RegistryError {
+    RegistryError::NotAModel { path: path.display().to_string(), reason: reason.into() }
+}
+
 pub(super) fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> RegistryError {
     RegistryError::Io { action, path: path.display().to_string(), source }
 }

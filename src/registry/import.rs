@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::archive::{self, Contents, Entry};
 use super::backend::Validate;
-use super::error::{RegistryError, io_error};
+use super::error::{RegistryError, io_error, not_a_model};
 use super::files::{copy_hashed, create_private_dir};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
 
@@ -111,11 +111,8 @@ pub(super) fn import(
             }
             FileType::Zip => unpack(source, gguf, &mut staging)?,
             FileType::Other => {
-                return Err(RegistryError::NotAModel {
-                    path: source.display().to_string(),
-                    reason: "it is neither a GGUF file nor a wheel or zip, by its first bytes"
-                        .into(),
-                });
+                let reason = "it is neither a GGUF file nor a wheel or zip, by its first bytes";
+                return Err(not_a_model(source, reason));
             }
         }
     };
@@ -206,10 +203,7 @@ fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), Registr
     } else {
         return Ok(());
     };
-    Err(RegistryError::NotAModel {
-        path: source.display().to_string(),
-        reason: format!("the folder has {missing}"),
-    })
+    Err(not_a_model(source, format!("the folder has {missing}")))
 }
 
 /// Unpacks the model in an archive; the result is where to load it from, as in `import`.

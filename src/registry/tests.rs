@@ -335,7 +335,6 @@ mod hub {
                 files,
                 licence: "MIT".into(),
                 bytes_approx: 300_000,
-                context_tokens: 512,
                 default: true,
             }],
         }
