@@ -165,7 +165,7 @@ impl Conversation {
             Effect::LoadModel(name) => self.load(name),
             Effect::Start(job) => {
                 let job = self.executor.job(job)?;
-                self.spawn(job);
+                self.reply(job);
             }
             Effect::Cancel => self.executor.cancel(),
             quick => return self.executor.execute(quick),
@@ -186,48 +186,48 @@ impl Conversation {
     fn load(&self, name: Option<String>) {
         let source = Arc::clone(&self.executor.parts().source);
         let install = self.executor.installer();
-        let inbox = self.inbox.clone();
-        let failed = self.inbox.clone();
-        let started = thread::Builder::new().name("load".into()).spawn(move || {
-            let progress = |p: LoadProgress| {
-                let _ = inbox.send(Input::Tell(Update::LoadProgress {
-                    stage: p.stage,
-                    fraction: p.fraction,
-                }));
+        let failed = |error| Event::ModelFailed { error };
+        self.spawn("load", "the loader failed", failed, move |inbox| {
+            let progress = |LoadProgress { stage, fraction }| {
+                let _ = inbox.send(Input::Tell(Update::LoadProgress { stage, fraction }));
             };
-            let loaded =
-                panic::catch_unwind(AssertUnwindSafe(|| source.load(name.as_deref(), &progress)));
-            let event = match loaded {
-                Ok(Ok(models)) => install(models),
-                Ok(Err(error)) => Some(Event::ModelFailed { error: error_chain(&error) }),
-                Err(_) => Some(Event::ModelFailed { error: "the loader failed".into() }),
+            let event = match source.load(name.as_deref(), &progress) {
+                Ok(models) => install(models),
+                Err(error) => Some(Event::ModelFailed { error: error_chain(&error) }),
             };
             if let Some(event) = event {
                 let _ = inbox.send(Input::Event(event));
             }
         });
-        if let Err(error) = started {
-            let _ = failed.send(Input::Event(Event::ModelFailed { error: error.to_string() }));
-        }
     }
 
-    fn spawn(&self, job: Job) {
-        let inbox = self.inbox.clone();
+    fn reply(&self, job: Job) {
         let failed = job.failure();
-        let not_started = job.failure();
-        let started = thread::Builder::new().name("reply".into()).spawn(move || {
-            let ran = panic::catch_unwind(AssertUnwindSafe(|| {
-                job.run(&mut |input| {
-                    let _ = inbox.send(input);
-                });
-            }));
-            if ran.is_err() {
-                let _ = inbox
-                    .send(Input::Event(failed("an internal error: a bug in inglenook".into())));
+        self.spawn("reply", "an internal error: a bug in inglenook", failed, move |inbox| {
+            job.run(&mut |input| {
+                let _ = inbox.send(input);
+            });
+        });
+    }
+
+    /// Runs `work` on a thread of its own. If the thread can't be started, or `work` panics
+    /// (`bug`), the event that `failed` makes of the reason is sent.
+    fn spawn(
+        &self,
+        name: &str,
+        bug: &'static str,
+        failed: impl Fn(String) -> Event + Clone + Send + 'static,
+        work: impl FnOnce(&Sender<Input>) + Send + 'static,
+    ) {
+        let inbox = self.inbox.clone();
+        let panicked = failed.clone();
+        let started = thread::Builder::new().name(name.into()).spawn(move || {
+            if panic::catch_unwind(AssertUnwindSafe(|| work(&inbox))).is_err() {
+                let _ = inbox.send(Input::Event(panicked(bug.into())));
             }
         });
         if let Err(error) = started {
-            let _ = self.inbox.send(Input::Event(not_started(error.to_string())));
+            let _ = self.inbox.send(Input::Event(failed(error.to_string())));
         }
     }
 }

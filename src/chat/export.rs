@@ -1,11 +1,25 @@
-//! A chat as a file: Markdown to read, JSON to process. Pure text; every text in it is plain.
+//! A chat as a file: Markdown to read, JSON to process. Every text in it is plain.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use serde_json::json;
 
 use crate::memory::{Message, Moment, Role, plain_text};
 use crate::store::Session;
+
+/// Writes a new file that only its owner can read.
+///
+/// # Errors
+/// If the file exists or can't be written.
+pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
 
 /// The name of whoever wrote a message.
 pub fn speaker(message: &Message) -> &str {

@@ -128,11 +128,7 @@ const RULES_BYTES_MAX: usize = 16_000;
 const TITLE_CHARS: usize = 60;
 
 fn head(text: &str) -> &str {
-    let mut end = text.len().min(RULES_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
 
 /// How this message is answered.

@@ -44,11 +44,7 @@ impl Stream {
                     let Some(at) = self.held.find(CLOSE) else {
                         // Keep only what could be the beginning of the closing tag.
                         let keep = self.held.len().saturating_sub(CLOSE.len());
-                        let mut keep = keep;
-                        while !self.held.is_char_boundary(keep) {
-                            keep -= 1;
-                        }
-                        self.held.drain(..keep);
+                        self.held.drain(..self.held.floor_char_boundary(keep));
                         return String::new();
                     };
                     self.held.drain(..at + CLOSE.len());
@@ -103,10 +99,7 @@ mod tests {
         fn it_does_not_matter_where_the_pieces_end(
             text in "(<think>|</think>|é|a| |\n){0,12}", cut in 0usize..40,
         ) {
-            let mut cut = cut.min(text.len());
-            while !text.is_char_boundary(cut) {
-                cut -= 1;
-            }
+            let cut = text.floor_char_boundary(cut);
             prop_assert_eq!(shown(&[&text]), shown(&[&text[..cut], &text[cut..]]));
         }
     }

@@ -1,7 +1,6 @@
 //! `export`: all messages (`jsonl`, `markdown`), or all four levels (`json`).
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use serde_json::json;
 
@@ -13,6 +12,7 @@ use super::memory::{
 use super::output::{counted, one_line, plain_json};
 use super::report::{Failure, Outcome, done};
 use super::session::speaker;
+use crate::chat::export::write_new;
 use crate::memory::{Message, SessionId, plain_text};
 use crate::store::{Reader, Session, StoreError};
 
@@ -30,18 +30,11 @@ pub fn run(app: &App, args: &args::Export) -> Outcome {
         app.console.write_bytes(text.as_bytes())?;
         return done();
     };
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .map_err(|source| Failure::File {
-            action: "write",
-            path: path.display().to_string(),
-            source,
-        })?;
+    write_new(path, &text).map_err(|source| Failure::File {
+        action: "write",
+        path: path.display().to_string(),
+        source,
+    })?;
     app.console.note(&format!("Written to {}.", path.display()));
     done()
 }

@@ -151,15 +151,13 @@ fn write(
 /// The content of the file or of stdin, and its name in messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
     let name = path.display().to_string();
-    if name == "-" {
-        let name = "stdin".to_owned();
+    let (read, name) = if name == "-" {
         let mut bytes = Vec::new();
-        return match std::io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => Ok((bytes, name)),
-            Err(source) => Err(Failure::Unreadable { path: name, source }),
-        };
-    }
-    match std::fs::read(path) {
+        (std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes), "stdin".to_owned())
+    } else {
+        (std::fs::read(path), name)
+    };
+    match read {
         Ok(bytes) => Ok((bytes, name)),
         Err(source) => Err(Failure::Unreadable { path: name, source }),
     }

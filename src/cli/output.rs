@@ -186,23 +186,11 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
 /// The text on one line, cut to `chars_max` characters.
 #[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
-    let text = plain_text(text);
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
+    let line = plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().nth(chars_max).is_none() {
+        return line;
     }
-    match line.char_indices().nth(chars_max) {
-        Some(_) => {
-            let cut = line.char_indices().nth(chars_max - 1).map_or(0, |(at, _)| at);
-            line.truncate(cut);
-            line.push('…');
-            line
-        }
-        None => line,
-    }
+    line.chars().take(chars_max - 1).chain(['…']).collect()
 }
 
 /// "1 message", "3 messages".

@@ -240,10 +240,7 @@ fn split_at_most(text: &str, max: usize) -> (&str, &str) {
     if text.len() <= max {
         return (text, "");
     }
-    let mut end = max;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(max);
     let head = &text[..end];
     let cut = head
         .rfind('\n')

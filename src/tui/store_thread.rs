@@ -3,9 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -148,17 +146,9 @@ impl StoreThread {
         } else {
             export::markdown(&session, &messages)
         };
-        write_new(&path, text.as_bytes())
-            .map_err(|e| (WHAT, format!("{}: {e}", path.display())))?;
+        export::write_new(&path, &text).map_err(|e| (WHAT, format!("{}: {e}", path.display())))?;
         Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
-}
-
-/// Fails if the file exists; readable by its owner alone.
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// "I moved to Lund!" → "i-moved-to-lund".

@@ -99,9 +99,6 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
         }
         lines.push(Line::from(spans));
         start = end;
-        if start >= clusters.len() {
-            return lines;
-        }
         while start < clusters.len() && clusters[start].is_space() {
             start += 1;
         }

@@ -34,7 +34,7 @@ pub(in crate::chat) struct Job {
 
 impl Job {
     /// The event that says that this job failed.
-    pub(in crate::chat) fn failure(&self) -> impl Fn(String) -> Event + use<> {
+    pub(in crate::chat) fn failure(&self) -> impl Fn(String) -> Event + Clone + use<> {
         let (turn, step) = (self.request.turn, self.request.step);
         move |error| {
             let failed = match step {

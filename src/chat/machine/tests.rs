@@ -143,13 +143,11 @@ fn notices(effects: &[Effect]) -> Vec<&str> {
         .collect()
 }
 
-/// Events and the effects that each has, as [`outside`] says them.
+/// An event and its effects, as [`outside`] says them.
 #[track_caller]
-fn check(machine: &mut Machine, steps: Vec<(Event, &[&str])>) {
-    for (event, expected) in steps {
-        let shown = format!("{event:?}");
-        assert_eq!(outside(&machine.handle(event)), expected, "after {shown}");
-    }
+fn step(machine: &mut Machine, event: Event, expected: &[&str]) {
+    let shown = format!("{event:?}");
+    assert_eq!(outside(&machine.handle(event)), expected, "after {shown}");
 }
 
 fn ready(reader: Reader) -> Machine {
@@ -162,20 +160,19 @@ fn ready(reader: Reader) -> Machine {
 #[test]
 fn a_generative_turn_saves_recalls_generates_and_saves() {
     let mut m = ready(Reader::Generative);
-    check(
+    step(&mut m, submit("Where do I live?"), &["pause", "save user \"Where do I live?\""]);
+    step(&mut m, saved(1, "Where do I live?"), &["recall after 0"]);
+    step(&mut m, recalled(1), &["generate after 0 with memories true"]);
+    step(&mut m, text(1, "In "), &[]);
+    step(&mut m, text(1, "Lund."), &[]);
+    step(
         &mut m,
-        vec![
-            (submit("Where do I live?"), &["pause", "save user \"Where do I live?\""]),
-            (saved(1, "Where do I live?"), &["recall after 0"]),
-            (recalled(1), &["generate after 0 with memories true"]),
-            (text(1, "In "), &[]),
-            (text(1, "Lund."), &[]),
-            (generated(1, Outcome::Ended), &["save reply \"In Lund.\" complete true last true"]),
-            (reply_saved(1, "In Lund.", true), &["resume"]),
-            (submit("Since when?"), &["pause", "save user \"Since when?\""]),
-            (saved(2, "Since when?"), &["recall after 2"]),
-        ],
+        generated(1, Outcome::Ended),
+        &["save reply \"In Lund.\" complete true last true"],
     );
+    step(&mut m, reply_saved(1, "In Lund.", true), &["resume"]);
+    step(&mut m, submit("Since when?"), &["pause", "save user \"Since when?\""]);
+    step(&mut m, saved(2, "Since when?"), &["recall after 2"]);
 }
 
 #[test]
@@ -193,15 +190,10 @@ fn nothing_is_answered_before_it_is_on_disk() {
 #[test]
 fn typing_while_the_model_loads_is_saved_and_answered_when_it_is_ready() {
     let mut m = Machine::default();
-    check(
-        &mut m,
-        vec![
-            (command(Command::LoadModel(None)), &["load"]),
-            (submit("hi"), &["pause", "save user \"hi\""]),
-            (saved(1, "hi"), &[]),
-            (Event::ModelReady(profile(Reader::Generative)), &["recall after 0"]),
-        ],
-    );
+    step(&mut m, command(Command::LoadModel(None)), &["load"]);
+    step(&mut m, submit("hi"), &["pause", "save user \"hi\""]);
+    step(&mut m, saved(1, "hi"), &[]);
+    step(&mut m, Event::ModelReady(profile(Reader::Generative)), &["recall after 0"]);
 }
 
 #[test]
@@ -213,14 +205,9 @@ fn a_model_that_cannot_be_loaded_costs_no_message() {
     assert!(notices(&effects).iter().any(|n| n.contains("/retry")), "{effects:?}");
     assert_eq!(m.phase(), PhaseName::Idle);
     // Another model, and the question is answered after all.
-    check(
-        &mut m,
-        vec![
-            (command(Command::LoadModel(Some("b".into()))), &["load"]),
-            (Event::ModelReady(profile(Reader::Generative)), &[]),
-            (command(Command::Regenerate), &["pause", "recall after 0"]),
-        ],
-    );
+    step(&mut m, command(Command::LoadModel(Some("b".into()))), &["load"]);
+    step(&mut m, Event::ModelReady(profile(Reader::Generative)), &[]);
+    step(&mut m, command(Command::Regenerate), &["pause", "recall after 0"]);
 }
 
 #[test]
@@ -236,17 +223,12 @@ fn a_failed_switch_goes_on_with_the_model_before() {
 fn a_stopped_reply_is_kept_as_incomplete() {
     let mut m = replying();
     m.handle(text(1, "Once upon"));
-    check(
-        &mut m,
-        vec![
-            (stop(), &["cancel", "save reply \"Once upon\" complete false last true"]),
-            // Late events of the engine change nothing.
-            (text(1, " a time"), &[]),
-            (generated(1, Outcome::Stopped), &[]),
-            (reply_saved(1, "Once upon", false), &["resume"]),
-            (stop(), &[]),
-        ],
-    );
+    step(&mut m, stop(), &["cancel", "save reply \"Once upon\" complete false last true"]);
+    // Late events of the engine change nothing.
+    step(&mut m, text(1, " a time"), &[]);
+    step(&mut m, generated(1, Outcome::Stopped), &[]);
+    step(&mut m, reply_saved(1, "Once upon", false), &["resume"]);
+    step(&mut m, stop(), &[]);
 }
 
 #[test]
@@ -254,21 +236,17 @@ fn stop_works_in_every_phase() {
     // While saving: the message stays, no answer is begun.
     let mut m = ready(Reader::Generative);
     m.handle(submit("a"));
-    check(&mut m, vec![(stop(), &[]), (saved(1, "a"), &["resume"])]);
+    step(&mut m, stop(), &[]);
+    step(&mut m, saved(1, "a"), &["resume"]);
     // While recalling.
     said(&mut m, 2, "b");
-    check(
-        &mut m,
-        vec![
-            (stop(), &["cancel", "resume"]),
-            (recalled(2), &[]),
-            (recall_failed(2, "stopped"), &[]),
-        ],
-    );
+    step(&mut m, stop(), &["cancel", "resume"]);
+    step(&mut m, recalled(2), &[]);
+    step(&mut m, recall_failed(2, "stopped"), &[]);
     // Before the first word.
     said(&mut m, 3, "c");
     m.handle(recalled(3));
-    check(&mut m, vec![(stop(), &["cancel", "resume"])]);
+    step(&mut m, stop(), &["cancel", "resume"]);
     assert_eq!(m.phase(), PhaseName::Idle);
 }
 
@@ -291,7 +269,7 @@ fn a_long_reply_reaches_the_disk_while_it_is_written() {
     let message = message(2, Role::Assistant, &piece, false);
     let saved =
         TurnEvent::ReplySaved { message, record: json!({}), last: false, tokens_per_second: None };
-    check(&mut m, vec![(Event::Turn(1, saved), &[])]);
+    step(&mut m, Event::Turn(1, saved), &[]);
     assert_eq!(m.phase(), PhaseName::Replying);
 }
 
@@ -304,7 +282,7 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     assert!(said[0].starts_with("save reply") && said[0].contains("Lund"), "{said:?}");
     m.handle(reply_saved(1, "Noted.", true));
     m.handle(submit("What is my job?"));
-    check(&mut m, vec![(saved(2, "What is my job?"), &["recall after 2"])]);
+    step(&mut m, saved(2, "What is my job?"), &["recall after 2"]);
     // No evidence: said plainly, nothing invented, no generation.
     let effects = m.handle(recalled(2));
     assert!(outside(&effects)[0].contains("no memory of that"), "{effects:?}");
@@ -358,17 +336,13 @@ fn falling_out_of_the_window_is_said_once() {
 fn leaving_closes_the_session_and_keeps_the_half_reply() {
     let mut m = replying();
     m.handle(text(1, "Half"));
-    check(
+    step(
         &mut m,
-        vec![
-            (
-                command(Command::NewSession),
-                &["cancel", "save reply \"Half\" complete false last true", "resume", "close c1"],
-            ),
-            (reply_saved(1, "Half", false), &[]),
-            (command(Command::Leave), &[]),
-        ],
+        command(Command::NewSession),
+        &["cancel", "save reply \"Half\" complete false last true", "resume", "close c1"],
     );
+    step(&mut m, reply_saved(1, "Half", false), &[]);
+    step(&mut m, command(Command::Leave), &[]);
     assert!(m.session.is_none());
 }
 
@@ -377,43 +351,34 @@ fn incognito_is_a_session_of_its_own_that_queues_nothing() {
     let mut m = ready(Reader::Generative);
     said(&mut m, 1, "a");
     m.handle(stop());
-    check(
-        &mut m,
-        vec![
-            (command(Command::Incognito(true)), &["close c1", "incognito true"]),
-            (submit("secret"), &["pause", "save user \"secret\""]),
-            (saved(2, "secret"), &["recall after 0"]),
-            (command(Command::Incognito(false)), &["cancel", "resume", "incognito false"]),
-        ],
-    );
+    step(&mut m, command(Command::Incognito(true)), &["close c1", "incognito true"]);
+    step(&mut m, submit("secret"), &["pause", "save user \"secret\""]);
+    step(&mut m, saved(2, "secret"), &["recall after 0"]);
+    step(&mut m, command(Command::Incognito(false)), &["cancel", "resume", "incognito false"]);
 }
 
 #[test]
 fn an_earlier_chat_goes_on_where_it_was() {
     let mut m = ready(Reader::Generative);
-    check(
+    step(&mut m, command(Command::OpenSession(SessionId(7))), &["read c7"]);
+    step(
         &mut m,
-        vec![
-            (command(Command::OpenSession(SessionId(7))), &["read c7"]),
-            (
-                Event::SessionLoaded {
-                    session: SessionId(7),
-                    title: "Old".into(),
-                    messages: vec![
-                        message(1, Role::User, "q", true),
-                        message(2, Role::Assistant, "a", true),
-                    ],
-                },
-                &[],
-            ),
-            (submit("more"), &["pause", "save user \"more\""]),
-        ],
+        Event::SessionLoaded {
+            session: SessionId(7),
+            title: "Old".into(),
+            messages: vec![
+                message(1, Role::User, "q", true),
+                message(2, Role::Assistant, "a", true),
+            ],
+        },
+        &[],
     );
+    step(&mut m, submit("more"), &["pause", "save user \"more\""]);
     // A forgotten open chat becomes an empty one, without an alarm.
     let mut m = ready(Reader::Generative);
     said(&mut m, 1, "a");
     m.handle(stop());
-    check(&mut m, vec![(command(Command::Reload), &["read c1"])]);
+    step(&mut m, command(Command::Reload), &["read c1"]);
     let effects = m.handle(Event::SessionNotLoaded { session: SessionId(1), error: "gone".into() });
     assert!(notices(&effects).is_empty());
     assert!(m.session.is_none());

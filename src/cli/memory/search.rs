@@ -92,28 +92,23 @@ fn hits(
     ranked
         .into_iter()
         .map(|((level, id), score)| {
-            Ok(match level {
+            let (id, kind, text, at) = match level {
                 Level::Message => {
                     let m = reader.messages_by_id(&[MessageId(id)])?.remove(0);
                     let text = format!("{}: {}", speaker(&m), m.content);
-                    Hit { id: m.id.to_string(), kind: "message", text, at: m.created_at, score }
+                    (m.id.to_string(), "message", text, m.created_at)
                 }
                 Level::Episode => {
                     let e = reader.episodes_by_id(&[EpisodeId(id)])?.remove(0);
                     let text = format!("{}: {}", e.title, e.content);
-                    Hit { id: e.id.to_string(), kind: "episode", text, at: e.started_at, score }
+                    (e.id.to_string(), "episode", text, e.started_at)
                 }
                 Level::Semantic | Level::Theme => {
                     let s = reader.semantics_by_id(&[SemanticId(id)])?.remove(0);
-                    Hit {
-                        id: s.id.to_string(),
-                        kind: "semantic",
-                        text: s.content,
-                        at: s.created_at,
-                        score,
-                    }
+                    (s.id.to_string(), "semantic", s.content, s.created_at)
                 }
-            })
+            };
+            Ok(Hit { id, kind, text, at, score })
         })
         .collect()
 }

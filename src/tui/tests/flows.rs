@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chat::{Command, Level, MessageKind};
-use crate::store::{AnyId, ForgetPlan, Session};
+use crate::store::{AnyId, ForgetPlan};
 use crate::tui::editor::SEND_BYTES_MAX;
 use crate::tui::event::StoreRequest;
 use crate::tui::state::{Focus, Overlay, Pane};
@@ -296,18 +296,10 @@ fn why_walks_through_the_answers_and_reads_old_ones() {
 fn lists_filter_and_choose() {
     let mut h = Harness::ready(80, 24);
     h.press("ctrl-s");
-    let session = |id, title: &str, updated: &str| Session {
-        id: SessionId(id),
-        title: title.into(),
-        created_at: at(updated),
-        updated_at: at(updated),
-        n_messages: 4,
-        imported: false,
-    };
     h.take();
     h.feed(Event::Store(StoreReply::Sessions(vec![
-        session(1, "Moving to Lund", "2026-11-16T09:00:00Z"),
-        session(2, "A new bike", "2026-11-20T09:00:00Z"),
+        session(1, "Moving to Lund", "2026-11-16T09:00:00Z", false),
+        session(2, "A new bike", "2026-11-20T09:00:00Z", false),
     ])));
     let screen = h.screen();
     assert!(screen.find("A new bike") < screen.find("Moving to Lund"), "newest first: {screen}");

@@ -13,6 +13,7 @@ use crate::interfaces::{Clock, LanguageModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, ThemeId,
 };
+use crate::store::Session;
 use crate::testing::{ManualClock, ScriptedModel};
 use crate::tui::event::{Effect, Event, StoreReply, ThemeRow, Tree};
 use crate::tui::palette::{Palette, PaletteKind};
@@ -205,6 +206,17 @@ pub fn message(id: i64, role: Role, text: &str) -> Message {
 pub fn no_session(incognito: bool) -> Update {
     let (title, messages) = (String::new(), Vec::new());
     Update::Session { session: None, title, messages, incognito }
+}
+
+pub fn session(id: i64, title: &str, updated: &str, imported: bool) -> Session {
+    Session {
+        id: SessionId(id),
+        title: title.into(),
+        created_at: at(updated),
+        updated_at: at(updated),
+        n_messages: id as usize,
+        imported,
+    }
 }
 
 pub fn record() -> Value {

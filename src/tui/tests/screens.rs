@@ -3,7 +3,7 @@
 use super::*;
 use crate::chat::Level;
 use crate::interfaces::ModelSummary;
-use crate::store::{ForgetPlan, Session};
+use crate::store::ForgetPlan;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
@@ -135,14 +135,6 @@ fn why_pane() {
 fn sessions() {
     check("sessions", talked, |h| {
         h.press("ctrl-s");
-        let session = |id, title: &str, updated: &str, imported| Session {
-            id: SessionId(id),
-            title: title.into(),
-            created_at: at(updated),
-            updated_at: at(updated),
-            n_messages: id as usize,
-            imported,
-        };
         h.feed(Event::Store(StoreReply::Sessions(vec![
             session(1, "I moved to Lund last week", "2026-11-21T09:00:00Z", false),
             session(

@@ -105,42 +105,39 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
 
 /// The chosen node in full.
 fn detail(pane: &MemoryPane, palette: &Palette, width: usize) -> Vec<Line<'static>> {
-    let (Some(node), Some(tree)) = (selected_node(pane), &pane.tree) else { return Vec::new() };
-    let (head, text) = match node {
-        Node::Fact(id) => {
-            let Some(fact) = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)
-            else {
-                return Vec::new();
-            };
-            let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
-            if let Some(later) = fact.superseded_by {
-                head = format!("{head} · replaced by {later}");
-            }
-            (head, fact.content.clone())
-        }
-        Node::Episode(id) => {
-            let Some(episode) = tree.episodes.iter().find(|e| e.id.0 == id) else {
-                return Vec::new();
-            };
-            let (date, n) = (dates::date(episode.started_at), episode.messages.len());
-            let head = format!("{} · {date} · {n} messages", episode.id);
-            (head, format!("{}\n{}", episode.title, episode.content))
-        }
-        Node::Message(id) => {
-            let Some(message) = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id.0 == id)
-            else {
-                return Vec::new();
-            };
-            let (date, time) = (dates::date(message.created_at), dates::time(message.created_at));
-            let head = format!("{} · {} · {date} {time}", message.id, speaker(message));
-            (head, message.content.clone())
-        }
-        Node::Theme(_) | Node::WithoutFacts | Node::Wait(_) => return Vec::new(),
-    };
+    let Some((head, text)) = chosen(pane) else { return Vec::new() };
     let head = wrap::ellipsis(&plain_text(&head), width);
     let mut lines = vec![Line::styled(head, palette.muted)];
     let clean = plain_text(&text);
     let end = clean.char_indices().nth(4_000).map_or(clean.len(), |(at, _)| at);
     lines.extend(wrap::plain(&clean[..end], palette.text, width));
     lines
+}
+
+/// What there is to say about the chosen node, and its text.
+fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
+    let tree = pane.tree.as_ref()?;
+    match selected_node(pane)? {
+        Node::Fact(id) => {
+            let fact = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)?;
+            let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
+            if let Some(later) = fact.superseded_by {
+                head = format!("{head} · replaced by {later}");
+            }
+            Some((head, fact.content.clone()))
+        }
+        Node::Episode(id) => {
+            let episode = tree.episodes.iter().find(|e| e.id.0 == id)?;
+            let (date, n) = (dates::date(episode.started_at), episode.messages.len());
+            let head = format!("{} · {date} · {n} messages", episode.id);
+            Some((head, format!("{}\n{}", episode.title, episode.content)))
+        }
+        Node::Message(id) => {
+            let message = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id.0 == id)?;
+            let (date, time) = (dates::date(message.created_at), dates::time(message.created_at));
+            let head = format!("{} · {} · {date} {time}", message.id, speaker(message));
+            Some((head, message.content.clone()))
+        }
+        Node::Theme(_) | Node::WithoutFacts | Node::Wait(_) => None,
+    }
 }

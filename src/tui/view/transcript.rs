@@ -36,17 +36,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     transcript.rows.set((rows, visible));
     let last = rows.saturating_sub(visible);
     let top = transcript.top.unwrap_or(last).min(last);
-    let mut shown = Vec::with_capacity(visible);
-    let mut at = 0;
-    for block in &blocks {
-        let end = at + block.len();
-        if end > top && at < top + visible {
-            let from = top.saturating_sub(at);
-            let to = (top + visible - at).min(block.len());
-            shown.extend_from_slice(&block[from..to]);
-        }
-        at = end;
-    }
+    let all = blocks.iter().flat_map(|block| block.iter());
+    let shown: Vec<_> = all.skip(top).take(visible).cloned().collect();
     // A short conversation stands at the bottom, next to the input.
     let pad = visible.saturating_sub(shown.len()) as u16;
     let below = Rect { y: area.y + pad, height: area.height - pad, ..area };
