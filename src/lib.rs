@@ -1,5 +1,7 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+#![warn(missing_docs)]
+
 pub mod error_chain;
 
 pub mod memory;
