@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::access::Reader;
 use super::error::{Result, StoreError};
+use super::transaction::Reader;
 use crate::memory::Message;
 
 fn line(out: &mut String, message: &Message) {

@@ -6,7 +6,7 @@ use crate::interfaces::Embedder;
 use crate::memory::{
     Embedding, EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
+use crate::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
 use crate::testing::HashEmbedder;
 
 pub(super) fn at(minute: i64) -> Moment {
@@ -84,6 +84,23 @@ pub(super) fn fact(
         &embed(text),
     )
     .unwrap()
+}
+
+/// Messages of one session, with their vectors.
+pub(super) fn with_messages(texts: &[&str]) -> Store {
+    let store = Store::in_memory().unwrap();
+    store
+        .write(|tx| {
+            use_hash_embedder(tx)?;
+            let session = tx.create_session("", at(0), false)?;
+            for text in texts {
+                let id = say(tx, session, Role::User, text);
+                tx.put_embedding(Level::Message, id.0, &embed(text))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    store
 }
 
 /// One session, four messages, one episode, two facts in two themes.

@@ -237,7 +237,7 @@ fn the_hierarchy_has_another_version_after_whatever_changes_it() {
         tx.put_embedding(Level::Message, id.0, &embed("More"))
     });
     check(true, "an edit", &|tx| tx.edit_semantic(one, "Edited", &embed("Edited")));
-    check(true, "a move", &|tx| tx.move_semantic_by_hand(one, small.themes[1]));
+    check(true, "a move", &|tx| tx.move_semantic(one, small.themes[1]));
     check(true, "an undo", &|tx| tx.undo().map(drop));
     check(true, "edges", &|tx| tx.replace_edges(Level::Semantic, one.0, &[(two.0, 0.5)]));
     check(true, "a centroid", &|tx| tx.put_embedding(Level::Theme, small.themes[0].0, &embed("x")));
