@@ -108,8 +108,9 @@ impl Store {
         .map_err(|e| e.within("read", &self.0.path))
     }
 
-    /// Reads, while another reading goes on beside it where the memory is a file; `f` gets what waits
-    /// for that. Each has a snapshot of its own: what one finds may have gone, or come, for the other.
+    /// Two reads at once where the memory is a file: `beside` runs on a second thread, and `f` gets a
+    /// function that waits for its result. Each has a snapshot of its own: a unit that one of them sees
+    /// may not exist for the other.
     ///
     /// # Errors
     /// What either closure returns, or if the memory cannot be read.
@@ -122,18 +123,18 @@ impl Store {
             return self.read(|reader| f(reader, Box::new(|| beside(reader))));
         };
         let both = || {
-            // The other is given back first: the next time each gets the connection whose cache has
-            // its pages.
+            // The other is returned first, so that next time each read borrows the connection that has its
+            // pages cached.
             let (own, other) = (readers.borrow(&self.0.path)?, readers.borrow(&self.0.path)?);
             readers.pool()?.in_place_scope(|scope| {
                 let (sender, receiver) = mpsc::sync_channel(1);
                 scope.spawn(move |_| {
                     let found = other.read(beside);
                     drop(other);
-                    // Nobody waits for it any more: `f` failed.
+                    // Without a receiver, `f` has failed.
                     let _ = sender.send(found);
                 });
-                // If it panicked, so does the scope when it ends.
+                // After a panic there, the scope panics here.
                 let gone = |_| Err(StoreError::invalid("the other search did not end"));
                 let wait = || receiver.recv().unwrap_or_else(gone);
                 own.read(|reader| f(reader, Box::new(wait)))
@@ -201,5 +202,5 @@ impl Store {
     }
 }
 
-/// Waits for the reading beside, and gives what it found.
+/// Waits for the other read, and returns its result.
 pub type Wait<'a, T> = Box<dyn FnOnce() -> Result<T> + 'a>;

@@ -1,4 +1,4 @@
-//! The whole hierarchy as text, for tests: it asserts validity first.
+//! The whole hierarchy as text, for tests, after a check that it is valid.
 
 use std::fmt::Write;
 

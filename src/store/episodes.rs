@@ -1,6 +1,6 @@
 //! Episodes (level 2): contiguous runs of one session's messages.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rusqlite::Row;
 
@@ -44,21 +44,8 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn episodes(&self) -> Result<Vec<Episode>> {
-        let mut episodes = self.all(&format!("{EPISODE} ORDER BY id"), [], episode)?;
-        let places: HashMap<EpisodeId, usize> =
-            episodes.iter().enumerate().map(|(i, e)| (e.id, i)).collect();
-        let members = self.all(
-            "SELECT episode, id, created_ms, created_offset FROM message
-             WHERE episode IS NOT NULL ORDER BY id",
-            [],
-            |row| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?)),
-        )?;
-        for (id, message, at) in members {
-            if let Some(&place) = places.get(&id) {
-                episodes[place].extend(message, at);
-            }
-        }
-        Ok(episodes)
+        let ids = self.all("SELECT id FROM episode", [], |row| row.get(0).map(EpisodeId))?;
+        Ok(self.find_episodes(ids)?.into_values().collect())
     }
 
     /// In the order asked for; unknown ids are an error.

@@ -1,4 +1,4 @@
-//! What can go wrong, and how SQLite's words become ours.
+//! What can go wrong, and how SQLite's errors are translated.
 
 use std::path::Path;
 
@@ -79,8 +79,8 @@ pub enum StoreError {
 
 pub(super) type Result<T> = std::result::Result<T, StoreError>;
 
-/// Inside this module every SQL call is followed by `?`; [`StoreError::within`] then says what was
-/// being done, and to which file, once, at the edge.
+/// Inside the store every SQL call ends in `?`; [`StoreError::within`] adds what was being done, and to
+/// which file, where the error leaves the store.
 impl From<rusqlite::Error> for StoreError {
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { action: "use", source: Box::new(source) }

@@ -1,4 +1,4 @@
-//! The worker's queue: a row a step, so that a crash loses none.
+//! The worker's queue: one row for each step, so that a crash loses none.
 
 use rusqlite::Row;
 
@@ -145,7 +145,8 @@ impl WriteTx<'_> {
         if n == 0 { Err(StoreError::not_found("running job", id)) } else { Ok(()) }
     }
 
-    /// Takes the ground from under steps that have begun: they read what is forgotten now.
+    /// Queues the running steps anew: they may have read what is being forgotten, and their `finish_job`
+    /// has to fail.
     pub(super) fn restart_running(&mut self) -> Result<()> {
         let running = self.all(
             "SELECT id, kind, subject, attempts FROM job WHERE state = 'running' ORDER BY id",

@@ -1,4 +1,4 @@
-//! Seeing to the bytes of what was forgotten.
+//! Removing the bytes of what was forgotten from the files.
 //!
 //! `secure_delete` zeroes freed pages as they are freed, but the write-ahead log still holds the
 //! pages of before, and FTS5's interior nodes keep prefixes of words that are gone. So: the indexes

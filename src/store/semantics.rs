@@ -1,6 +1,6 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
 
@@ -36,29 +36,8 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn semantics(&self) -> Result<Vec<Semantic>> {
-        let mut semantics = self.all(&format!("{SEMANTIC} ORDER BY id"), [], semantic)?;
-        let places: HashMap<i64, usize> =
-            semantics.iter().enumerate().map(|(i, s)| (s.id.0, i)).collect();
-        let pair = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        for (id, episode) in self.all(
-            "SELECT semantic, episode FROM semantic_episode ORDER BY semantic, episode",
-            [],
-            pair,
-        )? {
-            if let Some(&place) = places.get(&id) {
-                semantics[place].episodes.push(EpisodeId(episode));
-            }
-        }
-        for (id, message) in self.all(
-            "SELECT semantic, message FROM semantic_message ORDER BY semantic, message",
-            [],
-            pair,
-        )? {
-            if let Some(&place) = places.get(&id) {
-                semantics[place].messages.push(MessageId(message));
-            }
-        }
-        Ok(semantics)
+        let ids = self.all("SELECT id FROM semantic", [], |row| row.get(0).map(SemanticId))?;
+        Ok(self.find_semantics(ids)?.into_values().collect())
     }
 
     /// In the order asked for; unknown ids are an error.
@@ -66,11 +45,18 @@ impl Reader<'_> {
     /// # Errors
     /// If one of them does not exist, or the memory cannot be read.
     pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
-        let mut found = self.find_semantics_and_messages(ids.iter().copied())?;
+        in_order("fact", ids, &self.find_semantics(ids.iter().copied())?)
+    }
+
+    fn find_semantics(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<BTreeMap<SemanticId, Semantic>> {
+        let mut found = self.find_semantics_and_messages(ids)?;
         for (id, episode) in self.sources("episode", &found)? {
             found.entry(id).and_modify(|unit| unit.episodes.push(EpisodeId(episode)));
         }
-        in_order("fact", ids, &found)
+        Ok(found)
     }
 
     /// Those of them that there are, without their episodes: these take as long to find as the messages

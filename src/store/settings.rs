@@ -30,7 +30,7 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Sets one.
+    /// Sets or replaces one setting.
     ///
     /// # Errors
     /// If the memory cannot be written.

@@ -64,7 +64,7 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// It has to have a member when the transaction commits, or it is removed again.
+    /// A new theme. Without a member at the commit it is removed again.
     ///
     /// # Errors
     /// If the memory cannot be written.
