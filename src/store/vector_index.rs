@@ -108,14 +108,12 @@ impl Reader<'_> {
         let bits = 8.0 * code.len() as f64;
         let n_of_sample = n.div_ceil(SAMPLED_EVERY as usize) as i64;
         let k = K_MAX.min(4 * n as i64);
-        let farthest_of_sample = format!(
-            "SELECT max(distance) FROM (SELECT distance FROM {table}
-             WHERE code MATCH vec_bit(?1) AND k = ?2 AND sampled = 1)"
+        let of_sample = format!(
+            "SELECT distance FROM {table} WHERE code MATCH vec_bit(?1) AND k = ?2 AND sampled = 1"
         );
-        let farthest: Option<f64> = self
-            .optional(&farthest_of_sample, params![code, n_of_sample], |row| row.get(0))?
-            .flatten();
-        let mut within = farthest.unwrap_or(bits);
+        let of_sample: Vec<f64> =
+            self.all(&of_sample, params![code, n_of_sample], |row| row.get(0))?;
+        let mut within = of_sample.into_iter().reduce(f64::max).unwrap_or(bits);
         let all_within = format!(
             "SELECT rowid FROM {table} WHERE code MATCH vec_bit(?1) AND k = ?2 AND distance <= ?3"
         );

@@ -140,40 +140,36 @@ fn talk(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
         Deed::Append { session, reply } => {
             let role = if *reply { Role::Assistant } else { Role::User };
             let fresh = session.index(4) >= u.sessions.len();
-            store
-                .write(|tx| {
-                    let next = MessageId(tx.last_id("message")? + 1);
-                    let text = format!("I said {} just now", word(next));
-                    let id = if fresh {
-                        tx.create_session(&text, at(0), session.index(8) == 0)?
-                    } else {
-                        u.sessions[session.index(u.sessions.len())]
-                    };
-                    assert_eq!(say(tx, id, role, &text), next);
-                    tx.enqueue(&JobKind::Boundary { session: id })
-                })
-                .unwrap();
+            write(store, |tx| {
+                let next = MessageId(tx.last_id("message")? + 1);
+                let text = format!("I said {} just now", word(next));
+                let id = if fresh {
+                    tx.create_session(&text, at(0), session.index(8) == 0)?
+                } else {
+                    u.sessions[session.index(u.sessions.len())]
+                };
+                assert_eq!(say(tx, id, role, &text), next);
+                tx.enqueue(&JobKind::Boundary { session: id })
+            });
         }
         Deed::Cite { session, fact, episode } => {
             let (session, fact) = (pick(&u.sessions, *session)?, pick(&u.facts, *fact)?);
             let episode = pick(&u.episodes, *episode)?;
-            store
-                .write(|tx| {
-                    let fact = tx.semantics_by_id(&[fact])?.remove(0);
-                    let words = words_in(&fact.content).join(" ");
-                    let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
-                    // Half of the ids as a number under its key, half as a shown id.
-                    tx.record_answer(
-                        reply,
-                        &json!({
-                            "evidence": {
-                                "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
-                                "episodes": [{"id": episode.0, "admitted": false}],
-                            }
-                        }),
-                    )
-                })
-                .unwrap();
+            write(store, |tx| {
+                let fact = tx.semantics_by_id(&[fact])?.remove(0);
+                let words = words_in(&fact.content).join(" ");
+                let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
+                // Half of the ids as a number under its key, half as a shown id.
+                tx.record_answer(
+                    reply,
+                    &json!({
+                        "evidence": {
+                            "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
+                            "episodes": [{"id": episode.0, "admitted": false}],
+                        }
+                    }),
+                )
+            });
         }
         Deed::Close { session, run, from, to } => {
             let session = pick(&u.sessions, *session)?;
@@ -185,17 +181,15 @@ fn talk(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
             let (a, b) = (from.index(run.len()), to.index(run.len()));
             let run = &run[a.min(b)..=a.max(b)];
             let text: Vec<&str> = run.iter().flat_map(|m| words_in(&m.content)).collect();
-            store
-                .write(|tx| {
-                    let episode = tx.insert_episode(NewEpisode {
-                        session,
-                        title: format!("About {}", text[0]),
-                        content: format!("They said {}", text.join(" and ")),
-                        messages: run.iter().map(|m| m.id).collect(),
-                    })?;
-                    tx.enqueue(&JobKind::Semantics { episode })
-                })
-                .unwrap();
+            write(store, |tx| {
+                let episode = tx.insert_episode(NewEpisode {
+                    session,
+                    title: format!("About {}", text[0]),
+                    content: format!("They said {}", text.join(" and ")),
+                    messages: run.iter().map(|m| m.id).collect(),
+                })?;
+                tx.enqueue(&JobKind::Semantics { episode })
+            });
         }
         _ => return None,
     }
@@ -208,66 +202,58 @@ fn learn(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
         Deed::Learn { episode, message, theme, second } => {
             let mut from = vec![pick(&u.episodes, *episode)?];
             from.extend(second.as_ref().and_then(|i| pick(&u.episodes, *i)));
-            store
-                .write(|tx| {
-                    let mut messages = Vec::new();
-                    for e in tx.episodes_by_id(&from)? {
-                        messages.push(e.messages[message.index(e.messages.len())]);
-                    }
-                    let sources = tx.messages_by_id(&messages)?;
-                    let words: Vec<&str> =
-                        sources.iter().flat_map(|m| words_in(&m.content)).collect();
-                    let content = format!("The user said {}", words.join(" and "));
-                    let theme = match theme.as_ref().and_then(|i| pick(&u.themes, *i)) {
-                        Some(theme) => theme,
-                        None => tx.create_theme(&format!("Theme of {}", words[0]))?,
-                    };
-                    let expected = tx.next_semantic_id()?;
-                    let vector = vector(tx, &content);
-                    let new = NewSemantic {
-                        content,
-                        subject: Some("The user".to_owned()),
-                        attribute: None,
-                        created_at: at(1),
-                        episodes: from,
-                        messages,
-                    };
-                    let id = tx.insert_semantic(new, theme, &vector)?;
-                    assert_eq!(id, expected);
-                    tx.enqueue(&JobKind::Consolidate { semantic: id })
-                })
-                .unwrap();
+            write(store, |tx| {
+                let mut messages = Vec::new();
+                for e in tx.episodes_by_id(&from)? {
+                    messages.push(e.messages[message.index(e.messages.len())]);
+                }
+                let sources = tx.messages_by_id(&messages)?;
+                let words: Vec<&str> = sources.iter().flat_map(|m| words_in(&m.content)).collect();
+                let content = format!("The user said {}", words.join(" and "));
+                let theme = match theme.as_ref().and_then(|i| pick(&u.themes, *i)) {
+                    Some(theme) => theme,
+                    None => tx.create_theme(&format!("Theme of {}", words[0]))?,
+                };
+                let expected = tx.next_semantic_id()?;
+                let vector = vector(tx, &content);
+                let new = NewSemantic {
+                    content,
+                    subject: Some("The user".to_owned()),
+                    attribute: None,
+                    created_at: at(1),
+                    episodes: from,
+                    messages,
+                };
+                let id = tx.insert_semantic(new, theme, &vector)?;
+                assert_eq!(id, expected);
+                tx.enqueue(&JobKind::Consolidate { semantic: id })
+            });
         }
         Deed::Merge { first, second } => {
             let parts = [pick(&u.facts, *first)?, pick(&u.facts, *second)?];
             if parts[0] == parts[1] {
                 return None;
             }
-            store
-                .write(|tx| {
-                    let of = tx.semantics_by_id(&parts)?;
-                    let content = format!("{}; {}", of[0].content, of[1].content);
-                    let vector = vector(tx, &content);
-                    let both = |ids: [Vec<i64>; 2]| -> BTreeSet<i64> {
-                        ids.concat().into_iter().collect()
-                    };
-                    let episodes =
-                        both([0, 1].map(|i| of[i].episodes.iter().map(|e| e.0).collect()));
-                    let messages =
-                        both([0, 1].map(|i| of[i].messages.iter().map(|m| m.0).collect()));
-                    let new = NewSemantic {
-                        content,
-                        subject: None,
-                        attribute: None,
-                        created_at: at(2),
-                        episodes: episodes.into_iter().map(EpisodeId).collect(),
-                        messages: messages.into_iter().map(MessageId).collect(),
-                    };
-                    let theme = tx.theme_of(parts[1])?;
-                    let joint = tx.insert_semantic(new, theme, &vector)?;
-                    tx.merge(parts, joint, at(7))
-                })
-                .unwrap();
+            write(store, |tx| {
+                let of = tx.semantics_by_id(&parts)?;
+                let content = format!("{}; {}", of[0].content, of[1].content);
+                let vector = vector(tx, &content);
+                let both =
+                    |ids: [Vec<i64>; 2]| -> BTreeSet<i64> { ids.concat().into_iter().collect() };
+                let episodes = both([0, 1].map(|i| of[i].episodes.iter().map(|e| e.0).collect()));
+                let messages = both([0, 1].map(|i| of[i].messages.iter().map(|m| m.0).collect()));
+                let new = NewSemantic {
+                    content,
+                    subject: None,
+                    attribute: None,
+                    created_at: at(2),
+                    episodes: episodes.into_iter().map(EpisodeId).collect(),
+                    messages: messages.into_iter().map(MessageId).collect(),
+                };
+                let theme = tx.theme_of(parts[1])?;
+                let joint = tx.insert_semantic(new, theme, &vector)?;
+                tx.merge(parts, joint, at(7))
+            });
         }
         Deed::Supersede { earlier, later } => {
             let (earlier, later) = (pick(&u.facts, *earlier)?, pick(&u.facts, *later)?);
@@ -276,14 +262,12 @@ fn learn(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
         }
         Deed::Edit { fact } => {
             let fact = pick(&u.facts, *fact)?;
-            store
-                .write(|tx| {
-                    let before = tx.semantics_by_id(&[fact])?.remove(0).content;
-                    let content = format!("Corrected: {before}");
-                    let vector = vector(tx, &content);
-                    tx.edit_semantic(fact, &content, &vector)
-                })
-                .unwrap();
+            write(store, |tx| {
+                let before = tx.semantics_by_id(&[fact])?.remove(0).content;
+                let content = format!("Corrected: {before}");
+                let vector = vector(tx, &content);
+                tx.edit_semantic(fact, &content, &vector)
+            });
         }
         _ => return None,
     }
@@ -299,66 +283,56 @@ fn organise(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
         }
         Deed::Split { fact } => {
             let fact = pick(&u.facts, *fact)?;
-            store
-                .write(|tx| {
-                    let expected = tx.next_theme_id()?;
-                    let theme = tx.create_theme("split off")?;
-                    assert_eq!(theme, expected);
-                    tx.move_semantic(fact, theme)?;
-                    tx.enqueue(&JobKind::NameTheme { theme })
-                })
-                .unwrap();
+            write(store, |tx| {
+                let expected = tx.next_theme_id()?;
+                let theme = tx.create_theme("split off")?;
+                assert_eq!(theme, expected);
+                tx.move_semantic(fact, theme)?;
+                tx.enqueue(&JobKind::NameTheme { theme })
+            });
         }
         Deed::Join { theme, into } => {
             let (theme, into) = (pick(&u.themes, *theme)?, pick(&u.themes, *into)?);
-            store
-                .write(|tx| {
-                    let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                    members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
-                })
-                .unwrap();
+            write(store, |tx| {
+                let members = tx.themes_by_id(&[theme])?.remove(0).members;
+                members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
+            });
         }
         Deed::Rename { theme, fact } => {
             let theme = pick(&u.themes, *theme)?;
-            store
-                .write(|tx| {
-                    let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                    let member = members[fact.index(members.len())];
-                    let content = tx.semantics_by_id(&[member])?.remove(0).content;
-                    let words = words_in(&content);
-                    tx.rename_theme(theme, &format!("Named after {}", words[0]))
-                })
-                .unwrap();
+            write(store, |tx| {
+                let members = tx.themes_by_id(&[theme])?.remove(0).members;
+                let member = members[fact.index(members.len())];
+                let content = tx.semantics_by_id(&[member])?.remove(0).content;
+                let words = words_in(&content);
+                tx.rename_theme(theme, &format!("Named after {}", words[0]))
+            });
         }
         Deed::Edges { fact, other, theme } => {
             let (a, b) = (pick(&u.facts, *fact)?, pick(&u.facts, *other)?);
             let (c, d) = (pick(&u.themes, *theme)?, pick(&u.themes, *other)?);
-            store
-                .write(|tx| {
-                    if a != b {
-                        tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
-                    }
-                    if c != d {
-                        tx.replace_edges(Level::Theme, c.0, &[(d.0, 0.25)])?;
-                    }
-                    Ok(())
-                })
-                .unwrap();
+            write(store, |tx| {
+                if a != b {
+                    tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
+                }
+                if c != d {
+                    tx.replace_edges(Level::Theme, c.0, &[(d.0, 0.25)])?;
+                }
+                Ok(())
+            });
         }
         Deed::Vectors { message } => {
             let message = pick(&u.messages, *message)?;
-            store
-                .write(|tx| {
-                    let vector = vector(tx, "some text");
-                    for theme in &u.themes {
-                        tx.put_embedding(Level::Theme, theme.0, &vector)?;
-                    }
-                    for episode in &u.episodes {
-                        tx.put_embedding(Level::Episode, episode.0, &vector)?;
-                    }
-                    tx.put_embedding(Level::Message, message.0, &vector)
-                })
-                .unwrap();
+            write(store, |tx| {
+                let vector = vector(tx, "some text");
+                for theme in &u.themes {
+                    tx.put_embedding(Level::Theme, theme.0, &vector)?;
+                }
+                for episode in &u.episodes {
+                    tx.put_embedding(Level::Episode, episode.0, &vector)?;
+                }
+                tx.put_embedding(Level::Message, message.0, &vector)
+            });
         }
         _ => return None,
     }
@@ -370,23 +344,19 @@ fn maintain(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
     match deed {
         Deed::EditEpisode { episode } => {
             let episode = pick(&u.episodes, *episode)?;
-            store
-                .write(|tx| {
-                    let before = tx.episodes_by_id(&[episode])?.remove(0).content;
-                    tx.edit_episode(episode, "Edited", &format!("Edited: {before}"))
-                })
-                .unwrap();
+            write(store, |tx| {
+                let before = tx.episodes_by_id(&[episode])?.remove(0).content;
+                tx.edit_episode(episode, "Edited", &format!("Edited: {before}"))
+            });
         }
         Deed::Enqueue { fact, episode, session } => {
             let (fact, episode) = (pick(&u.facts, *fact)?, pick(&u.episodes, *episode)?);
             let session = pick(&u.sessions, *session)?;
-            store
-                .write(|tx| {
-                    tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
-                    tx.enqueue(&JobKind::Semantics { episode })?;
-                    tx.enqueue(&JobKind::Close { session })
-                })
-                .unwrap();
+            write(store, |tx| {
+                tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
+                tx.enqueue(&JobKind::Semantics { episode })?;
+                tx.enqueue(&JobKind::Close { session })
+            });
         }
         Deed::Work { fails } => {
             let job = store.read(|r| r.next_job()).unwrap()?;
@@ -397,26 +367,22 @@ fn maintain(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
             } else {
                 // The one that makes vectors has to make them.
                 let reembed = job.kind == JobKind::Reembed;
-                store
-                    .write(|tx| {
-                        if reembed {
-                            for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
-                                let vector = vector(tx, &text);
-                                tx.put_embedding(Level::Semantic, id, &vector)?;
-                            }
+                write(store, |tx| {
+                    if reembed {
+                        for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
+                            let vector = vector(tx, &text);
+                            tx.put_embedding(Level::Semantic, id, &vector)?;
                         }
-                        tx.finish_job(job.id)
-                    })
-                    .unwrap();
+                    }
+                    tx.finish_job(job.id)
+                });
             }
         }
         Deed::Embedder => {
-            store
-                .write(|tx| {
-                    let other = if tx.dimensions()? == Some(5) { 6 } else { 5 };
-                    tx.use_embedder("another", other)
-                })
-                .unwrap();
+            write(store, |tx| {
+                let other = if tx.dimensions()? == Some(5) { 6 } else { 5 };
+                tx.use_embedder("another", other)
+            });
         }
         Deed::Forget { level, index } => {
             let id = match level {

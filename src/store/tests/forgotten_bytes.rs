@@ -30,47 +30,43 @@ fn no_forgotten_byte_is_in_any_file() {
     let secret = "Quetzalcoatlus";
     let text = format!("My private word is {secret}, and nobody else's");
     let vector = embed(&text);
-    let (message, kept) = store
-        .write(|tx| {
-            use_hash_embedder(tx)?;
-            let session = tx.create_session(&text, at(0), false)?;
-            for i in 0..300 {
-                let id = say(tx, session, Role::User, &format!("Ordinary talk, quite {i}"));
-                tx.put_embedding(Level::Message, id.0, &embed(&format!("ordinary {i}")))?;
-            }
-            let message = say(tx, session, Role::User, &text);
-            let reply = say(tx, session, Role::Assistant, &format!("Noted: {secret}."));
-            tx.put_embedding(Level::Message, message.0, &vector)?;
-            let kept = say(tx, session, Role::User, "The kettle is on");
-            let episode = tx.insert_episode(crate::store::NewEpisode {
-                session,
-                title: format!("About {secret}"),
-                content: format!("The user's private word is {secret}."),
-                messages: vec![message, reply, kept],
-            })?;
-            tx.put_embedding(Level::Episode, episode.0, &vector)?;
-            let theme = tx.create_theme(&format!("{secret} and others"))?;
-            let a = fact(tx, &text, theme, episode, &[message]);
-            let b = fact(tx, "The kettle was on", theme, episode, &[kept]);
-            tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
-            tx.edit_semantic(a, &format!("The word is {secret}"), &embed("edited"))?;
-            tx.edit_semantic(a, &format!("It is {secret}!"), &vector)?;
-            tx.edit_episode(episode, "Words", &format!("{secret}."))?;
-            tx.put_embedding(Level::Theme, theme.0, &vector)?;
-            tx.enqueue(&JobKind::Semantics { episode })?;
-            tx.record_answer(reply, &json!({"question": text, "evidence": {"semantics": ["s1"]}}))?;
-            Ok((message, kept))
-        })
-        .unwrap();
+    let (message, kept) = write(&store, |tx| {
+        use_hash_embedder(tx)?;
+        let session = tx.create_session(&text, at(0), false)?;
+        for i in 0..300 {
+            let id = say(tx, session, Role::User, &format!("Ordinary talk, quite {i}"));
+            tx.put_embedding(Level::Message, id.0, &embed(&format!("ordinary {i}")))?;
+        }
+        let message = say(tx, session, Role::User, &text);
+        let reply = say(tx, session, Role::Assistant, &format!("Noted: {secret}."));
+        tx.put_embedding(Level::Message, message.0, &vector)?;
+        let kept = say(tx, session, Role::User, "The kettle is on");
+        let episode = tx.insert_episode(crate::store::NewEpisode {
+            session,
+            title: format!("About {secret}"),
+            content: format!("The user's private word is {secret}."),
+            messages: vec![message, reply, kept],
+        })?;
+        tx.put_embedding(Level::Episode, episode.0, &vector)?;
+        let theme = tx.create_theme(&format!("{secret} and others"))?;
+        let a = fact(tx, &text, theme, episode, &[message]);
+        let b = fact(tx, "The kettle was on", theme, episode, &[kept]);
+        tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
+        tx.edit_semantic(a, &format!("The word is {secret}"), &embed("edited"))?;
+        tx.edit_semantic(a, &format!("It is {secret}!"), &vector)?;
+        tx.edit_episode(episode, "Words", &format!("{secret}."))?;
+        tx.put_embedding(Level::Theme, theme.0, &vector)?;
+        tx.enqueue(&JobKind::Semantics { episode })?;
+        tx.record_answer(reply, &json!({"question": text, "evidence": {"semantics": ["s1"]}}))?;
+        Ok((message, kept))
+    });
     // A step that failed on it, with the text in its error.
-    store
-        .write(|tx| {
-            tx.enqueue(&JobKind::Boundary { session: tx.sessions()?[0].id })?;
-            let job = tx.next_job()?.unwrap();
-            tx.begin_job(job.id)?;
-            tx.fail_job(job.id, &format!("cannot parse {secret}"), 1)
-        })
-        .unwrap();
+    write(&store, |tx| {
+        tx.enqueue(&JobKind::Boundary { session: tx.sessions()?[0].id })?;
+        let job = tx.next_job()?.unwrap();
+        tx.begin_job(job.id)?;
+        tx.fail_job(job.id, &format!("cannot parse {secret}"), 1)
+    });
     // Some history in the log.
     for i in 0..20 {
         store.write(|tx| tx.set_setting("turn", &format!("{i}"))).unwrap();
@@ -93,14 +89,12 @@ fn no_forgotten_byte_is_in_any_file() {
         assert!(has(&after, b"The kettle is on"));
         if moment == "open" {
             assert_valid(&store);
-            store
-                .read(|r| {
-                    assert_eq!(r.messages_by_id(&[kept])?.len(), 1);
-                    assert_eq!(r.embeddings(Level::Message)?.len(), 300);
-                    assert_eq!(r.full_text(Level::Message, "kettle", 3)?[0].0, kept.0);
-                    Ok(())
-                })
-                .unwrap();
+            read(&store, |r| {
+                assert_eq!(r.messages_by_id(&[kept])?.len(), 1);
+                assert_eq!(r.embeddings(Level::Message)?.len(), 300);
+                assert_eq!(r.full_text(Level::Message, "kettle", 3)?[0].0, kept.0);
+                Ok(())
+            });
             assert!(!plan.rewritten.is_empty());
         }
         if moment == "open" {
@@ -118,15 +112,13 @@ fn a_scrub_beside_a_reader_stays_due_until_it_can_be_done() {
     let store = Store::open(dir.path()).unwrap();
     let small = small(&store);
     let reader = Store::open_read_only(dir.path()).unwrap();
-    reader
-        .read(|r| {
-            r.counts()?;
-            forget(&store, &[AnyId::Message(small.messages[0])], None);
-            let error = store.scrub().unwrap_err();
-            assert!(error.to_string().contains("another program is reading"), "{error}");
-            Ok(())
-        })
-        .unwrap();
+    read(&reader, |r| {
+        r.counts()?;
+        forget(&store, &[AnyId::Message(small.messages[0])], None);
+        let error = store.scrub().unwrap_err();
+        assert!(error.to_string().contains("another program is reading"), "{error}");
+        Ok(())
+    });
     assert!(store.read(|r| r.scrub_is_due()).unwrap());
     drop((reader, store));
     let store = Store::open(dir.path()).unwrap();

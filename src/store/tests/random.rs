@@ -11,33 +11,31 @@ use crate::store::{AnyId, Level, Store};
 
 /// Every value of every table, the indexes' own included.
 fn everything(store: &Store) -> String {
-    store
-        .read(|r| {
-            let tables = r.all(
+    read(store, |r| {
+        let tables = r.all(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
                 [],
                 |row| row.get::<_, String>(0),
             )?;
-            let mut all = String::new();
-            for table in tables {
-                let mut statement = r.conn.prepare(&format!("SELECT * FROM \"{table}\""))?;
-                let n = statement.column_count();
-                let mut rows = statement.query([])?;
-                while let Some(row) = rows.next()? {
-                    for column in 0..n {
-                        match row.get_ref(column)? {
-                            rusqlite::types::ValueRef::Text(b) | rusqlite::types::ValueRef::Blob(b) => {
-                                all.push_str(&String::from_utf8_lossy(b));
-                                all.push('\n');
-                            }
-                            _ => {}
+        let mut all = String::new();
+        for table in tables {
+            let mut statement = r.conn.prepare(&format!("SELECT * FROM \"{table}\""))?;
+            let n = statement.column_count();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                for column in 0..n {
+                    match row.get_ref(column)? {
+                        rusqlite::types::ValueRef::Text(b) | rusqlite::types::ValueRef::Blob(b) => {
+                            all.push_str(&String::from_utf8_lossy(b));
+                            all.push('\n');
                         }
+                        _ => {}
                     }
                 }
             }
-            Ok(all)
-        })
-        .unwrap()
+        }
+        Ok(all)
+    })
 }
 
 pub(super) fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {

@@ -9,16 +9,14 @@ use crate::store::{Level, NewMessage, Store};
 #[test]
 fn neighbours_are_of_the_same_episode() {
     let store = Store::in_memory().unwrap();
-    let ids: Vec<MessageId> = store
-        .write(|tx| {
-            let session = tx.create_session("", at(0), false)?;
-            let ids: Vec<MessageId> =
-                (0..5).map(|i| say(tx, session, Role::User, &format!("m{i}"))).collect();
-            close(tx, session, &ids[..3]);
-            close(tx, session, &ids[3..4]);
-            Ok(ids)
-        })
-        .unwrap();
+    let ids: Vec<MessageId> = write(&store, |tx| {
+        let session = tx.create_session("", at(0), false)?;
+        let ids: Vec<MessageId> =
+            (0..5).map(|i| say(tx, session, Role::User, &format!("m{i}"))).collect();
+        close(tx, session, &ids[..3]);
+        close(tx, session, &ids[3..4]);
+        Ok(ids)
+    });
     let beside = |i: usize| store.read(|r| r.messages_beside([ids[i]])).unwrap();
     assert_eq!(beside(0), [ids[1]]);
     assert_eq!(beside(1), [ids[0], ids[2]]);
@@ -77,23 +75,21 @@ fn no_query_is_syntax() {
 fn any_text_can_be_a_message() {
     let store = Store::in_memory().unwrap();
     let texts = ["", "\0", "a\0b", "\u{feff}x", "🦊", "\u{1b}[31mred", &"long ".repeat(200_000)];
-    store
-        .write(|tx| {
-            let session = tx.create_session("\0", at(0), true)?;
-            for text in texts {
-                tx.append_message(NewMessage {
-                    session,
-                    role: Role::Assistant,
-                    speaker: Some("\0'\"".to_owned()),
-                    content: text.to_owned(),
-                    created_at: at(0),
-                    external_id: Some("D1:1".to_owned()),
-                    complete: true,
-                })?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    write(&store, |tx| {
+        let session = tx.create_session("\0", at(0), true)?;
+        for text in texts {
+            tx.append_message(NewMessage {
+                session,
+                role: Role::Assistant,
+                speaker: Some("\0'\"".to_owned()),
+                content: text.to_owned(),
+                created_at: at(0),
+                external_id: Some("D1:1".to_owned()),
+                complete: true,
+            })?;
+        }
+        Ok(())
+    });
     let messages = store.read(|r| r.all_messages()).unwrap();
     assert!(messages.iter().map(|m| m.content.as_str()).eq(texts));
     assert_valid(&store);

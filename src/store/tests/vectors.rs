@@ -41,22 +41,18 @@ fn vectors_come_back_as_they_went_in() {
 #[test]
 fn without_an_embedder_there_are_no_vectors() {
     let store = Store::in_memory().unwrap();
-    store
-        .write(|tx| {
-            let session = tx.create_session("", at(0), false)?;
-            say(tx, session, Role::User, "hello");
-            Ok(())
-        })
-        .unwrap();
-    store
-        .read(|r| {
-            assert_eq!(r.embedder_id()?, None);
-            assert!(r.nearest(Level::Message, &embed("x"), 3)?.is_empty());
-            assert!(r.embeddings(Level::Message)?.is_empty());
-            assert_eq!(r.without_embedding(Level::Message, 9)?, [(1, "hello".to_owned())]);
-            Ok(())
-        })
-        .unwrap();
+    write(&store, |tx| {
+        let session = tx.create_session("", at(0), false)?;
+        say(tx, session, Role::User, "hello");
+        Ok(())
+    });
+    read(&store, |r| {
+        assert_eq!(r.embedder_id()?, None);
+        assert!(r.nearest(Level::Message, &embed("x"), 3)?.is_empty());
+        assert!(r.embeddings(Level::Message)?.is_empty());
+        assert_eq!(r.without_embedding(Level::Message, 9)?, [(1, "hello".to_owned())]);
+        Ok(())
+    });
     let error = store.write(|tx| tx.put_embedding(Level::Message, 1, &embed("x"))).unwrap_err();
     assert!(error.to_string().contains("no embedding model"), "{error}");
     assert_valid(&store);
@@ -70,25 +66,21 @@ fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
     store.write(use_hash_embedder).unwrap();
     assert_eq!(store.read(|r| Ok(r.embeddings(Level::Semantic)?.len())).unwrap(), 2);
     store.write(|tx| tx.use_embedder("other", 2)).unwrap();
-    store
-        .read(|r| {
-            assert_eq!(r.embedder_id()?.as_deref(), Some("other"));
-            assert!(r.embeddings(Level::Semantic)?.is_empty());
-            assert_eq!(r.next_job()?.map(|j| j.kind), Some(JobKind::Reembed));
-            assert_eq!(r.without_embedding(Level::Semantic, 1)?.len(), 1);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.embedder_id()?.as_deref(), Some("other"));
+        assert!(r.embeddings(Level::Semantic)?.is_empty());
+        assert_eq!(r.next_job()?.map(|j| j.kind), Some(JobKind::Reembed));
+        assert_eq!(r.without_embedding(Level::Semantic, 1)?.len(), 1);
+        Ok(())
+    });
     // Until the job is done, facts without vectors are no violation; then they are.
     assert_valid(&store);
     let vector = Embedding::normalise(vec![0.6, 0.8]).unwrap();
-    store
-        .write(|tx| {
-            let job = tx.next_job()?.unwrap();
-            tx.put_embedding(Level::Semantic, small.facts[0].0, &vector)?;
-            tx.finish_job(job.id)
-        })
-        .unwrap();
+    write(&store, |tx| {
+        let job = tx.next_job()?.unwrap();
+        tx.put_embedding(Level::Semantic, small.facts[0].0, &vector)?;
+        tx.finish_job(job.id)
+    });
     let found = store.read(|r| r.verify()).unwrap();
     assert_eq!(found[0].what, "s2 has no vector");
 }
@@ -110,16 +102,14 @@ fn vectors_survive_deletion_and_vacuum() {
     let best = store.read(|r| r.nearest(Level::Message, &embed("number 450"), 1)).unwrap();
     assert!(best[0].1 > 0.999, "{best:?}");
     // And more go in after them.
-    store
-        .write(|tx| {
-            let session = tx.sessions()?[0].id;
-            for i in 0..300 {
-                let id = say(tx, session, Role::User, &format!("later {i}"));
-                tx.put_embedding(Level::Message, id.0, &embed(&format!("later {i}")))?;
-            }
-            Ok(())
-        })
-        .unwrap();
+    write(&store, |tx| {
+        let session = tx.sessions()?[0].id;
+        for i in 0..300 {
+            let id = say(tx, session, Role::User, &format!("later {i}"));
+            tx.put_embedding(Level::Message, id.0, &embed(&format!("later {i}")))?;
+        }
+        Ok(())
+    });
     let best = store.read(|r| r.nearest(Level::Message, &embed("later 7"), 1)).unwrap();
     assert!(best[0].0 > 600 && best[0].1 > 0.999, "{best:?}");
     assert_valid(&store);
