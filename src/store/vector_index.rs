@@ -28,9 +28,6 @@ const SAMPLED_EVERY: i64 = 16;
 /// Codes to a chunk: a chunk is read and searched as a whole.
 const CHUNK_SIZE: usize = 1_024;
 
-/// Vectors that the mean is taken of.
-const N_FOR_MEAN: usize = 1_024;
-
 /// The mean is stored in multiples of this, so coarsely that no single vector shows in it.
 const MEAN_UNIT: f32 = 1.0 / 1_024.0;
 
@@ -185,14 +182,13 @@ impl WriteTx<'_> {
         if code_bits(dimensions) > BITS_MAX {
             return Ok(());
         }
-        let mut sums = vec![0.0_f64; dimensions];
-        let sample = self.sample(level, N_FOR_MEAN)?;
-        for vector in &sample {
-            for (sum, x) in sums.iter_mut().zip(vector.as_slice()) {
-                *sum += f64::from(*x);
-            }
-        }
-        let in_units = |sum: f64| (sum / sample.len() as f64 / f64::from(MEAN_UNIT)).round() as i16;
+        let (mut sums, mut n) = (vec![0.0_f64; dimensions], 0.0);
+        self.each_vector(level, dimensions, |_, vector| {
+            n += 1.0;
+            sums.iter_mut().zip(vector.as_slice()).for_each(|(sum, x)| *sum += f64::from(*x));
+            Ok(())
+        })?;
+        let in_units = |sum: f64| (sum / n / f64::from(MEAN_UNIT)).round() as i16;
         let mean: Vec<u8> = sums.into_iter().flat_map(|sum| in_units(sum).to_le_bytes()).collect();
         let name = level.name();
         self.conn.execute_batch(&format!(
@@ -205,12 +201,24 @@ impl WriteTx<'_> {
         let Some(index) = self.vector_index(level)? else {
             return Err(StoreError::not_found("vector index", name));
         };
-        let sql = format!("SELECT id, embedding FROM {name}_vector ORDER BY id");
+        self.each_vector(level, dimensions, |id, vector| self.put_code(&index, id, &vector))
+    }
+
+    /// Damaged ones are left out: `verify` reports them, and the rest can be searched.
+    fn each_vector(
+        &self,
+        level: Level,
+        dimensions: usize,
+        mut f: impl FnMut(i64, Embedding) -> Result<()>,
+    ) -> Result<()> {
+        let sql = format!("SELECT id, embedding FROM {}_vector ORDER BY id", level.name());
         let mut statement = self.conn.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let vector = parse(blob(row, 1)?)?;
-            self.put_code(&index, row.get(0)?, &vector)?;
+            match parse(blob(row, 1)?) {
+                Ok(vector) if vector.dimensions() == dimensions => f(row.get(0)?, vector)?,
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -89,15 +89,38 @@ fn an_older_memory_is_indexed_and_finds_the_same() {
 #[test]
 fn a_migration_that_fails_leaves_the_older_memory() {
     let dir = tempfile::tempdir().unwrap();
-    let clusters = Clusters::of(N);
-    let vectors: Vec<Embedding> = (0..N).map(|number| clusters.memory(number)).collect();
+    let vectors = vec![Clusters::of(N).memory(1); 3];
     made_before(dir.path(), &vectors);
     let conn = Connection::open(dir.path().join("memory.db")).unwrap();
-    let damaged = "UPDATE message_vector SET embedding = zeroblob(1536) WHERE id = 2000";
-    conn.execute(damaged, []).unwrap();
+    conn.execute_batch("CREATE TABLE vector_index (in_the_way)").unwrap();
     assert!(Store::open(dir.path()).is_err());
     assert_eq!(version(dir.path()), 2);
     let sketch: Vec<u8> =
         conn.query_row("SELECT sketches FROM message_sketch", [], |row| row.get(0)).unwrap();
     assert_eq!(sketch, [0xc0, 0xff, 0xee]);
+    conn.execute_batch("DROP TABLE vector_index").unwrap();
+    drop(conn);
+    finds_the_same_of(&Store::open(dir.path()).unwrap(), &vectors[0]);
+}
+
+#[test]
+fn a_damaged_vector_keeps_no_memory_from_being_migrated() {
+    let dir = tempfile::tempdir().unwrap();
+    let clusters = Clusters::of(N);
+    let vectors: Vec<Embedding> = (0..N).map(|number| clusters.memory(number)).collect();
+    made_before(dir.path(), &vectors);
+    let conn = Connection::open(dir.path().join("memory.db")).unwrap();
+    let damage = "UPDATE message_vector SET embedding = zeroblob(1536) WHERE id = 2000";
+    conn.execute(damage, []).unwrap();
+    drop(conn);
+    let store = Store::open(dir.path()).unwrap();
+    finds_the_same_of(&store, &vectors[77]);
+    let found = store.read(|r| r.verify()).unwrap();
+    assert!(found[0].what.contains("cannot check the vectors"), "{found:?}");
+}
+
+#[track_caller]
+fn finds_the_same_of(store: &Store, vector: &Embedding) {
+    let found = store.read(|r| r.nearest(Level::Message, vector, 1)).unwrap();
+    assert!(found[0].1 > 0.999, "{found:?}");
 }
