@@ -1,5 +1,4 @@
 #![doc = include_str!("ARCHITECTURE.md")]
-
 #![warn(missing_docs)]
 
 pub mod error_chain;
