@@ -78,6 +78,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("candle_nn", &["inference/"], "candle types stop at inference"),
     ("tokenizers", &["inference/"], "tokens are numbers outside inference"),
     ("rusqlite", &["store/"], "SQL types stop at store"),
+    ("sqlite_vec", &["store/extension.rs"], "registered in one place"),
     ("rusqlite_migration", &["store/"], "SQL types stop at store"),
     ("hf_hub", &["registry/"], "network code lives in registry/pull.rs"),
     ("ureq", &["registry/"], "network code lives in registry/pull.rs"),
@@ -86,7 +87,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
     ("plotters", &["eval/plot.rs"], "plots are text to everybody else"),
-    ("unsafe", &["inference/"], "reasoned exceptions only"),
+    ("unsafe", &["inference/", "store/extension.rs"], "reasoned exceptions only"),
 ];
 
 /// The pure modules reach for none of these.
@@ -110,9 +111,9 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Files that may hold `unsafe`: each is one reason (memory-mapped weights, kernels, a
-/// setting of the C library).
+/// setting of the C library, sqlite-vec's registration).
 const UNSAFE_FILES: &[&str] =
-    &["inference/weights.rs", "inference/kernels", "inference/allocator.rs"];
+    &["inference/weights.rs", "inference/kernels", "inference/allocator.rs", "store/extension.rs"];
 
 struct Source {
     /// Relative to `src`, with `/`.
