@@ -50,7 +50,7 @@ use crate::memory::{MessageId, Role};
 
 pub use answer::answer;
 pub use attributes::parse_statement;
-pub use boundary::{BoundaryReason, boundary};
+pub use boundary::changes_topic;
 pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
 pub use judge::judge;

@@ -79,17 +79,12 @@ mod tests {
     use jiff::civil::date;
 
     use super::super::answer;
+    use super::super::tests::evidence;
     use super::*;
 
     fn fact(text: &str, answers: f64) -> Candidate {
-        Candidate {
-            text: text.into(),
-            relevance: 0.3,
-            at: date(2026, 3, 4).at(10, 0, 0, 0),
-            raw_speaker: None,
-            superseded: false,
-            answers: Some(answers),
-        }
+        let at = date(2026, 3, 4).at(10, 0, 0, 0);
+        Candidate { answers: Some(answers), ..evidence(text, at) }
     }
 
     fn said(speaker: &str, text: &str, answers: f64) -> Candidate {

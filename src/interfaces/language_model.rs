@@ -88,12 +88,6 @@ impl Sampling {
             constraint: None,
         }
     }
-
-    /// The same, for a constrained reply.
-    #[must_use]
-    pub fn constrained(self, constraint: Constraint) -> Self {
-        Self { constraint: Some(constraint), ..self }
-    }
 }
 
 /// A flag that stops a request at the next token. Clones share it.

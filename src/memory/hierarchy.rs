@@ -86,13 +86,6 @@ impl Hierarchy {
         Inserted { changes, semantics: self.link_semantic(semantic, embedding) }
     }
 
-    /// [`Hierarchy::insert`] into the partition as it would be reopened, then links the themes.
-    pub fn assimilate(&mut self, semantic: SemanticId, embedding: Embedding, policy: &Policy) {
-        self.partition.settle_order();
-        let themes: BTreeSet<ThemeId> = self.insert(semantic, embedding, policy).themes().collect();
-        self.link_themes(&themes);
-    }
-
     fn link_semantic(&mut self, id: SemanticId, embedding: Embedding) -> BTreeSet<SemanticId> {
         let partition = &self.partition;
         self.semantic_graph.insert_near(id, embedding, &|e| partition.near_semantics(e))

@@ -253,19 +253,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         }
     }
 
-    /// Removes a node; those that kept it look for another neighbour. Returns every other node whose
-    /// edges changed.
-    pub fn remove(&mut self, id: Id) -> BTreeSet<Id> {
-        self.remove_near(id, &|_| None)
-    }
-
-    /// Like [`KnnGraph::remove`], but they look only among the nodes that `near` returns.
-    pub fn remove_near(&mut self, id: Id, near: Near<'_, Id>) -> BTreeSet<Id> {
-        let mut changed = self.update_near([(id, None)], near);
-        changed.remove(&id);
-        changed
-    }
-
     fn take(&mut self, id: Id, changed: &mut BTreeSet<Id>, lacking: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.remove(&id) else { return };
         lacking.remove(&id);

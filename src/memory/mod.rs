@@ -19,7 +19,6 @@ pub mod mix;
 pub mod partition;
 pub mod relevance;
 pub mod reorganize;
-pub mod representatives;
 pub mod splitting;
 
 pub use embedding::{Embedding, EmbeddingError, dot64};

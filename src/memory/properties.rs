@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::guidance::{Guide, guidance_objective, held_out, semantic_score, sparsity_score};
+use super::hierarchy::touched;
 use super::knn_graph::KnnGraph;
 use super::partition::Cluster;
 use super::reorganize::{Change, Policy, THEME_SIZE_MAX, Variant, attach};
@@ -15,6 +16,10 @@ const EPSILON: f64 = 0.05;
 
 fn unit(values: &[f32]) -> Embedding {
     Embedding::normalise(values.to_vec()).unwrap()
+}
+
+fn of_whole(values: Vec<i8>) -> Embedding {
+    unit(&values.into_iter().map(f32::from).collect::<Vec<_>>())
 }
 
 fn check_close(found: f64, expected: f64) {
@@ -79,8 +84,8 @@ fn held_out_by_hand() {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Attach(u8, Vec<i8>),
-    Remove(u8),
+    Attach(SemanticId, Embedding),
+    Remove(SemanticId),
 }
 
 /// Vectors in a few directions with noise, so that themes fill up and are split.
@@ -88,9 +93,9 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (any::<u8>(), 0usize..4, prop::collection::vec(-40i8..40, 6)).prop_map(|(id, at, mut v)| {
             v[at] = 100;
-            Step::Attach(id, v)
+            Step::Attach(SemanticId(id.into()), of_whole(v))
         }),
-        1 => any::<u8>().prop_map(Step::Remove),
+        1 => any::<u8>().prop_map(|id| Step::Remove(SemanticId(id.into()))),
     ]
 }
 
@@ -184,17 +189,14 @@ proptest! {
         for step in steps {
             match step {
                 Step::Attach(id, vector) => {
-                    let id = SemanticId(i64::from(id));
-                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
                     for members in shadow.values_mut() {
                         BTreeSet::remove(members, &id);
                     }
                     shadow.retain(|_, m: &mut BTreeSet<_>| !m.is_empty());
-                    apply(&mut shadow, &attach(&mut partition, id, unit(&vector), &policy));
+                    apply(&mut shadow, &attach(&mut partition, id, vector, &policy));
                     expected.insert(id);
                 }
                 Step::Remove(id) => {
-                    let id = SemanticId(i64::from(id));
                     partition.remove(id);
                     for members in shadow.values_mut() {
                         members.remove(&id);
@@ -214,10 +216,8 @@ proptest! {
     #[test]
     fn a_reopened_partition_goes_on_the_same_way(steps in prop::collection::vec(step(), 1..60)) {
         let mut kept = Partition::default();
-        for step in &steps {
+        for step in steps {
             let Step::Attach(id, vector) = step else { continue };
-            let vector = unit(&vector.iter().map(|&x| f32::from(x)).collect::<Vec<_>>());
-            let id = SemanticId(i64::from(*id));
             let themes = kept.themes().map(|(id, c)| (id, c.members().to_vec())).collect();
             let mut reopened = Partition::new(themes, kept.next_theme_id());
             let changes = attach(&mut kept, id, vector.clone(), &Policy::Default);
@@ -233,11 +233,10 @@ proptest! {
         for step in steps {
             match step {
                 Step::Attach(id, vector) => {
-                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
-                    attach(&mut kept, SemanticId(i64::from(id)), unit(&vector), &Policy::Default);
+                    attach(&mut kept, id, vector, &Policy::Default);
                 }
                 Step::Remove(id) => {
-                    kept.remove(SemanticId(i64::from(id)));
+                    kept.remove(id);
                 }
             }
             kept.settle_order();
@@ -264,8 +263,6 @@ proptest! {
         let mut of_themes: BTreeMap<ThemeId, Vec<(ThemeId, f32)>> = BTreeMap::new();
         for step in steps {
             let Step::Attach(id, vector) = step else { continue };
-            let vector = unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
-            let id = SemanticId(i64::from(id));
             let mut themes: BTreeSet<ThemeId> =
                 hierarchy.partition.theme_of(id).into_iter().collect();
             let inserted = hierarchy.insert(id, vector, &Policy::Default);
@@ -300,25 +297,14 @@ proptest! {
         let term = |partition: &Partition, id: ThemeId| partition.theme(id).map_or(0.0, held_out);
         for step in steps {
             let before = partition.clone();
-            let touched: BTreeSet<ThemeId> = match step {
+            let changed: BTreeSet<ThemeId> = match step {
                 Step::Attach(id, vector) => {
-                    let id = SemanticId(i64::from(id));
-                    let vector: Vec<f32> = vector.into_iter().map(f32::from).collect();
-                    let changes = attach(&mut partition, id, unit(&vector), &policy);
-                    changes
-                        .iter()
-                        .flat_map(|&change| match change {
-                            Change::Attached { theme, .. } | Change::Created { theme } => [theme; 2],
-                            Change::Moved { from, to, .. } => [from, to],
-                        })
-                        .chain(before.theme_of(id))
-                        .collect()
+                    let changes = attach(&mut partition, id, vector, &policy);
+                    touched(&changes).chain(before.theme_of(id)).collect()
                 }
-                Step::Remove(id) => {
-                    partition.remove(SemanticId(i64::from(id))).map(|(t, _)| t).into_iter().collect()
-                }
+                Step::Remove(id) => partition.remove(id).map(|(t, _)| t).into_iter().collect(),
             };
-            for theme in touched {
+            for theme in changed {
                 kept += term(&partition, theme) - term(&before, theme);
             }
             // Full: clusters made afresh from their members.
@@ -339,7 +325,7 @@ proptest! {
             .into_iter()
             .map(|(at, mut v)| {
                 v[at] = 100;
-                unit(&v.into_iter().map(f32::from).collect::<Vec<_>>())
+                of_whole(v)
             })
             .collect();
         for policy in [Policy::Default, Policy::Paper] {
@@ -361,20 +347,18 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60), k in 1usize..5,
     ) {
         let mut graph = KnnGraph::new(k);
-        let mut nodes: BTreeMap<i64, Embedding> = BTreeMap::new();
-        let mut stored: BTreeMap<i64, Vec<(i64, f32)>> = BTreeMap::new();
+        let mut nodes: BTreeMap<SemanticId, Embedding> = BTreeMap::new();
+        let mut stored: BTreeMap<SemanticId, Vec<(SemanticId, f32)>> = BTreeMap::new();
         for step in steps {
             let changed = match step {
                 Step::Attach(id, vector) => {
-                    let vector =
-                        unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
-                    nodes.insert(i64::from(id), vector.clone());
-                    graph.insert(i64::from(id), vector)
+                    nodes.insert(id, vector.clone());
+                    graph.insert(id, vector)
                 }
                 Step::Remove(id) => {
-                    nodes.remove(&i64::from(id));
-                    stored.remove(&i64::from(id));
-                    graph.remove(i64::from(id))
+                    nodes.remove(&id);
+                    stored.remove(&id);
+                    graph.update_near([(id, None)], &|_| None)
                 }
             };
             for id in changed {
@@ -401,26 +385,25 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60), k in 1usize..5, missed in 0i64..4,
     ) {
         let mut graph = KnnGraph::new(k);
-        let mut nodes: BTreeMap<i64, Embedding> = BTreeMap::new();
+        let mut nodes: BTreeMap<SemanticId, Embedding> = BTreeMap::new();
         for step in steps {
             // A search that finds nodes that are not there, and misses some that are.
-            let near = |query: &Embedding| -> Option<Vec<i64>> {
+            let near = |query: &Embedding| -> Option<Vec<SemanticId>> {
                 let odd = i64::from(query.as_slice()[0] > query.as_slice()[1]);
-                Some((0..256).filter(|id| (id + odd) % 4 != missed).collect())
+                Some((0..256).filter(|id| (id + odd) % 4 != missed).map(SemanticId).collect())
             };
             // Made of its own edges, as when the memory is opened again.
             let mut reopened = KnnGraph::from_edges(k, nodes.clone(), graph.edges());
             let changed = match step {
                 Step::Attach(id, vector) => {
-                    let vector = unit(&vector.into_iter().map(f32::from).collect::<Vec<_>>());
-                    nodes.insert(i64::from(id), vector.clone());
-                    reopened.insert_near(i64::from(id), vector.clone(), &near);
-                    graph.insert_near(i64::from(id), vector, &near)
+                    nodes.insert(id, vector.clone());
+                    reopened.insert_near(id, vector.clone(), &near);
+                    graph.insert_near(id, vector, &near)
                 }
                 Step::Remove(id) => {
-                    nodes.remove(&i64::from(id));
-                    reopened.remove_near(i64::from(id), &near);
-                    graph.remove_near(i64::from(id), &near)
+                    nodes.remove(&id);
+                    reopened.update_near([(id, None)], &near);
+                    graph.update_near([(id, None)], &near)
                 }
             };
             prop_assert!(changed.len() <= nodes.len() + 1);

@@ -1,6 +1,7 @@
 //! How two facts relate.
 
 use minijinja::context;
+use serde::Deserialize;
 
 use super::{Prompt, Style, asset, data};
 
@@ -15,7 +16,8 @@ pub struct Conflict<'a> {
 }
 
 /// How a later fact relates to an earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Relation {
     /// They tell different things: keep both.
     Both,

@@ -3,6 +3,8 @@
 use crate::interfaces::Signal;
 use crate::memory::inclusion::GatePolicy;
 use crate::memory::relevance::Relevance;
+use crate::memory::{SemanticId, ThemeId};
+use crate::store::{Reader, StoreError};
 
 /// What Stage I may choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +16,22 @@ pub enum Levels {
     Mixed,
 }
 
+/// A fact that was found, as a [`FactRule`] sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundFact {
+    /// Its id.
+    pub id: SemanticId,
+    /// Its theme.
+    pub theme: ThemeId,
+    /// The probability that it is evidence.
+    pub relevance: f64,
+}
+
+/// Chooses among the facts that were found: their indices.
+pub type FactRule = fn(&Reader<'_>, &[FoundFact]) -> Result<Vec<usize>, StoreError>;
+
 /// How Stage I selects facts from the candidates.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub enum StageOne {
     /// By hybrid relevance alone; the themes are those of the selected facts. It is the default because
     /// it finds most: at equal characters, Eq. 4 with α = 0.1 changed evidence recall on the dev
@@ -23,27 +39,12 @@ pub enum StageOne {
     /// 1,350 characters on and 0.1 at 300 (tests/retrieval.rs at 1bd4f73).
     #[default]
     Relevance,
-    /// The paper's: Eq. 4 on themes, then on their facts.
-    Representatives {
-        /// 1 is coverage alone, 0 is relevance alone.
-        alpha: f64,
-        /// Most themes.
-        n_themes: usize,
-        /// Most facts.
-        n_semantics: usize,
-        /// Selection stops when this share of the candidates is covered.
-        coverage_target: f64,
-    },
-}
-
-impl StageOne {
-    /// The paper's with the official code's parameters.
-    pub const PAPER: Self =
-        Self::Representatives { alpha: 0.7, n_themes: 5, n_semantics: 20, coverage_target: 1.0 };
+    /// From those that a rule chooses, for comparison: Eq. 4 is in `inglenook-eval`.
+    Rule(FactRule),
 }
 
 /// How evidence is selected; the default is the product's.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct RecallConfig {
     /// The gate's signal; `None` is [`crate::model_policy::gate_signal`]'s choice.
     pub signal: Option<Signal>,

@@ -31,7 +31,7 @@ use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, Reranker,
 use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
-pub use config::{Levels, RecallConfig, StageOne};
+pub use config::{FactRule, FoundFact, Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 

@@ -1,16 +1,10 @@
 //! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::candidates::Scored;
-use super::config::{RecallConfig, StageOne};
+use super::config::{FoundFact, RecallConfig, StageOne};
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
-use crate::memory::relevance::by_largest;
-use crate::memory::representatives::{
-    CoverageWeight, Normaliser, Selection, select_representatives,
-};
 use crate::memory::{Message, Semantic, Theme, ThemeId};
-use crate::store::{Level, Reader, StoreError};
+use crate::store::{Reader, StoreError};
 
 /// The coarse context: what the reader gets before any episode is probed.
 #[derive(Debug, Clone, Default)]
@@ -38,10 +32,14 @@ impl Coarse {
     ) -> Result<Self, StoreError> {
         let semantics: Vec<&Scored<Semantic>> = match config.stage_one {
             StageOne::Relevance => semantics.iter().collect(),
-            StageOne::Representatives { alpha, n_themes, n_semantics, coverage_target } => {
-                let rule = Rule { alpha, coverage_target };
-                let themes = themes_by_equation_4(reader, semantics, rule, n_themes)?;
-                semantics_by_equation_4(reader, semantics, &themes, rule, n_semantics)?
+            StageOne::Rule(choose) => {
+                let found = |s: &Scored<Semantic>| FoundFact {
+                    id: s.unit.id,
+                    theme: s.unit.theme,
+                    relevance: s.relevance,
+                };
+                let chosen = choose(reader, &semantics.iter().map(found).collect::<Vec<_>>())?;
+                chosen.into_iter().filter_map(|i| semantics.get(i)).collect()
             }
         };
         // Facts alone are of similar length, so relevance is as good an order.
@@ -87,88 +85,4 @@ pub(super) fn characters_of_fact(semantic: &Semantic) -> usize {
 pub(super) fn characters_of_message(message: &Message) -> usize {
     message.content.chars().count()
         + message.speaker.as_ref().map_or(0, |name| name.chars().count() + 2)
-}
-
-/// Parameters of Eq. 4.
-#[derive(Clone, Copy)]
-struct Rule {
-    alpha: f64,
-    coverage_target: f64,
-}
-
-/// Selects by Eq. 4 among nodes with their relevance, along stored edges.
-fn representatives<Id: Copy + Ord>(
-    nodes: &[(Id, f64)],
-    edges: &[Vec<(Id, f32)>],
-    rule: Rule,
-    budget: usize,
-) -> Vec<Id> {
-    let place: BTreeMap<Id, usize> =
-        nodes.iter().enumerate().map(|(i, &(id, _))| (id, i)).collect();
-    let neighbours: Vec<Vec<(usize, f64)>> = edges
-        .iter()
-        .map(|list| {
-            list.iter()
-                .filter_map(|&(id, w)| Some((*place.get(&id)?, f64::from(w))))
-                .filter(|&(_, w)| w > 0.0)
-                .collect()
-        })
-        .collect();
-    let mut relevance: Vec<f64> = nodes.iter().map(|&(_, r)| r).collect();
-    by_largest(&mut relevance);
-    let chosen = select_representatives(&Selection {
-        relevance: &relevance,
-        neighbours: &neighbours,
-        alpha: rule.alpha,
-        normaliser: Normaliser::LargestGain,
-        weight: CoverageWeight::Edge,
-        coverage_target: rule.coverage_target,
-        budget,
-    });
-    chosen.into_iter().map(|i| nodes[i].0).collect()
-}
-
-fn themes_by_equation_4(
-    reader: &Reader<'_>,
-    semantics: &[Scored<Semantic>],
-    rule: Rule,
-    n_themes: usize,
-) -> Result<BTreeSet<ThemeId>, StoreError> {
-    let mut best: BTreeMap<ThemeId, f64> = BTreeMap::new();
-    for semantic in semantics {
-        let relevance = best.entry(semantic.unit.theme).or_insert(0.0);
-        *relevance = relevance.max(semantic.relevance);
-    }
-    let nodes: Vec<(ThemeId, f64)> = best.into_iter().collect();
-    let edges = nodes
-        .iter()
-        .map(|(id, _)| {
-            let edges = reader.neighbours(Level::Theme, id.0)?;
-            Ok(edges.into_iter().map(|(other, w)| (ThemeId(other), w)).collect())
-        })
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    Ok(representatives(&nodes, &edges, rule, n_themes).into_iter().collect())
-}
-
-fn semantics_by_equation_4<'a>(
-    reader: &Reader<'_>,
-    semantics: &'a [Scored<Semantic>],
-    themes: &BTreeSet<ThemeId>,
-    rule: Rule,
-    n_semantics: usize,
-) -> Result<Vec<&'a Scored<Semantic>>, StoreError> {
-    let induced: BTreeMap<i64, &Scored<Semantic>> = semantics
-        .iter()
-        .filter(|s| themes.contains(&s.unit.theme))
-        .map(|s| (s.unit.id.0, s))
-        .collect();
-    let nodes: Vec<(i64, f64)> = induced.iter().map(|(&id, s)| (id, s.relevance)).collect();
-    let edges = nodes
-        .iter()
-        .map(|&(id, _)| reader.neighbours(Level::Semantic, id))
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    Ok(representatives(&nodes, &edges, rule, n_semantics)
-        .into_iter()
-        .filter_map(|id| induced.get(&id).copied())
-        .collect())
 }

@@ -460,15 +460,10 @@ fn another_embedders_vectors_are_not_compared() {
 }
 
 #[test]
-fn the_papers_selection_keeps_to_its_themes() {
+fn a_rule_may_choose_the_facts() {
     let (builder, _) = dog_memory();
     let model = ScriptedModel::new(&[]);
-    let stage_one = StageOne::Representatives {
-        alpha: 0.7,
-        n_themes: 1,
-        n_semantics: 20,
-        coverage_target: 2.0,
-    };
+    let stage_one = StageOne::Rule(|_, found| Ok((1..found.len().min(2)).collect()));
     let config = RecallConfig { stage_one, ..RecallConfig::default() };
     let ask = Ask { prompt: false, config, ..Ask::default() };
     let evidence = recall(&builder.store, &model, ask).unwrap();

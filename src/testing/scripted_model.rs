@@ -30,7 +30,7 @@ struct Script {
     log: Mutex<Vec<String>>,
 }
 
-/// A scripted [`LanguageModel`]; clones share the script.
+/// A scripted [`LanguageModel`]; clones share the script, so every `with_…` comes before the first clone.
 #[derive(Clone)]
 pub struct ScriptedModel(Arc<Script>);
 
@@ -56,50 +56,39 @@ impl ScriptedModel {
         }))
     }
 
-    /// Uncertainty in nats from (context text, question).
-    ///
-    /// # Panics
-    /// If the model was shared already.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "a test double")]
+    fn script(&mut self) -> &mut Script {
+        Arc::get_mut(&mut self.0).expect("not shared yet")
+    }
+
+    /// Uncertainty in nats from (context text, question).
+    #[must_use]
     pub fn with_uncertainty(
         mut self,
         f: impl Fn(&str, &str) -> f64 + Send + Sync + 'static,
     ) -> Self {
-        Arc::get_mut(&mut self.0).expect("not shared yet").uncertainty = Box::new(f);
+        self.script().uncertainty = Box::new(f);
         self
     }
 
     /// Negative log-likelihood in nats of a byte, from the bytes of text before it.
-    ///
-    /// # Panics
-    /// If the model was shared already.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a test double")]
     pub fn with_nlls(mut self, f: impl Fn(&[u8], u8) -> f64 + Send + Sync + 'static) -> Self {
-        Arc::get_mut(&mut self.0).expect("not shared yet").nll = Box::new(f);
+        self.script().nll = Box::new(f);
         self
     }
 
     /// The reply where no needle is found.
-    ///
-    /// # Panics
-    /// If the model was shared already.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a test double")]
     pub fn with_default_reply(mut self, reply: &str) -> Self {
-        Arc::get_mut(&mut self.0).expect("not shared yet").default_reply = reply.into();
+        self.script().default_reply = reply.into();
         self
     }
 
     /// Changes what it says of itself.
-    ///
-    /// # Panics
-    /// If the model was shared already.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a test double")]
     pub fn with_info(mut self, f: impl FnOnce(&mut ModelInfo)) -> Self {
-        f(&mut Arc::get_mut(&mut self.0).expect("not shared yet").info);
+        f(&mut self.script().info);
         self
     }
 

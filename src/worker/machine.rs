@@ -79,8 +79,9 @@ pub enum Effect {
     End,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Phase {
+    #[default]
     New,
     Preparing,
     Fetching,
@@ -115,7 +116,7 @@ pub enum WorkerState {
 }
 
 /// The worker's state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Machine {
     phase: Phase,
     prepared: bool,
@@ -127,21 +128,6 @@ pub struct Machine {
     /// The newest failure, until the person asks for another try.
     failed: Option<String>,
     jobs_done: usize,
-}
-
-impl Default for Machine {
-    fn default() -> Self {
-        Self {
-            phase: Phase::New,
-            prepared: false,
-            paused: false,
-            stopping: false,
-            failures: HashMap::new(),
-            n_waits: 0,
-            failed: None,
-            jobs_done: 0,
-        }
-    }
 }
 
 impl Machine {

@@ -35,7 +35,7 @@ use thiserror::Error;
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::reorganize::Policy;
 use crate::memory::{SemanticId, SessionId};
-use crate::model_policy::Mode;
+use crate::model_policy::{Mode, Plan};
 use crate::store::{Store, StoreError};
 use driver::{Driver, Halt, Shared};
 use machine::Event;
@@ -307,8 +307,10 @@ pub fn catch_up(
             }
         });
         let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
-        let outcome = match context.writers() {
-            Ok(writers) if writers.generate() => context.embed_messages(&stop).map_err(Into::into),
+        let outcome = match context.plan() {
+            Ok(plan) if plan != Plan::all(false) => {
+                context.embed_messages(&stop).map_err(Into::into)
+            }
             Ok(_) => until_idle(context, |_| {}, &stop).map(drop),
             Err(error) => Err(error.into()),
         };
@@ -335,12 +337,8 @@ pub fn run_and_crash(
 ) -> Result<bool, WorkerError> {
     let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
     context.commits_left = Some(n_commits);
-    let mut driver = Driver::new(Arc::new(Shared::default()), context);
-    driver.impatient = true;
-    driver.shared.send(Event::Started);
-    match driver.run_until_quiet(&mut |_| {}) {
-        Halt::Crashed => Ok(true),
-        Halt::Idle | Halt::Ended => Ok(false),
-        Halt::Unavailable(error) => Err(error.into()),
+    match until_idle(context, |_| {}, &Cancel::default()) {
+        Err(WorkerError::Cancelled) => Ok(true),
+        other => other.map(|_| false),
     }
 }

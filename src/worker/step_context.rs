@@ -131,8 +131,8 @@ impl StepContext {
         self.commit(|tx| tx.finish_job(job.id))
     }
 
-    /// The writers, by the present settings and the model's grade.
-    pub fn writers(&self) -> Result<Writers, StepError> {
+    /// Who writes, by the present settings and the model's grade.
+    pub fn plan(&self) -> Result<Plan, StepError> {
         let info = self.models.language.info();
         let (mode, grade) = self.store.read(|r| {
             Ok((
@@ -141,8 +141,12 @@ impl StepContext {
             ))
         })?;
         let mode = self.config.writer.unwrap_or_else(|| Mode::from_setting(mode.as_deref()));
-        let plan = Plan::of(mode, info, grade.as_ref());
-        Ok(Writers::new(Arc::clone(&self.models.language), plan))
+        Ok(Plan::of(mode, info, grade.as_ref()))
+    }
+
+    /// The writers of [`StepContext::plan`].
+    pub fn writers(&self) -> Result<Writers, StepError> {
+        Ok(Writers::new(Arc::clone(&self.models.language), self.plan()?))
     }
 
     /// Embeds texts in batches; can be cancelled between them.

@@ -10,9 +10,8 @@ use std::sync::LazyLock;
 
 use divan::{Bencher, black_box};
 use inglenook::memory::partition::Cluster;
-use inglenook::memory::reorganize::Policy;
 use inglenook::memory::{Embedding, Hierarchy, SemanticId};
-use inglenook_eval::npy;
+use inglenook_eval::{assimilate, npy};
 
 fn main() {
     if CONVERSATIONS.is_empty() {
@@ -34,7 +33,7 @@ static CONVERSATIONS: LazyLock<Vec<Vec<Embedding>>> = LazyLock::new(|| {
 });
 
 fn insert(hierarchy: &mut Hierarchy, number: usize, vector: &Embedding) {
-    hierarchy.assimilate(SemanticId(number as i64), vector.clone(), &Policy::Default);
+    assimilate(hierarchy, SemanticId(number as i64), vector.clone());
 }
 
 fn assimilated(vectors: &[Embedding]) -> Hierarchy {

@@ -17,6 +17,7 @@ pub mod official;
 mod plot;
 pub mod prompts;
 mod reading;
+mod representatives;
 mod retrieval;
 mod rules;
 mod sample;
@@ -50,7 +51,7 @@ pub use retrieval::{
     BUDGETS, Category, DensityRow, RetrievalModels, RetrievalReport, RetrievalRow, SIZE_CLASSES,
     ThemesReport, ThemesRow, WeightRow, measure_retrieval, measure_themes,
 };
-pub use scale::{N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory};
+pub use scale::{N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory, assimilate};
 pub use score::{BadRow, Scored, Scores, score};
 pub use starter::{Options, measure};
 

@@ -6,13 +6,9 @@ fn candidates() -> Vec<Candidate> {
     cases(ANSWERS, "what Ana told")
         .into_iter()
         .enumerate()
-        .map(|(i, (text, _))| Candidate {
-            text,
-            relevance: 0.3,
-            at: NOW.checked_add(jiff::Span::new().minutes(i as i64)).unwrap_or(NOW),
-            raw_speaker: None,
-            superseded: i == 0,
-            answers: None,
+        .map(|(i, (text, _))| {
+            let at = NOW.saturating_add(jiff::Span::new().minutes(i as i64));
+            Candidate { superseded: i == 0, ..evidence(&text, at) }
         })
         .collect()
 }
@@ -56,12 +52,9 @@ fn broad_questions_list_what_is_known() {
 #[test]
 fn the_latest_value_wins_even_over_raw_messages() {
     let raw = |text: &str, minutes: i64| Candidate {
-        text: text.into(),
         relevance: 0.9,
-        at: NOW.checked_add(jiff::Span::new().minutes(minutes)).unwrap_or(NOW),
         raw_speaker: Some("Ana".into()),
-        superseded: false,
-        answers: None,
+        ..evidence(text, NOW.saturating_add(jiff::Span::new().minutes(minutes)))
     };
     let all = [
         raw("My dog Max is a golden retriever. He loves playing fetch.", 0),
@@ -107,16 +100,12 @@ fn a_fact_of_many_updates_answers_for_every_time() {
     let candidates: Vec<Candidate> = cities
         .iter()
         .enumerate()
-        .map(|(i, city)| Candidate {
-            text: format!("The user lives in {city} now"),
-            relevance: 0.3,
-            at: jiff::civil::datetime(2026, 1 + 2 * i as i8, 5, 10, 0, 0, 0),
-            raw_speaker: None,
-            superseded: i + 1 < cities.len(),
-            answers: None,
+        .map(|(i, city)| {
+            let at = date(2026, 1 + 2 * i as i8, 5).at(10, 0, 0, 0);
+            let superseded = i + 1 < cities.len();
+            Candidate { superseded, ..evidence(&format!("The user lives in {city} now"), at) }
         })
         .collect();
-    let now = jiff::civil::datetime(2026, 11, 21, 10, 0, 0, 0);
     for (question, expected) in [
         ("Where do I live?", "You live in Cork now. (said on 5 September 2026)"),
         ("Where do I live now?", "You live in Cork now."),
@@ -126,7 +115,7 @@ fn a_fact_of_many_updates_answers_for_every_time() {
         ("Where did I live in August 2026?", "You live in Graz."),
         ("Where did I live last month?", "You live in Cork now."),
     ] {
-        let found = answer(question, &candidates, now, None).map(|a| a.text).unwrap_or_default();
+        let found = answer(question, &candidates, NOW, None).map(|a| a.text).unwrap_or_default();
         assert!(found.starts_with(expected), "{question}: {found}");
     }
 }
@@ -134,15 +123,11 @@ fn a_fact_of_many_updates_answers_for_every_time() {
 #[test]
 fn what_was_before_is_known_before_the_facts_are_compared() {
     let said = |text: &str, minute: i8| Candidate {
-        text: text.into(),
-        relevance: 0.3,
-        at: jiff::civil::datetime(2026, 11, 21, 10, minute, 0, 0),
         raw_speaker: Some("user".into()),
-        superseded: false,
-        answers: None,
+        ..evidence(text, date(2026, 11, 21).at(10, minute, 0, 0))
     };
     let candidates = [said("I live in Lund.", 1), said("I live in Malmö now.", 5)];
-    let now = jiff::civil::datetime(2026, 11, 21, 10, 9, 0, 0);
+    let now = date(2026, 11, 21).at(10, 9, 0, 0);
     for (question, expected) in [
         ("Where did I live before?", "You live in Lund."),
         ("Where do I live?", "You live in Malmö"),

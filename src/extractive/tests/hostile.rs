@@ -81,16 +81,13 @@ fn everything(text: &str, other: &str) {
     let _ = (route(&u), intent(text), user_name(text), title(&[u.clone(), v.clone()]));
     let _ = (narrative(NOW, &made), theme_name(&[text, other]), keyphrases(&[text, other], 5));
     let _ = (acknowledge(&made, Some("Ana")), to_second_person(text, Some("Ana")));
-    let _ = (grounded(text, &[other], NOW), boundary(&[v], &u, Some(0.1)));
+    let _ = (grounded(text, &[other], NOW), changes_topic(&[v], &u, Some(0.1)));
     let (a, b) = (parse_statement(text), parse_statement(other));
     let _ = (judge(&a, &b, 0.9), judge(&b, &a, 0.1));
     let candidate = |raw: Option<&str>, t: &str| Candidate {
-        text: t.into(),
         relevance: f64::NAN,
-        at: NOW,
         raw_speaker: raw.map(str::to_owned),
-        superseded: false,
-        answers: None,
+        ..evidence(t, NOW)
     };
     let _ = answer(other, &[candidate(None, text), candidate(Some("Ana"), text)], NOW, Some("Ana"));
     let _ = answer(text, &[candidate(None, other)], NOW, None);
@@ -134,14 +131,8 @@ fn ten_megabytes_take_seconds_at_most() {
         let _ = (intent(&text), user_name(&text), title(&[said("Ana", None, &text)]));
         let _ = (keyphrases(&[&text], 3), grounded(&text, &[&text], NOW), parse_statement(&text));
         let _ = to_second_person(&text, Some("Ana"));
-        let candidate = Candidate {
-            text: text.clone(),
-            relevance: 0.5,
-            at: NOW,
-            raw_speaker: Some("Ana".into()),
-            superseded: false,
-            answers: None,
-        };
+        let candidate =
+            Candidate { relevance: 0.5, raw_speaker: Some("Ana".into()), ..evidence(&text, NOW) };
         let _ = answer(&text, &[candidate], NOW, Some("Ana"));
         let head: String = text.chars().take(12).collect();
         assert!(start.elapsed() < Duration::from_secs(20), "{head:?}: {:?}", start.elapsed());

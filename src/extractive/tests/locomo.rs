@@ -7,15 +7,7 @@ use super::*;
 
 /// "1:56 pm on 8 May, 2023".
 fn session_time(text: &str) -> Option<DateTime> {
-    let (time, day) = text.split_once(" on ")?;
-    let (clock, half) = time.split_once(' ')?;
-    let (hour, minute) = clock.split_once(':')?;
-    let mut hour: i8 = hour.parse().ok()?;
-    hour = hour % 12 + if half == "pm" { 12 } else { 0 };
-    let mut parts = day.split([' ', ',']).filter(|p| !p.is_empty());
-    let (d, m, y) = (parts.next()?, parts.next()?, parts.next()?);
-    let month = crate::extractive::lexicon::MONTHS.iter().position(|name| *name == m)? as i8 + 1;
-    Some(date(y.parse().ok()?, month, d.parse().ok()?).at(hour, minute.parse().ok()?, 0, 0))
+    DateTime::strptime("%I:%M %p on %d %B, %Y", text).ok()
 }
 
 #[test]

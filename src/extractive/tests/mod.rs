@@ -28,6 +28,22 @@ pub(super) fn said(speaker: &str, addressee: Option<&str>, text: &str) -> Uttera
     }
 }
 
+/// Evidence in the third person.
+pub(super) fn evidence(text: &str, at: DateTime) -> Candidate {
+    Candidate {
+        text: text.into(),
+        relevance: 0.3,
+        at,
+        raw_speaker: None,
+        superseded: false,
+        answers: None,
+    }
+}
+
+fn texts_of(utterances: &[Utterance]) -> Vec<String> {
+    statements(utterances).into_iter().map(|s| s.text).collect()
+}
+
 /// Rows `said => expected | expected` of a section of a file in `cases/`.
 pub(super) fn cases(file: &'static str, section: &str) -> Vec<(String, Vec<String>)> {
     let body = lists::sections(file).find(|(name, _)| *name == section).map(|(_, body)| body);
@@ -46,5 +62,5 @@ pub(super) fn cases(file: &'static str, section: &str) -> Vec<(String, Vec<Strin
 
 /// The statements' texts, of one message of Ana to her assistant.
 fn of_ana(text: &str) -> Vec<String> {
-    statements(&[said("Ana", None, text)]).into_iter().map(|s| s.text).collect()
+    texts_of(&[said("Ana", None, text)])
 }

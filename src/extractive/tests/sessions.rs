@@ -46,12 +46,9 @@ impl Memory {
             .facts
             .iter()
             .map(|(s, at, superseded)| Candidate {
-                text: s.text.clone(),
                 relevance: 0.4,
-                at: *at,
-                raw_speaker: None,
                 superseded: *superseded,
-                answers: None,
+                ..evidence(&s.text, *at)
             })
             .collect();
         answer(question, &candidates, NOW, person).map(|a| a.text)

@@ -48,8 +48,7 @@ fn pronouns_are_resolved_only_when_clear() {
 fn a_pronoun_may_point_to_the_message_before() {
     let first = said("Ana", None, "My dog Max is sick");
     let second = Utterance { message: MessageId(2), ..said("Ana", None, "He has a fever") };
-    let got: Vec<String> =
-        statements(&[first, second.clone()]).into_iter().map(|s| s.text).collect();
+    let got = texts_of(&[first, second.clone()]);
     assert_eq!(got, ["Ana's dog Max is sick", "Max is Ana's dog", "Max has a fever"]);
     // The router keeps it for that.
     assert_eq!(route(&second), Route::Store);
@@ -83,16 +82,9 @@ fn other_languages_are_quoted_never_rewritten() {
 
 #[test]
 fn the_user_until_the_name_is_known() {
-    let got: Vec<String> = super::super::statements(&[said(
-        "The user",
-        None,
-        "My dog Max lives with my sister Emily. I'm Ana.",
-    )])
-    .into_iter()
-    .map(|s| s.text)
-    .collect();
+    let told = "My dog Max lives with my sister Emily. I'm Ana.";
     assert_eq!(
-        got,
+        texts_of(&[said("The user", None, told)]),
         [
             "The user's dog Max lives with the user's sister Emily",
             "Max is the user's dog",
@@ -104,16 +96,9 @@ fn the_user_until_the_name_is_known() {
 
 #[test]
 fn two_people_keep_their_names() {
-    #[track_caller]
-    fn between(text: &str, expected: &[String]) {
-        let got: Vec<String> = super::super::statements(&[said("Caroline", Some("Melanie"), text)])
-            .into_iter()
-            .map(|s| s.text)
-            .collect();
-        assert_eq!(got, expected, "of {text:?}");
-    }
     for (text, expected) in cases(STATEMENTS, "between two people") {
-        between(&text, &expected);
+        let got = texts_of(&[said("Caroline", Some("Melanie"), &text)]);
+        assert_eq!(got, expected, "of {text:?}");
     }
 }
 

@@ -23,13 +23,10 @@ use crate::store::{Store, StoreError};
 
 pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
 
-use items::{PAIRS, QUESTIONS, Question, ROUTED, TOLD, TOPICS};
+use items::{ITEMS, Question};
 
 /// Answer positions over which entropy is averaged (m in DESIGN §4).
 const N_POSITIONS: usize = 8;
-
-/// Number of items.
-pub const N_ITEMS: usize = QUESTIONS.len() + TOLD.len() + ROUTED.len() + TOPICS.len() + PAIRS.len();
 
 /// The stored grade of a model, if there is one.
 ///
@@ -78,10 +75,11 @@ pub fn check(
 ) -> Result<Grade, ModelError> {
     let start = Instant::now();
     let writer = Generative::new(Arc::clone(model));
+    let items = &*ITEMS;
     let mut done = 0;
     let mut step = || {
         done += 1;
-        on_progress(done, N_ITEMS);
+        on_progress(done, items.n());
     };
     let at = date(2026, 11, 16).at(9, 0, 0, 0);
     let ana = |text: &str| Utterance {
@@ -96,55 +94,56 @@ pub fn check(
     let reader = Reader::new(&**model, prompt_style(model.info()))?;
     let mut answering = 0.0;
     let mut gate = Gate::default();
-    for (i, item) in QUESTIONS.iter().enumerate() {
+    for (i, item) in items.questions.iter().enumerate() {
         let reply = answer(&reader, item, cancel)?;
-        answering += f64::from(is_right(&reply, item.answer));
+        answering += f64::from(is_right(&reply, item.answer.as_deref()));
         if item.answer.is_some() {
-            let noise = &QUESTIONS[(i + 5) % QUESTIONS.len()];
+            let noise = &items.questions[(i + 5) % items.questions.len()];
             gate.compare(&reader, item, noise)?;
         }
         step();
     }
     let mut extraction = 0.0;
-    for item in &TOLD {
-        let facts = writer.statements(&[ana(item.text)], cancel)?;
+    for item in &items.told {
+        let facts = writer.statements(&[ana(&item.text)], cancel)?;
         let texts: Vec<String> = facts.into_iter().map(|f| f.text).collect();
-        extraction += f1(&texts, item.facts);
+        extraction += f1(&texts, &item.facts);
         step();
     }
     let mut router = 0.0;
-    for (text, store) in ROUTED {
-        router += f64::from(writer.route(&ana(text), cancel)? == store);
+    for item in &items.routed {
+        router += f64::from(writer.route(&ana(&item.text), cancel)? == item.store);
         step();
     }
     let mut boundary = 0.0;
-    for (history, next, expected) in TOPICS {
-        let line = |(i, text): (usize, &&str)| Line {
+    for item in &items.topics {
+        let line = |(i, text): (usize, &String)| Line {
             speaker: ["Ana", "Assistant"][i % 2].into(),
             at,
-            text: (*text).into(),
+            text: text.clone(),
         };
-        let history: Vec<Line> = history.iter().enumerate().map(line).collect();
-        let found = writer.starts_topic(&history, &line((0, &next)), cancel)?;
-        boundary += f64::from(found == Some(expected));
+        let history: Vec<Line> = item.history.iter().enumerate().map(line).collect();
+        let found = writer.starts_topic(&history, &line((0, &item.next)), cancel)?;
+        boundary += f64::from(found == Some(item.new));
         step();
     }
     let mut conflict = 0.0;
-    for (earlier, later, expected) in PAIRS {
-        let found = writer.relation(earlier, later, cancel)?;
+    for item in &items.pairs {
+        let found = writer.relation(&item.earlier, &item.later, cancel)?;
+        let expected = item.relation;
         // Of two texts that say the same, the later one may replace both.
         let also = (expected == Relation::Same).then_some(Relation::Update);
         conflict += f64::from(found == Some(expected) || (also.is_some() && found == also));
         step();
     }
     Ok(Grade {
-        answering: answering / QUESTIONS.len() as f64,
-        extraction: extraction / TOLD.len() as f64,
-        router: router / ROUTED.len() as f64,
-        boundary: boundary / TOPICS.len() as f64,
-        conflict: conflict / PAIRS.len() as f64,
+        answering: answering / items.questions.len() as f64,
+        extraction: extraction / items.told.len() as f64,
+        router: router / items.routed.len() as f64,
+        boundary: boundary / items.topics.len() as f64,
+        conflict: conflict / items.pairs.len() as f64,
         gate: gate.grade(),
-        n_items: N_ITEMS,
+        n_items: items.n(),
         seconds: start.elapsed().as_secs_f64(),
     })
 }
@@ -153,16 +152,16 @@ fn said_on(day: i8) -> DateTime {
     date(2026, 11, day).at(9, 0, 0, 0)
 }
 
-fn notes(facts: &[(i8, &'static str)]) -> Vec<MemoryLine<'static>> {
+fn notes(facts: &[(i8, String)]) -> Vec<MemoryLine<'_>> {
     facts
         .iter()
-        .map(|&(day, text)| MemoryLine::Semantic { text, at: said_on(day), superseded: false })
+        .map(|(day, text)| MemoryLine::Semantic { text, at: said_on(*day), superseded: false })
         .collect()
 }
 
 fn answer(reader: &Reader<'_>, item: &Question, cancel: &Cancel) -> Result<String, ModelError> {
-    let mut context = reader.read(&notes(item.facts))?;
-    reader.answer(&mut *context, item.asked, cancel)
+    let mut context = reader.read(&notes(&item.facts))?;
+    reader.answer(&mut *context, &item.asked, cancel)
 }
 
 fn is_right(reply: &str, expected: Option<&str>) -> bool {
@@ -173,11 +172,11 @@ fn is_right(reply: &str, expected: Option<&str>) -> bool {
 }
 
 /// F1 of the facts found: a fact is right if it contains the words of an expected one.
-fn f1(found: &[String], expected: &[&[&str]]) -> f64 {
+fn f1(found: &[String], expected: &[Vec<String>]) -> f64 {
     if expected.is_empty() {
         return f64::from(found.is_empty());
     }
-    let fits = |fact: &str, words: &[&str]| {
+    let fits = |fact: &str, words: &[String]| {
         let fact = fact.to_lowercase();
         words.iter().all(|word| fact.contains(word))
     };
@@ -204,11 +203,11 @@ impl Gate {
         item: &Question,
         noise: &Question,
     ) -> Result<(), ModelError> {
-        let question = reader.question(item.asked);
-        let measure = |facts: &[(i8, &'static str)]| -> Result<Uncertainty, ModelError> {
+        let question = reader.question(&item.asked);
+        let measure = |facts: &[(i8, String)]| -> Result<Uncertainty, ModelError> {
             reader.read(&notes(facts))?.uncertainty(&question, reader.tail(), N_POSITIONS)
         };
-        let (with, without) = (measure(item.facts)?, measure(noise.facts)?);
+        let (with, without) = (measure(&item.facts)?, measure(&noise.facts)?);
         // Less uncertain is better.
         self.entropy += wins(without.entropy_nats, with.entropy_nats);
         self.nll += wins(without.nll_nats, with.nll_nats);
@@ -231,8 +230,8 @@ impl Gate {
 
 fn overlap(item: &Question, other: &Question) -> f64 {
     let terms = |text: &str| -> BTreeSet<String> { lexical::terms(text).into_iter().collect() };
-    let facts: Vec<&str> = other.facts.iter().map(|f| f.1).collect();
-    lexical::overlap(&terms(item.asked), &terms(&facts.join(" ")))
+    let facts: Vec<&str> = other.facts.iter().map(|f| f.1.as_str()).collect();
+    lexical::overlap(&terms(&item.asked), &terms(&facts.join(" ")))
 }
 
 #[cfg(test)]
@@ -244,15 +243,15 @@ mod tests {
     /// A model that reads: it answers with the fact's key word and is more certain with the evidence.
     fn reader() -> Arc<dyn LanguageModel> {
         let mut script: Vec<(&str, &str)> = Vec::new();
-        for item in &QUESTIONS {
-            script.push((item.asked, item.answer.unwrap_or("I don't know.")));
+        for item in &ITEMS.questions {
+            script.push((&item.asked, item.answer.as_deref().unwrap_or("I don't know.")));
         }
-        for (text, store) in ROUTED {
-            script.push((text, if store { "store" } else { "discard" }));
+        for item in &ITEMS.routed {
+            script.push((&item.text, if item.store { "store" } else { "discard" }));
         }
         let model = ScriptedModel::new(&script).with_uncertainty(|context, question| {
-            let item = QUESTIONS.iter().find(|q| question.contains(q.asked)).unwrap();
-            if context.contains(item.facts[0].1) { 0.5 } else { 1.5 }
+            let item = ITEMS.questions.iter().find(|q| question.contains(&q.asked)).unwrap();
+            if context.contains(&item.facts[0].1) { 0.5 } else { 1.5 }
         });
         Arc::new(model)
     }
@@ -299,7 +298,11 @@ mod tests {
     fn facts_are_scored_by_their_words() {
         let check = |found: &[&str], expected: &[&[&str]], score: f64| {
             let found: Vec<String> = found.iter().map(|f| (*f).to_owned()).collect();
-            assert!((f1(&found, expected) - score).abs() < 1e-9, "{found:?}");
+            let expected: Vec<Vec<String>> = expected
+                .iter()
+                .map(|words| words.iter().map(|&w| w.to_owned()).collect())
+                .collect();
+            assert!((f1(&found, &expected) - score).abs() < 1e-9, "{found:?}");
         };
         check(&[], &[], 1.0);
         check(&["Ana likes tea."], &[], 0.0);

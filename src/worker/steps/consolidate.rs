@@ -44,7 +44,7 @@ impl StepContext {
             let (earlier, later) = in_order(other, &this);
             let (before, after) = (named(earlier, name.as_deref()), named(later, name.as_deref()));
             let similarity = self.similarity(this.id, other.id)?;
-            match writers.conflict().judge(&before, &after, similarity, cancel)? {
+            match writers.conflict.judge(&before, &after, similarity, cancel)? {
                 Judgement::KeepBoth => {}
                 Judgement::Supersedes => superseded.push((earlier.id, later.id)),
                 Judgement::Merge(text) if same_text(&text, &later.content) => {

@@ -12,20 +12,14 @@ use crate::worker::cache::{Cache, FactMeta};
 /// Until a theme is named, its name is its first fact, cut to this length.
 const PROVISIONAL_NAME_CHARS: usize = 48;
 
-struct NewFact {
-    semantic: NewSemantic,
-    embedding: Embedding,
-}
-
 pub(in crate::worker) struct Inserted {
     pub ids: Vec<SemanticId>,
-    /// Themes whose members changed and that still exist.
-    pub themes: BTreeSet<ThemeId>,
     /// Whether the store numbered new themes as the cache did; if not, the cache must be dropped.
     pub as_numbered: bool,
 }
 
-/// Inserts facts and queues what follows: judging each one, naming the themes that changed.
+/// Inserts facts in order and queues what follows: judging each one, naming the themes that changed.
+/// The cache is only valid if the transaction commits.
 pub(in crate::worker) fn insert_and_queue(
     tx: &mut WriteTx<'_>,
     cache: &mut Cache,
@@ -33,33 +27,11 @@ pub(in crate::worker) fn insert_and_queue(
     vectors: Vec<Embedding>,
     policy: Policy,
 ) -> Result<Inserted, StoreError> {
-    let facts = facts
-        .into_iter()
-        .zip(vectors)
-        .map(|(semantic, embedding)| NewFact { semantic, embedding })
-        .collect();
-    let inserted = insert(tx, cache, facts, policy)?;
-    for &semantic in &inserted.ids {
-        tx.enqueue(&JobKind::Consolidate { semantic })?;
-    }
-    for &theme in &inserted.themes {
-        tx.enqueue(&JobKind::NameTheme { theme })?;
-    }
-    Ok(inserted)
-}
-
-/// Inserts facts in order. The cache is only valid if the transaction commits.
-fn insert(
-    tx: &mut WriteTx<'_>,
-    cache: &mut Cache,
-    facts: Vec<NewFact>,
-    policy: Policy,
-) -> Result<Inserted, StoreError> {
     let mut ids = Vec::with_capacity(facts.len());
     let mut all_touched = BTreeSet::new();
     let mut themes = Renumbered::default();
     let mut semantics_changed = BTreeSet::new();
-    for NewFact { semantic, embedding } in facts {
+    for (semantic, embedding) in facts.into_iter().zip(vectors) {
         let id = tx.next_semantic_id()?;
         let meta = FactMeta {
             at: semantic.created_at,
@@ -79,8 +51,13 @@ fn insert(
         let edges: Vec<_> = edges.into_iter().map(|(n, s)| (n.0, s)).collect();
         tx.replace_edges(Level::Semantic, id.0, &edges)?;
     }
-    let alive = place_themes(tx, cache, &themes, &all_touched)?;
-    Ok(Inserted { ids, themes: alive, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
+    for &semantic in &ids {
+        tx.enqueue(&JobKind::Consolidate { semantic })?;
+    }
+    for theme in place_themes(tx, cache, &themes, &all_touched)? {
+        tx.enqueue(&JobKind::NameTheme { theme })?;
+    }
+    Ok(Inserted { ids, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
 }
 
 /// The store's ids of new themes by the partition's, should the two differ.

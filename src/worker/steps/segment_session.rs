@@ -51,7 +51,7 @@ impl StepContext {
             while start < end {
                 let boundary =
                     first_boundary(&turns[start..end], &self.config.boundaries, |k, dip| {
-                        writers.boundary().boundary(
+                        writers.boundary.boundary(
                             &lines[start..start + k],
                             &lines[start + k],
                             dip,
@@ -63,7 +63,7 @@ impl StepContext {
                     None if live => break,
                     None => end,
                 };
-                let text = writers.episode().episode(&lines[start..stop], cancel)?;
+                let text = writers.episode.episode(&lines[start..stop], cancel)?;
                 let vector = self.embed(&[&format!("{}. {}", text.title, text.content)], cancel)?;
                 let new = NewEpisode {
                     session,

@@ -30,7 +30,7 @@ impl StepContext {
         }
         let name = known_name.or_else(|| learned_name(&messages));
         let lines = utterances(&messages, name.as_deref());
-        let statements = self.writers()?.semantics().statements(&lines, cancel)?;
+        let statements = self.writers()?.semantics.statements(&lines, cancel)?;
         let facts = new_facts(statements, &messages, episode);
         self.insert_facts(facts, cancel, |tx, _| {
             learn_name(tx, name.as_deref())?;

@@ -1,7 +1,7 @@
 //! Writes memory by rules over text, in the person's own words.
 
 use super::{EpisodeText, Writer};
-use crate::extractive::{self, BoundaryReason, Judgement, Route, Statement, Utterance};
+use crate::extractive::{self, Judgement, Route, Statement, Utterance};
 use crate::interfaces::{Cancel, ModelError};
 
 /// Writes memory by rules.
@@ -16,8 +16,7 @@ impl Writer for Extractive {
         dip: Option<f32>,
         _: &Cancel,
     ) -> Result<Option<bool>, ModelError> {
-        let reason = extractive::boundary(history, next, dip);
-        Ok(Some(matches!(reason, Some(BoundaryReason::Phrase | BoundaryReason::Similarity))))
+        Ok(Some(extractive::changes_topic(history, next, dip)))
     }
 
     fn episode(&self, lines: &[Utterance], _: &Cancel) -> Result<EpisodeText, ModelError> {

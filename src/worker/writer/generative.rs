@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 
 use super::forms::Forms;
 use super::{EpisodeText, Extractive, Writer};
-use crate::extractive::{self, Judgement, Statement, Ungrounded, Utterance};
+use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
@@ -294,19 +294,9 @@ fn is_grounded(text: &str, lines: &[Utterance]) -> bool {
         Ok(()) => true,
         Err(why) => {
             // Without the text: in the log it would survive a `memory forget`.
-            tracing::debug!(kind = ungrounded(&why), "refused what the model wrote");
+            tracing::debug!(kind = %why, "refused what the model wrote");
             false
         }
-    }
-}
-
-fn ungrounded(why: &Ungrounded) -> &'static str {
-    match why {
-        Ungrounded::Name(_) => "a name",
-        Ungrounded::Number(_) => "a number",
-        Ungrounded::Date(_) => "a date",
-        Ungrounded::Words(_) => "words",
-        Ungrounded::Empty => "nothing said",
     }
 }
 

@@ -76,57 +76,34 @@ pub trait Writer: Send + Sync {
     ) -> Result<Judgement, ModelError>;
 }
 
-/// Both writers, and which of them does which step.
+/// Who does which step: the rules or the model.
 pub struct Writers {
-    extractive: Extractive,
-    generative: Generative,
-    plan: Plan,
+    /// Finds topic boundaries.
+    pub boundary: Arc<dyn Writer>,
+    /// Writes episodes.
+    pub episode: Arc<dyn Writer>,
+    /// Writes facts.
+    pub semantics: Arc<dyn Writer>,
+    /// Names themes.
+    pub theme: Arc<dyn Writer>,
+    /// Judges pairs of facts.
+    pub conflict: Arc<dyn Writer>,
 }
 
 impl Writers {
     /// The writers for a model under a plan.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
-        Self { extractive: Extractive, generative: Generative::new(model), plan }
-    }
-
-    /// Whether the model does any step.
-    #[must_use]
-    pub fn generate(&self) -> bool {
-        self.plan != Plan::all(false)
-    }
-
-    fn pick(&self, generate: bool) -> &dyn Writer {
-        if generate { &self.generative } else { &self.extractive }
-    }
-
-    /// The writer that finds topic boundaries.
-    #[must_use]
-    pub fn boundary(&self) -> &dyn Writer {
-        self.pick(self.plan.boundary)
-    }
-
-    /// The writer of episodes.
-    #[must_use]
-    pub fn episode(&self) -> &dyn Writer {
-        self.pick(self.plan.episode)
-    }
-
-    /// The writer of facts.
-    #[must_use]
-    pub fn semantics(&self) -> &dyn Writer {
-        self.pick(self.plan.semantics)
-    }
-
-    /// The writer of themes' names.
-    #[must_use]
-    pub fn theme(&self) -> &dyn Writer {
-        self.pick(self.plan.theme)
-    }
-
-    /// The judge of pairs of facts.
-    #[must_use]
-    pub fn conflict(&self) -> &dyn Writer {
-        self.pick(self.plan.conflict)
+        let generative: Arc<dyn Writer> = Arc::new(Generative::new(model));
+        let pick = |generate: bool| -> Arc<dyn Writer> {
+            if generate { Arc::clone(&generative) } else { Arc::new(Extractive) }
+        };
+        Self {
+            boundary: pick(plan.boundary),
+            episode: pick(plan.episode),
+            semantics: pick(plan.semantics),
+            theme: pick(plan.theme),
+            conflict: pick(plan.conflict),
+        }
     }
 }

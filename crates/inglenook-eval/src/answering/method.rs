@@ -7,6 +7,7 @@ use inglenook::memory::inclusion::GatePolicy;
 use inglenook::memory::relevance::{N_FEATURES, Relevance, Weights};
 use inglenook::recall::{Levels, RecallConfig, StageOne};
 
+use super::equation_4::by_equation_4;
 use super::structural::Mode;
 
 /// A way to choose what the reader sees.
@@ -121,7 +122,7 @@ impl Method {
             ..own.clone()
         };
         match self {
-            Self::RepSel => RecallConfig { stage_one: StageOne::PAPER, ..facts },
+            Self::RepSel => RecallConfig { stage_one: StageOne::Rule(by_equation_4), ..facts },
             Self::UncSion => RecallConfig { gate: own.gate, signal: own.signal, ..facts },
             Self::Full => own.clone(),
             _ => facts,

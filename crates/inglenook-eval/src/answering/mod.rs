@@ -8,6 +8,7 @@ mod built_cache;
 mod calibration;
 mod costs;
 mod data;
+mod equation_4;
 mod journal;
 mod lightmem;
 mod markdown;

@@ -12,10 +12,8 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use crate::representatives::{Normaliser, Selection, select_representatives};
 use inglenook::memory::knn_graph::N_NEIGHBOURS;
-use inglenook::memory::representatives::{
-    CoverageWeight, Normaliser, Selection, select_representatives,
-};
 use inglenook::memory::{Embedding, dot64};
 
 /// Candidate semantics, by similarity.
@@ -161,7 +159,6 @@ fn representatives(
         neighbours: &neighbours,
         alpha: ALPHA,
         normaliser: Normaliser::TotalWeight,
-        weight: CoverageWeight::Edge,
         coverage_target: 1.0,
         budget,
     });

@@ -13,15 +13,13 @@ use std::hash::Hash;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::representatives::{Normaliser, Selection, select_representatives};
 use inglenook::interfaces::{Cancel, Embedder};
 use inglenook::memory::guidance::{Guide, held_out};
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use inglenook::memory::partition::Cluster;
 use inglenook::memory::relevance::by_largest;
 use inglenook::memory::reorganize::{Policy, Variant};
-use inglenook::memory::representatives::{
-    CoverageWeight, Normaliser, Selection, select_representatives,
-};
 use inglenook::memory::{Partition, SemanticId, ThemeId};
 use serde::Serialize;
 
@@ -269,7 +267,6 @@ fn representatives<Id: Copy + Ord + Hash>(
         neighbours: &neighbours,
         alpha: ALPHA,
         normaliser: Normaliser::LargestGain,
-        weight: CoverageWeight::Edge,
         // The character budget limits the selection, not coverage.
         coverage_target: f64::INFINITY,
         budget,

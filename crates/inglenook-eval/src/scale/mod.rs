@@ -185,10 +185,17 @@ fn id(i: usize) -> SemanticId {
     SemanticId(i as i64 + 1)
 }
 
-/// What the worker does for one semantic, except writing it.
+/// What the worker does for one semantic, except writing it: inserts it into the partition as it would
+/// be reopened, then links the themes.
+pub fn assimilate(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) {
+    hierarchy.partition.settle_order();
+    let inserted = hierarchy.insert(id, vector, &Policy::default());
+    hierarchy.link_themes(&inserted.themes().collect());
+}
+
 fn insert(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) -> Duration {
     let start = Instant::now();
-    hierarchy.assimilate(id, vector, &Policy::default());
+    assimilate(hierarchy, id, vector);
     start.elapsed()
 }
 

@@ -53,7 +53,7 @@ pub(super) fn update(
             let later = &notes[later];
             result.n_judged += 1;
             let (before, after) = (statement(&earlier.text), statement(&later.text));
-            match writer.writers.conflict().judge(&before, &after, similarity, builder.cancel)? {
+            match writer.writers.conflict.judge(&before, &after, similarity, builder.cancel)? {
                 Judgement::KeepBoth => {}
                 // The later note already says everything.
                 Judgement::Merge(text) if text == later.text => updated = None,

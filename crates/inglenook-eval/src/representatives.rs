@@ -16,16 +16,6 @@ pub enum Normaliser {
     TotalWeight,
 }
 
-/// The weight of a newly covered node.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum CoverageWeight {
-    /// The similarity of the edge that covers it (Eq. 4).
-    #[default]
-    Edge,
-    /// The same times the covered node's relevance: covering irrelevant nodes is worth nothing.
-    EdgeTimesRelevance,
-}
-
 /// A selection problem. Deviation from the paper: a node covers itself with weight 1, where the
 /// paper leaves w_ii open.
 #[derive(Debug, Clone)]
@@ -38,8 +28,6 @@ pub struct Selection<'a> {
     pub alpha: f64,
     /// Z.
     pub normaliser: Normaliser,
-    /// The weight of a covered node.
-    pub weight: CoverageWeight,
     /// Selection stops when this share of the candidates is covered; above 1 it never does.
     pub coverage_target: f64,
     /// Most candidates to select.
@@ -47,21 +35,14 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    fn weight(&self, covered: usize, edge: f64) -> f64 {
-        match self.weight {
-            CoverageWeight::Edge => edge,
-            CoverageWeight::EdgeTimesRelevance => edge * self.relevance[covered],
-        }
-    }
-
     /// Σ w over what `i` would newly cover. Terms are always added in the same order, so a subset never
     /// sums to more, and [`select_representatives`] may use old gains as upper bounds.
     fn gain(&self, i: usize, covered: &[bool]) -> f64 {
-        let own = if covered[i] { 0.0 } else { self.weight(i, 1.0) };
+        let own = if covered[i] { 0.0 } else { 1.0 };
         self.neighbours[i]
             .iter()
             .filter(|&&(u, w)| !covered[u] && u != i && w > 0.0)
-            .fold(own, |sum, &(u, w)| sum + self.weight(u, w))
+            .fold(own, |sum, &(_, w)| sum + w)
     }
 
     fn z(&self) -> f64 {
@@ -137,24 +118,6 @@ pub fn select_representatives(selection: &Selection<'_>) -> Vec<usize> {
     selected
 }
 
-/// [`select_representatives`] with every candidate scored at every step: its test oracle.
-#[must_use]
-pub fn select_representatives_naive(selection: &Selection<'_>) -> Vec<usize> {
-    let z = selection.z();
-    let mut coverage = Coverage::of(selection);
-    let mut selected: Vec<usize> = Vec::new();
-    while selected.len() < selection.budget && !coverage.is_reached() {
-        let next = (0..selection.relevance.len())
-            .filter(|i| !selected.contains(i))
-            .map(|i| (selection.score(i, &coverage.covered, z), Reverse(i)))
-            .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let Some((_, Reverse(i))) = next else { break };
-        coverage.add(i, selection);
-        selected.push(i);
-    }
-    selected
-}
-
 /// A candidate with an upper bound of its score.
 struct Bound {
     score: f64,
@@ -200,7 +163,6 @@ mod tests {
             neighbours,
             alpha,
             normaliser: Normaliser::LargestGain,
-            weight: CoverageWeight::Edge,
             coverage_target: 1.0,
             budget,
         })
@@ -234,13 +196,30 @@ mod tests {
         assert_eq!(problem(&[0.2, 0.1, 0.9], &neighbours, 0.9, 1), [0]);
     }
 
+    /// [`select_representatives`] with every candidate scored at every step.
+    fn select_representatives_naive(selection: &Selection<'_>) -> Vec<usize> {
+        let z = selection.z();
+        let mut coverage = Coverage::of(selection);
+        let mut selected: Vec<usize> = Vec::new();
+        while selected.len() < selection.budget && !coverage.is_reached() {
+            let next = (0..selection.relevance.len())
+                .filter(|i| !selected.contains(i))
+                .map(|i| (selection.score(i, &coverage.covered, z), Reverse(i)))
+                .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let Some((_, Reverse(i))) = next else { break };
+            coverage.add(i, selection);
+            selected.push(i);
+        }
+        selected
+    }
+
     proptest! {
         #[test]
         fn lazy_equals_naive(
             relevance in prop::collection::vec(0u8..8, 1..24),
             edges in prop::collection::vec((0usize..24, 0usize..24, 1u8..8), 0..80),
             alpha in 0u8..=4, target in 0u8..=5, budget in 0usize..26,
-            times_relevance: bool, total: bool,
+            total: bool,
         ) {
             // Coarse values, so that ties are common.
             let relevance: Vec<f64> = relevance.iter().map(|&r| f64::from(r) / 7.0).collect();
@@ -261,11 +240,6 @@ mod tests {
                 neighbours: &neighbours,
                 alpha: f64::from(alpha) / 4.0,
                 normaliser: if total { Normaliser::TotalWeight } else { Normaliser::LargestGain },
-                weight: if times_relevance {
-                    CoverageWeight::EdgeTimesRelevance
-                } else {
-                    CoverageWeight::Edge
-                },
                 coverage_target: f64::from(target) / 4.0,
                 budget,
             };
