@@ -413,7 +413,7 @@ fn start(
     let decoder = decoder?;
     let tokenizer = tokenizer.map_err(|_| died("reading the tokenizer"))??;
     let template = ChatTemplate::recognise(&tokenizer, &parts.hints);
-    let files = WeightFiles::of(&opened.weights);
+    let files = WeightFiles::of(opened.weights.files());
     let info = ModelInfo {
         name: parts.name.chars().filter(|c| !c.is_control()).collect(),
         // Now that the system has read them.

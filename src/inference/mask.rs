@@ -36,7 +36,7 @@ impl Mask {
     ) -> Result<Self, ModelError> {
         let min_completion = MinCompletion::new(constraint, &|bytes| vocabulary.is_token(bytes));
         let position = constraint.start();
-        let needed_tokens = min_completion.tokens(constraint, position).map(|n| n as usize);
+        let needed_tokens = min_completion.tokens(position).map(|n| n as usize);
         if needed_tokens.is_none_or(|needed| needed > tokens_max) {
             return Err(ModelError::ConstraintTooLong { needed_tokens, tokens_max });
         }
@@ -112,7 +112,7 @@ impl Mask {
                 }
                 _ => constraint.walk(*position, vocabulary.bytes(id)),
             };
-            let needed = after.and_then(|after| min_completion.tokens(constraint, after));
+            let needed = after.and_then(|after| min_completion.tokens(after));
             *allowed = needed.is_some_and(|n| n as usize <= left);
             *budget_exhausted |= needed.is_some() && !*allowed;
         }
@@ -207,13 +207,13 @@ mod tests {
     use super::*;
     use crate::grammar::Lines;
 
-    fn list(prefix: &str, min: u16, max: u16, chars_max: u16) -> Constraint {
-        let lines = Lines { prefix: prefix.into(), min, max, chars_max };
+    fn list(prefix: &str, max: u16, chars_max: u16) -> Constraint {
+        let lines = Lines { prefix: prefix.into(), max, chars_max };
         Constraint::lines(&lines).unwrap()
     }
 
     fn forms() -> Vec<Constraint> {
-        vec![list("- ", 2, 4, 20), list("", 1, 3, 45), list("Name:", 1, 1, 30)]
+        vec![list("- ", 4, 20), list("", 3, 45), list("Name:", 1, 30)]
     }
 
     /// Every byte, and words, marks and broken characters as vocabularies have them.
@@ -262,7 +262,7 @@ mod tests {
                 mask.apply(&mut logits, &[stop]);
                 for (token, id) in tokens.iter().zip(0..) {
                     let after = form.walk(mask.position, token).filter(|_| !token.is_empty());
-                    let needed = after.and_then(|after| mask.min_completion.tokens(form, after));
+                    let needed = after.and_then(|after| mask.min_completion.tokens(after));
                     let good = needed.is_some_and(|n| (n as usize) < mask.tokens_left);
                     prop_assert_eq!(logits[id] == 0.0, good, "{:?}", token);
                 }
@@ -287,13 +287,13 @@ mod tests {
     #[test]
     fn what_was_not_allowed_is_refused() {
         let tokens = vocabulary(&[]);
-        let mut mask = mask(&list("1", 1, 1, 8), &tokens, 20).unwrap();
+        let mut mask = mask(&list("1", 1, 8), &tokens, 20).unwrap();
         mask.apply(&mut vec![0.0; tokens.len()], &[]);
         assert!(matches!(mask.end(), Err(ModelError::NotANumber)));
         assert!(matches!(mask.advance(u32::from(b'x')), Err(ModelError::NotANumber)));
         mask.advance(u32::from(b'1')).unwrap();
         let letters: Vec<Vec<u8>> = (b'a'..=b'z').map(|byte| vec![byte]).collect();
-        let refused = super::tests::mask(&list("1", 1, 1, 8), &letters, 99);
+        let refused = super::tests::mask(&list("1", 1, 8), &letters, 99);
         assert!(matches!(refused, Err(ModelError::ConstraintTooLong { needed_tokens: None, .. })));
     }
 

@@ -17,7 +17,7 @@ pub mod config;
 pub mod decoder;
 pub mod embedder;
 mod encoder;
-mod engine;
+pub mod engine;
 mod families;
 pub mod gguf;
 mod kv_cache;
@@ -31,11 +31,9 @@ mod padded;
 mod probability;
 pub mod reranker;
 mod rope;
-
 pub mod safetensors;
 mod sampler;
 pub mod sequence;
-mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
@@ -52,5 +50,4 @@ pub use load::{
     probe_with, validate,
 };
 pub use packed_matmul::InstructionSet;
-pub use speed::{BesideMemory, Speed, SpeedOptions, measure_speed};
 pub use weights::Precision;
