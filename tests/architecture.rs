@@ -126,7 +126,7 @@ const IMPURE: &[&str] = &[
 
 /// Files that may contain `unsafe`, each for one reason (memory-mapped weights, a setting of the C
 /// library). The kernels' is in `crates/packed-matmul`.
-const UNSAFE_FILES: &[&str] = &["inference/weights.rs", "inference/allocator.rs"];
+const UNSAFE_FILES: &[&str] = &["inference/weight_files.rs", "inference/allocator.rs"];
 
 struct Source {
     /// Relative to `src`, with `/`.

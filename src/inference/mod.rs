@@ -45,9 +45,6 @@ pub use allocator::set_up_allocator;
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
-pub use load::{
-    BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
-    probe_with, validate,
-};
+pub use load::{FileSummary, ModelKind, load_decoder, load_language, probe, probe_with, validate};
 pub use packed_matmul::InstructionSet;
 pub use weights::Precision;
