@@ -1,4 +1,5 @@
 #![doc = include_str!("ARCHITECTURE.md")]
+#![warn(missing_docs)]
 
 pub mod error_chain;
 

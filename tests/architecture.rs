@@ -94,6 +94,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("candle_transformers", &["inference/families/"], "other people's models are families"),
     ("tokenizers", &["inference/"], "tokens are numbers outside inference"),
     ("rusqlite", &["store/"], "SQL types stop at store"),
+    ("sqlite_vec", &["store/extension.rs"], "registered in one place"),
     ("rusqlite_migration", &["store/"], "SQL types stop at store"),
     ("hf_hub", &["registry/"], "network code lives in registry/pull.rs"),
     ("ureq", &["registry/"], "network code lives in registry/pull.rs"),
@@ -101,7 +102,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tokio::net", &[], "nothing leaves the machine"),
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
-    ("unsafe", &["inference/"], "reasoned exceptions only"),
+    ("unsafe", &["inference/", "store/extension.rs"], "reasoned exceptions only"),
 ];
 
 /// What pure modules may not use.
@@ -125,8 +126,9 @@ const IMPURE: &[&str] = &[
 ];
 
 /// Files that may contain `unsafe`, each for one reason (memory-mapped weights, a setting of the C
-/// library). The kernels' is in `crates/packed-matmul`.
-const UNSAFE_FILES: &[&str] = &["inference/weight_files.rs", "inference/allocator.rs"];
+/// library, sqlite-vec's registration). The kernels' is in `crates/packed-matmul`.
+const UNSAFE_FILES: &[&str] =
+    &["inference/weight_files.rs", "inference/allocator.rs", "store/extension.rs"];
 
 struct Source {
     /// Relative to `src`, with `/`.

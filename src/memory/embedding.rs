@@ -75,6 +75,7 @@ impl Embedding {
     }
 
     #[must_use]
+    /// The values, which have unit length.
     pub fn into_inner(self) -> Vec<f32> {
         self.0.to_vec()
     }

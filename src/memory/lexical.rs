@@ -119,6 +119,7 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 impl Bm25 {
+    /// Indexes the texts; their positions are their ids.
     #[must_use]
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut postings: HashMap<String, Vec<(usize, f64)>> = HashMap::new();

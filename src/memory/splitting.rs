@@ -50,6 +50,7 @@ pub struct Similarities {
 }
 
 impl Similarities {
+    /// Of every pair of members, in O(n²).
     pub fn of(members: &[(SemanticId, Embedding)]) -> Self {
         let n = members.len();
         let mut values = vec![1.0; n * n];

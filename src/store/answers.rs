@@ -3,8 +3,8 @@
 //! When some of what it cites is forgotten, only the ids of the rest stay, under `quoted`, marked with
 //! [`FORGOTTEN`]: no record for anyone but forgetting, which must find the reply by them.
 
-use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
+use super::transaction::{Reader, WriteTx};
 use crate::memory::MessageId;
 
 /// Key of a record of which only ids are left.
@@ -12,6 +12,9 @@ pub(super) const FORGOTTEN: &str = "forgotten";
 
 impl Reader<'_> {
     /// The evidence record (JSON) of an assistant message, unless some of it was forgotten.
+    ///
+    /// # Errors
+    /// If the memory cannot be read, or the record is no JSON.
     pub fn answer_record(&self, reply: MessageId) -> Result<Option<serde_json::Value>> {
         let text: Option<String> =
             self.optional("SELECT record FROM answer WHERE message = ?1", [reply.0], |row| {
@@ -33,6 +36,9 @@ impl Reader<'_> {
 
 impl WriteTx<'_> {
     /// Keeps (or replaces) the evidence record of a reply.
+    ///
+    /// # Errors
+    /// If there is no such message, it is not a reply, or the memory cannot be written.
     pub fn record_answer(&mut self, reply: MessageId, record: &serde_json::Value) -> Result<()> {
         let role: Option<String> =
             self.optional("SELECT role FROM message WHERE id = ?1", [reply.0], |row| row.get(0))?;

@@ -1,9 +1,9 @@
-//! The whole hierarchy as text, for tests: it asserts validity first.
+//! The whole hierarchy as text, for tests, after a check that it is valid.
 
 use std::fmt::Write;
 
-use super::access::Reader;
 use super::error::{Result, StoreError};
+use super::transaction::Reader;
 use crate::memory::Message;
 
 fn line(out: &mut String, message: &Message) {

@@ -1,8 +1,8 @@
 //! The kNN graphs over semantics and over themes: symmetric, the weight is the cosine.
 
-use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::Level;
+use super::transaction::{Reader, WriteTx};
 
 fn table(level: Level) -> Result<&'static str> {
     match level {
@@ -16,12 +16,18 @@ fn table(level: Level) -> Result<&'static str> {
 
 impl Reader<'_> {
     /// All edges, in both directions: `(a, b, weight)` and `(b, a, weight)`.
+    ///
+    /// # Errors
+    /// If the level has no neighbour graph, or the memory cannot be read.
     pub fn edges(&self, level: Level) -> Result<Vec<(i64, i64, f32)>> {
         let sql = format!("SELECT a, b, weight FROM {} ORDER BY a, b", table(level)?);
         self.all(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     /// The neighbours of one unit, by id.
+    ///
+    /// # Errors
+    /// If the level has no neighbour graph, or the memory cannot be read.
     pub fn neighbours(&self, level: Level, id: i64) -> Result<Vec<(i64, f32)>> {
         let sql = format!("SELECT b, weight FROM {} WHERE a = ?1 ORDER BY b", table(level)?);
         self.all(&sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -30,6 +36,9 @@ impl Reader<'_> {
 
 impl WriteTx<'_> {
     /// Replaces all edges that touch `id` at this level by these (both directions are stored).
+    ///
+    /// # Errors
+    /// If a unit does not exist, an edge is a loop or not finite, or the memory cannot be written.
     pub fn replace_edges(
         &mut self,
         level: Level,

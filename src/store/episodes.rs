@@ -1,13 +1,13 @@
 //! Episodes (level 2): contiguous runs of one session's messages.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rusqlite::Row;
 
-use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewEpisode};
 use super::sessions::moment;
+use super::transaction::{Reader, WANTED, WriteTx, in_order};
 use super::undo::Inverse;
 use crate::memory::{Episode, EpisodeId, MessageId, Moment, SessionId};
 
@@ -40,30 +40,26 @@ impl Episode {
 
 impl Reader<'_> {
     /// All episodes, by id.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn episodes(&self) -> Result<Vec<Episode>> {
-        let mut episodes = self.all(&format!("{EPISODE} ORDER BY id"), [], episode)?;
-        let places: HashMap<EpisodeId, usize> =
-            episodes.iter().enumerate().map(|(i, e)| (e.id, i)).collect();
-        let members = self.all(
-            "SELECT episode, id, created_ms, created_offset FROM message
-             WHERE episode IS NOT NULL ORDER BY id",
-            [],
-            |row| Ok((EpisodeId(row.get(0)?), MessageId(row.get(1)?), moment(row, 2)?)),
-        )?;
-        for (id, message, at) in members {
-            if let Some(&place) = places.get(&id) {
-                episodes[place].extend(message, at);
-            }
-        }
-        Ok(episodes)
+        let ids = self.all("SELECT id FROM episode", [], |row| row.get(0).map(EpisodeId))?;
+        Ok(self.find_episodes(ids)?.into_values().collect())
     }
 
     /// In the order asked for; unknown ids are an error.
+    ///
+    /// # Errors
+    /// If one of them does not exist, or the memory cannot be read.
     pub fn episodes_by_id(&self, ids: &[EpisodeId]) -> Result<Vec<Episode>> {
         in_order("episode", ids, &self.find_episodes(ids.iter().copied())?)
     }
 
     /// Those of them that there are.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn find_episodes(
         &self,
         ids: impl IntoIterator<Item = EpisodeId>,
@@ -124,6 +120,9 @@ impl WriteTx<'_> {
     }
 
     /// The person's correction. Recorded for undo; its vector is made again by a `Reembed` job.
+    ///
+    /// # Errors
+    /// If it does not exist, or the memory cannot be written.
     pub fn edit_episode(&mut self, id: EpisodeId, title: &str, content: &str) -> Result<()> {
         let before = self
             .optional(&format!("{EPISODE} WHERE id = ?1"), [id.0], episode)?

@@ -1,4 +1,4 @@
-//! What can go wrong, and how SQLite's words become ours.
+//! What can go wrong, and how SQLite's errors are translated.
 
 use std::path::Path;
 
@@ -7,30 +7,71 @@ use thiserror::Error;
 /// What can go wrong with the memory on disk.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Exit code 11.
+    /// Another process writes to it; exit code 11.
     #[error("another inglenook (process {pid}) is using the memory in {path}")]
-    Locked { path: String, pid: String },
+    Locked {
+        /// The data directory.
+        path: String,
+        /// The other process, or "unknown".
+        pid: String,
+    },
+    /// The directory or a file in it cannot be made or changed.
     #[error("cannot write to the data directory {path}")]
     Unwritable {
+        /// The data directory.
         path: String,
+        /// What the system says.
         #[source]
         source: std::io::Error,
     },
+    /// The file is not a memory, or no longer a valid database.
     #[error("the memory file {path} is damaged: {detail}")]
-    Corrupt { path: String, detail: String },
+    Corrupt {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// Its schema is of a later version of this program.
     #[error(
         "the memory file {path} was written by a newer inglenook (schema {found}, this one knows {known})"
     )]
-    Newer { path: String, found: usize, known: usize },
+    Newer {
+        /// The file.
+        path: String,
+        /// Its schema's version.
+        found: usize,
+        /// This program's.
+        known: usize,
+    },
+    /// No unit has this id.
     #[error("there is no {what} with the id {id}")]
-    NotFound { what: &'static str, id: String },
+    NotFound {
+        /// The kind of unit.
+        what: &'static str,
+        /// As it is displayed.
+        id: String,
+    },
+    /// A request that makes no sense for this memory.
     #[error("{what}")]
-    Invalid { what: String },
+    Invalid {
+        /// A whole sentence.
+        what: String,
+    },
+    /// The vectors are of another model than the one at hand.
     #[error("the memory was built with the embedding model {found}; this one is {expected}")]
-    EmbedderChanged { found: String, expected: String },
+    EmbedderChanged {
+        /// The memory's.
+        found: String,
+        /// The one at hand.
+        expected: String,
+    },
+    /// SQLite fails otherwise.
     #[error("cannot {action} the memory")]
     Sqlite {
+        /// A verb: what was being done.
         action: &'static str,
+        /// What SQLite says.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -38,8 +79,8 @@ pub enum StoreError {
 
 pub(super) type Result<T> = std::result::Result<T, StoreError>;
 
-/// Inside this module every SQL call is followed by `?`; [`StoreError::within`] then says what was
-/// being done, and to which file, once, at the edge.
+/// Inside the store every SQL call ends in `?`; [`StoreError::within`] adds what was being done, and to
+/// which file, where the error leaves the store.
 impl From<rusqlite::Error> for StoreError {
     fn from(source: rusqlite::Error) -> Self {
         Self::Sqlite { action: "use", source: Box::new(source) }

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::json;
 
-use super::access::WriteTx;
 use super::answers::FORGOTTEN;
 use super::error::Result;
 use super::forget_plan::Mentioned;
 use super::quoting::{Quoted, contains, telling_words, words};
 use super::records::{ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
+use super::transaction::WriteTx;
 use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 
 /// A theme's name until the worker names it again.
@@ -34,6 +34,9 @@ impl WriteTx<'_> {
     /// Removes everything in the plan from every table, index, vector, answer record, job and the
     /// undo log; queues the rewriting of what stays. Call [`Store::scrub`](super::Store::scrub)
     /// after the commit.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn forget(&mut self, plan: &ForgetPlan) -> Result<()> {
         // The worker may have derived more since the plan was made.
         let plan = self.renew(plan)?;

@@ -19,11 +19,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::access::Reader;
 use super::error::{Result, StoreError};
 use super::quoting::{Quoted, contains, has_words, telling_words, words};
 use super::records::{AnyId, ForgetPlan, Level};
 use super::settings::USER_NAME;
+use super::transaction::Reader;
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, ThemeId,
 };
@@ -184,6 +184,9 @@ impl Reader<'_> {
     /// What forgetting these (or, with `matching`, every message and fact containing that text,
     /// ignoring case) would take: themes and semantics reach their messages, messages what was
     /// derived from them.
+    ///
+    /// # Errors
+    /// If one of the ids does not exist, the text is empty, or the memory cannot be read.
     pub fn plan_forget(&self, ids: &[AnyId], matching: Option<&str>) -> Result<ForgetPlan> {
         let all = Everything::load(self)?;
         let mut plan =

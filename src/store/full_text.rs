@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::access::Reader;
 use super::error::Result;
 use super::records::Level;
+use super::transaction::Reader;
 
 /// Distinct words of a query that are looked up: a pasted page would otherwise match everything,
 /// slowly.
@@ -34,6 +34,9 @@ impl Reader<'_> {
     /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised
     /// and quoted, never parsed as FTS5 syntax. Superseded facts are found too. In a large memory,
     /// words that very many rows have are left out, as long as there are others.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn full_text(&self, level: Level, query: &str, k: usize) -> Result<Vec<(i64, f32)>> {
         let expression = self.telling(level, quoted_words(query))?.join(" OR ");
         if expression.is_empty() {
@@ -80,16 +83,5 @@ impl Reader<'_> {
             kept[i] = counted[i].0 > 0;
         }
         Ok(counted.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|((_, w), _)| w).collect())
-    }
-
-    /// The best `k` of every level, themes first, for `memory search`. Scores compare within a
-    /// level only.
-    pub fn search_all(&self, query: &str, k: usize) -> Result<Vec<(Level, i64, f32)>> {
-        let mut found = Vec::new();
-        for level in Level::ALL.into_iter().rev() {
-            let hits = self.full_text(level, query, k)?;
-            found.extend(hits.into_iter().map(|(id, score)| (level, id, score)));
-        }
-        Ok(found)
     }
 }

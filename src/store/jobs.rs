@@ -1,10 +1,10 @@
-//! The worker's queue: a row a step, so that a crash loses none.
+//! The worker's queue: one row for each step, so that a crash loses none.
 
 use rusqlite::Row;
 
-use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::{Job, JobKind};
+use super::transaction::{Reader, WriteTx};
 use crate::memory::{EpisodeId, SemanticId, SessionId, ThemeId};
 
 impl JobKind {
@@ -55,6 +55,9 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
 
 impl Reader<'_> {
     /// The next pending job: oldest first, `Consolidate` and `NameTheme` after all others.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn next_job(&self) -> Result<Option<Job>> {
         self.optional(
             "SELECT id, kind, subject, attempts FROM job WHERE state = 'pending'
@@ -65,6 +68,9 @@ impl Reader<'_> {
     }
 
     /// All that wait or run, in the order they will be taken.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn pending_jobs(&self) -> Result<Vec<Job>> {
         self.all(
             "SELECT id, kind, subject, attempts FROM job WHERE state <> 'failed'
@@ -75,6 +81,9 @@ impl Reader<'_> {
     }
 
     /// Those that failed for good, with the last error.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn failed_jobs(&self) -> Result<Vec<(Job, String)>> {
         self.all(
             "SELECT id, kind, subject, attempts, coalesce(error, '') FROM job
@@ -88,6 +97,9 @@ impl Reader<'_> {
 impl WriteTx<'_> {
     /// Queues it unless an equal one is pending. (One that is running may have read too early to
     /// see what this is about, so it does not count.) A job for a unit that is gone is dropped.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn enqueue(&mut self, kind: &JobKind) -> Result<()> {
         let (name, subject) = kind.columns();
         if let Some(table) = kind.table() {
@@ -105,6 +117,9 @@ impl WriteTx<'_> {
     }
 
     /// Marks it begun (attempts + 1); stays in the table, pending again after a crash.
+    ///
+    /// # Errors
+    /// If it is not pending, or the memory cannot be written.
     pub fn begin_job(&mut self, id: i64) -> Result<()> {
         let n = self.run(
             "UPDATE job SET state = 'running', attempts = attempts + 1
@@ -130,7 +145,8 @@ impl WriteTx<'_> {
         if n == 0 { Err(StoreError::not_found("running job", id)) } else { Ok(()) }
     }
 
-    /// Takes the ground from under steps that have begun: they read what is forgotten now.
+    /// Queues the running steps anew: they may have read what is being forgotten, and their `finish_job`
+    /// has to fail.
     pub(super) fn restart_running(&mut self) -> Result<()> {
         let running = self.all(
             "SELECT id, kind, subject, attempts FROM job WHERE state = 'running' ORDER BY id",
@@ -145,6 +161,9 @@ impl WriteTx<'_> {
     }
 
     /// Pending again, or failed for good after `attempts_max`.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn fail_job(&mut self, id: i64, error: &str, attempts_max: u32) -> Result<()> {
         self.run("UPDATE job SET error = ?2 WHERE id = ?1", rusqlite::params![id, error])?;
         let attempts: Option<i64> =
@@ -160,6 +179,9 @@ impl WriteTx<'_> {
     }
 
     /// All failed jobs are pending again, with fresh attempts. Says how many.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn retry_failed(&mut self) -> Result<usize> {
         self.run("UPDATE job SET attempts = 0 WHERE state = 'failed'", [])?;
         self.make_pending("state = 'failed' AND ?1 = 0", 0)

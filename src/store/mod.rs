@@ -1,4 +1,4 @@
-//! The memory on disk: SQLite with FTS5, and vectors in tables of its own.
+//! The memory on disk: SQLite with FTS5 for words and sqlite-vec for vectors.
 //!
 //! One file (`memory.db`), one writing process (a lock file beside it), every write a
 //! `BEGIN IMMEDIATE` transaction. rusqlite types stop here; outward it speaks `memory` types.
@@ -13,10 +13,12 @@
 
 mod access;
 mod answers;
+mod connections;
 mod dump;
 mod edges;
 mod episodes;
 mod error;
+mod extension;
 mod forget;
 mod forget_plan;
 mod full_text;
@@ -27,23 +29,24 @@ mod quoting;
 mod records;
 mod schema;
 mod scrub;
-mod search_cache;
 mod semantics;
 mod sessions;
 mod settings;
-mod sketch;
 mod stats;
 mod themes;
+mod transaction;
 mod undo;
+mod vector_index;
 mod vectors;
 mod verify;
 
 #[cfg(test)]
 mod tests;
 
-pub use access::{Reader, Store, Wait, WriteTx};
+pub use access::{Store, Wait};
 pub use error::StoreError;
 pub use records::{
     AnyId, Counts, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage,
     NewSemantic, Session, Undone, Violation,
 };
+pub use transaction::{Reader, WriteTx};

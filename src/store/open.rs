@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Result, StoreError};
+use super::extension;
 use super::schema::{self, Age};
 
 pub(super) const FILE_NAME: &str = "memory.db";
@@ -146,6 +147,7 @@ fn configure(conn: &Connection) -> Result<()> {
 /// The writer's connection to an existing (perhaps empty) file.
 pub(super) fn writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    extension::load()?;
     let mut conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
     // Looked at before anything is changed.
@@ -171,13 +173,14 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// What one question reads at a hundred thousand facts hardly has to be read twice. There is little use in more: a
-/// commit of another connection empties it, page by page, and sketches are kept elsewhere (`search_cache`).
+/// A question hardly reads a page twice, and a commit of another connection empties the cache, page by page:
+/// there is little use in more. (The vector index is read past the cache.)
 const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
 /// A reading connection beside a writer.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    extension::load()?;
     let conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
     conn.execute_batch(READING)?;
@@ -203,6 +206,7 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
+    extension::load()?;
     let conn = Connection::open_with_flags(uri, flags)?;
     configure(&conn)?;
     conn.execute_batch(READING)?;
@@ -254,6 +258,7 @@ pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
 }
 
 fn memory() -> Result<Connection> {
+    extension::load()?;
     let conn = Connection::open_in_memory()?;
     configure(&conn)?;
     Ok(conn)

@@ -7,12 +7,15 @@ use crate::memory::{EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, T
 /// One sitting, for lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
+    /// Shown as `c3`.
     pub id: SessionId,
     /// From its first user message, or the import.
     pub title: String,
+    /// When it was begun.
     pub created_at: Moment,
     /// When its newest message was written.
     pub updated_at: Moment,
+    /// All of its messages.
     pub n_messages: usize,
     /// Imported, not chatted.
     pub imported: bool,
@@ -21,32 +24,49 @@ pub struct Session {
 /// A message to append.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
+    /// Where it is appended.
     pub session: SessionId,
+    /// Who says it.
     pub role: Role,
+    /// The speaker's name in an imported conversation of several people.
     pub speaker: Option<String>,
+    /// The verbatim text.
     pub content: String,
+    /// When it was said.
     pub created_at: Moment,
+    /// Its id in the imported file.
     pub external_id: Option<String>,
+    /// False of a reply that is still being written.
     pub complete: bool,
 }
 
 /// An episode to insert. Its messages must be a contiguous run of one session's, in no episode yet.
 #[derive(Debug, Clone)]
 pub struct NewEpisode {
+    /// The session of its messages.
     pub session: SessionId,
+    /// One line.
     pub title: String,
+    /// The narrative.
     pub content: String,
+    /// The run that it tells of.
     pub messages: Vec<MessageId>,
 }
 
 /// A semantic to insert, together with the theme it goes to.
 #[derive(Debug, Clone)]
 pub struct NewSemantic {
+    /// The fact, in one line.
     pub content: String,
+    /// Whom or what it is about.
     pub subject: Option<String>,
+    /// What it says of the subject.
     pub attribute: Option<String>,
+    /// When its message was written.
     pub created_at: Moment,
+    /// The episodes it comes from, at least one.
     pub episodes: Vec<EpisodeId>,
+    /// The messages it comes from, at least one, each in one of the episodes.
     pub messages: Vec<MessageId>,
 }
 
@@ -55,17 +75,32 @@ pub struct NewSemantic {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum JobKind {
     /// Decide whether an episode of this session ends before its newest messages.
-    Boundary { session: SessionId },
+    Boundary {
+        /// The one whose messages go on.
+        session: SessionId,
+    },
     /// Close the session's open episode (chat left, import done), or, after forgetting, its open
     /// runs: see [`Reader::open_runs`](super::Reader::open_runs).
-    Close { session: SessionId },
+    Close {
+        /// The one that ended.
+        session: SessionId,
+    },
     /// Write the semantics of an episode, attach them to themes. An episode may have semantics
     /// already (one of them was forgotten): only those that it lacks are to be added.
-    Semantics { episode: EpisodeId },
+    Semantics {
+        /// The one to read.
+        episode: EpisodeId,
+    },
     /// Name a theme whose members changed.
-    NameTheme { theme: ThemeId },
+    NameTheme {
+        /// The one to name.
+        theme: ThemeId,
+    },
     /// Judge a semantic against its update queue.
-    Consolidate { semantic: SemanticId },
+    Consolidate {
+        /// The new one.
+        semantic: SemanticId,
+    },
     /// Embed what has no vector of the present embedder, and bring edges and centroids in line.
     Reembed,
 }
@@ -73,7 +108,9 @@ pub enum JobKind {
 /// A queued step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
+    /// The row's id.
     pub id: i64,
+    /// What it does.
     pub kind: JobKind,
     /// Times it was begun before.
     pub attempts: u32,
@@ -83,18 +120,23 @@ pub struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
+    /// Verbatim.
     Message,
+    /// A run of messages, retold.
     Episode,
+    /// A fact.
     Semantic,
+    /// Related facts.
     Theme,
 }
 
 impl Level {
+    /// From the bottom up.
     pub const ALL: [Self; 4] = [Self::Message, Self::Episode, Self::Semantic, Self::Theme];
 
     /// `m12`, `e4`, `s31`, `t2`.
     #[must_use]
-    pub fn display_id(self, id: i64) -> String {
+    pub(super) fn display_id(self, id: i64) -> String {
         match self {
             Self::Message => MessageId(id).to_string(),
             Self::Episode => EpisodeId(id).to_string(),
@@ -117,16 +159,23 @@ impl Level {
 /// `memory stats --json`: these names are a contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct MemoryStats {
+    /// Level 1.
     pub messages: usize,
+    /// Level 2.
     pub episodes: usize,
+    /// Level 3, superseded ones too.
     pub semantics: usize,
+    /// Facts that another took the place of.
     pub superseded: usize,
+    /// Level 4.
     pub themes: usize,
+    /// Members of the largest theme.
     pub largest_theme: usize,
     /// Undirected edges of both kNN graphs.
     pub edges: usize,
     /// Waiting or running.
     pub jobs_pending: usize,
+    /// Given up after too many attempts.
     pub jobs_failed: usize,
     /// Share of semantics that were moved to another theme after they were first attached.
     pub reassignment_ratio: f64,
@@ -135,10 +184,15 @@ pub struct MemoryStats {
 /// How many units there are: cheaper than [`MemoryStats`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
+    /// Empty ones too.
     pub sessions: usize,
+    /// Level 1.
     pub messages: usize,
+    /// Level 2.
     pub episodes: usize,
+    /// Level 3, superseded ones too.
     pub semantics: usize,
+    /// Level 4.
     pub themes: usize,
 }
 
@@ -150,6 +204,7 @@ pub struct ForgetPlan {
     /// Derived from them: these go too. (An episode that keeps other messages is rewritten: it
     /// comes back as a `Close` job over the messages that stay.)
     pub episodes: Vec<EpisodeId>,
+    /// Derived from them as well.
     pub semantics: Vec<SemanticId>,
     /// Sessions left without messages.
     pub sessions: Vec<SessionId>,
@@ -163,6 +218,7 @@ pub struct ForgetPlan {
 }
 
 impl ForgetPlan {
+    /// Whether there is nothing to forget.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -176,10 +232,15 @@ impl ForgetPlan {
 /// An id that the person may name: `m12`, `e4`, `s31`, `t2`, `c3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnyId {
+    /// `m12`.
     Message(MessageId),
+    /// `e4`.
     Episode(EpisodeId),
+    /// `s31`.
     Semantic(SemanticId),
+    /// `t2`.
     Theme(ThemeId),
+    /// `c3`.
     Session(SessionId),
 }
 
@@ -224,6 +285,7 @@ impl std::fmt::Display for AnyId {
 /// A broken invariant, as `memory verify` reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
+    /// A sentence, with the units' ids.
     pub what: String,
 }
 

@@ -2,20 +2,35 @@
 //! transaction. `user_version` says how far a file has come.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use rusqlite_migration::{M, Migrations};
+use rusqlite::{Connection, Transaction};
+use rusqlite_migration::{HookError, HookResult, M, Migrations};
 
 use super::error::{Result, StoreError};
+use super::transaction::WriteTx;
 
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-const STEPS: &[M<'_>] = &[
-    M::up(include_str!("../../assets/schema/0001_initial.sql")),
-    M::up(include_str!("../../assets/schema/0002_vectors.sql")),
-];
+static STEPS: LazyLock<[M<'static>; 3]> = LazyLock::new(|| {
+    [
+        M::up(include_str!("../../assets/schema/0001_initial.sql")),
+        M::up(include_str!("../../assets/schema/0002_vectors.sql")),
+        M::up_with_hook(
+            include_str!("../../assets/schema/0003_vector_index.sql"),
+            make_vector_indexes,
+        ),
+    ]
+});
+
+/// In the transaction of its step.
+fn make_vector_indexes(transaction: &Transaction<'_>) -> HookResult {
+    WriteTx::new(transaction)
+        .and_then(|mut tx| tx.make_indexes())
+        .map_err(|error| HookError::Hook(error.to_string()))
+}
 
 /// How old a file is, by its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +76,7 @@ fn age_among(conn: &Connection, path: &Path, known: usize) -> Result<Age> {
 pub(super) fn migrate(conn: &mut Connection) -> Result<()> {
     // The second step takes rows out of `sqlite_schema`, which a defensive connection refuses.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
-    let done = migrate_with(conn, STEPS);
+    let done = migrate_with(conn, &*STEPS);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     done
 }
@@ -77,10 +92,12 @@ fn migrate_with(conn: &mut Connection, steps: &[M<'_>]) -> Result<()> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::store::extension;
 
     #[test]
     fn steps_are_valid() {
-        Migrations::from_slice(STEPS).validate().unwrap();
+        extension::load().unwrap();
+        Migrations::from_slice(&*STEPS).validate().unwrap();
     }
 
     #[test]
@@ -89,9 +106,11 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();
         conn.execute("INSERT INTO setting VALUES ('user_name', 'Ana')", []).unwrap();
-        let next =
-            [STEPS, &[M::up("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")]]
-                .concat();
+        let next = [
+            STEPS.as_slice(),
+            &[M::up("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")],
+        ]
+        .concat();
         assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Older);
         migrate_with(&mut conn, &next).unwrap();
         assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Current);

@@ -1,4 +1,4 @@
-//! Seeing to the bytes of what was forgotten.
+//! Removing the bytes of what was forgotten from the files.
 //!
 //! `secure_delete` zeroes freed pages as they are freed, but the write-ahead log still holds the
 //! pages of before, and FTS5's interior nodes keep prefixes of words that are gone. So: the indexes
@@ -6,15 +6,15 @@
 
 use rusqlite::Connection;
 
-use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::Level;
+use super::transaction::{Reader, WriteTx};
 
 const DUE: &str = "scrub_due";
 
 impl Reader<'_> {
     /// Whether something was forgotten whose bytes may still be in the files.
-    pub fn scrub_is_due(&self) -> Result<bool> {
+    pub(super) fn scrub_is_due(&self) -> Result<bool> {
         Ok(self.meta(DUE)?.is_some())
     }
 }

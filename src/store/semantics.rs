@@ -1,13 +1,13 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
+use super::transaction::{Reader, WANTED, WriteTx, in_order};
 use super::undo::Inverse;
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, Semantic, SemanticId, ThemeId};
 
@@ -32,43 +32,38 @@ fn semantic(row: &Row<'_>) -> rusqlite::Result<Semantic> {
 
 impl Reader<'_> {
     /// All semantics, superseded ones too, by id.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn semantics(&self) -> Result<Vec<Semantic>> {
-        let mut semantics = self.all(&format!("{SEMANTIC} ORDER BY id"), [], semantic)?;
-        let places: HashMap<i64, usize> =
-            semantics.iter().enumerate().map(|(i, s)| (s.id.0, i)).collect();
-        let pair = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        for (id, episode) in self.all(
-            "SELECT semantic, episode FROM semantic_episode ORDER BY semantic, episode",
-            [],
-            pair,
-        )? {
-            if let Some(&place) = places.get(&id) {
-                semantics[place].episodes.push(EpisodeId(episode));
-            }
-        }
-        for (id, message) in self.all(
-            "SELECT semantic, message FROM semantic_message ORDER BY semantic, message",
-            [],
-            pair,
-        )? {
-            if let Some(&place) = places.get(&id) {
-                semantics[place].messages.push(MessageId(message));
-            }
-        }
-        Ok(semantics)
+        let ids = self.all("SELECT id FROM semantic", [], |row| row.get(0).map(SemanticId))?;
+        Ok(self.find_semantics(ids)?.into_values().collect())
     }
 
     /// In the order asked for; unknown ids are an error.
+    ///
+    /// # Errors
+    /// If one of them does not exist, or the memory cannot be read.
     pub fn semantics_by_id(&self, ids: &[SemanticId]) -> Result<Vec<Semantic>> {
-        let mut found = self.find_semantics_and_messages(ids.iter().copied())?;
+        in_order("fact", ids, &self.find_semantics(ids.iter().copied())?)
+    }
+
+    fn find_semantics(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<BTreeMap<SemanticId, Semantic>> {
+        let mut found = self.find_semantics_and_messages(ids)?;
         for (id, episode) in self.sources("episode", &found)? {
             found.entry(id).and_modify(|unit| unit.episodes.push(EpisodeId(episode)));
         }
-        in_order("fact", ids, &found)
+        Ok(found)
     }
 
     /// Those of them that there are, without their episodes: these take as long to find as the messages
     /// and are those of the messages (and those whose messages were forgotten).
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn find_semantics_and_messages(
         &self,
         ids: impl IntoIterator<Item = SemanticId>,
@@ -97,6 +92,9 @@ impl Reader<'_> {
     }
 
     /// The semantics written from an episode.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn semantics_of_episode(&self, id: EpisodeId) -> Result<Vec<SemanticId>> {
         self.all(
             "SELECT semantic FROM semantic_episode WHERE episode = ?1 ORDER BY semantic",
@@ -106,6 +104,9 @@ impl Reader<'_> {
     }
 
     /// The semantics that name one of these messages as their source.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn semantics_of_messages(
         &self,
         ids: impl IntoIterator<Item = MessageId>,
@@ -118,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// The source messages of these semantics, each once, oldest first.
-    pub fn evidence_messages(&self, ids: &[SemanticId]) -> Result<Vec<MessageId>> {
+    pub(super) fn evidence_messages(&self, ids: &[SemanticId]) -> Result<Vec<MessageId>> {
         let mut messages = Vec::new();
         for id in ids {
             messages.extend(self.all(
@@ -133,11 +134,14 @@ impl Reader<'_> {
     }
 
     /// The id that the next `insert_semantic` will give.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn next_semantic_id(&self) -> Result<SemanticId> {
         Ok(SemanticId(self.last_id("semantic")? + 1))
     }
 
-    pub fn theme_of(&self, id: SemanticId) -> Result<ThemeId> {
+    pub(super) fn theme_of(&self, id: SemanticId) -> Result<ThemeId> {
         self.optional("SELECT theme FROM semantic WHERE id = ?1", [id.0], |row| row.get(0))?
             .map(ThemeId)
             .ok_or_else(|| StoreError::not_found("fact", id))
@@ -223,35 +227,16 @@ impl WriteTx<'_> {
     }
 
     /// Moves a semantic (split, merge, reassign); themes left empty are removed at commit.
+    ///
+    /// # Errors
+    /// If there is no such semantic or theme, or the memory cannot be written.
     pub fn move_semantic(&mut self, id: SemanticId, to: ThemeId) -> Result<()> {
         self.theme_exists(to)?;
         if self.theme_of(id)? == to {
             return Ok(());
         }
-        self.set_theme(id, to, 1)
-    }
-
-    /// The person's move: as [`Self::move_semantic`], recorded for undo.
-    pub fn move_semantic_by_hand(&mut self, id: SemanticId, to: ThemeId) -> Result<()> {
-        self.theme_exists(to)?;
-        let from = self.theme_of(id)?;
-        if from == to {
-            return Ok(());
-        }
-        let name = self.theme_name(from)?;
-        self.record(
-            &format!("move of {id} to {to}"),
-            &Inverse::Move { semantic: id, from, name, to },
-        )?;
-        self.set_theme(id, to, 1)
-    }
-
-    pub(super) fn set_theme(&mut self, id: SemanticId, to: ThemeId, moves: i64) -> Result<()> {
         self.touch_themes()?;
-        self.run(
-            "UPDATE semantic SET theme = ?2, moves = max(0, moves + ?3) WHERE id = ?1",
-            [id.0, to.0, moves],
-        )?;
+        self.run("UPDATE semantic SET theme = ?2, moves = moves + 1 WHERE id = ?1", [id.0, to.0])?;
         self.run("INSERT OR IGNORE INTO theme_history VALUES (?1, ?2)", [id.0, to.0])?;
         Ok(())
     }
@@ -315,6 +300,9 @@ impl WriteTx<'_> {
     }
 
     /// The person's correction. Recorded for undo.
+    ///
+    /// # Errors
+    /// If it does not exist, the vector does not fit, or the memory cannot be written.
     pub fn edit_semantic(
         &mut self,
         id: SemanticId,

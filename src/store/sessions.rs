@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
 
-use super::access::{Reader, WANTED, WriteTx, in_order};
 use super::error::{Result, StoreError};
 use super::records::{Level, NewMessage, Session};
+use super::transaction::{Reader, WANTED, WriteTx, in_order};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SessionId};
 
 const MESSAGE: &str = "SELECT id, session, role, speaker, content, created_ms, created_offset, \
@@ -63,31 +63,47 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
 
 impl Reader<'_> {
     /// All sessions, the most recently used first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>> {
         self.all(&format!("{SESSION} ORDER BY 5 DESC, s.id DESC"), [], session)
     }
 
+    /// One session.
+    ///
+    /// # Errors
+    /// If it does not exist, or the memory cannot be read.
     pub fn session(&self, id: SessionId) -> Result<Session> {
         self.optional(&format!("{SESSION} WHERE s.id = ?1"), [id.0], session)?
             .ok_or_else(|| StoreError::not_found("session", id))
     }
 
     /// All messages of a session, oldest first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn messages(&self, session: SessionId) -> Result<Vec<Message>> {
         self.all(&format!("{MESSAGE} WHERE session = ?1 ORDER BY id"), [session.0], message)
     }
 
     /// The messages of every session, in the order they were appended.
-    pub fn all_messages(&self) -> Result<Vec<Message>> {
+    pub(super) fn all_messages(&self) -> Result<Vec<Message>> {
         self.all(&format!("{MESSAGE} ORDER BY id"), [], message)
     }
 
     /// In the order asked for; unknown ids are an error.
+    ///
+    /// # Errors
+    /// If one of them does not exist, or the memory cannot be read.
     pub fn messages_by_id(&self, ids: &[MessageId]) -> Result<Vec<Message>> {
         in_order("message", ids, &self.find_messages(ids.iter().copied())?)
     }
 
     /// Those of them that there are.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn find_messages(
         &self,
         ids: impl IntoIterator<Item = MessageId>,
@@ -97,6 +113,9 @@ impl Reader<'_> {
 
     /// The messages right before and after each of these, in its episode, each once and in order;
     /// beside one without an episode, none.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn messages_beside(
         &self,
         ids: impl IntoIterator<Item = MessageId>,
@@ -120,6 +139,9 @@ impl Reader<'_> {
     /// The session's messages that are in no episode yet, oldest first (complete ones and stopped ones).
     ///
     /// After forgetting they need not be one run: see [`Self::open_runs`].
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn open_messages(&self, session: SessionId) -> Result<Vec<Message>> {
         self.all(
             &format!("{MESSAGE} WHERE session = ?1 AND episode IS NULL ORDER BY id"),
@@ -131,6 +153,9 @@ impl Reader<'_> {
     /// The open messages in contiguous runs, oldest first: each run can be an episode, and no
     /// episode can reach across two of them. All but the last are left over from episodes that
     /// lost a forgotten message; the last is the open tail, if it is not closed yet.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn open_runs(&self, session: SessionId) -> Result<Vec<Vec<Message>>> {
         let mut runs: Vec<Vec<Message>> = Vec::new();
         let mut is_open = false;
@@ -148,21 +173,10 @@ impl Reader<'_> {
         Ok(runs)
     }
 
-    /// The message that was imported under this id, if it is here. Ids of different imports may
-    /// be equal (`D1:1`), so a session is named.
-    pub fn message_by_external_id(
-        &self,
-        session: SessionId,
-        external_id: &str,
-    ) -> Result<Option<MessageId>> {
-        self.optional(
-            "SELECT id FROM message WHERE external_id = ?1 AND session = ?2",
-            rusqlite::params![external_id, session.0],
-            |row| row.get(0).map(MessageId),
-        )
-    }
-
     /// The external ids of those of `ids` that have one.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn message_external_ids(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, String)>> {
         let mut found = Vec::with_capacity(ids.len());
         for &id in ids {
@@ -179,6 +193,10 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
+    /// A session without messages.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn create_session(&mut self, title: &str, at: Moment, imported: bool) -> Result<SessionId> {
         let (ms, offset) = columns(&at);
         self.insert(
@@ -189,12 +207,16 @@ impl WriteTx<'_> {
         .map(SessionId)
     }
 
-    pub fn rename_session(&mut self, id: SessionId, title: &str) -> Result<()> {
+    pub(super) fn rename_session(&mut self, id: SessionId, title: &str) -> Result<()> {
         let n = self
             .run("UPDATE session SET title = ?2 WHERE id = ?1", rusqlite::params![id.0, title])?;
         if n == 0 { Err(StoreError::not_found("session", id)) } else { Ok(()) }
     }
 
+    /// Adds a message at the end of its session.
+    ///
+    /// # Errors
+    /// If the session does not exist, or the memory cannot be written.
     pub fn append_message(&mut self, message: NewMessage) -> Result<MessageId> {
         self.session_exists(message.session)?;
         let (ms, offset) = columns(&message.created_at);
@@ -217,6 +239,9 @@ impl WriteTx<'_> {
     }
 
     /// Sets the text of a reply that was begun with `complete: false`.
+    ///
+    /// # Errors
+    /// If it does not exist, or the memory cannot be written.
     pub fn finish_message(&mut self, id: MessageId, content: &str, complete: bool) -> Result<()> {
         let n = self.run(
             "UPDATE message SET content = ?2, complete = ?3 WHERE id = ?1",

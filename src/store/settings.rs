@@ -1,7 +1,7 @@
 //! Small values that the rest of the program keeps (`user_name`, `writer`, `grade:…`).
 
-use super::access::{Reader, WriteTx};
 use super::error::Result;
+use super::transaction::{Reader, WriteTx};
 
 /// The person's name. The store knows this one key, because forgetting has to reach it.
 pub(super) const USER_NAME: &str = "user_name";
@@ -10,11 +10,18 @@ pub(super) const USER_NAME: &str = "user_name";
 pub(super) const THEME_CAP: &str = "theme_cap";
 
 impl Reader<'_> {
+    /// The value of one setting.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn setting(&self, key: &str) -> Result<Option<String>> {
         self.optional("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
     }
 
     /// All settings, by key.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn settings(&self) -> Result<Vec<(String, String)>> {
         self.all("SELECT key, value FROM setting ORDER BY key", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
@@ -23,12 +30,16 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
+    /// Sets or replaces one setting.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn set_setting(&mut self, key: &str, value: &str) -> Result<()> {
         self.run("INSERT OR REPLACE INTO setting VALUES (?1, ?2)", [key, value])?;
         Ok(())
     }
 
-    pub fn remove_setting(&mut self, key: &str) -> Result<()> {
+    pub(super) fn remove_setting(&mut self, key: &str) -> Result<()> {
         self.run("DELETE FROM setting WHERE key = ?1", [key])?;
         Ok(())
     }

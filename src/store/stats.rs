@@ -1,10 +1,14 @@
 //! How much there is.
 
-use super::access::Reader;
 use super::error::Result;
 use super::records::{Counts, MemoryStats};
+use super::transaction::Reader;
 
 impl Reader<'_> {
+    /// Counts every row.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn counts(&self) -> Result<Counts> {
         Ok(Counts {
             sessions: self.count("SELECT count(*) FROM session")?,
@@ -17,6 +21,9 @@ impl Reader<'_> {
 
     /// Whether there is any fact, or there are more than so many messages. (To count takes longer the
     /// more there is.)
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn has_more_than(&self, messages: usize) -> Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM semantic)
                        OR EXISTS (SELECT 1 FROM message LIMIT 1 OFFSET ?1)";
@@ -24,6 +31,10 @@ impl Reader<'_> {
         Ok(self.optional(sql, [messages], |row| row.get(0))?.unwrap_or(false))
     }
 
+    /// Everything `memory stats` shows.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn stats(&self) -> Result<MemoryStats> {
         let Counts { messages, episodes, semantics, themes, .. } = self.counts()?;
         let moved = self.count("SELECT count(*) FROM semantic WHERE moves > 0")?;

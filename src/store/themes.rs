@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::access::{Reader, WriteTx};
 use super::error::{Result, StoreError};
 use super::records::Level;
+use super::transaction::{Reader, WriteTx};
 use super::undo::Inverse;
 use crate::memory::{SemanticId, Theme, ThemeId};
 
@@ -14,6 +14,9 @@ fn theme(row: &rusqlite::Row<'_>) -> rusqlite::Result<Theme> {
 
 impl Reader<'_> {
     /// All themes, by id.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn themes(&self) -> Result<Vec<Theme>> {
         let mut themes = self.all("SELECT id, name FROM theme ORDER BY id", [], theme)?;
         let places: HashMap<ThemeId, usize> =
@@ -30,6 +33,9 @@ impl Reader<'_> {
     }
 
     /// In the order asked for; unknown ids are an error.
+    ///
+    /// # Errors
+    /// If one of them does not exist, or the memory cannot be read.
     pub fn themes_by_id(&self, ids: &[ThemeId]) -> Result<Vec<Theme>> {
         ids.iter()
             .map(|&id| {
@@ -44,6 +50,9 @@ impl Reader<'_> {
     }
 
     /// The next id that `create_theme` would give: the pure core numbers new themes from here.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn next_theme_id(&self) -> Result<ThemeId> {
         Ok(ThemeId(self.last_id("theme")? + 1))
     }
@@ -55,7 +64,10 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// It has to have a member when the transaction commits, or it is removed again.
+    /// A new theme. Without a member at the commit it is removed again.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
     pub fn create_theme(&mut self, name: &str) -> Result<ThemeId> {
         self.touch_themes()?;
         self.insert("INSERT INTO theme (name) VALUES (?1)", [name]).map(ThemeId)
@@ -63,6 +75,9 @@ impl WriteTx<'_> {
 
     /// Recorded for undo, unless a job is finished in the same transaction: then it is the
     /// worker's naming, which nobody would want to undo before their own last deed.
+    ///
+    /// # Errors
+    /// If it does not exist, or the memory cannot be written.
     pub fn rename_theme(&mut self, id: ThemeId, name: &str) -> Result<()> {
         let before = self.theme_name(id)?;
         if before == name {

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::access::WriteTx;
 use super::error::Result;
 use super::records::{Level, Undone};
+use super::transaction::WriteTx;
 use crate::memory::{Embedding, EpisodeId, Moment, Semantic, SemanticId, ThemeId};
 
 const KEPT: i64 = 100;
@@ -42,12 +42,6 @@ pub(super) enum Inverse {
     RenameTheme {
         theme: ThemeId,
         name: String,
-    },
-    Move {
-        semantic: SemanticId,
-        from: ThemeId,
-        name: String,
-        to: ThemeId,
     },
 }
 
@@ -108,10 +102,6 @@ impl Inverse {
                 }
             }
             Self::RenameTheme { theme, .. } => touched.themes.push(*theme),
-            Self::Move { semantic, from, to, .. } => {
-                touched.semantics.push(*semantic);
-                touched.themes.extend([*from, *to]);
-            }
         }
         touched
     }
@@ -141,8 +131,11 @@ impl WriteTx<'_> {
             .collect()
     }
 
-    /// Undoes the newest recorded operation (edit, supersede, merge, rename, move by hand); at most the
+    /// Undoes the newest recorded operation (edit, supersede, merge, rename); at most the
     /// last 100 are kept. Forgetting can't be undone.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or the memory cannot be written.
     pub fn undo(&mut self) -> Result<Option<Undone>> {
         loop {
             let newest = self.optional(
@@ -192,16 +185,6 @@ impl WriteTx<'_> {
                     return Ok(false);
                 }
                 self.set_theme_name(theme, &name)?;
-            }
-            Inverse::Move { semantic, from, name, .. } => {
-                if self.theme_exists(from).is_err() {
-                    // Its last member went with the move; the id is its own for ever.
-                    self.run(
-                        "INSERT INTO theme (id, name) VALUES (?1, ?2)",
-                        rusqlite::params![from.0, name],
-                    )?;
-                }
-                self.set_theme(semantic, from, -1)?;
             }
         }
         Ok(true)

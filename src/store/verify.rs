@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use rusqlite::Row;
 
-use super::access::Reader;
 use super::error::Result;
 use super::records::{Level, Violation};
 use super::settings::THEME_CAP;
+use super::transaction::Reader;
 use crate::error_chain::error_chain;
 use crate::memory::reorganize::THEME_SIZE_MAX;
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
@@ -146,6 +146,9 @@ const CHECKS: &[(&str, Sentence)] = &[
 
 impl Reader<'_> {
     /// Every broken invariant; empty is good. Includes `PRAGMA integrity_check` and foreign keys.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
     pub fn verify(&self) -> Result<Vec<Violation>> {
         let mut found: Vec<String> = Vec::new();
         let add = |what: &str, rows: Result<Vec<String>>, found: &mut Vec<String>| match rows {
@@ -178,7 +181,7 @@ impl Reader<'_> {
         add("the cap of themes", self.over_cap(), &mut found);
         for level in Level::ALL {
             add("the full text", self.text_index(level), &mut found);
-            add("the vectors", self.vector_index(level), &mut found);
+            add("the vectors", self.vectors_of(level), &mut found);
         }
         Ok(found.into_iter().map(|what| Violation { what }).collect())
     }
@@ -213,7 +216,7 @@ impl Reader<'_> {
 
     /// Each vector has its unit, can be read, and is of the embedder's length; each fact has a
     /// vector, unless they are being made again.
-    fn vector_index(&self, level: Level) -> Result<Vec<String>> {
+    fn vectors_of(&self, level: Level) -> Result<Vec<String>> {
         let Some(dimensions) = self.dimensions()? else {
             let semantics = self.count("SELECT count(*) FROM semantic")?;
             let is_wrong = level == Level::Semantic && semantics > 0;
@@ -241,9 +244,9 @@ impl Reader<'_> {
             }
         }
         found.extend(
-            self.wrong_sketches(level, &vectors, dimensions)?
+            self.wrong_codes(level, &vectors)?
                 .into_iter()
-                .map(|id| format!("the sketch of {} is not its vector's", level.display_id(id))),
+                .map(|id| format!("the index has another vector of {}", level.display_id(id))),
         );
         let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
         if level == Level::Semantic && !being_made {

@@ -1,3 +1,5 @@
+//! Event sequences and what the machine asks for in return.
+
 use serde_json::json;
 
 use super::turn::CHECKPOINT_BYTES;

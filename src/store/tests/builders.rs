@@ -6,13 +6,28 @@ use crate::interfaces::Embedder;
 use crate::memory::{
     Embedding, EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
+use crate::store::{
+    Level, NewEpisode, NewMessage, NewSemantic, Reader, Store, StoreError, WriteTx,
+};
 use crate::testing::HashEmbedder;
 
 pub(super) fn at(minute: i64) -> Moment {
     let start: Timestamp = "2026-11-09T08:00:00Z".parse().unwrap();
     let timestamp = Timestamp::from_second(start.as_second() + 60 * minute).unwrap();
     Moment::new(timestamp, Offset::from_hours(1).unwrap())
+}
+
+/// A transaction that has to succeed.
+pub(super) fn write<T>(
+    store: &Store,
+    f: impl FnOnce(&mut WriteTx<'_>) -> Result<T, StoreError>,
+) -> T {
+    store.write(f).unwrap()
+}
+
+/// A read that has to succeed.
+pub(super) fn read<T>(store: &Store, f: impl FnOnce(&Reader<'_>) -> Result<T, StoreError>) -> T {
+    store.read(f).unwrap()
 }
 
 pub(super) fn embed(text: &str) -> Embedding {
@@ -86,6 +101,21 @@ pub(super) fn fact(
     .unwrap()
 }
 
+/// Messages of one session, with their vectors.
+pub(super) fn with_messages(texts: &[&str]) -> Store {
+    let store = Store::in_memory().unwrap();
+    write(&store, |tx| {
+        use_hash_embedder(tx)?;
+        let session = tx.create_session("", at(0), false)?;
+        for text in texts {
+            let id = say(tx, session, Role::User, text);
+            tx.put_embedding(Level::Message, id.0, &embed(text))?;
+        }
+        Ok(())
+    });
+    store
+}
+
 /// One session, four messages, one episode, two facts in two themes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
@@ -97,25 +127,23 @@ pub(super) struct Small {
 }
 
 pub(super) fn small(store: &Store) -> Small {
-    store
-        .write(|tx| {
-            use_hash_embedder(tx)?;
-            let session = tx.create_session("I moved to Lund", at(0), false)?;
-            let messages = [
-                say(tx, session, Role::User, "I moved to Lund last week"),
-                say(tx, session, Role::Assistant, "Noted: you moved to Lund."),
-                say(tx, session, Role::User, "My dog Max is a beagle"),
-                say(tx, session, Role::Assistant, "Noted: Max is a beagle."),
-            ];
-            let episode = close(tx, session, &messages);
-            let themes = [tx.create_theme("Home")?, tx.create_theme("Pets")?];
-            let facts = [
-                fact(tx, "The user moved to Lund", themes[0], episode, &messages[..1]),
-                fact(tx, "Max, the user's dog, is a beagle", themes[1], episode, &messages[2..3]),
-            ];
-            Ok(Small { session, messages, episode, facts, themes })
-        })
-        .unwrap()
+    write(store, |tx| {
+        use_hash_embedder(tx)?;
+        let session = tx.create_session("I moved to Lund", at(0), false)?;
+        let messages = [
+            say(tx, session, Role::User, "I moved to Lund last week"),
+            say(tx, session, Role::Assistant, "Noted: you moved to Lund."),
+            say(tx, session, Role::User, "My dog Max is a beagle"),
+            say(tx, session, Role::Assistant, "Noted: Max is a beagle."),
+        ];
+        let episode = close(tx, session, &messages);
+        let themes = [tx.create_theme("Home")?, tx.create_theme("Pets")?];
+        let facts = [
+            fact(tx, "The user moved to Lund", themes[0], episode, &messages[..1]),
+            fact(tx, "Max, the user's dog, is a beagle", themes[1], episode, &messages[2..3]),
+        ];
+        Ok(Small { session, messages, episode, facts, themes })
+    })
 }
 
 pub(super) fn assert_valid(store: &Store) {

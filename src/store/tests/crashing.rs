@@ -17,43 +17,37 @@ fn crash_child() {
     let store = Store::open(Path::new(&dir)).unwrap();
     let mut out = std::io::stdout();
     for i in 0_u64.. {
-        let (session, id) = store
-            .write(|tx| {
-                use_hash_embedder(tx)?;
-                let session = match tx.sessions()?.first() {
-                    Some(session) => session.id,
-                    None => tx.create_session("", at(0), false)?,
-                };
-                let id = say(tx, session, Role::User, &format!("message {i}"));
-                tx.enqueue(&JobKind::Boundary { session })?;
-                Ok((session, id))
-            })
-            .unwrap();
+        let (session, id) = write(&store, |tx| {
+            use_hash_embedder(tx)?;
+            let session = match tx.sessions()?.first() {
+                Some(session) => session.id,
+                None => tx.create_session("", at(0), false)?,
+            };
+            let id = say(tx, session, Role::User, &format!("message {i}"));
+            tx.enqueue(&JobKind::Boundary { session })?;
+            Ok((session, id))
+        });
         writeln!(out, "\nack {}", id.0).unwrap();
         out.flush().unwrap();
         // A step of a worker: begun in one transaction, done in another.
-        let job = store
-            .write(|tx| {
-                let job = tx.next_job()?;
-                job.iter().try_for_each(|job| tx.begin_job(job.id))?;
-                Ok(job)
-            })
-            .unwrap();
-        store
-            .write(|tx| {
-                let runs = tx.open_runs(session)?;
-                // A run that forgetting opened again is as long as it will be.
-                let run = runs.iter().enumerate().find(|(i, r)| r.len() >= 3 || i + 1 < runs.len());
-                if let Some((_, run)) = run {
-                    let open: Vec<MessageId> = run.iter().map(|m| m.id).collect();
-                    let episode = close(tx, session, &open);
-                    let theme = tx.create_theme("theme")?;
-                    fact(tx, "a fact", theme, episode, &open);
-                    tx.put_embedding(crate::store::Level::Episode, episode.0, &embed("x"))?;
-                }
-                job.iter().try_for_each(|job| tx.finish_job(job.id))
-            })
-            .unwrap();
+        let job = write(&store, |tx| {
+            let job = tx.next_job()?;
+            job.iter().try_for_each(|job| tx.begin_job(job.id))?;
+            Ok(job)
+        });
+        write(&store, |tx| {
+            let runs = tx.open_runs(session)?;
+            // A run that forgetting opened again is as long as it will be.
+            let run = runs.iter().enumerate().find(|(i, r)| r.len() >= 3 || i + 1 < runs.len());
+            if let Some((_, run)) = run {
+                let open: Vec<MessageId> = run.iter().map(|m| m.id).collect();
+                let episode = close(tx, session, &open);
+                let theme = tx.create_theme("theme")?;
+                fact(tx, "a fact", theme, episode, &open);
+                tx.put_embedding(crate::store::Level::Episode, episode.0, &embed("x"))?;
+            }
+            job.iter().try_for_each(|job| tx.finish_job(job.id))
+        });
         if i % 7 == 6 {
             let plan = store.read(|r| {
                 let oldest = r.all_messages()?[0].id;
@@ -109,23 +103,19 @@ fn kill_9_loses_nothing_acknowledged() {
         assert_valid(&Store::open_read_only(dir.path()).unwrap());
         let store = Store::open(dir.path()).unwrap();
         assert_valid(&store);
-        store
-            .read(|r| {
-                let there: std::collections::BTreeSet<i64> =
-                    r.all_messages()?.iter().map(|m| m.id.0).collect();
-                assert!(acknowledged.is_subset(&there), "round {round}");
-                assert!(!r.scrub_is_due()?);
-                Ok(())
-            })
-            .unwrap();
+        read(&store, |r| {
+            let there: std::collections::BTreeSet<i64> =
+                r.all_messages()?.iter().map(|m| m.id.0).collect();
+            assert!(acknowledged.is_subset(&there), "round {round}");
+            assert!(!r.scrub_is_due()?);
+            Ok(())
+        });
         // No job is stuck.
         while let Some(job) = store.read(|r| r.next_job()).unwrap() {
-            store
-                .write(|tx| {
-                    tx.begin_job(job.id)?;
-                    tx.finish_job(job.id)
-                })
-                .unwrap();
+            write(&store, |tx| {
+                tx.begin_job(job.id)?;
+                tx.finish_job(job.id)
+            });
         }
         assert_eq!(store.read(|r| r.stats()).unwrap().jobs_pending, 0);
     }

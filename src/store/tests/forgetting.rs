@@ -1,6 +1,4 @@
-//! Forgetting: what the plan reaches, what is left, and the bytes in the files.
-
-use std::path::Path;
+//! Forgetting: what the plan reaches, and what is left.
 
 use serde_json::json;
 
@@ -12,24 +10,11 @@ fn plan(store: &Store, ids: &[AnyId], matching: Option<&str>) -> ForgetPlan {
     store.read(|r| r.plan_forget(ids, matching)).unwrap()
 }
 
-fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) -> ForgetPlan {
+pub(super) fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) -> ForgetPlan {
     let plan = plan(store, ids, matching);
     store.write(|tx| tx.forget(&plan)).unwrap();
     assert_valid(store);
     plan
-}
-
-/// All bytes of all files of the memory, the lock included.
-fn bytes(dir: &Path) -> Vec<u8> {
-    let mut all = Vec::new();
-    for entry in std::fs::read_dir(dir).unwrap() {
-        all.extend(std::fs::read(entry.unwrap().path()).unwrap());
-    }
-    all
-}
-
-fn has(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|window| window == needle)
 }
 
 #[test]
@@ -52,22 +37,20 @@ c1 \"My dog Max is a beagle\"
 job Close { session: SessionId(1) }
 ";
     assert_eq!(store.read(|r| r.dump()).unwrap(), expected);
-    store
-        .read(|r| {
-            assert!(r.full_text(Level::Message, "Lund", 9)?.is_empty());
-            assert!(r.full_text(Level::Semantic, "Lund moved", 9)?.is_empty());
-            assert!(r.embeddings(Level::Semantic)?.is_empty());
-            let runs = r.open_runs(small.session)?;
-            assert_eq!(
-                runs.iter().map(|r| r.iter().map(|m| m.id).collect()).collect::<Vec<Vec<_>>>(),
-                [[m3, m4]]
-            );
-            // Ids are not given again.
-            assert_eq!(r.next_semantic_id()?.0, 3);
-            assert_eq!(r.next_theme_id()?.0, 3);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert!(r.full_text(Level::Message, "Lund", 9)?.is_empty());
+        assert!(r.full_text(Level::Semantic, "Lund moved", 9)?.is_empty());
+        assert!(r.embeddings(Level::Semantic)?.is_empty());
+        let runs = r.open_runs(small.session)?;
+        assert_eq!(
+            runs.iter().map(|r| r.iter().map(|m| m.id).collect()).collect::<Vec<Vec<_>>>(),
+            [[m3, m4]]
+        );
+        // Ids are not given again.
+        assert_eq!(r.next_semantic_id()?.0, 3);
+        assert_eq!(r.next_theme_id()?.0, 3);
+        Ok(())
+    });
 }
 
 #[test]
@@ -121,74 +104,67 @@ fn a_session_goes_as_a_whole_and_an_empty_one_too() {
 fn a_reply_that_cited_it_goes_and_one_that_did_not_stays() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
-    let (cites, refuses, other, again) = store
-        .write(|tx| {
-            let session = tx.create_session("Questions", at(10), false)?;
-            say(tx, session, Role::User, "Where is home?");
-            let cites = say(tx, session, Role::Assistant, "In that town in the south.");
-            tx.record_answer(
-                cites,
-                &json!({"evidence": {"semantics": [{"id": "s1", "text": "The user moved to Lund"}]}}),
-            )?;
-            say(tx, session, Role::User, "What is two and two?");
-            let refuses = say(tx, session, Role::Assistant, "Four.");
-            let refused = json!({"evidence": {"episodes": [{"id": 1, "title": "x", "admitted": false}]}});
-            tx.record_answer(refuses, &refused)?;
-            say(tx, session, Role::User, "And your name?");
-            let other = say(tx, session, Role::Assistant, "Inglenook.");
-            tx.record_answer(other, &json!({"evidence": {"semantics": []}}))?;
-            // It quotes a reply that quoted it, and cites neither.
-            let later = tx.create_session("Later", at(20), false)?;
-            say(tx, later, Role::User, "What did you say?");
-            let again = say(tx, later, Role::Assistant, "I said: Lund.");
-            tx.record_answer(again, &json!({"evidence": {"messages": [cites.0]}}))?;
-            Ok((cites, refuses, other, again))
-        })
-        .unwrap();
+    let (cites, refuses, other, again) = write(&store, |tx| {
+        let session = tx.create_session("Questions", at(10), false)?;
+        say(tx, session, Role::User, "Where is home?");
+        let cites = say(tx, session, Role::Assistant, "In that town in the south.");
+        tx.record_answer(
+            cites,
+            &json!({"evidence": {"semantics": [{"id": "s1", "text": "The user moved to Lund"}]}}),
+        )?;
+        say(tx, session, Role::User, "What is two and two?");
+        let refuses = say(tx, session, Role::Assistant, "Four.");
+        let refused =
+            json!({"evidence": {"episodes": [{"id": 1, "title": "x", "admitted": false}]}});
+        tx.record_answer(refuses, &refused)?;
+        say(tx, session, Role::User, "And your name?");
+        let other = say(tx, session, Role::Assistant, "Inglenook.");
+        tx.record_answer(other, &json!({"evidence": {"semantics": []}}))?;
+        // It quotes a reply that quoted it, and cites neither.
+        let later = tx.create_session("Later", at(20), false)?;
+        say(tx, later, Role::User, "What did you say?");
+        let again = say(tx, later, Role::Assistant, "I said: Lund.");
+        tx.record_answer(again, &json!({"evidence": {"messages": [cites.0]}}))?;
+        Ok((cites, refuses, other, again))
+    });
     let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
     assert_eq!(plan.messages, [small.messages[0], small.messages[1], cites, again]);
-    store
-        .read(|r| {
-            assert_eq!(r.messages_by_id(&[refuses])?[0].content, "Four.");
-            // Its record named an episode that is gone.
-            assert_eq!(r.answer_record(refuses)?, None);
-            assert!(r.answer_record(other)?.is_some());
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.messages_by_id(&[refuses])?[0].content, "Four.");
+        // Its record named an episode that is gone.
+        assert_eq!(r.answer_record(refuses)?, None);
+        assert!(r.answer_record(other)?.is_some());
+        Ok(())
+    });
 }
 
 #[test]
 fn a_reply_is_found_by_what_is_left_of_its_record() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
-    let reply = store
-        .write(|tx| {
-            let session = tx.create_session("Questions", at(10), false)?;
-            say(tx, session, Role::User, "What breed is he?");
-            let reply = say(tx, session, Role::Assistant, "A lovely one.");
-            tx.record_answer(
-                reply,
-                &json!({
-                    "evidence": {"semantics": [{"id": "s2", "text": "Max is a beagle"}]},
-                    // It considered the other, and so goes with its record, not with its reply.
-                    "refused": {"episodes": [{"id": 1, "title": "Lund", "admitted": false}]},
-                }),
-            )?;
-            Ok(reply)
-        })
-        .unwrap();
+    let reply = write(&store, |tx| {
+        let session = tx.create_session("Questions", at(10), false)?;
+        say(tx, session, Role::User, "What breed is he?");
+        let reply = say(tx, session, Role::Assistant, "A lovely one.");
+        tx.record_answer(
+            reply,
+            &json!({
+                "evidence": {"semantics": [{"id": "s2", "text": "Max is a beagle"}]},
+                // It considered the other, and so goes with its record, not with its reply.
+                "refused": {"episodes": [{"id": 1, "title": "Lund", "admitted": false}]},
+            }),
+        )?;
+        Ok(reply)
+    });
     let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
     assert!(!plan.messages.contains(&reply));
-    store
-        .read(|r| {
-            assert_eq!(r.answer_record(reply)?, None, "it had the title");
-            // The fact went with its episode; what it came from stays.
-            let left = json!({"forgotten": true, "quoted": [small.messages[2].to_string()]});
-            assert_eq!(r.answer_records()?, [(reply, left)]);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.answer_record(reply)?, None, "it had the title");
+        // The fact went with its episode; what it came from stays.
+        let left = json!({"forgotten": true, "quoted": [small.messages[2].to_string()]});
+        assert_eq!(r.answer_records()?, [(reply, left)]);
+        Ok(())
+    });
     let plan = forget(&store, &[AnyId::Message(small.messages[2])], None);
     assert!(plan.messages.contains(&reply), "{plan:?}");
 }
@@ -197,62 +173,56 @@ fn a_reply_is_found_by_what_is_left_of_its_record() {
 fn a_reply_that_only_considered_it_stays() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
-    let (quotes, considered) = store
-        .write(|tx| {
-            let session = tx.create_session("Questions", at(10), false)?;
-            say(tx, session, Role::User, "Where is home?");
-            let quotes = say(tx, session, Role::Assistant, "In that town in the south.");
-            let evidence = json!({
-                "semantics": [{"id": "s1", "text": "The user moved to Lund"}],
-                "episodes": [{"id": "e1", "title": "x", "admitted": true}],
-            });
-            tx.record_answer(quotes, &json!({"evidence": evidence, "quoted": ["s1"]}))?;
-            say(tx, session, Role::User, "And your name?");
-            let considered = say(tx, session, Role::Assistant, "Inglenook.");
-            tx.record_answer(considered, &json!({"evidence": evidence, "quoted": []}))?;
-            Ok((quotes, considered))
-        })
-        .unwrap();
+    let (quotes, considered) = write(&store, |tx| {
+        let session = tx.create_session("Questions", at(10), false)?;
+        say(tx, session, Role::User, "Where is home?");
+        let quotes = say(tx, session, Role::Assistant, "In that town in the south.");
+        let evidence = json!({
+            "semantics": [{"id": "s1", "text": "The user moved to Lund"}],
+            "episodes": [{"id": "e1", "title": "x", "admitted": true}],
+        });
+        tx.record_answer(quotes, &json!({"evidence": evidence, "quoted": ["s1"]}))?;
+        say(tx, session, Role::User, "And your name?");
+        let considered = say(tx, session, Role::Assistant, "Inglenook.");
+        tx.record_answer(considered, &json!({"evidence": evidence, "quoted": []}))?;
+        Ok((quotes, considered))
+    });
     let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
     assert_eq!(plan.messages, [small.messages[0], small.messages[1], quotes]);
-    store
-        .read(|r| {
-            assert_eq!(r.messages_by_id(&[considered])?[0].content, "Inglenook.");
-            // Its record held the text.
-            assert_eq!(r.answer_record(considered)?, None);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.messages_by_id(&[considered])?[0].content, "Inglenook.");
+        // Its record held the text.
+        assert_eq!(r.answer_record(considered)?, None);
+        Ok(())
+    });
 }
 
 #[test]
 fn an_answer_about_something_else_said_in_the_same_episode_stays() {
     let store = Store::in_memory().unwrap();
     store.write(|tx| tx.use_embedder("hash-128", 128)).unwrap();
-    let reply = store
-        .write(|tx| {
-            let first = tx.create_session("First", at(0), false)?;
-            let lund = say(tx, first, Role::User, "Hi, I'm Ana. I moved to Lund last week.");
-            let noted = say(tx, first, Role::Assistant, "Noted: you moved to Lund.");
-            let nuts = say(tx, first, Role::User, "my sister Emily is allergic to peanuts");
-            let heard = say(tx, first, Role::Assistant, "Noted: Emily is allergic to peanuts.");
-            tx.insert_episode(crate::store::NewEpisode {
-                session: first,
-                title: "Emily, Lund, allergic".into(),
-                content: "Ana moved to Lund. Ana's sister Emily is allergic to peanuts.".into(),
-                messages: vec![lund, noted, nuts, heard],
-            })?;
-            let later = tx.create_session("Where do I live?", at(10), false)?;
-            say(tx, later, Role::User, "Where do I live?");
-            let said = "You moved to Lund. (said on 21 November 2026)";
-            let reply = say(tx, later, Role::Assistant, said);
-            tx.record_answer(reply, &json!({"evidence": {"episodes": ["e1"]}, "quoted": ["s1"]}))?;
-            say(tx, later, Role::User, "who is allergic to peanuts?");
-            let said = "Your sister Emily is allergic to peanuts. (said on 21 November 2026)";
-            say(tx, later, Role::Assistant, said);
-            Ok(reply)
-        })
-        .unwrap();
+    let reply = write(&store, |tx| {
+        let first = tx.create_session("First", at(0), false)?;
+        let lund = say(tx, first, Role::User, "Hi, I'm Ana. I moved to Lund last week.");
+        let noted = say(tx, first, Role::Assistant, "Noted: you moved to Lund.");
+        let nuts = say(tx, first, Role::User, "my sister Emily is allergic to peanuts");
+        let heard = say(tx, first, Role::Assistant, "Noted: Emily is allergic to peanuts.");
+        tx.insert_episode(crate::store::NewEpisode {
+            session: first,
+            title: "Emily, Lund, allergic".into(),
+            content: "Ana moved to Lund. Ana's sister Emily is allergic to peanuts.".into(),
+            messages: vec![lund, noted, nuts, heard],
+        })?;
+        let later = tx.create_session("Where do I live?", at(10), false)?;
+        say(tx, later, Role::User, "Where do I live?");
+        let said = "You moved to Lund. (said on 21 November 2026)";
+        let reply = say(tx, later, Role::Assistant, said);
+        tx.record_answer(reply, &json!({"evidence": {"episodes": ["e1"]}, "quoted": ["s1"]}))?;
+        say(tx, later, Role::User, "who is allergic to peanuts?");
+        let said = "Your sister Emily is allergic to peanuts. (said on 21 November 2026)";
+        say(tx, later, Role::Assistant, said);
+        Ok(reply)
+    });
     let plan = store.read(|r| r.plan_forget(&[], Some("peanuts"))).unwrap();
     assert!(!plan.messages.contains(&reply), "{plan:?}");
 }
@@ -260,15 +230,13 @@ fn an_answer_about_something_else_said_in_the_same_episode_stays() {
 #[test]
 fn an_imports_other_speaker_is_not_a_reply() {
     let store = Store::in_memory().unwrap();
-    let ids = store
-        .write(|tx| {
-            let session = tx.create_session("conv-26, session 1", at(0), true)?;
-            Ok([
-                say_as(tx, session, Role::User, Some("Jon"), "I went to the museum yesterday"),
-                say_as(tx, session, Role::Assistant, Some("Gina"), "I had a quiet day at home"),
-            ])
-        })
-        .unwrap();
+    let ids = write(&store, |tx| {
+        let session = tx.create_session("conv-26, session 1", at(0), true)?;
+        Ok([
+            say_as(tx, session, Role::User, Some("Jon"), "I went to the museum yesterday"),
+            say_as(tx, session, Role::Assistant, Some("Gina"), "I had a quiet day at home"),
+        ])
+    });
     let plan = forget(&store, &[AnyId::Message(ids[0])], None);
     assert_eq!(plan.messages, ids[..1]);
     assert_eq!(store.read(|r| Ok(r.sessions()?[0].title.clone())).unwrap(), "conv-26, session 1");
@@ -279,40 +247,36 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
     let [home, pets] = small.themes;
-    let (session, episode) = store
-        .write(|tx| {
-            let session = tx.create_session("Other", at(10), false)?;
-            let message = say(tx, session, Role::User, "I like tea and chess");
-            let episode = close(tx, session, &[message]);
-            fact(tx, "The user likes tea", home, episode, &[message]);
-            fact(tx, "The user likes chess", pets, episode, &[message]);
-            tx.rename_theme(home, "Lund and tea")?;
-            tx.put_embedding(Level::Theme, home.0, &embed("centroid"))?;
-            tx.move_semantic(small.facts[0], pets)?;
-            Ok((session, episode))
-        })
-        .unwrap();
+    let (session, episode) = write(&store, |tx| {
+        let session = tx.create_session("Other", at(10), false)?;
+        let message = say(tx, session, Role::User, "I like tea and chess");
+        let episode = close(tx, session, &[message]);
+        fact(tx, "The user likes tea", home, episode, &[message]);
+        fact(tx, "The user likes chess", pets, episode, &[message]);
+        tx.rename_theme(home, "Lund and tea")?;
+        tx.put_embedding(Level::Theme, home.0, &embed("centroid"))?;
+        tx.move_semantic(small.facts[0], pets)?;
+        Ok((session, episode))
+    });
     let plan = forget(&store, &[AnyId::Semantic(small.facts[0])], None);
     assert_eq!(plan.themes, [home, pets]);
-    store
-        .read(|r| {
-            assert!(r.themes()?.iter().all(|t| t.name == "unnamed"));
-            assert_eq!(r.embedding(Level::Theme, home.0)?, None);
-            let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
-            assert_eq!(
-                jobs,
-                [
-                    JobKind::Close { session: small.session },
-                    JobKind::Reembed,
-                    JobKind::NameTheme { theme: home },
-                    JobKind::NameTheme { theme: pets },
-                ]
-            );
-            assert_eq!(r.episodes()?[0].id, episode);
-            assert_eq!(r.session(session)?.title, "Other");
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert!(r.themes()?.iter().all(|t| t.name == "unnamed"));
+        assert_eq!(r.embedding(Level::Theme, home.0)?, None);
+        let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
+        assert_eq!(
+            jobs,
+            [
+                JobKind::Close { session: small.session },
+                JobKind::Reembed,
+                JobKind::NameTheme { theme: home },
+                JobKind::NameTheme { theme: pets },
+            ]
+        );
+        assert_eq!(r.episodes()?[0].id, episode);
+        assert_eq!(r.session(session)?.title, "Other");
+        Ok(())
+    });
     // The rename was recorded with the old name.
     assert_eq!(store.write(|tx| tx.undo()).unwrap(), None);
 }
@@ -321,27 +285,25 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
 fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
-    let (second, both) = store
-        .write(|tx| {
-            let session = tx.create_session("Other", at(10), false)?;
-            let message = say(tx, session, Role::User, "Lund is cold");
-            let second = close(tx, session, &[message]);
-            let both = tx.insert_semantic(
-                crate::store::NewSemantic {
-                    content: "The user lives in cold Lund".to_owned(),
-                    subject: None,
-                    attribute: None,
-                    created_at: at(10),
-                    episodes: vec![small.episode, second],
-                    messages: vec![small.messages[0], message],
-                },
-                small.themes[0],
-                &embed("x"),
-            )?;
-            tx.supersede(small.facts[1], both, at(11))?;
-            Ok((second, both))
-        })
-        .unwrap();
+    let (second, both) = write(&store, |tx| {
+        let session = tx.create_session("Other", at(10), false)?;
+        let message = say(tx, session, Role::User, "Lund is cold");
+        let second = close(tx, session, &[message]);
+        let both = tx.insert_semantic(
+            crate::store::NewSemantic {
+                content: "The user lives in cold Lund".to_owned(),
+                subject: None,
+                attribute: None,
+                created_at: at(10),
+                episodes: vec![small.episode, second],
+                messages: vec![small.messages[0], message],
+            },
+            small.themes[0],
+            &embed("x"),
+        )?;
+        tx.supersede(small.facts[1], both, at(11))?;
+        Ok((second, both))
+    });
     let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
     assert!(plan.semantics.contains(&both));
     assert_eq!(plan.episodes, [small.episode]);
@@ -353,16 +315,14 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
 fn what_a_forgotten_fact_superseded_holds_again() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
-    let later = store
-        .write(|tx| {
-            let session = tx.create_session("Other", at(10), false)?;
-            let message = say(tx, session, Role::User, "We moved on to Kiruna");
-            let episode = close(tx, session, &[message]);
-            let later = fact(tx, "The user moved to Kiruna", small.themes[0], episode, &[message]);
-            tx.supersede(small.facts[0], later, at(11))?;
-            Ok(later)
-        })
-        .unwrap();
+    let later = write(&store, |tx| {
+        let session = tx.create_session("Other", at(10), false)?;
+        let message = say(tx, session, Role::User, "We moved on to Kiruna");
+        let episode = close(tx, session, &[message]);
+        let later = fact(tx, "The user moved to Kiruna", small.themes[0], episode, &[message]);
+        tx.supersede(small.facts[0], later, at(11))?;
+        Ok(later)
+    });
     forget(&store, &[AnyId::Semantic(later)], None);
     let fact = store.read(|r| Ok(r.semantics()?[0].clone())).unwrap();
     assert_eq!((fact.superseded_by, fact.superseded_at), (None, None));
@@ -372,34 +332,30 @@ fn what_a_forgotten_fact_superseded_holds_again() {
 #[test]
 fn the_persons_name_goes_with_the_only_message_that_said_it() {
     let store = Store::in_memory().unwrap();
-    let (said, tea) = store
-        .write(|tx| {
-            use_hash_embedder(tx)?;
-            tx.set_setting("user_name", "Ana")?;
-            tx.set_setting("writer", "auto")?;
-            let session = tx.create_session("I'm Ana", at(0), false)?;
-            let said = say(tx, session, Role::User, "I'm Ana");
-            close(tx, session, &[said]);
-            let other = tx.create_session("Tea", at(5), false)?;
-            let tea = say(tx, other, Role::User, "I like tea");
-            let episode = close(tx, other, &[tea]);
-            let theme = tx.create_theme("Drinks")?;
-            fact(tx, "Ana likes tea", theme, episode, &[tea]);
-            Ok((said, tea))
-        })
-        .unwrap();
+    let (said, tea) = write(&store, |tx| {
+        use_hash_embedder(tx)?;
+        tx.set_setting("user_name", "Ana")?;
+        tx.set_setting("writer", "auto")?;
+        let session = tx.create_session("I'm Ana", at(0), false)?;
+        let said = say(tx, session, Role::User, "I'm Ana");
+        close(tx, session, &[said]);
+        let other = tx.create_session("Tea", at(5), false)?;
+        let tea = say(tx, other, Role::User, "I like tea");
+        let episode = close(tx, other, &[tea]);
+        let theme = tx.create_theme("Drinks")?;
+        fact(tx, "Ana likes tea", theme, episode, &[tea]);
+        Ok((said, tea))
+    });
     let plan = forget(&store, &[AnyId::Message(said)], None);
     assert_eq!(plan.messages, [said]);
     assert_eq!(plan.episodes.len(), 2);
-    store
-        .read(|r| {
-            assert_eq!(r.settings()?, [("writer".to_owned(), "auto".to_owned())]);
-            // To be written again, about "the user".
-            assert!(r.semantics()?.is_empty());
-            assert_eq!(r.open_messages(r.sessions()?[0].id)?[0].id, tea);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.settings()?, [("writer".to_owned(), "auto".to_owned())]);
+        // To be written again, about "the user".
+        assert!(r.semantics()?.is_empty());
+        assert_eq!(r.open_messages(r.sessions()?[0].id)?[0].id, tea);
+        Ok(())
+    });
 }
 
 #[test]
@@ -409,137 +365,21 @@ fn a_plan_that_has_grown_old_takes_what_was_written_since() {
     let open = store.write(|tx| Ok(say(tx, small.session, Role::User, "My PIN is 4711"))).unwrap();
     let plan = plan(&store, &[AnyId::Message(open)], None);
     assert!(plan.episodes.is_empty());
-    store
-        .write(|tx| {
-            let episode = close(tx, small.session, &[open]);
-            fact(tx, "The PIN is 4711", small.themes[0], episode, &[open]);
-            Ok(())
-        })
-        .unwrap();
+    write(&store, |tx| {
+        let episode = close(tx, small.session, &[open]);
+        fact(tx, "The PIN is 4711", small.themes[0], episode, &[open]);
+        Ok(())
+    });
     store.write(|tx| tx.forget(&plan)).unwrap();
     assert_valid(&store);
-    store
-        .read(|r| {
-            assert_eq!((r.counts()?.episodes, r.counts()?.semantics), (1, 2));
-            assert!(r.full_text(Level::Semantic, "4711", 9)?.is_empty());
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!((r.counts()?.episodes, r.counts()?.semantics), (1, 2));
+        assert!(r.full_text(Level::Semantic, "4711", 9)?.is_empty());
+        Ok(())
+    });
     // Twice does nothing more.
     store.write(|tx| tx.forget(&plan)).unwrap();
     assert_valid(&store);
-}
-
-/// The bytes of the forgotten text and of its vectors are in no file.
-#[test]
-fn no_forgotten_byte_is_in_any_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    let secret = "Quetzalcoatlus";
-    let text = format!("My private word is {secret}, and nobody else's");
-    let vector = embed(&text);
-    let (message, kept) = store
-        .write(|tx| {
-            use_hash_embedder(tx)?;
-            let session = tx.create_session(&text, at(0), false)?;
-            for i in 0..300 {
-                let id = say(tx, session, Role::User, &format!("Ordinary talk, quite {i}"));
-                tx.put_embedding(Level::Message, id.0, &embed(&format!("ordinary {i}")))?;
-            }
-            let message = say(tx, session, Role::User, &text);
-            let reply = say(tx, session, Role::Assistant, &format!("Noted: {secret}."));
-            tx.put_embedding(Level::Message, message.0, &vector)?;
-            let kept = say(tx, session, Role::User, "The kettle is on");
-            let episode = tx.insert_episode(crate::store::NewEpisode {
-                session,
-                title: format!("About {secret}"),
-                content: format!("The user's private word is {secret}."),
-                messages: vec![message, reply, kept],
-            })?;
-            tx.put_embedding(Level::Episode, episode.0, &vector)?;
-            let theme = tx.create_theme(&format!("{secret} and others"))?;
-            let a = fact(tx, &text, theme, episode, &[message]);
-            let b = fact(tx, "The kettle was on", theme, episode, &[kept]);
-            tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
-            tx.edit_semantic(a, &format!("The word is {secret}"), &embed("edited"))?;
-            tx.edit_semantic(a, &format!("It is {secret}!"), &vector)?;
-            tx.edit_episode(episode, "Words", &format!("{secret}."))?;
-            tx.put_embedding(Level::Theme, theme.0, &vector)?;
-            tx.enqueue(&JobKind::Semantics { episode })?;
-            tx.record_answer(reply, &json!({"question": text, "evidence": {"semantics": ["s1"]}}))?;
-            Ok((message, kept))
-        })
-        .unwrap();
-    // A step that failed on it, with the text in its error.
-    store
-        .write(|tx| {
-            tx.enqueue(&JobKind::Boundary { session: tx.sessions()?[0].id })?;
-            let job = tx.next_job()?.unwrap();
-            tx.begin_job(job.id)?;
-            tx.fail_job(job.id, &format!("cannot parse {secret}"), 1)
-        })
-        .unwrap();
-    // Some history in the log.
-    for i in 0..20 {
-        store.write(|tx| tx.set_setting("turn", &format!("{i}"))).unwrap();
-    }
-    let raw: Vec<u8> = vector.as_slice().iter().flat_map(|x| x.to_le_bytes()).collect();
-    let before = bytes(dir.path());
-    assert!(has(&before, secret.as_bytes()) && has(&before, &raw[..64]), "the test sees them");
-
-    let plan = forget(&store, &[AnyId::Message(message)], None);
-    store.scrub().unwrap();
-    for moment in ["open", "closed"] {
-        let after = bytes(dir.path());
-        for needle in [secret, "Quetzal", "quetzalcoatlu", "private", "nobody else"] {
-            assert!(!has(&after, needle.as_bytes()), "{needle} while {moment}");
-        }
-        // Any sixteen components of its vector.
-        for piece in raw.chunks(64).filter(|p| p.iter().any(|&b| b != 0)) {
-            assert!(!has(&after, piece), "a vector while {moment}");
-        }
-        assert!(has(&after, b"The kettle is on"));
-        if moment == "open" {
-            assert_valid(&store);
-            store
-                .read(|r| {
-                    assert_eq!(r.messages_by_id(&[kept])?.len(), 1);
-                    assert_eq!(r.embeddings(Level::Message)?.len(), 300);
-                    assert_eq!(r.full_text(Level::Message, "kettle", 3)?[0].0, kept.0);
-                    Ok(())
-                })
-                .unwrap();
-            assert!(!plan.rewritten.is_empty());
-        }
-        if moment == "open" {
-            // Closed by the reader below only after the writer.
-            Store::open_read_only(dir.path()).unwrap().read(|r| r.counts()).unwrap();
-        }
-    }
-    drop(store);
-    assert!(!has(&bytes(dir.path()), secret.as_bytes()));
-}
-
-#[test]
-fn a_scrub_beside_a_reader_stays_due_until_it_can_be_done() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    let small = small(&store);
-    let reader = Store::open_read_only(dir.path()).unwrap();
-    reader
-        .read(|r| {
-            r.counts()?;
-            forget(&store, &[AnyId::Message(small.messages[0])], None);
-            let error = store.scrub().unwrap_err();
-            assert!(error.to_string().contains("another program is reading"), "{error}");
-            Ok(())
-        })
-        .unwrap();
-    assert!(store.read(|r| r.scrub_is_due()).unwrap());
-    drop((reader, store));
-    let store = Store::open(dir.path()).unwrap();
-    assert!(!store.read(|r| r.scrub_is_due()).unwrap());
-    assert!(!has(&bytes(dir.path()), b"Lund"));
 }
 
 /// A step that read the text before it was forgotten must not write it back.
@@ -548,44 +388,40 @@ fn a_running_step_cannot_commit_what_it_read_before() {
     let store = Store::in_memory().unwrap();
     let small = small(&store);
     let theme = small.themes[1];
-    let job = store
-        .write(|tx| {
-            tx.enqueue(&JobKind::NameTheme { theme })?;
-            tx.enqueue(&JobKind::Boundary { session: small.session })?;
-            tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
-            let session = tx.create_session("Other", at(10), false)?;
-            let message = say(tx, session, Role::User, "Cats are fine too");
-            let episode = close(tx, session, &[message]);
-            fact(tx, "The user finds cats fine", theme, episode, &[message]);
-            let name = JobKind::NameTheme { theme };
-            let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();
-            tx.begin_job(job.id)?;
-            Ok(job)
-        })
-        .unwrap();
+    let job = write(&store, |tx| {
+        tx.enqueue(&JobKind::NameTheme { theme })?;
+        tx.enqueue(&JobKind::Boundary { session: small.session })?;
+        tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
+        let session = tx.create_session("Other", at(10), false)?;
+        let message = say(tx, session, Role::User, "Cats are fine too");
+        let episode = close(tx, session, &[message]);
+        fact(tx, "The user finds cats fine", theme, episode, &[message]);
+        let name = JobKind::NameTheme { theme };
+        let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();
+        tx.begin_job(job.id)?;
+        Ok(job)
+    });
     forget(&store, &[AnyId::Message(small.messages[2])], None);
     let late = store.write(|tx| {
         tx.rename_theme(theme, "Beagles and cats")?;
         tx.finish_job(job.id)
     });
     assert!(matches!(late, Err(crate::store::StoreError::NotFound { .. })));
-    store
-        .read(|r| {
-            assert_eq!(r.themes_by_id(&[theme])?[0].name, "unnamed");
-            let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
-            // Begun anew; the job about the fact that is gone is not.
-            assert_eq!(
-                jobs,
-                [
-                    JobKind::Boundary { session: small.session },
-                    JobKind::Close { session: small.session },
-                    JobKind::Reembed,
-                    JobKind::NameTheme { theme },
-                ]
-            );
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        assert_eq!(r.themes_by_id(&[theme])?[0].name, "unnamed");
+        let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
+        // Begun anew; the job about the fact that is gone is not.
+        assert_eq!(
+            jobs,
+            [
+                JobKind::Boundary { session: small.session },
+                JobKind::Close { session: small.session },
+                JobKind::Reembed,
+                JobKind::NameTheme { theme },
+            ]
+        );
+        Ok(())
+    });
     // And failing it is no error for the worker.
     store.write(|tx| tx.fail_job(job.id, "late", 3)).unwrap();
     assert_eq!(store.read(|r| r.stats()).unwrap().jobs_failed, 0);

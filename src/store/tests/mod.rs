@@ -5,12 +5,16 @@
 mod builders;
 mod crashing;
 mod damage;
+mod deeds;
 mod forgetting;
+mod forgotten_bytes;
 mod hierarchy;
-mod measuring;
+mod migrating;
 mod opening;
 mod queue;
 mod random;
 mod searching;
 mod sharing;
+mod vector_index;
+mod vectors;
 mod verifying;

@@ -1,438 +1,44 @@
 //! Any sequence of deeds leaves a valid memory, and what was forgotten in no table.
-//!
-//! Every message has a word of its own; whatever is derived from a message repeats that word. So
-//! after forgetting, the word must be nowhere.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use proptest::sample::Index;
-use serde_json::json;
 
 use super::builders::*;
-use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId, ThemeId};
-use crate::store::{AnyId, JobKind, Level, NewEpisode, NewSemantic, Reader, Store};
-
-#[derive(Debug, Clone)]
-enum Deed {
-    Append { session: Index, reply: bool },
-    Cite { session: Index, fact: Index, episode: Index },
-    Close { session: Index, run: Index, from: Index, to: Index },
-    Learn { episode: Index, message: Index, theme: Option<Index>, second: Option<Index> },
-    Move { fact: Index, theme: Index, by_hand: bool },
-    Split { fact: Index },
-    Join { theme: Index, into: Index },
-    Supersede { earlier: Index, later: Index },
-    Merge { first: Index, second: Index },
-    Edit { fact: Index },
-    EditEpisode { episode: Index },
-    Rename { theme: Index, fact: Index },
-    Edges { fact: Index, other: Index, theme: Index },
-    Vectors { message: Index },
-    Enqueue { fact: Index, episode: Index, session: Index },
-    Work { fails: bool },
-    Embedder,
-    Forget { level: u8, index: Index },
-    Search { message: Index },
-    Undo,
-}
-
-fn deed() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        6 => (i(), any::<bool>()).prop_map(|(session, reply)| Deed::Append { session, reply }),
-        2 => (i(), i(), i()).prop_map(|(session, fact, episode)| Deed::Cite { session, fact, episode }),
-        4 => (i(), i(), i(), i())
-            .prop_map(|(session, run, from, to)| Deed::Close { session, run, from, to }),
-        6 => (i(), i(), prop::option::of(i()), prop::option::of(i()))
-            .prop_map(|(episode, message, theme, second)| Deed::Learn { episode, message, theme, second }),
-        2 => (i(), i(), any::<bool>())
-            .prop_map(|(fact, theme, by_hand)| Deed::Move { fact, theme, by_hand }),
-        1 => i().prop_map(|fact| Deed::Split { fact }),
-        1 => (i(), i()).prop_map(|(theme, into)| Deed::Join { theme, into }),
-        2 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
-        2 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
-        1 => i().prop_map(|fact| Deed::Edit { fact }),
-        1 => i().prop_map(|episode| Deed::EditEpisode { episode }),
-        2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
-        2 => (i(), i(), i()).prop_map(|(fact, other, theme)| Deed::Edges { fact, other, theme }),
-        1 => i().prop_map(|message| Deed::Vectors { message }),
-        1 => (i(), i(), i())
-            .prop_map(|(fact, episode, session)| Deed::Enqueue { fact, episode, session }),
-        2 => any::<bool>().prop_map(|fails| Deed::Work { fails }),
-        1 => Just(Deed::Embedder),
-        3 => (0..5_u8, i()).prop_map(|(level, index)| Deed::Forget { level, index }),
-        1 => i().prop_map(|message| Deed::Search { message }),
-        3 => Just(Deed::Undo),
-    ]
-}
-
-/// The word that only this message, and what is made from it, has.
-fn word(id: MessageId) -> String {
-    format!("zq{}x", id.0)
-}
-
-/// The words of messages, and of what they quote, as found in a text.
-fn words_in(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|w| w.starts_with("zq") && w.ends_with('x'))
-        .collect()
-}
-
-struct Units {
-    sessions: Vec<SessionId>,
-    messages: Vec<MessageId>,
-    episodes: Vec<EpisodeId>,
-    facts: Vec<SemanticId>,
-    themes: Vec<ThemeId>,
-}
-
-fn units(r: &Reader<'_>) -> Units {
-    let mut sessions: Vec<SessionId> = r.sessions().unwrap().iter().map(|s| s.id).collect();
-    sessions.sort();
-    Units {
-        sessions,
-        messages: r.all_messages().unwrap().iter().map(|m| m.id).collect(),
-        episodes: r.episodes().unwrap().iter().map(|e| e.id).collect(),
-        facts: r.semantics().unwrap().iter().map(|s| s.id).collect(),
-        themes: r.themes().unwrap().iter().map(|t| t.id).collect(),
-    }
-}
-
-fn pick<T: Copy>(from: &[T], index: Index) -> Option<T> {
-    (!from.is_empty()).then(|| from[index.index(from.len())])
-}
-
-fn vector(tx: &Reader<'_>, text: &str) -> crate::memory::Embedding {
-    let mut floats = embed(text).into_inner();
-    floats.truncate(tx.dimensions().unwrap().unwrap());
-    floats[0] += 0.01;
-    crate::memory::Embedding::normalise(floats).unwrap()
-}
+use super::deeds::{act, deed, making, operation, units, word, words_in};
+use crate::memory::{Role, SemanticId};
+use crate::store::{AnyId, Level, Store};
 
 /// Every value of every table, the indexes' own included.
 fn everything(store: &Store) -> String {
-    store
-        .read(|r| {
-            let tables = r.all(
+    read(store, |r| {
+        let tables = r.all(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
                 [],
                 |row| row.get::<_, String>(0),
             )?;
-            let mut all = String::new();
-            for table in tables {
-                let mut statement = r.conn.prepare(&format!("SELECT * FROM \"{table}\""))?;
-                let n = statement.column_count();
-                let mut rows = statement.query([])?;
-                while let Some(row) = rows.next()? {
-                    for column in 0..n {
-                        match row.get_ref(column)? {
-                            rusqlite::types::ValueRef::Text(b) | rusqlite::types::ValueRef::Blob(b) => {
-                                all.push_str(&String::from_utf8_lossy(b));
-                                all.push('\n');
-                            }
-                            _ => {}
+        let mut all = String::new();
+        for table in tables {
+            let mut statement = r.conn.prepare(&format!("SELECT * FROM \"{table}\""))?;
+            let n = statement.column_count();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                for column in 0..n {
+                    match row.get_ref(column)? {
+                        rusqlite::types::ValueRef::Text(b) | rusqlite::types::ValueRef::Blob(b) => {
+                            all.push_str(&String::from_utf8_lossy(b));
+                            all.push('\n');
                         }
+                        _ => {}
                     }
                 }
             }
-            Ok(all)
-        })
-        .unwrap()
+        }
+        Ok(all)
+    })
 }
 
-/// Does one; a deed that there is nothing for does nothing.
-#[expect(clippy::too_many_lines, reason = "one arm a deed")]
-fn act(store: &Store, deed: &Deed) -> Option<()> {
-    let u = store.read(|r| Ok(units(r))).unwrap();
-    match deed {
-        Deed::Append { session, reply } => {
-            let role = if *reply { Role::Assistant } else { Role::User };
-            let fresh = session.index(4) >= u.sessions.len();
-            store
-                .write(|tx| {
-                    let next = MessageId(tx.last_id("message")? + 1);
-                    let text = format!("I said {} just now", word(next));
-                    let id = if fresh {
-                        tx.create_session(&text, at(0), session.index(8) == 0)?
-                    } else {
-                        u.sessions[session.index(u.sessions.len())]
-                    };
-                    assert_eq!(say(tx, id, role, &text), next);
-                    tx.enqueue(&JobKind::Boundary { session: id })
-                })
-                .unwrap();
-        }
-        Deed::Cite { session, fact, episode } => {
-            let (session, fact) = (pick(&u.sessions, *session)?, pick(&u.facts, *fact)?);
-            let episode = pick(&u.episodes, *episode)?;
-            store
-                .write(|tx| {
-                    let fact = tx.semantics_by_id(&[fact])?.remove(0);
-                    let words = words_in(&fact.content).join(" ");
-                    let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
-                    // Half of the ids as a number under its key, half as a shown id.
-                    tx.record_answer(
-                        reply,
-                        &json!({
-                            "evidence": {
-                                "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
-                                "episodes": [{"id": episode.0, "admitted": false}],
-                            }
-                        }),
-                    )
-                })
-                .unwrap();
-        }
-        Deed::Close { session, run, from, to } => {
-            let session = pick(&u.sessions, *session)?;
-            let runs = store.read(|r| r.open_runs(session)).unwrap();
-            if runs.is_empty() {
-                return None;
-            }
-            let run = &runs[run.index(runs.len())];
-            let (a, b) = (from.index(run.len()), to.index(run.len()));
-            let run = &run[a.min(b)..=a.max(b)];
-            let text: Vec<&str> = run.iter().flat_map(|m| words_in(&m.content)).collect();
-            store
-                .write(|tx| {
-                    let episode = tx.insert_episode(NewEpisode {
-                        session,
-                        title: format!("About {}", text[0]),
-                        content: format!("They said {}", text.join(" and ")),
-                        messages: run.iter().map(|m| m.id).collect(),
-                    })?;
-                    tx.enqueue(&JobKind::Semantics { episode })
-                })
-                .unwrap();
-        }
-        Deed::Learn { episode, message, theme, second } => {
-            let mut from = vec![pick(&u.episodes, *episode)?];
-            from.extend(second.as_ref().and_then(|i| pick(&u.episodes, *i)));
-            store
-                .write(|tx| {
-                    let mut messages = Vec::new();
-                    for e in tx.episodes_by_id(&from)? {
-                        messages.push(e.messages[message.index(e.messages.len())]);
-                    }
-                    let sources = tx.messages_by_id(&messages)?;
-                    let words: Vec<&str> =
-                        sources.iter().flat_map(|m| words_in(&m.content)).collect();
-                    let content = format!("The user said {}", words.join(" and "));
-                    let theme = match theme.as_ref().and_then(|i| pick(&u.themes, *i)) {
-                        Some(theme) => theme,
-                        None => tx.create_theme(&format!("Theme of {}", words[0]))?,
-                    };
-                    let expected = tx.next_semantic_id()?;
-                    let vector = vector(tx, &content);
-                    let new = NewSemantic {
-                        content,
-                        subject: Some("The user".to_owned()),
-                        attribute: None,
-                        created_at: at(1),
-                        episodes: from,
-                        messages,
-                    };
-                    let id = tx.insert_semantic(new, theme, &vector)?;
-                    assert_eq!(id, expected);
-                    tx.enqueue(&JobKind::Consolidate { semantic: id })
-                })
-                .unwrap();
-        }
-        Deed::Move { fact, theme, by_hand } => {
-            let (fact, theme) = (pick(&u.facts, *fact)?, pick(&u.themes, *theme)?);
-            store
-                .write(|tx| {
-                    if *by_hand {
-                        tx.move_semantic_by_hand(fact, theme)
-                    } else {
-                        tx.move_semantic(fact, theme)
-                    }
-                })
-                .unwrap();
-        }
-        Deed::Split { fact } => {
-            let fact = pick(&u.facts, *fact)?;
-            store
-                .write(|tx| {
-                    let expected = tx.next_theme_id()?;
-                    let theme = tx.create_theme("split off")?;
-                    assert_eq!(theme, expected);
-                    tx.move_semantic(fact, theme)?;
-                    tx.enqueue(&JobKind::NameTheme { theme })
-                })
-                .unwrap();
-        }
-        Deed::Join { theme, into } => {
-            let (theme, into) = (pick(&u.themes, *theme)?, pick(&u.themes, *into)?);
-            store
-                .write(|tx| {
-                    let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                    members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
-                })
-                .unwrap();
-        }
-        Deed::Merge { first, second } => {
-            let parts = [pick(&u.facts, *first)?, pick(&u.facts, *second)?];
-            if parts[0] == parts[1] {
-                return None;
-            }
-            store
-                .write(|tx| {
-                    let of = tx.semantics_by_id(&parts)?;
-                    let content = format!("{}; {}", of[0].content, of[1].content);
-                    let vector = vector(tx, &content);
-                    let both = |ids: [Vec<i64>; 2]| -> BTreeSet<i64> {
-                        ids.concat().into_iter().collect()
-                    };
-                    let episodes =
-                        both([0, 1].map(|i| of[i].episodes.iter().map(|e| e.0).collect()));
-                    let messages =
-                        both([0, 1].map(|i| of[i].messages.iter().map(|m| m.0).collect()));
-                    let new = NewSemantic {
-                        content,
-                        subject: None,
-                        attribute: None,
-                        created_at: at(2),
-                        episodes: episodes.into_iter().map(EpisodeId).collect(),
-                        messages: messages.into_iter().map(MessageId).collect(),
-                    };
-                    let theme = tx.theme_of(parts[1])?;
-                    let joint = tx.insert_semantic(new, theme, &vector)?;
-                    tx.merge(parts, joint, at(7))
-                })
-                .unwrap();
-        }
-        Deed::Supersede { earlier, later } => {
-            let (earlier, later) = (pick(&u.facts, *earlier)?, pick(&u.facts, *later)?);
-            // A circle is refused.
-            let _ = store.write(|tx| tx.supersede(earlier, later, at(7)));
-        }
-        Deed::Edit { fact } => {
-            let fact = pick(&u.facts, *fact)?;
-            store
-                .write(|tx| {
-                    let before = tx.semantics_by_id(&[fact])?.remove(0).content;
-                    let content = format!("Corrected: {before}");
-                    let vector = vector(tx, &content);
-                    tx.edit_semantic(fact, &content, &vector)
-                })
-                .unwrap();
-        }
-        Deed::EditEpisode { episode } => {
-            let episode = pick(&u.episodes, *episode)?;
-            store
-                .write(|tx| {
-                    let before = tx.episodes_by_id(&[episode])?.remove(0).content;
-                    tx.edit_episode(episode, "Edited", &format!("Edited: {before}"))
-                })
-                .unwrap();
-        }
-        Deed::Rename { theme, fact } => {
-            let theme = pick(&u.themes, *theme)?;
-            store
-                .write(|tx| {
-                    let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                    let member = members[fact.index(members.len())];
-                    let content = tx.semantics_by_id(&[member])?.remove(0).content;
-                    let words = words_in(&content);
-                    tx.rename_theme(theme, &format!("Named after {}", words[0]))
-                })
-                .unwrap();
-        }
-        Deed::Edges { fact, other, theme } => {
-            let (a, b) = (pick(&u.facts, *fact)?, pick(&u.facts, *other)?);
-            let (c, d) = (pick(&u.themes, *theme)?, pick(&u.themes, *other)?);
-            store
-                .write(|tx| {
-                    if a != b {
-                        tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
-                    }
-                    if c != d {
-                        tx.replace_edges(Level::Theme, c.0, &[(d.0, 0.25)])?;
-                    }
-                    Ok(())
-                })
-                .unwrap();
-        }
-        Deed::Vectors { message } => {
-            let message = pick(&u.messages, *message)?;
-            store
-                .write(|tx| {
-                    let vector = vector(tx, "some text");
-                    for theme in &u.themes {
-                        tx.put_embedding(Level::Theme, theme.0, &vector)?;
-                    }
-                    for episode in &u.episodes {
-                        tx.put_embedding(Level::Episode, episode.0, &vector)?;
-                    }
-                    tx.put_embedding(Level::Message, message.0, &vector)
-                })
-                .unwrap();
-        }
-        Deed::Enqueue { fact, episode, session } => {
-            let (fact, episode) = (pick(&u.facts, *fact)?, pick(&u.episodes, *episode)?);
-            let session = pick(&u.sessions, *session)?;
-            store
-                .write(|tx| {
-                    tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
-                    tx.enqueue(&JobKind::Semantics { episode })?;
-                    tx.enqueue(&JobKind::Close { session })
-                })
-                .unwrap();
-        }
-        Deed::Work { fails } => {
-            let job = store.read(|r| r.next_job()).unwrap()?;
-            store.write(|tx| tx.begin_job(job.id)).unwrap();
-            if *fails {
-                let about = u.messages.first().copied().map(word).unwrap_or_default();
-                store.write(|tx| tx.fail_job(job.id, &format!("no sense in {about}"), 2)).unwrap();
-            } else {
-                // The one that makes vectors has to make them.
-                let reembed = job.kind == JobKind::Reembed;
-                store
-                    .write(|tx| {
-                        if reembed {
-                            for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
-                                let vector = vector(tx, &text);
-                                tx.put_embedding(Level::Semantic, id, &vector)?;
-                            }
-                        }
-                        tx.finish_job(job.id)
-                    })
-                    .unwrap();
-            }
-        }
-        Deed::Embedder => {
-            store
-                .write(|tx| {
-                    let other = if tx.dimensions()? == Some(5) { 6 } else { 5 };
-                    tx.use_embedder("another", other)
-                })
-                .unwrap();
-        }
-        Deed::Forget { level, index } => {
-            let id = match level {
-                0 => AnyId::Message(pick(&u.messages, *index)?),
-                1 => AnyId::Episode(pick(&u.episodes, *index)?),
-                2 => AnyId::Semantic(pick(&u.facts, *index)?),
-                3 => AnyId::Theme(pick(&u.themes, *index)?),
-                _ => AnyId::Session(pick(&u.sessions, *index)?),
-            };
-            forget(store, &[id], None);
-        }
-        Deed::Search { message } => {
-            let message = pick(&u.messages, *message)?;
-            forget(store, &[], Some(&word(message).to_uppercase()));
-        }
-        Deed::Undo => {
-            store.write(|tx| tx.undo()).unwrap();
-        }
-    }
-    Some(())
-}
-
-fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {
+pub(super) fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {
     let plan = store.read(|r| r.plan_forget(ids, matching)).unwrap();
     // A reply has the words of others: only users' words are their own. (A reply that goes with what
     // it answered may have been quoted by another: citations are followed one step.)
@@ -448,8 +54,8 @@ fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) {
     let all = everything(store);
     let left: BTreeSet<&str> = words_in(&all).into_iter().filter(|w| gone.contains(*w)).collect();
     assert!(left.is_empty(), "{left:?} of {ids:?} {matching:?} {plan:?}");
-    for word in &gone {
-        let found = store.read(|r| r.search_all(word, 3)).unwrap();
+    for (word, level) in gone.iter().flat_map(|word| Level::ALL.map(|level| (word, level))) {
+        let found = store.read(|r| r.full_text(level, word, 3)).unwrap();
         assert!(found.is_empty(), "{word}: {found:?}");
     }
 }
@@ -500,29 +106,6 @@ proptest! {
         }
         store.read(|r| r.dump()).unwrap();
     }
-}
-
-fn making() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        3 => i().prop_map(|session| Deed::Append { session, reply: false }),
-        2 => (i(), i(), i(), i())
-            .prop_map(|(session, run, from, to)| Deed::Close { session, run, from, to }),
-        2 => (i(), i()).prop_map(|(episode, message)| Deed::Learn { episode, message, theme: None, second: None }),
-    ]
-}
-
-/// Only what undo takes back.
-fn operation() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        3 => (i(), i()).prop_map(|(fact, theme)| Deed::Move { fact, theme, by_hand: true }),
-        3 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
-        1 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
-        3 => i().prop_map(|fact| Deed::Edit { fact }),
-        2 => i().prop_map(|episode| Deed::EditEpisode { episode }),
-        2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
-    ]
 }
 
 /// [`Reader::dump`] without the queue: an undo may leave work behind.

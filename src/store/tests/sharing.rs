@@ -39,12 +39,10 @@ fn four_threads_write_and_two_read() {
                 let store = store.clone();
                 scope.spawn(move || {
                     for i in 0..50 {
-                        store
-                            .write(|tx| {
-                                say(tx, session, Role::User, &format!("message {i}"));
-                                tx.enqueue(&JobKind::Boundary { session })
-                            })
-                            .unwrap();
+                        write(&store, |tx| {
+                            say(tx, session, Role::User, &format!("message {i}"));
+                            tx.enqueue(&JobKind::Boundary { session })
+                        });
                     }
                 })
             })
@@ -54,18 +52,16 @@ fn four_threads_write_and_two_read() {
         }
         done.store(true, Ordering::Relaxed);
     });
-    store
-        .read(|r| {
-            for &session in &sessions {
-                let contents: Vec<String> =
-                    r.messages(session)?.into_iter().map(|m| m.content).collect();
-                let expected: Vec<String> = (0..50).map(|i| format!("message {i}")).collect();
-                assert_eq!(contents, expected);
-            }
-            assert_eq!(r.pending_jobs()?.len(), 4);
-            Ok(())
-        })
-        .unwrap();
+    read(&store, |r| {
+        for &session in &sessions {
+            let contents: Vec<String> =
+                r.messages(session)?.into_iter().map(|m| m.content).collect();
+            let expected: Vec<String> = (0..50).map(|i| format!("message {i}")).collect();
+            assert_eq!(contents, expected);
+        }
+        assert_eq!(r.pending_jobs()?.len(), 4);
+        Ok(())
+    });
     assert_valid(&store);
     assert_eq!(store.generation(), 1 + 4 + 200);
 }
@@ -113,15 +109,13 @@ fn a_long_read_holds_up_no_write() {
     let (begun, written) = (Barrier::new(2), Barrier::new(2));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            store
-                .read(|r| {
-                    let before = r.counts()?.messages;
-                    begun.wait();
-                    written.wait();
-                    assert_eq!(r.counts()?.messages, before);
-                    Ok(())
-                })
-                .unwrap();
+            read(&store, |r| {
+                let before = r.counts()?.messages;
+                begun.wait();
+                written.wait();
+                assert_eq!(r.counts()?.messages, before);
+                Ok(())
+            });
         });
         begun.wait();
         let start = Instant::now();

@@ -133,7 +133,7 @@ fn tables_and_plots_are_kept_and_the_same_each_time() {
             ["| question-nll |", "| 0.45 | 3 |", "Questions: 3 of 3"],
         ),
     ] {
-        let name = args[1];
+        let name = args[0];
         let [report, svg] = kept(args, name, plot);
         for part in parts {
             assert!(report.contains(part), "{part} is not in\n{report}");
