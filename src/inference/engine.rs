@@ -21,9 +21,12 @@ use crate::interfaces::{ModelError, Priority};
 /// To be called between the steps of a request: requests of higher priority run there.
 pub type Pause<'a> = &'a mut (dyn FnMut() + Send);
 
+/// A request's work, with its sequence and where the answer goes.
+type Work = dyn FnOnce(&Decoder, Pause<'_>) + Send;
+
 struct Request {
     priority: Priority,
-    work: Box<dyn FnOnce(&Decoder, Pause<'_>) + Send>,
+    work: Box<Work>,
 }
 
 /// A request under way.
