@@ -128,7 +128,7 @@ const IMPURE: &[&str] = &[
 /// Files that may contain `unsafe`, each for one reason (memory-mapped weights, a setting of the C
 /// library, sqlite-vec's registration). The kernels' is in `crates/packed-matmul`.
 const UNSAFE_FILES: &[&str] =
-    &["inference/weights.rs", "inference/allocator.rs", "store/extension.rs"];
+    &["inference/weight_files.rs", "inference/allocator.rs", "store/extension.rs"];
 
 struct Source {
     /// Relative to `src`, with `/`.

@@ -31,39 +31,25 @@ fn lines_form(name: &'static str, lines: &Lines, fault: fn(&str) -> Option<&'sta
 
 fn forms() -> Vec<Form> {
     vec![
-        lines_form(
-            "a list",
-            &Lines { prefix: "- ".into(), min: 2, max: 4, chars_max: 30 },
-            |text| {
-                let lines: Vec<&str> = text.split('\n').collect();
-                let good = lines.iter().all(|line| {
-                    let said = line.strip_prefix("- ").unwrap_or_default();
-                    (1..=30).contains(&said.chars().count())
-                        && !said.trim().is_empty()
-                        && !said.contains(char::is_control)
-                });
-                (!good || !(2..=4).contains(&lines.len())).then_some("another list")
-            },
-        ),
-        lines_form(
-            "a line",
-            &Lines { prefix: String::new(), min: 1, max: 1, chars_max: 60 },
-            |text| {
-                let n = text.strip_prefix(' ').unwrap_or(text).chars().count();
-                (!(1..=60).contains(&n) || text.contains(char::is_control))
-                    .then_some("another line")
-            },
-        ),
-        lines_form(
-            "a name",
-            &Lines { prefix: "Name:".into(), min: 1, max: 1, chars_max: 30 },
-            |text| {
-                let said = text.strip_prefix("Name:").unwrap_or_default();
-                let n = said.strip_prefix(' ').unwrap_or(said).chars().count();
-                (!(1..=30).contains(&n) || text.contains(char::is_control))
-                    .then_some("another name")
-            },
-        ),
+        lines_form("a list", &Lines { prefix: "- ".into(), max: 4, chars_max: 30 }, |text| {
+            let lines: Vec<&str> = text.split('\n').collect();
+            let good = lines.iter().all(|line| {
+                let said = line.strip_prefix("- ").unwrap_or_default();
+                (1..=30).contains(&said.chars().count())
+                    && !said.trim().is_empty()
+                    && !said.contains(char::is_control)
+            });
+            (!good || !(1..=4).contains(&lines.len())).then_some("another list")
+        }),
+        lines_form("a line", &Lines { prefix: String::new(), max: 1, chars_max: 60 }, |text| {
+            let n = text.strip_prefix(' ').unwrap_or(text).chars().count();
+            (!(1..=60).contains(&n) || text.contains(char::is_control)).then_some("another line")
+        }),
+        lines_form("a name", &Lines { prefix: "Name:".into(), max: 1, chars_max: 30 }, |text| {
+            let said = text.strip_prefix("Name:").unwrap_or_default();
+            let n = said.strip_prefix(' ').unwrap_or(said).chars().count();
+            (!(1..=30).contains(&n) || text.contains(char::is_control)).then_some("another name")
+        }),
     ]
 }
 

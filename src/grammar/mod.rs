@@ -9,13 +9,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// `min` to `max` lines separated by line feeds. Each is `prefix` followed by 1 to `chars_max` characters, the
+/// One to `max` lines separated by line feeds. Each is `prefix` followed by 1 to `chars_max` characters, the
 /// first of them not a space and none a control character. Where the prefix does not end in a space, one space
 /// that does not count may follow it: many models begin every line that way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines {
-    /// Fewest lines.
-    pub min: u16,
     /// Most lines.
     pub max: u16,
     /// What every line begins with.
@@ -89,13 +87,18 @@ impl Constraint {
     /// A list of lines.
     ///
     /// # Errors
-    /// If no list has that form: a number is zero, `max` is below `min`, or the prefix holds a control character.
+    /// If no list has that form: a number is zero, or the prefix holds a control character.
     pub fn lines(lines: &Lines) -> Result<Self, ConstraintError> {
-        let sound = lines.min >= 1 && lines.max >= lines.min && lines.chars_max >= 1;
+        let sound = lines.max >= 1 && lines.chars_max >= 1;
         if !sound || lines.prefix.contains(char::is_control) || lines.prefix.len() > 1 << 10 {
             return Err(ConstraintError { lines: lines.clone() });
         }
         Ok(Self(Arc::new(lines.clone())))
+    }
+
+    /// The list that it describes.
+    pub fn form(&self) -> &Lines {
+        &self.0
     }
 
     fn line_start(&self, line: u16) -> Position {
@@ -152,8 +155,7 @@ impl Constraint {
 
     /// Whether the reply is complete as it stands.
     pub fn accepts(&self, position: Position) -> bool {
-        let line_ends = matches!(position.place, Place::Text(_)) && position.rest.is_none();
-        line_ends && position.line + 1 >= self.0.min
+        matches!(position.place, Place::Text(_)) && position.rest.is_none()
     }
 
     /// Whether more may follow.
@@ -177,31 +179,6 @@ impl Constraint {
             _ => return None,
         };
         (n <= self.0.chars_max).then_some(Position { place: Place::Text(n), ..position })
-    }
-
-    /// The byte that has to follow, where there is no choice.
-    pub fn forced(&self, position: Position) -> Option<(u8, Position)> {
-        let mut steps =
-            (0..=255).filter_map(|byte| Some((byte, self.step(position, byte)?))).take(2);
-        let (only, None) = (steps.next()?, steps.next()) else { return None };
-        (!self.accepts(position)).then_some(only)
-    }
-
-    /// The shortest bytes that complete the reply from here.
-    pub fn completion(&self, mut position: Position) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        while !self.accepts(position) {
-            let byte = match (position.rest, position.place) {
-                (Some(rest), _) => rest.first,
-                (None, Place::Prefix(n)) => self.0.prefix.as_bytes()[usize::from(n)],
-                (None, Place::Indent | Place::First) => b'!',
-                (None, Place::Text(_)) => b'\n',
-            };
-            let Some(after) = self.step(position, byte) else { break };
-            bytes.push(byte);
-            position = after;
-        }
-        bytes
     }
 }
 
@@ -234,11 +211,6 @@ impl MinCompletion {
         Self { of_prefix, single }
     }
 
-    /// Where every single byte is a token, and nothing else is.
-    pub fn in_bytes(constraint: &Constraint) -> Self {
-        Self::new(constraint, &|bytes| bytes.len() == 1)
-    }
-
     fn any_of(&self, first: u8, last: u8) -> bool {
         self.single[usize::from(first)..=usize::from(last)].contains(&true)
     }
@@ -250,22 +222,16 @@ impl MinCompletion {
     }
 
     /// Tokens that complete the reply from here; `None` if this vocabulary spells no end.
-    pub fn tokens(&self, constraint: &Constraint, position: Position) -> Option<u32> {
-        let here = match (position.rest, position.place) {
+    pub fn tokens(&self, position: Position) -> Option<u32> {
+        match (position.rest, position.place) {
             (Some(Continuation { n_bytes, first, last }), _) => {
                 let spelled = self.any_of(first, last) && (n_bytes == 1 || self.any_of(0x80, 0xbf));
-                spelled.then_some(u32::from(n_bytes))?
+                spelled.then_some(u32::from(n_bytes))
             }
-            (None, Place::Prefix(n)) => self.of_line(usize::from(n))?,
-            (None, Place::Indent | Place::First) => self.of_line(self.of_prefix.len() - 1)?,
-            (None, Place::Text(_)) => 0,
-        };
-        let n_missing = u32::from(constraint.0.min.saturating_sub(position.line + 1));
-        if n_missing == 0 {
-            return Some(here);
+            (None, Place::Prefix(n)) => self.of_line(usize::from(n)),
+            (None, Place::Indent | Place::First) => self.of_line(self.of_prefix.len() - 1),
+            (None, Place::Text(_)) => Some(0),
         }
-        let line = self.single[usize::from(b'\n')].then_some(1)? + self.of_line(0)?;
-        Some(here + n_missing * line)
     }
 }
 

@@ -16,6 +16,8 @@ use super::rope::{Rope, Rotation};
 use super::weights::{Matrix, Weights, backend};
 use crate::interfaces::ModelError;
 
+type Outcome<T> = std::result::Result<T, ModelError>;
+
 struct Attention {
     qkv: LinearGroup,
     output: Matrix,
@@ -68,21 +70,11 @@ impl Loader<'_> {
         format!("{prefix}{layer}.{}.{kind}", self.pick(names))
     }
 
-    fn norm(
-        &self,
-        layer: usize,
-        names: Names,
-        n: usize,
-    ) -> std::result::Result<Tensor, ModelError> {
+    fn norm(&self, layer: usize, names: Names, n: usize) -> Outcome<Tensor> {
         self.weights.vector(&self.name(layer, names, "weight"), n, self.device)
     }
 
-    fn bias(
-        &self,
-        layer: usize,
-        names: Names,
-        n: usize,
-    ) -> std::result::Result<Option<Tensor>, ModelError> {
+    fn bias(&self, layer: usize, names: Names, n: usize) -> Outcome<Option<Tensor>> {
         let name = self.name(layer, names, "bias");
         if self.weights.contains(&name) {
             self.weights.vector(&name, n, self.device).map(Some)
@@ -91,12 +83,7 @@ impl Loader<'_> {
         }
     }
 
-    fn matrix(
-        &self,
-        layer: usize,
-        names: Names,
-        shape: (usize, usize),
-    ) -> std::result::Result<Matrix, ModelError> {
+    fn matrix(&self, layer: usize, names: Names, shape: (usize, usize)) -> Outcome<Matrix> {
         self.weights.matrix(&self.name(layer, names, "weight"), shape, self.device)
     }
 
@@ -106,7 +93,7 @@ impl Loader<'_> {
         parts: &[(Names, usize)],
         n_in: usize,
         biased: bool,
-    ) -> std::result::Result<LinearGroup, ModelError> {
+    ) -> Outcome<LinearGroup> {
         let named: Vec<_> =
             parts.iter().map(|&(names, n)| (self.name(layer, names, "weight"), n)).collect();
         let matrices = self.weights.stacked(&named, n_in, self.device)?;
@@ -122,7 +109,7 @@ impl Loader<'_> {
         Ok(LinearGroup::new(matrices, widths, (!biases.is_empty()).then_some(biases)))
     }
 
-    fn layer(&self, layer: usize) -> std::result::Result<Layer, ModelError> {
+    fn layer(&self, layer: usize) -> Outcome<Layer> {
         let c = self.config;
         let names = &c.family.tensors;
         let (queries, keys) = (c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim);
@@ -167,7 +154,7 @@ impl Decoder {
         weights: &Weights,
         device: &Device,
         on_layer: &dyn Fn(usize),
-    ) -> std::result::Result<Self, ModelError> {
+    ) -> Outcome<Self> {
         let loader = Loader { weights, config: &config, device };
         let names = &config.family.tensors;
         let named = |names| format!("{}.weight", loader.pick(names));
@@ -235,7 +222,7 @@ impl Decoder {
         branches: &[usize],
         cache: &mut KvCache,
         between_layers: &mut (dyn FnMut() + Send),
-    ) -> std::result::Result<Tensor, ModelError> {
+    ) -> Outcome<Tensor> {
         if let Some(&token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) {
             return Err(ModelError::Backend {
                 what: format!(
@@ -309,7 +296,7 @@ impl Decoder {
     ///
     /// # Errors
     /// [`ModelError::NotANumber`] if one of them is not finite, or a backend failure.
-    pub fn logits(&self, hidden: &Tensor) -> std::result::Result<Vec<Vec<f32>>, ModelError> {
+    pub fn logits(&self, hidden: &Tensor) -> Outcome<Vec<Vec<f32>>> {
         let compute = || {
             let normed =
                 ops::rms_norm(&hidden.contiguous()?, &self.norm, self.config.norm_epsilon)?;

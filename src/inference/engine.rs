@@ -10,66 +10,38 @@
 //! gets [`ModelError::EngineStopped`]: their channels close. It knows nothing of text.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use super::decoder::Decoder;
-use super::mask::Mask;
 use super::sequence::Sequence;
-use crate::interfaces::{Cancel, Finish, ModelError, Priority, Sampling, Uncertainty};
+use crate::interfaces::{ModelError, Priority};
 
-/// What can be asked of a sequence.
-pub enum Work {
-    Extend {
-        tokens: Vec<u32>,
-        wanted: Range<usize>,
-    },
-    /// As [`Work::Extend`], and each token's negative log-likelihood.
-    Nlls {
-        tokens: Vec<u32>,
-    },
-    Uncertainty {
-        question: Vec<u32>,
-        tail: Vec<u32>,
-        n_positions: usize,
-        stops: Vec<u32>,
-    },
-    Choose {
-        choices: Vec<Vec<u32>>,
-    },
-    /// Stops when either flag is raised. The mask is the sampling's constraint, begun.
-    Generate {
-        sampling: Sampling,
-        stops: Vec<u32>,
-        mask: Option<Box<Mask>>,
-        cancel: [Cancel; 2],
-    },
-    #[cfg(test)]
-    Panic,
-}
+/// To be called between the steps of a request: requests of higher priority run there.
+pub type Pause<'a> = &'a mut (dyn FnMut() + Send);
 
-/// The answer to [`Work`].
-pub enum Output {
-    /// Rows of logits.
-    Extended(Vec<Vec<f32>>),
-    Nlls(Vec<f64>),
-    Uncertainty(Uncertainty),
-    Chosen(Vec<f64>),
-    Generated(Finish),
-}
-
-enum Event {
-    Token(u32),
-    Done(Box<Sequence>, Result<Output, ModelError>),
-}
+/// A request's work, with its sequence and where the answer goes.
+type Work = dyn FnOnce(&Decoder, Pause<'_>) + Send;
 
 struct Request {
     priority: Priority,
-    sequence: Sequence,
-    work: Work,
-    events: Sender<Event>,
+    work: Box<Work>,
+}
+
+/// A request under way.
+pub struct Pending<T>(Receiver<(Sequence, Result<T, ModelError>)>);
+
+impl<T> Pending<T> {
+    /// Waits for the answer. The sequence comes back, unless the engine is gone.
+    ///
+    /// # Errors
+    /// [`ModelError::EngineStopped`], or what the work failed with.
+    pub fn wait(self, sequence: &mut Sequence) -> Result<T, ModelError> {
+        let (returned, outcome) = self.0.recv().map_err(|_| ModelError::EngineStopped)?;
+        *sequence = returned;
+        outcome
+    }
 }
 
 /// A handle on the thread; clones share it.
@@ -110,35 +82,35 @@ impl Engine {
         if self.alive.strong_count() > 0 { Ok(()) } else { Err(ModelError::EngineStopped) }
     }
 
-    /// Does `work` on `sequence` and waits for it. `on_token` gets each token of a generation as it is drawn. The
-    /// sequence comes back, unless the engine is gone.
+    /// Queues `work` on `sequence`.
+    pub fn begin<T: Send + 'static>(
+        &self,
+        priority: Priority,
+        mut sequence: Sequence,
+        work: impl FnOnce(&mut Sequence, &Decoder, Pause<'_>) -> Result<T, ModelError> + Send + 'static,
+    ) -> Pending<T> {
+        let (answer, pending) = mpsc::channel();
+        let work = Box::new(move |decoder: &Decoder, pause: Pause<'_>| {
+            let outcome = work(&mut sequence, decoder, pause);
+            // Fails only if the asker is gone.
+            let _ = answer.send((sequence, outcome));
+        });
+        // Where the thread is gone, `answer` is dropped, which the waiting side notices.
+        let _ = self.requests.send(Request { priority, work });
+        Pending(pending)
+    }
+
+    /// Does `work` on `sequence` and waits for it.
     ///
     /// # Errors
-    /// [`ModelError::EngineStopped`], or what the work failed with.
-    pub fn ask(
+    /// As [`Pending::wait`].
+    pub fn ask<T: Send + 'static>(
         &self,
         priority: Priority,
         sequence: &mut Sequence,
-        work: Work,
-        on_token: &mut dyn FnMut(u32),
-    ) -> Result<Output, ModelError> {
-        let (events, answers) = mpsc::channel();
-        let sequence_out = std::mem::take(sequence);
-        let request = Request { priority, sequence: sequence_out, work, events };
-        if let Err(mpsc::SendError(request)) = self.requests.send(request) {
-            *sequence = request.sequence;
-            return Err(ModelError::EngineStopped);
-        }
-        loop {
-            match answers.recv() {
-                Ok(Event::Token(token)) => on_token(token),
-                Ok(Event::Done(returned, outcome)) => {
-                    *sequence = *returned;
-                    return outcome;
-                }
-                Err(mpsc::RecvError) => return Err(ModelError::EngineStopped),
-            }
-        }
+        work: impl FnOnce(&mut Sequence, &Decoder, Pause<'_>) -> Result<T, ModelError> + Send + 'static,
+    ) -> Result<T, ModelError> {
+        self.begin(priority, std::mem::take(sequence), work).wait(sequence)
     }
 }
 
@@ -176,40 +148,13 @@ impl Runner {
     }
 
     fn run(&mut self, decoder: &Decoder, request: Request) {
-        let Request { priority, mut sequence, work, events } = request;
         let mut pause = || {
             self.collect();
-            while let Some(urgent) = self.next(Some(priority)) {
+            while let Some(urgent) = self.next(Some(request.priority)) {
                 self.run(decoder, urgent);
             }
         };
-        let outcome = match work {
-            Work::Extend { tokens, wanted } => {
-                let mut rows = Vec::with_capacity(wanted.len().min(tokens.len()));
-                let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
-                let extended = sequence.extend(decoder, &tokens, wanted, &mut keep, &mut pause);
-                extended.map(|()| Output::Extended(rows))
-            }
-            Work::Nlls { tokens } => {
-                sequence.extend_with_nlls(decoder, &tokens, &mut pause).map(Output::Nlls)
-            }
-            Work::Uncertainty { question, tail, n_positions, stops } => sequence
-                .uncertainty(decoder, &question, &tail, n_positions, &stops, &mut pause)
-                .map(Output::Uncertainty),
-            Work::Choose { choices } => {
-                sequence.choose(decoder, &choices, &mut pause).map(Output::Chosen)
-            }
-            Work::Generate { sampling, stops, mask, cancel } => {
-                let mut tell = |token| events.send(Event::Token(token)).is_ok();
-                sequence
-                    .generate(decoder, &sampling, &stops, mask, &cancel, &mut tell, &mut pause)
-                    .map(Output::Generated)
-            }
-            #[cfg(test)]
-            Work::Panic => panic!("a test ends the engine"),
-        };
-        // Fails only if the asker is gone.
-        let _ = events.send(Event::Done(Box::new(sequence), outcome));
+        (request.work)(decoder, &mut pause);
     }
 }
 
@@ -222,6 +167,7 @@ mod tests {
     use super::*;
     use crate::inference::load_decoder;
     use crate::inference::weights::Precision;
+    use crate::interfaces::{Cancel, Finish, Sampling};
 
     fn start() -> (Engine, JoinHandle<()>) {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models");
@@ -230,17 +176,27 @@ mod tests {
         Engine::start(decoder).unwrap()
     }
 
-    fn extend(tokens: &[u32], wanted: Range<usize>) -> Work {
-        Work::Extend { tokens: tokens.to_vec(), wanted }
+    fn extend(engine: &Engine, priority: Priority, sequence: &mut Sequence, tokens: &[u32]) {
+        let tokens = tokens.to_vec();
+        let work = move |sequence: &mut Sequence, decoder: &Decoder, pause: Pause<'_>| {
+            sequence.extend(decoder, &tokens, 0..0, &mut |_, _| {}, pause)
+        };
+        engine.ask(priority, sequence, work).unwrap();
     }
 
-    fn generate(tokens_max: usize, cancel: &Cancel) -> Work {
-        Work::Generate {
-            sampling: Sampling::greedy(tokens_max),
-            stops: Vec::new(),
-            mask: None,
-            cancel: [cancel.clone(), Cancel::default()],
-        }
+    /// A generation of at most `tokens_max` tokens after `sequence`; `on_token` returns false to stop.
+    fn generate(
+        engine: &Engine,
+        priority: Priority,
+        sequence: Sequence,
+        (tokens_max, cancel): (usize, &Cancel),
+        mut on_token: impl FnMut(u32) -> bool + Send + 'static,
+    ) -> Pending<Finish> {
+        let cancel = [cancel.clone(), Cancel::default()];
+        engine.begin(priority, sequence, move |sequence, decoder, pause| {
+            let sampling = Sampling::greedy(tokens_max);
+            sequence.generate(decoder, &sampling, &[], None, &cancel, &mut on_token, pause)
+        })
     }
 
     #[test]
@@ -249,7 +205,7 @@ mod tests {
         let other = engine.clone();
         drop(engine);
         let mut sequence = Sequence::default();
-        other.ask(Priority::Chat, &mut sequence, extend(&[1, 2], 0..0), &mut |_| {}).unwrap();
+        extend(&other, Priority::Chat, &mut sequence, &[1, 2]);
         drop(other);
         thread.join().unwrap();
         assert_eq!(sequence.tokens(), [1, 2]);
@@ -259,11 +215,12 @@ mod tests {
     fn a_dead_engine_says_so() {
         let (engine, thread) = start();
         let mut sequence = Sequence::default();
-        let died = engine.ask(Priority::Chat, &mut sequence, Work::Panic, &mut |_| {});
+        let died: Result<(), _> =
+            engine.ask(Priority::Chat, &mut sequence, |_, _, _| panic!("a test ends the engine"));
         assert!(matches!(died, Err(ModelError::EngineStopped)));
         assert!(thread.join().is_err());
         assert!(matches!(engine.check(), Err(ModelError::EngineStopped)));
-        let later = engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {});
+        let later = engine.ask(Priority::Chat, &mut sequence, |_, _, _| Ok(()));
         assert!(matches!(later, Err(ModelError::EngineStopped)));
     }
 
@@ -274,20 +231,14 @@ mod tests {
         let (engine, _thread) = start();
         let cancel = Cancel::default();
         let n_drawn = Arc::new(AtomicUsize::new(0));
-        let memory = std::thread::spawn({
-            let (engine, cancel, n_drawn) = (engine.clone(), cancel.clone(), Arc::clone(&n_drawn));
-            move || {
-                let mut sequence = Sequence::default();
-                let priority = Priority::Memory;
-                engine.ask(priority, &mut sequence, extend(&[7, 8, 9], 0..0), &mut |_| {}).unwrap();
-                let mut on_token = |_| {
-                    n_drawn.fetch_add(1, Ordering::SeqCst);
-                };
-                let work = generate(1 << 19, &cancel);
-                let outcome = engine.ask(priority, &mut sequence, work, &mut on_token).unwrap();
-                assert!(matches!(outcome, Output::Generated(Finish::Cancelled)));
-                sequence.tokens()[3..].to_vec()
-            }
+        let mut memory = Sequence::default();
+        extend(&engine, Priority::Memory, &mut memory, &[7, 8, 9]);
+        let mut alone = memory.fork();
+        let count = Arc::clone(&n_drawn);
+        let endless = (1 << 19, &cancel);
+        let pending = generate(&engine, Priority::Memory, memory, endless, move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            true
         });
         let wait_for = |n: usize| {
             while n_drawn.load(Ordering::SeqCst) < n {
@@ -298,21 +249,24 @@ mod tests {
         for priority in [Priority::Chat, Priority::Recall] {
             let mut sequence = Sequence::default();
             let tokens: Vec<u32> = (0..150).collect();
-            engine.ask(priority, &mut sequence, extend(&tokens, 0..0), &mut |_| {}).unwrap();
-            let work = generate(5, &Cancel::default());
-            engine.ask(priority, &mut sequence, work, &mut |_| {}).unwrap();
-            assert_eq!(sequence.tokens().len(), 155);
+            extend(&engine, priority, &mut sequence, &tokens);
+            let mut after = Sequence::default();
+            let five = (5, &Cancel::default());
+            generate(&engine, priority, sequence, five, |_| true).wait(&mut after).unwrap();
+            assert_eq!(after.tokens().len(), 155);
         }
         wait_for(20);
         cancel.cancel();
-        let told = memory.join().unwrap();
+        let mut memory = Sequence::default();
+        assert_eq!(pending.wait(&mut memory).unwrap(), Finish::Cancelled);
+        let told = &memory.tokens()[3..];
         assert!(told.len() >= 20);
         // The same generation, undisturbed.
-        let mut alone = Sequence::default();
-        engine.ask(Priority::Memory, &mut alone, extend(&[7, 8, 9], 0..0), &mut |_| {}).unwrap();
-        let work = generate(told.len().min(100), &Cancel::default());
-        engine.ask(Priority::Memory, &mut alone, work, &mut |_| {}).unwrap();
-        assert_eq!(alone.tokens()[3..], told[..told.len().min(100)]);
+        let n = told.len().min(100);
+        let undisturbed = (n, &Cancel::default());
+        let pending = generate(&engine, Priority::Memory, alone.fork(), undisturbed, |_| true);
+        pending.wait(&mut alone).unwrap();
+        assert_eq!(alone.tokens()[3..], told[..n]);
     }
 
     /// Recall runs before memory work that was asked for earlier, and chat before both.
@@ -321,40 +275,27 @@ mod tests {
         let (engine, _thread) = start();
         let hold = Cancel::default();
         let mut sequence = Sequence::default();
-        engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();
+        extend(&engine, Priority::Chat, &mut sequence, &[1]);
         let (first, begun) = mpsc::channel();
-        let busy = std::thread::spawn({
-            let (engine, hold) = (engine.clone(), hold.clone());
-            move || {
-                let work = generate(1 << 19, &hold);
-                let mut on_token = |_| first.send(()).unwrap_or_default();
-                engine.ask(Priority::Chat, &mut sequence, work, &mut on_token).unwrap();
-            }
+        let endless = (1 << 19, &hold);
+        let busy = generate(&engine, Priority::Chat, sequence, endless, move |_| {
+            first.send(()).unwrap_or_default();
+            true
         });
         begun.recv().unwrap();
         // Nothing outranks a chat generation, so these wait in the channel in this order.
-        let (events, answers) = mpsc::channel();
-        let order = [Priority::Memory, Priority::Recall, Priority::Chat, Priority::Memory];
-        for (n, priority) in order.into_iter().enumerate() {
-            let tokens = vec![1; n + 1];
-            let work = Work::Extend { tokens, wanted: 0..0 };
-            let sequence = Sequence::default();
-            engine
-                .requests
-                .send(Request { priority, sequence, work, events: events.clone() })
-                .unwrap();
+        let (finished, order) = mpsc::channel();
+        let priorities = [Priority::Memory, Priority::Recall, Priority::Chat, Priority::Memory];
+        for (n, priority) in priorities.into_iter().enumerate() {
+            let finished = finished.clone();
+            engine.begin(priority, Sequence::default(), move |_, _, _| {
+                finished.send(n).unwrap();
+                Ok(())
+            });
         }
         hold.cancel();
-        busy.join().unwrap();
-        let finished: Vec<usize> = answers
-            .iter()
-            .take(4)
-            .map(|event| match event {
-                Event::Done(sequence, _) => sequence.tokens().len() - 1,
-                Event::Token(_) => unreachable!("nothing generates"),
-            })
-            .collect();
-        assert_eq!(finished, [2, 1, 0, 3]);
+        busy.wait(&mut Sequence::default()).unwrap();
+        assert_eq!(order.iter().take(4).collect::<Vec<_>>(), [2, 1, 0, 3]);
     }
 
     /// An asker that is gone does not keep the engine busy.
@@ -362,11 +303,13 @@ mod tests {
     fn a_generation_without_a_receiver_stops() {
         let (engine, thread) = start();
         let mut sequence = Sequence::default();
-        engine.ask(Priority::Chat, &mut sequence, extend(&[1], 0..0), &mut |_| {}).unwrap();
-        let (events, answers) = mpsc::channel();
-        let work = generate(1 << 19, &Cancel::default());
-        engine.requests.send(Request { priority: Priority::Chat, sequence, work, events }).unwrap();
-        drop((answers, engine));
+        extend(&engine, Priority::Chat, &mut sequence, &[1]);
+        let (tokens, drawn) = mpsc::channel();
+        let endless = (1 << 19, &Cancel::default());
+        let pending = generate(&engine, Priority::Chat, sequence, endless, move |token| {
+            tokens.send(token).is_ok()
+        });
+        drop((pending, drawn, engine));
         thread.join().unwrap();
     }
 }

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 use candle_core::quantized::GgmlDType;
 
-use super::metadata::{Metadata, Value};
+use super::metadata::{Metadata, StoredType, TensorEntry, Value};
 
 const MAGIC: &[u8; 4] = b"GGUF";
 const N_TENSORS_MAX: u64 = 1 << 16;
@@ -27,25 +27,10 @@ const NAME_BYTES_MAX: u64 = 1 << 10;
 const STRING_BYTES_MAX: u64 = 1 << 24;
 const ARRAY_ELEMENTS_MAX: u64 = 1 << 22;
 const NESTING_MAX: u32 = 4;
-const ALIGNMENT_DEFAULT: u64 = 32;
-const ALIGNMENT_MAX: i64 = 1 << 16;
+const ALIGNMENT_DEFAULT: usize = 32;
+const ALIGNMENT_MAX: usize = 1 << 16;
 /// No tensor of a model that could run here has more elements.
 const ELEMENTS_MAX: u64 = 1 << 40;
-
-/// Where a tensor's bytes are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TensorEntry {
-    /// As the file names it.
-    pub name: String,
-    /// How its blocks are stored.
-    pub dtype: GgmlDType,
-    /// Outermost first, as candle has it (the file has them the other way round).
-    pub dims: Vec<usize>,
-    /// From the start of the file.
-    pub start: usize,
-    /// Its length.
-    pub n_bytes: usize,
-}
 
 /// A header that passed every check.
 #[derive(Debug, Clone)]
@@ -103,67 +88,52 @@ pub fn parse(bytes: &[u8]) -> Result<Header, String> {
         return Err("it is one part of a split model (merge the parts first)".into());
     }
     let alignment = alignment(&metadata)?;
-    let mut raw = Vec::new();
+    let mut tensors = Vec::new();
     for _ in 0..n_tensors {
-        raw.push(cursor.tensor()?);
+        tensors.push(cursor.tensor()?);
     }
-    let data_start = (cursor.at as u64).next_multiple_of(alignment);
-    let tensors = place(raw, data_start, alignment, bytes.len() as u64)?;
+    place(&mut tensors, cursor.at.next_multiple_of(alignment), alignment, bytes.len())?;
     Ok(Header { version, metadata, tensors })
 }
 
-fn alignment(metadata: &Metadata) -> Result<u64, String> {
+fn alignment(metadata: &Metadata) -> Result<usize, String> {
     match metadata.get("general.alignment") {
         None => Ok(ALIGNMENT_DEFAULT),
-        Some(Value::Integer(n)) => match i64::try_from(*n) {
-            Ok(n @ 1..=ALIGNMENT_MAX) if n.cast_unsigned().is_power_of_two() => {
-                Ok(n.cast_unsigned())
-            }
+        Some(Value::Integer(n)) => match usize::try_from(*n) {
+            Ok(n @ 1..=ALIGNMENT_MAX) if n.is_power_of_two() => Ok(n),
             _ => Err(format!("`general.alignment` is {n} (a power of two up to 65536 is needed)")),
         },
         Some(_) => Err("`general.alignment` is not an integer".into()),
     }
 }
 
-/// A tensor as the file states it; nothing about its place is checked yet.
-struct Claim {
-    name: String,
-    dtype: GgmlDType,
-    dims: Vec<usize>,
-    n_bytes: u64,
-    offset: u64,
-}
-
 /// Offsets → places in the file: aligned, inside it, and no two tensors on the same bytes.
 fn place(
-    claims: Vec<Claim>,
-    data_start: u64,
-    alignment: u64,
-    file_bytes: u64,
-) -> Result<Vec<TensorEntry>, String> {
+    tensors: &mut [TensorEntry],
+    data_start: usize,
+    alignment: usize,
+    file_bytes: usize,
+) -> Result<(), String> {
     let mut names = HashSet::new();
-    let mut spans = Vec::with_capacity(claims.len());
-    for claim in &claims {
-        let name = &claim.name;
+    let mut spans = Vec::with_capacity(tensors.len());
+    for TensorEntry { name, start, n_bytes, .. } in tensors {
         if !names.insert(name.as_str()) {
             return Err(format!("the tensor {name:?} occurs twice"));
         }
-        if claim.offset % alignment != 0 {
+        if !start.is_multiple_of(alignment) {
             return Err(format!(
-                "the tensor {name:?} starts at {}, which is not a multiple of the alignment {alignment}",
-                claim.offset
+                "the tensor {name:?} starts at {start}, which is not a multiple of the alignment {alignment}"
             ));
         }
-        let start = data_start.checked_add(claim.offset);
-        let end = start.and_then(|s| s.checked_add(claim.n_bytes));
-        match (start, end) {
-            (Some(start), Some(end)) if end <= file_bytes => spans.push((start, end, name)),
-            _ => {
-                return Err(format!(
-                    "the tensor {name:?} lies outside the file, which has {file_bytes} bytes (cut off?)"
-                ));
-            }
-        }
+        let place = data_start.checked_add(*start);
+        let end = place.and_then(|place| place.checked_add(*n_bytes));
+        let (Some(place), Some(end)) = (place, end.filter(|&end| end <= file_bytes)) else {
+            return Err(format!(
+                "the tensor {name:?} lies outside the file, which has {file_bytes} bytes (cut off?)"
+            ));
+        };
+        *start = place;
+        spans.push((place, end, &*name));
     }
     spans.sort_unstable_by_key(|&(start, end, _)| (start, end));
     for pair in spans.windows(2) {
@@ -171,16 +141,7 @@ fn place(
             return Err(format!("the tensors {:?} and {:?} overlap", pair[0].2, pair[1].2));
         }
     }
-    Ok(claims
-        .into_iter()
-        .map(|claim| TensorEntry {
-            start: (data_start + claim.offset) as usize,
-            n_bytes: claim.n_bytes as usize,
-            name: claim.name,
-            dtype: claim.dtype,
-            dims: claim.dims,
-        })
-        .collect())
+    Ok(())
 }
 
 /// The types candle computes with; anything else is refused by name.
@@ -357,7 +318,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    fn tensor(&mut self) -> Result<Claim, String> {
+    /// As the file states it: `start` is an offset that nothing has checked yet.
+    fn tensor(&mut self) -> Result<TensorEntry, String> {
         let name = self.string(NAME_BYTES_MAX, "a tensor's name")?;
         let what = "a tensor's description";
         let n_dims = self.u32(what)?;
@@ -383,8 +345,14 @@ impl<'a> Cursor<'a> {
                 dims[0]
             ));
         }
-        let n_bytes = n_elements / block * dtype.type_size() as u64;
-        let dims = dims.into_iter().rev().map(|d| d as usize).collect();
-        Ok(Claim { name, dtype, dims, n_bytes, offset })
+        // What an address can't hold lies outside the file.
+        let address = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        Ok(TensorEntry {
+            name,
+            stored: StoredType::Ggml(dtype),
+            dims: dims.into_iter().rev().map(address).collect(),
+            start: address(offset),
+            n_bytes: address(n_elements / block * dtype.type_size() as u64),
+        })
     }
 }

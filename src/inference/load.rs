@@ -356,32 +356,20 @@ fn name_of(path: &Path) -> String {
     }
 }
 
-/// A model whose bytes are part of the program.
-#[derive(Debug, Clone, Copy)]
-pub struct BuiltIn {
-    /// For people.
-    pub name: &'static str,
-    /// A whole GGUF file.
-    pub weights: &'static [u8],
-    /// A whole `tokenizer.json`.
-    pub tokenizer_json: &'static [u8],
-}
-
-/// As [`load_language`], for a model that is part of the program.
-///
-/// # Errors
-/// As [`load_language`].
-pub fn load_built_in_language(
-    built_in: BuiltIn,
+/// As [`load_language`], for the starter: the bytes of a whole GGUF file and of a whole `tokenizer.json`.
+#[cfg(feature = "starter")]
+pub(super) fn load_starter(
+    weights: &'static [u8],
+    tokenizer_json: &[u8],
     progress: Progress<'_>,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    let path = PathBuf::from(format!("(built in) {}", built_in.name));
-    let weights = Weights::from_bytes(&path, Bytes::Static(built_in.weights))?;
+    let path = PathBuf::from("(built in) starter");
+    let weights = Weights::from_bytes(&path, Bytes::Static(weights))?;
     let hints = TemplateHints::from_gguf(weights.metadata());
     let opened = Opened { path: path.clone(), weights, config: None };
-    let parts = Parts { name: built_in.name.into(), starter: true, hints };
+    let parts = Parts { name: "starter".into(), starter: true, hints };
     start(&opened, parts, progress, || {
-        Tokenizer::from_json_bytes(built_in.tokenizer_json).map_err(|e| bad_tokenizer(&path, &e))
+        Tokenizer::from_json_bytes(tokenizer_json).map_err(|e| bad_tokenizer(&path, &e))
     })
 }
 
@@ -413,7 +401,7 @@ fn start(
     let decoder = decoder?;
     let tokenizer = tokenizer.map_err(|_| died("reading the tokenizer"))??;
     let template = ChatTemplate::recognise(&tokenizer, &parts.hints);
-    let files = WeightFiles::of(&opened.weights);
+    let files = WeightFiles::of(opened.weights.files());
     let info = ModelInfo {
         name: parts.name.chars().filter(|c| !c.is_control()).collect(),
         // Now that the system has read them.

@@ -1,9 +1,66 @@
-//! What a GGUF file says about itself: a bag of typed values.
+//! What a model file's header says: typed values (GGUF only), and where the tensors are.
 //!
-//! Knows no file format ([`super::gguf`] reads it) and no meaning of a key (the decoder's
-//! configuration, the tokenizer and the chat template look up their own).
+//! Knows no file format ([`super::gguf`] and [`super::safetensors`] read them) and no meaning of a key (the
+//! decoder's configuration, the tokenizer and the chat template look up their own).
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use candle_core::quantized::GgmlDType;
+
+/// How a tensor's values are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoredType {
+    /// In one of GGUF's types, which include f32, f16 and bf16.
+    Ggml(GgmlDType),
+    /// In f64.
+    F64,
+    /// In a type that nothing computes with.
+    Other,
+}
+
+impl StoredType {
+    /// The type of its blocks, if values share them.
+    pub fn quantised(self) -> Option<GgmlDType> {
+        match self {
+            Self::Ggml(dtype) if dtype.block_size() > 1 => Some(dtype),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for StoredType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ggml(dtype) => write!(f, "{dtype:?}"),
+            Self::F64 => f.write_str("F64"),
+            Self::Other => f.write_str("other"),
+        }
+    }
+}
+
+/// Where a tensor's bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorEntry {
+    /// As the file names it.
+    pub name: String,
+    /// How its values are stored.
+    pub stored: StoredType,
+    /// Outermost first, as candle has it (GGUF files have them the other way round).
+    pub dims: Vec<usize>,
+    /// From the start of the file.
+    pub start: usize,
+    /// Its length.
+    pub n_bytes: usize,
+}
+
+impl TensorEntry {
+    /// Its part of the file.
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.start + self.n_bytes
+    }
+}
 
 /// One value. Integers of every width are widened, so that a writer's choice of width never
 /// matters to a reader.
@@ -49,18 +106,14 @@ impl Metadata {
 
     /// A string.
     pub fn string(&self, key: &str) -> Option<&str> {
-        match self.get(key)? {
-            Value::String(s) => Some(s),
-            _ => None,
-        }
+        let Value::String(s) = self.get(key)? else { return None };
+        Some(s)
     }
 
     /// An integer that fits.
     pub fn integer(&self, key: &str) -> Option<i64> {
-        match self.get(key)? {
-            Value::Integer(i) => i64::try_from(*i).ok(),
-            _ => None,
-        }
+        let Value::Integer(i) = self.get(key)? else { return None };
+        i64::try_from(*i).ok()
     }
 
     /// A number; integers count.
@@ -74,33 +127,25 @@ impl Metadata {
 
     /// A boolean.
     pub fn boolean(&self, key: &str) -> Option<bool> {
-        match self.get(key)? {
-            Value::Boolean(b) => Some(*b),
-            _ => None,
-        }
+        let Value::Boolean(b) = self.get(key)? else { return None };
+        Some(*b)
     }
 
     /// An array of strings.
     pub fn strings(&self, key: &str) -> Option<&[String]> {
-        match self.get(key)? {
-            Value::Strings(v) => Some(v),
-            _ => None,
-        }
+        let Value::Strings(v) = self.get(key)? else { return None };
+        Some(v)
     }
 
     /// An array of integers.
     pub fn integers(&self, key: &str) -> Option<&[i64]> {
-        match self.get(key)? {
-            Value::Integers(v) => Some(v),
-            _ => None,
-        }
+        let Value::Integers(v) = self.get(key)? else { return None };
+        Some(v)
     }
 
     /// An array of floats.
     pub fn floats(&self, key: &str) -> Option<&[f32]> {
-        match self.get(key)? {
-            Value::Floats(v) => Some(v),
-            _ => None,
-        }
+        let Value::Floats(v) = self.get(key)? else { return None };
+        Some(v)
     }
 }

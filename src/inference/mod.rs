@@ -17,7 +17,7 @@ pub mod config;
 pub mod decoder;
 pub mod embedder;
 mod encoder;
-mod engine;
+pub mod engine;
 mod families;
 pub mod gguf;
 mod kv_cache;
@@ -31,11 +31,9 @@ mod padded;
 mod probability;
 pub mod reranker;
 mod rope;
-
 pub mod safetensors;
 mod sampler;
 pub mod sequence;
-mod speed;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod stop_text;
@@ -47,10 +45,6 @@ pub use allocator::set_up_allocator;
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
-pub use load::{
-    BuiltIn, FileSummary, ModelKind, load_built_in_language, load_decoder, load_language, probe,
-    probe_with, validate,
-};
+pub use load::{FileSummary, ModelKind, load_decoder, load_language, probe, probe_with, validate};
 pub use packed_matmul::InstructionSet;
-pub use speed::{BesideMemory, Speed, SpeedOptions, measure_speed};
 pub use weights::Precision;

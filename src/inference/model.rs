@@ -3,10 +3,12 @@
 //! They turn text into tokens and tokens into text around the [`super::engine`], which does the
 //! computing on its own thread.
 
+use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
 
 use super::chat_template::ChatTemplate;
-use super::engine::{Engine, Output, Work};
+use super::decoder::Decoder;
+use super::engine::{Engine, Pause};
 use super::mask::{Mask, Vocabulary};
 use super::sequence::Sequence;
 use super::stop_text::StopText;
@@ -128,9 +130,11 @@ impl EngineContext {
         Ok(())
     }
 
-    fn ask(&mut self, work: Work) -> Result<Output, ModelError> {
-        let engine = &self.model.0.engine;
-        engine.ask(self.priority, &mut self.sequence, work, &mut |_| {})
+    fn ask<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Sequence, &Decoder, Pause<'_>) -> Result<T, ModelError> + Send + 'static,
+    ) -> Result<T, ModelError> {
+        self.model.0.engine.ask(self.priority, &mut self.sequence, work)
     }
 }
 
@@ -171,18 +175,19 @@ impl Context for EngineContext {
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         self.fits(tokens.len())?;
         let wanted = tokens.len().saturating_sub(n_last)..tokens.len();
-        match self.ask(Work::Extend { tokens: tokens.to_vec(), wanted })? {
-            Output::Extended(rows) => Ok(rows),
-            _ => Err(ModelError::EngineStopped),
-        }
+        let tokens = tokens.to_vec();
+        self.ask(move |sequence, decoder, pause| {
+            let mut rows = Vec::with_capacity(wanted.len());
+            let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
+            sequence.extend(decoder, &tokens, wanted, &mut keep, pause)?;
+            Ok(rows)
+        })
     }
 
     fn extend_with_nlls(&mut self, tokens: &[u32]) -> Result<Vec<f64>, ModelError> {
         self.fits(tokens.len())?;
-        match self.ask(Work::Nlls { tokens: tokens.to_vec() })? {
-            Output::Nlls(nlls) => Ok(nlls),
-            _ => Err(ModelError::EngineStopped),
-        }
+        let tokens = tokens.to_vec();
+        self.ask(move |sequence, decoder, pause| sequence.extend_with_nlls(decoder, &tokens, pause))
     }
 
     fn uncertainty(
@@ -192,24 +197,17 @@ impl Context for EngineContext {
         n_positions: usize,
     ) -> Result<Uncertainty, ModelError> {
         self.fits(question.len() + tail.len())?;
-        let work = Work::Uncertainty {
-            question: question.to_vec(),
-            tail: tail.to_vec(),
-            n_positions,
-            stops: self.shared().stops.clone(),
-        };
-        match self.ask(work)? {
-            Output::Uncertainty(uncertainty) => Ok(uncertainty),
-            _ => Err(ModelError::EngineStopped),
-        }
+        let (question, tail) = (question.to_vec(), tail.to_vec());
+        let stops = self.shared().stops.clone();
+        self.ask(move |sequence, decoder, pause| {
+            sequence.uncertainty(decoder, &question, &tail, n_positions, &stops, pause)
+        })
     }
 
     fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {
         self.fits(choices.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1))?;
-        match self.ask(Work::Choose { choices: choices.to_vec() })? {
-            Output::Chosen(sums) => Ok(sums),
-            _ => Err(ModelError::EngineStopped),
-        }
+        let choices = choices.to_vec();
+        self.ask(move |sequence, decoder, pause| sequence.choose(decoder, &choices, pause))
     }
 
     fn generate(
@@ -239,15 +237,19 @@ impl Context for EngineContext {
             }
         };
         let enough = Cancel::default();
-        let work = Work::Generate {
-            sampling: sampling.clone(),
-            stops: shared.stops.clone(),
-            mask: mask.map(Box::new),
-            cancel: [cancel.clone(), enough.clone()],
-        };
-        let outcome = shared.engine.ask(self.priority, &mut self.sequence, work, &mut |token| {
+        let (sampling, stops) = (sampling.clone(), shared.stops.clone());
+        let cancel = [cancel.clone(), enough.clone()];
+        let (drawn, tokens) = mpsc::channel();
+        let sequence = std::mem::take(&mut self.sequence);
+        let pending =
+            shared.engine.begin(self.priority, sequence, move |sequence, decoder, pause| {
+                let mut tell = |token| drawn.send(token).is_ok();
+                let mask = mask.map(Box::new);
+                sequence.generate(decoder, &sampling, &stops, mask, &cancel, &mut tell, pause)
+            });
+        for token in tokens {
             if stop_text.found() {
-                return; // drawn before the engine heard that it is enough
+                continue; // drawn before the engine heard that it is enough
             }
             generated.n_tokens += 1;
             let piece = stop_text.push(&stream.push(&shared.tokenizer, token));
@@ -255,8 +257,8 @@ impl Context for EngineContext {
             if stop_text.found() {
                 enough.cancel();
             }
-        });
-        let Output::Generated(finish) = outcome? else { return Err(ModelError::EngineStopped) };
+        }
+        let finish = pending.wait(&mut self.sequence)?;
         if stop_text.found() {
             self.sequence.truncate(before + generated.n_tokens);
             generated.finish = Finish::EndOfTurn;

@@ -11,7 +11,6 @@ use rayon::prelude::*;
 
 use super::attention::dot;
 use super::bert::{Bert, BertConfig};
-use super::metadata::Metadata;
 use super::tokenizer::Tokenizer;
 use super::weights::{Bytes, Weights, backend};
 use crate::interfaces::{ModelError, Reranker};
@@ -54,19 +53,14 @@ impl BertReranker {
     pub fn from_gguf(path: &Path, bytes: Bytes, embedder: Bytes) -> Result<Self, ModelError> {
         let weights = Weights::from_bytes(path, bytes)?;
         let words = Weights::from_bytes(Path::new("the embedder beside it"), embedder)?;
-        let rows = |weights: &Weights, name: &str| {
-            weights.dims(name).and_then(|dims| dims.first().copied()).unwrap_or(0)
-        };
-        let metadata: &Metadata = weights.metadata();
-        let n_words = rows(&words, "token_embd.weight");
-        let config = BertConfig::from_gguf(metadata, n_words, rows(&weights, "token_types.weight"))
-            .map_err(|reason| weights.bad(reason))?;
+        let config =
+            BertConfig::from_gguf(&weights, &words).map_err(|reason| weights.bad(reason))?;
         let tokenizer =
             Tokenizer::from_gguf(words.metadata()).map_err(|e| words.bad(e.to_string()))?;
         let &[first, separator] = tokenizer.begin() else {
             return Err(words.bad("its tokenizer puts no [CLS] and [SEP] around a text"));
         };
-        if tokenizer.n_ids() > n_words {
+        if tokenizer.n_ids() > config.vocab_size {
             return Err(words.bad("its tokenizer has more tokens than its word table rows"));
         }
         if config.max_position_embeddings < QUESTION_TOKENS_MAX + TEXT_TOKENS_MAX + 3 {
@@ -74,7 +68,7 @@ impl BertReranker {
         }
         let hidden = config.hidden_size;
         let number = |key: &str| {
-            let value = metadata.float(&format!("inglenook.reranker.{key}"));
+            let value = weights.metadata().float(&format!("inglenook.reranker.{key}"));
             value
                 .map(|x| x as f32)
                 .filter(|x| x.is_finite())
@@ -87,7 +81,7 @@ impl BertReranker {
             bias: number("bias")?,
             scale: number("scale")?,
         };
-        let bert = Bert::load_beside(&weights, &words, config)?;
+        let bert = Bert::load(&weights, &words, config)?;
         Ok(Self { bert, tokenizer, first, separator, head })
     }
 

@@ -5,26 +5,13 @@
 //! ```
 //! Offsets count from the end of the header; the tensors cover the bytes without holes or overlap.
 
-use candle_core::DType;
+use candle_core::quantized::GgmlDType;
 use serde_json::{Map, Value};
+
+use super::metadata::{StoredType, TensorEntry};
 
 const HEADER_BYTES_MAX: u64 = 100_000_000; // the format's own limit
 const N_DIMS_MAX: usize = 8;
-
-/// Where a tensor's bytes are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TensorEntry {
-    /// As the file names it.
-    pub name: String,
-    /// None: a type that is stored but not computed with.
-    pub dtype: Option<DType>,
-    /// Outermost first.
-    pub dims: Vec<usize>,
-    /// From the start of the file.
-    pub start: usize,
-    /// Its length.
-    pub n_bytes: usize,
-}
 
 /// Reads and checks the header of the whole file `bytes`.
 ///
@@ -80,17 +67,17 @@ fn entry(
 ) -> Result<TensorEntry, String> {
     let wrong = |what: &str| format!("the tensor {name:?} has no valid {what}");
     let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("dtype"))?;
-    let (dtype, bits) = match dtype {
-        "F32" => (Some(DType::F32), 32),
-        "F16" => (Some(DType::F16), 16),
-        "BF16" => (Some(DType::BF16), 16),
-        "F64" => (Some(DType::F64), 64),
-        "I64" | "U64" | "C64" => (None, 64),
-        "I32" | "U32" => (None, 32),
-        "I16" | "U16" => (None, 16),
-        "I8" | "U8" | "BOOL" | "F8_E4M3" | "F8_E5M2" | "F8_E8M0" => (None, 8),
-        "F6_E2M3" | "F6_E3M2" => (None, 6),
-        "F4" => (None, 4),
+    let (stored, bits) = match dtype {
+        "F32" => (StoredType::Ggml(GgmlDType::F32), 32),
+        "F16" => (StoredType::Ggml(GgmlDType::F16), 16),
+        "BF16" => (StoredType::Ggml(GgmlDType::BF16), 16),
+        "F64" => (StoredType::F64, 64),
+        "I64" | "U64" | "C64" => (StoredType::Other, 64),
+        "I32" | "U32" => (StoredType::Other, 32),
+        "I16" | "U16" => (StoredType::Other, 16),
+        "I8" | "U8" | "BOOL" | "F8_E4M3" | "F8_E5M2" | "F8_E8M0" => (StoredType::Other, 8),
+        "F6_E2M3" | "F6_E3M2" => (StoredType::Other, 6),
+        "F4" => (StoredType::Other, 4),
         other => return Err(format!("the tensor {name:?} has the unknown type {other:?}")),
     };
     let shape = value.get("shape").and_then(Value::as_array).ok_or_else(|| wrong("shape"))?;
@@ -126,5 +113,5 @@ fn entry(
             end - begin
         ));
     }
-    Ok(TensorEntry { start: data_start + begin as usize, name, dtype, dims, n_bytes })
+    Ok(TensorEntry { start: data_start + begin as usize, name, stored, dims, n_bytes })
 }

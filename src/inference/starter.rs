@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::embedder::EncoderEmbedder;
-use super::load::{BuiltIn, load_built_in_language};
+use super::load::load_starter;
 use super::reranker::BertReranker;
 use super::weights::Bytes;
 use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
@@ -28,8 +28,7 @@ pub fn bytes() -> u64 {
 pub fn language(
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    let built_in = BuiltIn { name: "starter", weights: LANGUAGE, tokenizer_json: TOKENIZER };
-    load_built_in_language(built_in, progress)
+    load_starter(LANGUAGE, TOKENIZER, progress)
 }
 
 /// Loads the built-in embedder.

@@ -1,18 +1,106 @@
 //! The files that a model's weights came from, and how to tell them from others.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memmap2::Mmap;
 use sha2::{Digest, Sha256};
 
-use super::weights::{Bytes, Weights};
+use crate::interfaces::ModelError;
+
+/// The bytes of one file.
+#[derive(Debug)]
+pub enum Bytes {
+    /// A mapped file.
+    Mapped(Mmap),
+    /// Compiled into the program.
+    Static(&'static [u8]),
+    /// In memory.
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// Maps a file.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if it is missing, unreadable or not a file.
+    #[expect(
+        unsafe_code,
+        reason = "memory-mapped weights: copying gigabytes first would double them"
+    )]
+    pub fn map(path: &Path) -> Result<Self, ModelError> {
+        let file = File::open(path).map_err(|e| bad_file(path, unreadable(&e)))?;
+        if !file.metadata().is_ok_and(|m| m.is_file()) {
+            return Err(bad_file(path, "it is not a file"));
+        }
+        // SAFETY: the map is read-only, and this program never writes to a file that it maps: the
+        // registry puts models in place by a rename and removes them whole, which leaves the map
+        // as it was. Another program that truncates the file ends this one (SIGBUS), and one that
+        // writes into it changes the weights, which no product checks again or needs to: any bytes
+        // are blocks. Every reader that maps files accepts that. The map lives as long as
+        // something reads it, such as a matrix in place ([`packed_matmul::PackedMatrix::is_in_place`]).
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
+        Ok(Self::Mapped(map))
+    }
+
+    /// Lets the system take back the memory of a part that is no longer needed. Should it be needed
+    /// after all, it is read from the file again.
+    #[cfg_attr(unix, expect(unsafe_code, reason = "memmap2 calls this advice unchecked"))]
+    pub(super) fn release(&self, range: std::ops::Range<usize>) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self {
+            // SAFETY: the map is of a file and read-only, so dropped pages come back unchanged. It is
+            // advice: if it fails, nothing is lost.
+            let _ = unsafe {
+                map.unchecked_advise_range(
+                    memmap2::UncheckedAdvice::DontNeed,
+                    range.start,
+                    range.len(),
+                )
+            };
+        }
+        #[cfg(not(unix))]
+        let _ = range;
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Static(bytes) => bytes,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+fn unreadable(e: &std::io::Error) -> String {
+    if e.kind() == std::io::ErrorKind::NotFound {
+        "there is no such file".into()
+    } else {
+        format!("it can't be read ({e})")
+    }
+}
+
+/// [`ModelError::BadFile`].
+pub(super) fn bad_file(path: &Path, reason: impl Into<String>) -> ModelError {
+    let path = path.to_string_lossy().chars().filter(|c| !c.is_control()).collect();
+    ModelError::BadFile { path, reason: reason.into() }
+}
 
 /// The files of a model. They stay mapped, which takes no memory.
 pub struct WeightFiles(Vec<Arc<Bytes>>);
 
 impl WeightFiles {
-    /// Those that `weights` were read from.
-    pub fn of(weights: &Weights) -> Self {
-        Self(weights.files().iter().map(|(_, bytes)| Arc::clone(bytes)).collect())
+    /// Those that weights were read from.
+    pub fn of(files: &[(PathBuf, Arc<Bytes>)]) -> Self {
+        Self(files.iter().map(|(_, bytes)| Arc::clone(bytes)).collect())
     }
 
     /// 64 hex digits that tell weights apart, made without reading all of them, so that a start need not wait.

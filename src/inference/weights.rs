@@ -6,131 +6,23 @@
 //! quantised blocks, as stored.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
-use candle_core::{DType, Device, Tensor};
-use memmap2::Mmap;
+use candle_core::{Device, Tensor};
 use packed_matmul::{Arena, Format, PackError, PackedMatrix, SharedBytes};
 
 use super::gguf;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, StoredType, TensorEntry};
 use super::safetensors;
+pub use super::weight_files::Bytes;
+pub(super) use super::weight_files::bad_file;
 use crate::interfaces::ModelError;
-
-/// The bytes of one file.
-#[derive(Debug)]
-pub enum Bytes {
-    /// A mapped file.
-    Mapped(Mmap),
-    /// Compiled into the program.
-    Static(&'static [u8]),
-    /// In memory.
-    Owned(Vec<u8>),
-}
-
-impl Bytes {
-    /// Maps a file.
-    ///
-    /// # Errors
-    /// [`ModelError::BadFile`] if it is missing, unreadable or not a file.
-    #[expect(
-        unsafe_code,
-        reason = "memory-mapped weights: copying gigabytes first would double them"
-    )]
-    pub fn map(path: &Path) -> Result<Self, ModelError> {
-        let file = File::open(path).map_err(|e| bad_file(path, unreadable(&e)))?;
-        if !file.metadata().is_ok_and(|m| m.is_file()) {
-            return Err(bad_file(path, "it is not a file"));
-        }
-        // SAFETY: the map is read-only, and this program never writes to a file that it maps: the
-        // registry puts models in place by a rename and removes them whole, which leaves the map
-        // as it was. Another program that truncates the file ends this one (SIGBUS), and one that
-        // writes into it changes the weights, which no product checks again or needs to: any bytes
-        // are blocks. Every reader that maps files accepts that. The map lives as long as
-        // something reads it, such as a matrix in place ([`PackedMatrix::is_in_place`]).
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| bad_file(path, unreadable(&e)))?;
-        Ok(Self::Mapped(map))
-    }
-
-    /// Lets the system take back the memory of a part that is no longer needed. Should it be needed
-    /// after all, it is read from the file again.
-    #[cfg_attr(unix, expect(unsafe_code, reason = "memmap2 calls this advice unchecked"))]
-    pub(super) fn release(&self, range: std::ops::Range<usize>) {
-        #[cfg(unix)]
-        if let Self::Mapped(map) = self {
-            // SAFETY: the map is of a file and read-only, so dropped pages come back unchanged. It is
-            // advice: if it fails, nothing is lost.
-            let _ = unsafe {
-                map.unchecked_advise_range(
-                    memmap2::UncheckedAdvice::DontNeed,
-                    range.start,
-                    range.len(),
-                )
-            };
-        }
-        #[cfg(not(unix))]
-        let _ = range;
-    }
-
-    /// All of them.
-    pub fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Static(bytes) => bytes,
-            Self::Owned(bytes) => bytes,
-        }
-    }
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        self.as_slice()
-    }
-}
-
-fn unreadable(e: &std::io::Error) -> String {
-    if e.kind() == std::io::ErrorKind::NotFound {
-        "there is no such file".into()
-    } else {
-        format!("it can't be read ({e})")
-    }
-}
-
-/// [`ModelError::BadFile`].
-pub(super) fn bad_file(path: &Path, reason: impl Into<String>) -> ModelError {
-    let path = path.to_string_lossy().chars().filter(|c| !c.is_control()).collect();
-    ModelError::BadFile { path, reason: reason.into() }
-}
 
 /// A candle failure while computing.
 pub(super) fn backend(e: candle_core::Error) -> ModelError {
     ModelError::Backend { what: "the model could not compute".into(), source: Some(Box::new(e)) }
-}
-
-#[derive(Debug, Clone)]
-enum Stored {
-    Gguf(gguf::TensorEntry),
-    Safetensors(safetensors::TensorEntry),
-}
-
-impl Stored {
-    fn dims(&self) -> &[usize] {
-        match self {
-            Self::Gguf(t) => &t.dims,
-            Self::Safetensors(t) => &t.dims,
-        }
-    }
-
-    fn range(&self) -> std::ops::Range<usize> {
-        let (start, n) = match self {
-            Self::Gguf(t) => (t.start, t.n_bytes),
-            Self::Safetensors(t) => (t.start, t.n_bytes),
-        };
-        start..start + n
-    }
 }
 
 /// A matrix `[n_out, n_in]`, by the way it multiplies.
@@ -175,7 +67,8 @@ pub enum Precision {
 #[derive(Debug)]
 pub struct Weights {
     files: Vec<(PathBuf, Arc<Bytes>)>,
-    tensors: HashMap<String, (usize, Stored)>,
+    /// With the index of their file.
+    tensors: HashMap<String, (usize, TensorEntry)>,
     /// A GGUF file's; empty for safetensors.
     metadata: Metadata,
     gguf: bool,
@@ -194,11 +87,7 @@ impl Weights {
         if gguf::has_magic(bytes.as_slice()) {
             let header = gguf::parse(bytes.as_slice()).map_err(|reason| bad_file(path, reason))?;
             let mut weights = Self::empty(true, header.metadata);
-            weights.add(
-                path,
-                bytes,
-                header.tensors.into_iter().map(|t| (t.name.clone(), Stored::Gguf(t))),
-            )?;
+            weights.add(path, bytes, header.tensors)?;
             Ok(weights)
         } else {
             Self::from_safetensors(vec![(path.to_owned(), bytes)])
@@ -214,8 +103,7 @@ impl Weights {
         for (path, bytes) in files {
             let tensors =
                 safetensors::parse(bytes.as_slice()).map_err(|reason| bad_file(&path, reason))?;
-            let named = tensors.into_iter().map(|t| (t.name.clone(), Stored::Safetensors(t)));
-            weights.add(&path, bytes, named)?;
+            weights.add(&path, bytes, tensors)?;
         }
         Ok(weights)
     }
@@ -236,13 +124,14 @@ impl Weights {
         &mut self,
         path: &Path,
         bytes: Bytes,
-        tensors: impl Iterator<Item = (String, Stored)>,
+        tensors: Vec<TensorEntry>,
     ) -> Result<(), ModelError> {
         let file = self.files.len();
         self.files.push((path.to_owned(), Arc::new(bytes)));
-        for (name, stored) in tensors {
-            self.n_parameters += stored.dims().iter().map(|&d| d as u64).product::<u64>();
-            if let Some((first, _)) = self.tensors.insert(name.clone(), (file, stored)) {
+        for tensor in tensors {
+            self.n_parameters += tensor.dims.iter().map(|&d| d as u64).product::<u64>();
+            let name = tensor.name.clone();
+            if let Some((first, _)) = self.tensors.insert(name.clone(), (file, tensor)) {
                 let other = self.files[first].0.display().to_string();
                 return Err(bad_file(path, format!("the tensor {name:?} is also in {other}")));
             }
@@ -288,18 +177,15 @@ impl Weights {
 
     /// The shape of a tensor, outermost first.
     pub fn dims(&self, name: &str) -> Option<&[usize]> {
-        Some(self.tensors.get(name)?.1.dims())
+        Some(&self.tensors.get(name)?.1.dims)
     }
 
     /// The type that most parameters are stored in, for people: `Q4K`, `BF16`, …
     pub fn storage(&self) -> String {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for (_, stored) in self.tensors.values() {
-            let name = match stored {
-                Stored::Gguf(t) => format!("{:?}", t.dtype),
-                Stored::Safetensors(t) => t.dtype.map_or("other".into(), |d| format!("{d:?}")),
-            };
-            *counts.entry(name).or_default() += stored.dims().iter().product::<usize>();
+        for (_, tensor) in self.tensors.values() {
+            let n: usize = tensor.dims.iter().product();
+            *counts.entry(tensor.stored.to_string()).or_default() += n;
         }
         let most = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
         most.map_or("nothing".into(), |(name, _)| name)
@@ -315,23 +201,23 @@ impl Weights {
 
     /// To be called when a tensor's bytes were copied: its part of the file need not stay in memory.
     fn release(&self, name: &str) {
-        if let Some((file, stored)) = self.tensors.get(name) {
-            self.files[*file].1.release(stored.range());
+        if let Some((file, tensor)) = self.tensors.get(name) {
+            self.files[*file].1.release(tensor.range());
         }
     }
 
-    fn find(&self, name: &str, dims: &[usize]) -> Result<(&Path, &Stored, &[u8]), ModelError> {
-        let Some((file, stored)) = self.tensors.get(name) else {
+    fn find(&self, name: &str, dims: &[usize]) -> Result<(&Path, &TensorEntry, &[u8]), ModelError> {
+        let Some((file, tensor)) = self.tensors.get(name) else {
             return Err(self.bad(format!("the tensor `{name}` is missing")));
         };
         let (path, bytes) = &self.files[*file];
-        if stored.dims() != dims {
+        if tensor.dims != dims {
             return Err(bad_file(
                 path,
-                format!("the tensor `{name}` is {:?} where {dims:?} is needed", stored.dims()),
+                format!("the tensor `{name}` is {:?} where {dims:?} is needed", tensor.dims),
             ));
         }
-        Ok((path, stored, &bytes.as_slice()[stored.range()]))
+        Ok((path, tensor, &bytes.as_slice()[tensor.range()]))
     }
 
     /// A tensor's values in row-major order, in f32.
@@ -345,40 +231,22 @@ impl Weights {
     }
 
     fn read_values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
-        let (path, stored, bytes) = self.find(name, dims)?;
-        let dtype = match stored {
-            Stored::Safetensors(t) => t.dtype,
-            Stored::Gguf(t) => match t.dtype {
-                GgmlDType::F32 => Some(DType::F32),
-                GgmlDType::F16 => Some(DType::F16),
-                GgmlDType::BF16 => Some(DType::BF16),
-                _ => {
-                    let blocks = blocks(t, bytes, &Device::Cpu)?;
-                    let values = blocks.dequantize(&Device::Cpu).and_then(|v| v.flatten_all());
-                    return values.and_then(|v| v.to_vec1()).map_err(backend);
-                }
-            },
-        };
-        Ok(match dtype {
-            Some(DType::F32) => {
-                bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
+        let (path, tensor, bytes) = self.find(name, dims)?;
+        Ok(match tensor.stored {
+            StoredType::Ggml(GgmlDType::F32) => floats(bytes, f32::from_le_bytes),
+            StoredType::Ggml(GgmlDType::F16) => {
+                floats(bytes, |b| half::f16::from_le_bytes(b).to_f32())
             }
-            Some(DType::F16) => bytes
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|&b| half::f16::from_le_bytes(b).to_f32())
-                .collect(),
-            Some(DType::BF16) => bytes
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|&b| half::bf16::from_le_bytes(b).to_f32())
-                .collect(),
-            Some(DType::F64) => {
-                bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b) as f32).collect()
+            StoredType::Ggml(GgmlDType::BF16) => {
+                floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32())
             }
-            _ => {
+            StoredType::F64 => floats(bytes, |b| f64::from_le_bytes(b) as f32),
+            StoredType::Ggml(dtype) => {
+                let blocks = blocks(dtype, dims, bytes, &Device::Cpu)?;
+                let values = blocks.dequantize(&Device::Cpu).and_then(|v| v.flatten_all());
+                values.and_then(|v| v.to_vec1()).map_err(backend)?
+            }
+            StoredType::Other => {
                 let reason = format!("the tensor `{name}` holds no floating-point numbers");
                 return Err(bad_file(path, reason));
             }
@@ -404,16 +272,9 @@ impl Weights {
         dims: &[usize],
         device: &Device,
     ) -> Result<Option<QTensor>, ModelError> {
-        let (_, stored, bytes) = self.find(name, dims)?;
-        match stored {
-            Stored::Gguf(t)
-                if !self.unpacks()
-                    && !matches!(t.dtype, GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16) =>
-            {
-                blocks(t, bytes, device).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let (_, tensor, bytes) = self.find(name, dims)?;
+        let quantised = tensor.stored.quantised().filter(|_| !self.unpacks());
+        quantised.map(|dtype| blocks(dtype, dims, bytes, device)).transpose()
     }
 
     fn packed(
@@ -422,17 +283,15 @@ impl Weights {
         (n_out, n_in): (usize, usize),
         device: &Device,
     ) -> Result<Option<PackedMatrix>, ModelError> {
-        let (path, stored, _) = self.find(name, &[n_out, n_in])?;
-        let format = match stored {
-            Stored::Gguf(t) if matches!(device, Device::Cpu) => packed_format(t.dtype),
-            _ => None,
-        };
+        let (path, tensor, _) = self.find(name, &[n_out, n_in])?;
+        let quantised = tensor.stored.quantised().filter(|_| matches!(device, Device::Cpu));
+        let format = quantised.and_then(packed_format);
         let Some(format) = format else { return Ok(None) };
         if self.unpacks() || self.precision == Precision::Exact {
             return Ok(None);
         }
         let file = Arc::clone(&self.files[self.tensors[name].0].1);
-        let blocks = SharedBytes::new(file, stored.range());
+        let blocks = SharedBytes::new(file, tensor.range());
         let packed = PackedMatrix::new(format, (n_out, n_in), blocks, &self.arena);
         let packed = packed.map_err(|e| match e {
             PackError::Shape { .. } => {
@@ -484,11 +343,9 @@ impl Weights {
         n_in: usize,
         device: &Device,
     ) -> Result<Vec<Matrix>, ModelError> {
-        let dense = |(name, _): &(String, usize)| match self.tensors.get(name) {
-            Some((_, Stored::Gguf(t))) if !self.unpacks() => {
-                matches!(t.dtype, GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16)
-            }
-            _ => true,
+        let dense = |(name, _): &(String, usize)| {
+            let tensor = self.tensors.get(name);
+            self.unpacks() || tensor.and_then(|(_, t)| t.stored.quantised()).is_none()
         };
         if !parts.iter().all(dense) {
             return parts.iter().map(|(name, n)| self.matrix(name, (*n, n_in), device)).collect();
@@ -503,11 +360,21 @@ impl Weights {
     }
 }
 
-fn blocks(entry: &gguf::TensorEntry, bytes: &[u8], device: &Device) -> Result<QTensor, ModelError> {
+/// Little-endian numbers.
+fn floats<const N: usize>(bytes: &[u8], value: fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
+}
+
+fn blocks(
+    dtype: GgmlDType,
+    dims: &[usize],
+    bytes: &[u8],
+    device: &Device,
+) -> Result<QTensor, ModelError> {
     // A copy, because candle reads the blocks through a pointer of their own type: an allocation is
     // aligned for it, bytes compiled into the program are not.
     let aligned = bytes.to_vec();
-    qtensor_from_ggml(entry.dtype, &aligned, entry.dims.clone(), device).map_err(backend)
+    qtensor_from_ggml(dtype, &aligned, dims.to_vec(), device).map_err(backend)
 }
 
 /// The format by which [`packed_matmul`] multiplies such a tensor.

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::grammar::{Constraint, MinCompletion};
+use crate::grammar::{Constraint, Lines};
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole, Uncertainty,
@@ -125,40 +125,39 @@ fn text_of(tokens: &[u32]) -> String {
     String::from_utf8_lossy(&bytes_of(tokens)).into_owned()
 }
 
-/// What a model would say that wants to say `reply` under a constraint: bytes that have to follow are put in,
-/// characters that do not fit are left out, then the shortest completion is added. Also whether the budget left
-/// something out.
+/// What a model would say that wants to say `reply` under a constraint: its lines with the prefix that they need,
+/// cut where the form or the budget says. Also whether the budget left something out.
 fn constrained(
     reply: &str,
     constraint: &Constraint,
     chars_max: usize,
 ) -> Result<(String, bool), ModelError> {
-    let min_completion = MinCompletion::in_bytes(constraint);
-    let needed = |position| min_completion.tokens(constraint, position).map(|n| n as usize);
-    let mut position = constraint.start();
-    if needed(position).is_none_or(|n| n > chars_max) {
-        let needed_tokens = needed(position);
+    let Lines { prefix, max, chars_max: line_max } = constraint.form();
+    let needed = prefix.chars().count() + 1;
+    if needed > chars_max {
+        let needed_tokens = Some(needed);
         return Err(ModelError::ConstraintTooLong { needed_tokens, tokens_max: chars_max });
     }
-    let (mut said, mut left, mut cut) = (String::new(), chars_max, false);
-    for c in reply.chars() {
-        loop {
-            let after = constraint.walk(position, c.encode_utf8(&mut [0; 4]).as_bytes());
-            let affordable = after.filter(|&after| needed(after).is_some_and(|n| n < left));
-            cut |= after.is_some() && affordable.is_none();
-            if let Some(after) = affordable {
-                (position, left) = (after, left - 1);
-                said.push(c);
-                break;
-            }
-            let forced = constraint.forced(position).filter(|_| after.is_none() && left > 0);
-            let Some((byte, after)) = forced else { break };
-            (position, left) = (after, left - 1);
-            said.push(char::from(byte));
-        }
+    let bare = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix(prefix.trim_end()).unwrap_or(line).trim_start().to_owned()
+    };
+    let lines = reply.lines().map(bare).filter(|line| !line.is_empty());
+    let mut lines: Vec<String> = lines.take((*max).into()).collect();
+    if lines.is_empty() {
+        lines.push("!".into());
     }
-    let end = constraint.completion(position);
-    Ok((said + &String::from_utf8_lossy(&end), cut))
+    let mut said: Vec<char> = Vec::new();
+    for line in lines {
+        let separator = if said.is_empty() { "" } else { "\n" };
+        if said.len() + separator.len() + needed > chars_max {
+            return Ok((said.into_iter().collect(), true));
+        }
+        said.extend(separator.chars().chain(prefix.chars()));
+        said.extend(line.chars().filter(|c| !c.is_control()).take((*line_max).into()));
+    }
+    let cut = said.len() > chars_max;
+    Ok((said.into_iter().take(chars_max).collect(), cut))
 }
 
 impl LanguageModel for ScriptedModel {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::inference::encoder::{Shape, read_config, within};
-use crate::inference::metadata::Metadata;
+use crate::inference::weights::Weights;
 
 /// The shape of an encoder.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -48,11 +48,16 @@ pub enum Activation {
 }
 
 impl BertConfig {
-    /// From GGUF metadata (`bert.*`); the vocabulary's size and the number of token types come from the tables.
+    /// From a GGUF file's metadata (`bert.*`); the vocabulary's size and the number of token types come from the
+    /// tables, of which another file may hold that of the words.
     ///
     /// # Errors
     /// If a size is missing.
-    pub fn from_gguf(metadata: &Metadata, vocab_size: usize, types: usize) -> Result<Self, String> {
+    pub fn from_gguf(weights: &Weights, words: &Weights) -> Result<Self, String> {
+        let rows = |weights: &Weights, name: &str| {
+            weights.dims(name).and_then(|dims| dims.first().copied()).unwrap_or(0)
+        };
+        let metadata = weights.metadata();
         let number = |key: &str| {
             let key = format!("bert.{key}");
             let value = metadata.integer(&key).and_then(|n| usize::try_from(n).ok());
@@ -64,12 +69,12 @@ impl BertConfig {
             num_attention_heads: number("attention.head_count")?,
             intermediate_size: number("feed_forward_length")?,
             max_position_embeddings: number("context_length")?,
-            vocab_size,
+            vocab_size: rows(words, "token_embd.weight"),
             layer_norm_eps: metadata
                 .float("bert.attention.layer_norm_epsilon")
                 .unwrap_or(default_epsilon()),
             hidden_act: Activation::Gelu,
-            type_vocab_size: types,
+            type_vocab_size: rows(weights, "token_types.weight"),
             model_type: None,
             position_embedding_type: None,
         })

@@ -62,19 +62,11 @@ impl<'a> Names<'a> {
 }
 
 impl Bert {
-    /// Copies the weights out of the file, in f32 (the word table as stored).
+    /// Copies the weights out of the file, in f32 (the word table, which another file may hold, as stored).
     ///
     /// # Errors
     /// If the configuration is impossible or does not fit the tensors.
-    pub fn load(weights: &Weights, config: BertConfig) -> Result<Self, ModelError> {
-        Self::load_beside(weights, weights, config)
-    }
-
-    /// The same, with the word table of another file.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub fn load_beside(
+    pub fn load(
         weights: &Weights,
         words: &Weights,
         config: BertConfig,

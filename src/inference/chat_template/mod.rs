@@ -27,14 +27,7 @@ pub struct ChatTemplate {
     end_of_turn: Vec<u32>,
 }
 
-fn index(role: TurnRole) -> usize {
-    match role {
-        TurnRole::System => 0,
-        TurnRole::User => 1,
-        TurnRole::Assistant => 2,
-    }
-}
-
+/// In the order of [`TurnRole`].
 const ROLES: [&str; 3] = ["system", "user", "assistant"];
 
 /// Tokens that end a turn wherever a vocabulary has them.
@@ -90,7 +83,7 @@ impl ChatTemplate {
 
     /// Tokens that open a turn.
     pub fn open_turn(&self, role: TurnRole) -> &[u32] {
-        &self.open[index(role)]
+        &self.open[role as usize]
     }
 
     /// Tokens that open the turn to be generated.

@@ -1,16 +1,17 @@
 //! `bench …`: what the product costs on this machine.
 
 mod memory;
+mod speed;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use inglenook::cli::{App, Failure, bytes};
-use inglenook::inference::{SpeedOptions, measure_speed};
 use serde_json::json;
 
 use super::args::{Bench as Args, BenchEmbedder, BenchEngine};
 use super::error::{CommandError, Outcome};
+use speed::{SpeedOptions, measure_speed};
 
 pub fn run(app: &App, args: &Args) -> Outcome {
     match args {

@@ -1,14 +1,14 @@
 //! How fast the engine is with a model on this machine: what `inglenook-eval bench engine` prints.
 
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::decoder::Decoder;
-use super::engine::{Engine, Work};
-use super::load::load_decoder;
-use super::sequence::Sequence;
-use super::weights::Precision;
-use crate::interfaces::{Cancel, ModelError, Priority, Sampling};
+use inglenook::inference::decoder::Decoder;
+use inglenook::inference::engine::{Engine, Pause};
+use inglenook::inference::sequence::Sequence;
+use inglenook::inference::{Precision, load_decoder};
+use inglenook::interfaces::{Cancel, ModelError, Priority, Sampling};
 
 /// What to measure.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +65,7 @@ pub fn measure_speed(
     let load_s = begun.elapsed().as_secs_f64();
     let tokens = made_up_tokens(options.prompt, decoder.vocabulary());
     let likeliest = |sequence: &mut Sequence| -> Result<u32, ModelError> {
-        Ok(super::probability::argmax(&sequence.last_logits(&decoder, &mut || {})?))
+        Ok(argmax(&sequence.last_logits(&decoder, &mut || {})?))
     };
     let run = |sequence: &mut Sequence, tokens: &[u32]| {
         sequence.extend(&decoder, tokens, 0..0, &mut |_, _| {}, &mut || {})
@@ -108,24 +108,33 @@ pub fn measure_speed(
     })
 }
 
+/// Work for the engine: `tokens`, then `n` more, each told to `on_token` when it is drawn, until a flag is raised.
+fn speak(
+    tokens: &[u32],
+    n: usize,
+    cancel: [Cancel; 2],
+    mut on_token: impl FnMut() + Send + 'static,
+) -> impl FnOnce(&mut Sequence, &Decoder, Pause<'_>) -> Result<(), ModelError> + Send + 'static {
+    let tokens = tokens.to_vec();
+    move |sequence, decoder, pause| {
+        sequence.extend(decoder, &tokens, 0..0, &mut |_, _| {}, pause)?;
+        let mut tell = |_| {
+            on_token();
+            true
+        };
+        let sampling = Sampling::greedy(n);
+        sequence.generate(decoder, &sampling, &[], None, &cancel, &mut tell, pause).map(drop)
+    }
+}
+
 /// Seconds to the first token after `tokens`, and from there to the last of `n`.
 fn turn(engine: &Engine, tokens: &[u32], n: usize) -> Result<(f64, f64), ModelError> {
-    let mut sequence = Sequence::default();
     let begun = Instant::now();
-    let extend = Work::Extend { tokens: tokens.to_vec(), wanted: 0..0 };
-    engine.ask(Priority::Chat, &mut sequence, extend, &mut |_| {})?;
-    let generate = Work::Generate {
-        mask: None,
-        sampling: Sampling::greedy(n),
-        stops: Vec::new(),
-        cancel: Default::default(),
-    };
-    let mut first = None;
-    let mut on_token = |_| {
-        first.get_or_insert_with(|| begun.elapsed().as_secs_f64());
-    };
-    engine.ask(Priority::Chat, &mut sequence, generate, &mut on_token)?;
-    let first = first.unwrap_or_default();
+    let (drawn, times) = mpsc::channel();
+    let on_token = move || drawn.send(begun.elapsed().as_secs_f64()).unwrap_or_default();
+    let work = speak(tokens, n, Default::default(), on_token);
+    engine.ask(Priority::Chat, &mut Sequence::default(), work)?;
+    let first = times.iter().next().unwrap_or_default();
     Ok((first, begun.elapsed().as_secs_f64() - first))
 }
 
@@ -144,17 +153,8 @@ fn beside_memory(
             let cancel = [until.clone(), Cancel::default()];
             let memory = scope.spawn(move || {
                 while !cancel[0].is_cancelled() {
-                    let mut sequence = Sequence::default();
-                    let extend = Work::Extend { tokens: tokens[..1].to_vec(), wanted: 0..0 };
-                    engine.ask(Priority::Memory, &mut sequence, extend, &mut |_| {})?;
-                    let sampling = Sampling::greedy(256);
-                    let generate = Work::Generate {
-                        sampling,
-                        stops: Vec::new(),
-                        mask: None,
-                        cancel: cancel.clone(),
-                    };
-                    engine.ask(Priority::Memory, &mut sequence, generate, &mut |_| {})?;
+                    let work = speak(&tokens[..1], 256, cancel.clone(), || {});
+                    engine.ask(Priority::Memory, &mut Sequence::default(), work)?;
                 }
                 Ok::<(), ModelError>(())
             });
@@ -172,6 +172,12 @@ fn beside_memory(
             decode: of(&idle, |t| t.1) / of(&beside, |t| t.1),
         })
     })
+}
+
+/// The token with the highest logit, the first of equals.
+fn argmax(logits: &[f32]) -> u32 {
+    let best = logits.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1));
+    best.map_or(0, |(token, _)| token as u32)
 }
 
 /// The same numbers every time, spread over the vocabulary (xorshift; what
