@@ -1,5 +1,5 @@
 //! What a model is trusted with: who writes memory, who answers, which signal gates the evidence,
-//! how prompts are worded (DESIGN §3). Pure.
+//! how prompts are worded. Pure.
 //!
 //! What is special about the built-in starter is decided here, and for the chat in `chat::policy`.
 

@@ -204,7 +204,7 @@ fn damaged_models_are_errors_that_name_the_file() {
 }
 
 /// Mean share of a question's evidence messages that its ten nearest semantics cover
-/// (DESIGN §8), over the five development conversations.
+///, over the five development conversations.
 fn evidence_recall_at_10(embedder: &dyn Embedder, memories: &Path) -> (f64, usize) {
     let (mut total, mut n) = (0.0, 0);
     for user in ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"] {

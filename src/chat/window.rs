@@ -2,7 +2,7 @@
 //!
 //! Pure arithmetic over token counts. A message is in the window whole or not at all (invariant 7).
 
-/// The last 8,192 tokens, or the model's limit (DESIGN §7).
+/// The last 8,192 tokens, or the model's limit.
 pub const WINDOW_TOKENS: usize = 8_192;
 
 /// The index of the first message of the longest run of newest messages that fits in `budget` tokens.

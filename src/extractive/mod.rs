@@ -1,4 +1,4 @@
-//! Writing and reading memory without generation (DESIGN §3): rules over text, pure.
+//! Writing and reading memory without generation: rules over text, pure.
 //!
 //! A small model makes things up; memory must not. Everything here returns the person's own words, in
 //! the third person and with absolute dates, or nothing. The rules are for English; text in other
@@ -120,7 +120,7 @@ pub enum Intent {
     Other,
 }
 
-/// Two facts, the earlier and the later, judged (DESIGN §5, consolidation).
+/// Two facts, the earlier and the later, judged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judgement {
     /// Both can be true.

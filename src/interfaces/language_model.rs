@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::Uncertainty;
 use crate::grammar::Constraint;
 
-/// Whose request goes first: chat > recall > memory (DESIGN §4).
+/// Whose request goes first: chat > recall > memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Writing memory, in the background.

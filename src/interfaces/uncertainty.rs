@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How unsure the reader is of its answer (DESIGN §4), all in nats.
+/// How unsure the reader is of its answer, all in nats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Uncertainty {
     /// Mean of `H(p) = −Σ p ln p` over the first m answer positions under greedy decoding.
@@ -14,7 +14,7 @@ pub struct Uncertainty {
     pub question_nll_nats: f64,
 }
 
-/// Which measure of uncertainty Stage II uses (DESIGN §4).
+/// Which measure of uncertainty Stage II uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
     /// Mean entropy of the first answer positions: the paper's.

@@ -79,7 +79,7 @@ impl Guide {
 /// N, in [−1, 1]: how well a fact would find its theme if it were inserted again.
 ///
 /// It is the cohesion of Eq. 3 with three changes: the fact itself is left out, the mean is over facts
-/// instead of themes, and neither g nor Eq. 2 is included (DESIGN §5).
+/// instead of themes, and neither g nor Eq. 2 is included.
 #[must_use]
 pub fn held_out(theme: &Cluster) -> f64 {
     held_out_of(theme.members().iter().map(|(_, x)| x), theme.sum())

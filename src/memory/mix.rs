@@ -1,4 +1,4 @@
-//! Selects facts and whole raw messages under one budget (DESIGN §6); units that repeat selected ones
+//! Selects facts and whole raw messages under one budget; units that repeat selected ones
 //! come last. Units are never cut (invariant 7).
 
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Hybrid relevance: the probability that a unit is evidence, from several cues (DESIGN §6).
+//! Hybrid relevance: the probability that a unit is evidence, from several cues.
 //!
 //! It is a logistic regression with fixed weights. The caller finds the cues, and says by
 //! [`Cues::recency`] whether the question is about the present.

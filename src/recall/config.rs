@@ -63,7 +63,7 @@ pub struct RecallConfig {
     pub evidence_tokens_max: usize,
     /// Most tokens of the prompt and the reply together; less where the model's context is shorter.
     pub window_tokens: usize,
-    /// Answer positions over which the reader's uncertainty is averaged (m in DESIGN §4).
+    /// Answer positions over which the reader's uncertainty is averaged (m).
     pub n_positions: usize,
     /// Stage II may process this share of the prompt in tokens that do not stay in it (refused units,
     /// and the question for each measurement): with 0.5 at most 1.5 times the final prompt …

@@ -1,4 +1,4 @@
-//! A question → evidence: hybrid relevance, Stage I, Stage II (xMemory §3.3, DESIGN §6).
+//! A question → evidence: hybrid relevance, Stage I, Stage II (xMemory §3.3).
 //!
 //! It reads the store and asks the models. It does not know how an answer is shown, and the
 //! algorithms themselves are pure, in [`crate::memory`].

@@ -1,4 +1,4 @@
-//! `memory verify`: every invariant of DESIGN §1 that a file can break.
+//! `memory verify`: every invariant (ARCHITECTURE, "What must hold") that a file can break.
 
 use std::collections::HashSet;
 

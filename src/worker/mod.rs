@@ -1,5 +1,5 @@
 //! Builds the memory in the background: messages → episodes → semantics → themes, then
-//! consolidation (DESIGN §5).
+//! consolidation.
 //!
 //! A pure state machine (`machine`) decides what comes next and a driver executes it; `steps/` has
 //! one file per step, `writer/` the two ways to write. A job is a row, and a step is a transaction

@@ -1,4 +1,4 @@
-//! Where an episode ends: at a gap, a length, or a change of topic (DESIGN §5). Pure.
+//! Where an episode ends: at a gap, a length, or a change of topic. Pure.
 //!
 //! LightMem (§3.1) cuts where the attention of turn k to k−1 peaks *and* their similarity is below τ.
 //! The engine gives no attention matrix, so a local minimum of the similarity replaces the first

@@ -12,7 +12,7 @@ pub enum Normaliser {
     #[default]
     LargestGain,
     /// The sum of all weights, including 1 for each candidate itself, as in the official code: it makes α
-    /// ineffective (DESIGN §5).
+    /// ineffective.
     TotalWeight,
 }
 

@@ -23,7 +23,7 @@ pub(super) use jobs::Job;
 /// How the chat generates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatConfig {
-    /// The sliding window (DESIGN §7); the model's own limit if that is smaller.
+    /// The sliding window; the model's own limit if that is smaller.
     pub window_tokens: usize,
     pub sampling: Sampling,
 }

@@ -1,3 +1,5 @@
+//! Splits, merges and moves on random partitions: conservation, caps, and the objective.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,5 +1,4 @@
-//! `model check`: grades a model on sixty built-in items, one group for each task of memory (DESIGN
-//! §3).
+//! `model check`: grades a model on sixty built-in items, one group for each task of memory.
 //!
 //! It takes a minute, once per model: the grade is stored under the hash of the weights, and decides
 //! for `writer = auto` and `reader = auto`. The prompts are the program's own.
@@ -25,7 +24,7 @@ pub use reader::{ANSWER_TOKENS_MAX, Reader, refuses};
 
 use items::{ITEMS, Question};
 
-/// Answer positions over which entropy is averaged (m in DESIGN §4).
+/// Answer positions over which entropy is averaged (m).
 const N_POSITIONS: usize = 8;
 
 /// The stored grade of a model, if there is one.

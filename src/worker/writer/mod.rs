@@ -1,4 +1,4 @@
-//! Who writes memory: rules or the model, behind one trait (DESIGN §3).
+//! Who writes memory: rules or the model, behind one trait.
 //!
 //! The extractive writer cannot invent anything, because it generates nothing. The generative writer
 //! asks the model and checks its output against the messages. Neither knows the store or vectors.

@@ -3,7 +3,7 @@
 //!
 //! Where it departs from the paper (xMemory §3.3):
 //! - Z of Eq. 4 is the sum of all edge weights, including each node's own weight of 1, which makes the coverage
-//!   term almost irrelevant (DESIGN §5);
+//!   term almost irrelevant;
 //! - the semantic graph is directed and out of date: a semantic's edges are found once, among what
 //!   was known when its batch ended, and never again;
 //! - every probe is compared with the coarse context alone, never with what was admitted since;

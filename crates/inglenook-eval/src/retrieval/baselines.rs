@@ -37,7 +37,7 @@ pub(crate) fn largest(scores: &[f64], n: usize) -> Vec<usize> {
     order
 }
 
-/// The hierarchy and the recall of HU-xiaobai/xMemory (DESIGN §5, §6).
+/// The hierarchy and the recall of HU-xiaobai/xMemory.
 pub(super) fn official(corpus: &Corpus) -> OfficialMemory {
     let (partition, _) = grown(&corpus.vectors.semantics, Organiser::Official);
     let places = partition.themes().enumerate().map(|(place, (id, _))| (id, place));

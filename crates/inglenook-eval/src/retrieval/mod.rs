@@ -8,7 +8,7 @@
 //! With `fit` the weights of the relevance are fitted anew, leaving one conversation out: each is measured with
 //! the weights of the others.
 //!
-//! Evidence recall of a question: the share of its evidence messages that the chosen blocks cover (DESIGN §8).
+//! Evidence recall of a question: the share of its evidence messages that the chosen blocks cover.
 
 pub(super) mod baselines;
 pub(super) mod corpus;
