@@ -220,14 +220,7 @@ pub(super) fn starts_upper(word: &str) -> bool {
 
 /// At most `bytes` bytes of `text`, cut at a character.
 pub(super) fn clip(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 /// At most `chars` characters, cut at a word, with an ellipsis.

@@ -194,56 +194,47 @@ impl Sequence {
         pause: &mut (dyn FnMut() + Send),
     ) -> Result<Uncertainty, ModelError> {
         let before = self.tokens.len();
-        let outcome = self.measure_uncertainty(decoder, question, tail, n_positions, stops, pause);
+        let mut measure = || {
+            let mut question_nll = Mean::default();
+            // The question's first token is predicted by what is held, the others by their
+            // predecessors. At the very start of a context nothing predicts the first.
+            if let (Some(&first), false) = (question.first(), self.tokens.is_empty()) {
+                let logits = self.last_logits(decoder, pause)?;
+                question_nll.add(-Distribution::new(&logits).log_probability(first));
+            }
+            let predicting = 0..question.len().saturating_sub(1);
+            let all = [question, tail].concat();
+            self.extend(
+                decoder,
+                &all,
+                predicting,
+                &mut |i, row| {
+                    question_nll.add(-Distribution::new(row).log_probability(question[i + 1]));
+                },
+                pause,
+            )?;
+            let (mut entropy, mut nll) = (Mean::default(), Mean::default());
+            for position in 0..n_positions {
+                let logits = self.last_logits(decoder, pause)?;
+                let distribution = Distribution::new(&logits);
+                let token = argmax(&logits);
+                entropy.add(distribution.entropy_nats());
+                nll.add(-distribution.log_probability(token));
+                let full = self.tokens.len() >= decoder.context_tokens();
+                if stops.contains(&token) || position + 1 == n_positions || full {
+                    break;
+                }
+                self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
+            }
+            Ok(Uncertainty {
+                entropy_nats: entropy.value(),
+                nll_nats: nll.value(),
+                question_nll_nats: question_nll.value(),
+            })
+        };
+        let outcome = measure();
         self.truncate(before);
         outcome
-    }
-
-    fn measure_uncertainty(
-        &mut self,
-        decoder: &Decoder,
-        question: &[u32],
-        tail: &[u32],
-        n_positions: usize,
-        stops: &[u32],
-        pause: &mut (dyn FnMut() + Send),
-    ) -> Result<Uncertainty, ModelError> {
-        let mut question_nll = Mean::default();
-        // The question's first token is predicted by what is held, the others by their
-        // predecessors. At the very start of a context nothing predicts the first.
-        if let (Some(&first), false) = (question.first(), self.tokens.is_empty()) {
-            let logits = self.last_logits(decoder, pause)?;
-            question_nll.add(-Distribution::new(&logits).log_probability(first));
-        }
-        let predicting = 0..question.len().saturating_sub(1);
-        let all = [question, tail].concat();
-        self.extend(
-            decoder,
-            &all,
-            predicting,
-            &mut |i, row| {
-                question_nll.add(-Distribution::new(row).log_probability(question[i + 1]));
-            },
-            pause,
-        )?;
-        let (mut entropy, mut nll) = (Mean::default(), Mean::default());
-        for position in 0..n_positions {
-            let logits = self.last_logits(decoder, pause)?;
-            let distribution = Distribution::new(&logits);
-            let token = argmax(&logits);
-            entropy.add(distribution.entropy_nats());
-            nll.add(-distribution.log_probability(token));
-            let full = self.tokens.len() >= decoder.context_tokens();
-            if stops.contains(&token) || position + 1 == n_positions || full {
-                break;
-            }
-            self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
-        }
-        Ok(Uncertainty {
-            entropy_nats: entropy.value(),
-            nll_nats: nll.value(),
-            question_nll_nats: question_nll.value(),
-        })
     }
 
     /// [`crate::interfaces::Context::choose`].

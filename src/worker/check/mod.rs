@@ -27,15 +27,6 @@ use items::{ITEMS, Question};
 /// Answer positions over which entropy is averaged (m).
 const N_POSITIONS: usize = 8;
 
-/// The stored grade of a model, if there is one.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn grade_of(store: &Store, model: &dyn LanguageModel) -> Result<Option<Grade>, StoreError> {
-    let key = model.info().grade_key();
-    Ok(Grade::from_setting(store.read(|r| r.setting(&key))?.as_deref()))
-}
-
 /// Stores a model's grade.
 ///
 /// # Errors
@@ -288,9 +279,10 @@ mod tests {
         let store = Store::in_memory().unwrap();
         let model = reader();
         let grade = check(&model, |_, _| {}, &Cancel::default()).unwrap();
-        assert_eq!(grade_of(&store, &*model).unwrap(), None);
+        let stored = || store.read(|r| r.setting(&model.info().grade_key())).unwrap();
+        assert_eq!(Grade::from_setting(stored().as_deref()), None);
         keep_grade(&store, &*model, &grade).unwrap();
-        assert_eq!(grade_of(&store, &*model).unwrap(), Some(grade));
+        assert_eq!(Grade::from_setting(stored().as_deref()), Some(grade));
     }
 
     #[test]
