@@ -452,3 +452,21 @@ fn the_checker_sees_what_it_should() {
     assert!(has_word("unsafe { }", "unsafe") && !has_word("unsafe_code", "unsafe"));
     assert!(has_word("candle_core::Tensor", "candle_core"));
 }
+
+/// Files over this length are hard to find one's way in.
+const LINES_MAX: usize = 500;
+
+#[test]
+fn no_file_is_long() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["src", "crates", "tests"] {
+        rust_files(&root.join(folder), &mut files);
+    }
+    let long: Vec<_> = files
+        .iter()
+        .map(|file| (file, std::fs::read_to_string(file).unwrap().lines().count()))
+        .filter(|(_, lines)| *lines > LINES_MAX)
+        .collect();
+    assert!(long.is_empty(), "over {LINES_MAX} lines: {long:?}");
+}

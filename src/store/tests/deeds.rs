@@ -113,25 +113,10 @@ fn vector(tx: &Reader<'_>, text: &str) -> crate::memory::Embedding {
 /// Does one; a deed that there is nothing for does nothing.
 pub(super) fn act(store: &Store, deed: &Deed) -> Option<()> {
     let u = store.read(|r| Ok(units(r))).unwrap();
-    match deed {
-        Deed::Append { .. } | Deed::Cite { .. } | Deed::Close { .. } => talk(store, &u, deed),
-        Deed::Learn { .. } | Deed::Merge { .. } | Deed::Supersede { .. } | Deed::Edit { .. } => {
-            learn(store, &u, deed)
-        }
-        Deed::Move { .. }
-        | Deed::Split { .. }
-        | Deed::Join { .. }
-        | Deed::Rename { .. }
-        | Deed::Edges { .. }
-        | Deed::Vectors { .. } => organise(store, &u, deed),
-        Deed::EditEpisode { .. }
-        | Deed::Enqueue { .. }
-        | Deed::Work { .. }
-        | Deed::Embedder
-        | Deed::Forget { .. }
-        | Deed::Search { .. }
-        | Deed::Undo => maintain(store, &u, deed),
-    }
+    talk(store, &u, deed)
+        .or_else(|| learn(store, &u, deed))
+        .or_else(|| organise(store, &u, deed))
+        .or_else(|| maintain(store, &u, deed))
 }
 
 /// What is said, cited and closed.
