@@ -89,7 +89,7 @@ fn other_data_sets_are_answered_from_their_published_form() {
 
 /// Where a data set that is not there can be had.
 #[test]
-fn data_sets_that_are_not_there_are_have_a_source() {
+fn missing_data_sets_are_named_with_their_source() {
     let home = Home::new();
     for (command, place) in [
         ("locomo", "github.com/snap-research/locomo"),
