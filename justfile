@@ -42,7 +42,7 @@ eval *args:
 
 # without network code: must always compile
 offline:
-    cargo check --release --locked --no-default-features --features starter
+    cargo clippy --release --locked --no-default-features --features starter -- -D warnings
 
 # licences, duplicate and banned crates, sources
 deny:

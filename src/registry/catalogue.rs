@@ -76,12 +76,9 @@ impl Catalogue {
     }
 
     /// The language model that is offered first.
+    #[cfg(any(feature = "hub", test))]
     pub fn default_language(&self) -> Option<&CatalogueModel> {
         self.models.iter().find(|m| m.default && m.purpose == ModelPurpose::Language)
-    }
-
-    pub fn names(&self) -> Vec<String> {
-        self.models.iter().map(|m| m.name.clone()).collect()
     }
 }
 

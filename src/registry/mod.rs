@@ -282,7 +282,7 @@ impl Registry {
     ) -> Result<InstalledModel, RegistryError> {
         let model = self.catalogue.get(name).ok_or_else(|| RegistryError::UnknownName {
             name: name.to_owned(),
-            known: self.catalogue.names(),
+            known: self.catalogue.models.iter().map(|m| m.name.clone()).collect(),
         })?;
         let mut manifest = Manifest::read(&self.models_dir)?;
         let installed = pull::pull(model, &self.hub, &self.backend.validate, on_progress)?;

@@ -109,7 +109,7 @@ impl SlashCommand {
         Self { palette: Some(label), ..self }
     }
 
-    /// "[NAME]".
+    /// `[NAME]`.
     pub fn arguments(&self) -> &'static str {
         match self.arguments {
             Arguments::None => "",

@@ -3,7 +3,7 @@
 //!
 //! [`softmax_scaled`], [`swiglu`], [`rms_norm`] and [`norm_and_rotate`] run with the widest vectors of
 //! the processor. [`exp`], [`softmax`] and [`dot`] are building blocks, to be called within
-//! [`vectorised!`](crate::vectorised). Results are the same on every processor.
+//! [`vectorised!`](crate::vectorised!). Results are the same on every processor.
 
 use std::ops::Range;
 

@@ -127,7 +127,7 @@ enum Source {
     File(SharedBytes),
 }
 
-/// A quantised matrix `[n_out, n_in]`, ready to multiply ([`crate::multiply`]).
+/// A quantised matrix `[n_out, n_in]`, ready to multiply ([`crate::multiply()`]).
 ///
 /// ```
 /// use packed_matmul::{Arena, Format, PackedMatrix, multiply};
