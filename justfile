@@ -1,7 +1,7 @@
 # What one does here often. `just` alone lists it.
 
-# Unit tests of the product: incremental, little optimised, on the same optimised dependencies.
-quick := "--config 'profile.release.package.inglenook.opt-level=1'"
+# Unit tests of the product: incremental, unoptimised, on the same optimised dependencies.
+quick := "--config profile.release.package.inglenook.opt-level=0 --config profile.release.package.inglenook.codegen-units=256"
 
 export CARGO_INCREMENTAL := "1"
 
