@@ -107,7 +107,7 @@ fn false_gguf_headers_are_refused() {
     refuses_gguf(&file().tensor("a", &[], 0, 0).data(64).build(), "0 dimensions");
     refuses_gguf(&file().tensor("a", &[1; 9], 0, 0).data(64).build(), "9 dimensions");
     refuses_gguf(&file().tensor("a", &[33], 8, 0).data(64).build(), "rows of 33 values");
-    refuses_gguf(&file().tensor("a", &[256], 23, 0).data(256).build(), "IQ4_XS");
+    refuses_gguf(&file().tensor("a", &[256], 18, 0).data(256).build(), "IQ3_XXS");
     refuses_gguf(&file().tensor("a", &[256], 999, 0).data(256).build(), "number 999");
     let twice = file().tensor("a", &[8], 0, 0).tensor("a", &[8], 0, 32).data(64);
     refuses_gguf(&twice.build(), "\"a\" occurs twice");

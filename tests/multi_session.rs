@@ -50,9 +50,15 @@ fn expect(bed: &Bed, present: &[&[&str]], absent: &[&str]) {
 }
 
 fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
-    let recall = Recall { store: &bed.store, models: &bed.models, config: RecallConfig::default() };
+    // The scripted model's tokens are bytes.
+    let config = RecallConfig { evidence_tokens_max: 2_048, ..RecallConfig::default() };
+    let recall = Recall { store: &bed.store, models: &bed.models, config };
     let request = RecallRequest {
         question,
+        asked: question,
+        recent: "",
+        best_min: 0.0,
+        rules_first: false,
         now: bed.clock.now(),
         system: "You are a helpful assistant with memory.",
         history: &[],
@@ -177,10 +183,16 @@ fn scripted() -> ScriptedModel {
     ScriptedModel::new(&rules).with_default_reply("Title: Talk\nStory: Ana flew to Mars in 1912.")
 }
 
+fn written_by_model(models: inglenook::interfaces::Models) -> Bed {
+    let store = Store::in_memory().unwrap();
+    store.write(|tx| tx.set_setting("writer", "generative")).unwrap();
+    Bed::new(store, models)
+}
+
 #[test]
 fn the_six_tests_pass_with_a_generative_writer() {
     let model = scripted();
-    let bed = Bed::new(Store::in_memory().unwrap(), models_with(model.clone()));
+    let bed = written_by_model(models_with(model.clone()));
     six_tests(&bed, read_by_model);
     assert!(read_by_model(&bed, "How old is Max?").starts_with("He is 5."));
     let prompts = model.prompts();
@@ -203,7 +215,7 @@ fn a_generative_writer_cannot_invent() {
             .with_default_reply(reply)
     };
     let check = |reply: &str, facts: &[&str]| {
-        let bed = Bed::new(Store::in_memory().unwrap(), models_with(says(reply)));
+        let bed = written_by_model(models_with(says(reply)));
         let session = bed.session("s");
         turn(&bed, session, "I moved to Lund last week.");
         assert_eq!(bed.current(), facts, "{reply}");

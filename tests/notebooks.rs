@@ -73,6 +73,10 @@ impl Assistant {
             Recall { store: &bed.store, models: &bed.models, config: RecallConfig::default() };
         let request = RecallRequest {
             question,
+            asked: question,
+            recent: "",
+            best_min: 0.0,
+            rules_first: false,
             now: bed.clock.now(),
             system: "",
             history: &[],

@@ -72,6 +72,10 @@ fn recall(store: &Store, models: &Models, signal: Signal, gate: GatePolicy) -> E
     let config = RecallConfig { signal: Some(signal), gate, ..RecallConfig::default() };
     let request = RecallRequest {
         question: QUESTION,
+        asked: QUESTION,
+        recent: "",
+        best_min: 0.0,
+        rules_first: false,
         now: now(),
         system: "You are a helpful assistant with memory.",
         history: &[(TurnRole::User, "Hello!".into()), (TurnRole::Assistant, "Hello.".into())],

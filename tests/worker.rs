@@ -152,8 +152,10 @@ fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
         starter: false,
     };
     let slow = Slow { info, generating: Arc::clone(generating), free: Arc::clone(free) };
+    let store = Store::in_memory().unwrap();
+    store.write(|tx| tx.set_setting("writer", "generative")).unwrap();
     Bed::new(
-        Store::in_memory().unwrap(),
+        store,
         Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder), reranker: None },
     )
 }

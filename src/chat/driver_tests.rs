@@ -39,8 +39,6 @@ impl ModelSource for Source {
     }
 }
 
-const REUSED: Progress = Progress::Probing { episode: 1, of: 1 };
-
 /// Always the same memory; or it waits until it is stopped, or panics.
 enum Memory {
     Lund,
@@ -57,11 +55,7 @@ impl Recaller for Memory {
         _: usize,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<Evidence, RecallError> {
-        // Which of the two says whether there was a context to reuse.
-        on_progress(match request.reuse {
-            Some(_) => REUSED,
-            None => Progress::Searching,
-        });
+        on_progress(Progress::Searching);
         match self {
             Self::Never => {
                 while !request.cancel.is_cancelled() {
@@ -211,14 +205,6 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
         .iter()
         .any(|u| matches!(u, Update::Window { n_dropped: 3, used_tokens: 50, .. }));
     assert!(window, "what fell out of the window is said");
-    // The next turn begins where this one's context ended; a new chat does not.
-    heard.submit("And since when?");
-    heard.until(|u| (*u == Update::Progress(REUSED.to_string())).then_some(()));
-    heard.idle();
-    heard.driver.send(Command::NewSession);
-    heard.submit("Where do I live?");
-    heard.until(|u| (*u == Update::Progress(Progress::Searching.to_string())).then_some(()));
-    heard.idle();
     // Leaving closes the session.
     heard.driver.stop();
     let jobs = store.read(|r| r.pending_jobs()).unwrap();

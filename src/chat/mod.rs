@@ -12,6 +12,7 @@ mod machine;
 pub mod policy;
 mod ports;
 mod prompt;
+mod speech;
 mod stream;
 mod window;
 

@@ -8,14 +8,14 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::chat::machine::{MessageKind, PastMessage};
-use crate::extractive::{self, Candidate, Intent};
+use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, ModelSummary, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
 use crate::model_policy::prompt_style;
 use crate::prompts::Style;
 
 /// Says that memory has no answer.
-pub const NOTHING_FOUND: &str = "I have no memory of that.";
+pub const NOTHING_FOUND: &str = "You have not told me that.";
 /// Starter only: small talk longer than this is babble.
 const STARTER_REPLY_TOKENS: usize = 64;
 /// The command for whoever wants more than the starter.
@@ -117,9 +117,12 @@ pub enum Plan {
     /// Say back what will be remembered.
     Acknowledge,
     /// The model says something, without memories.
-    SmallTalk,
-    /// Recall, then the model answers with the evidence in its prompt.
-    Converse,
+    Talk,
+    /// Recall; where the rules are not sure of an answer, the model reads the evidence.
+    Read,
+    /// As [`Self::Quote`] or [`Self::Read`] if memory knows somebody who is mentioned and has something to say;
+    /// otherwise as [`Self::Talk`].
+    Look,
 }
 
 /// Rules read only the beginning of a message; a pasted book is still kept whole.
@@ -132,17 +135,32 @@ fn head(text: &str) -> &str {
 }
 
 /// How this message is answered.
-pub fn plan(reader: Reader, kind: MessageKind, text: &str) -> Plan {
-    match (kind, reader) {
-        (MessageKind::Remember, _) => Plan::Acknowledge,
-        (MessageKind::Chat, Reader::Generative) => Plan::Converse,
-        (MessageKind::Chat, Reader::Extractive) => match extractive::intent(head(text)) {
-            Intent::Question if extractive::asks_assistant(head(text)) => Plan::SmallTalk,
+pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
+    let text = head(text);
+    if kind == MessageKind::Remember {
+        return Plan::Acknowledge;
+    }
+    if profile.small_talk_alone {
+        return match extractive::intent(text) {
+            Intent::Question if extractive::asks_assistant(text) => Plan::Talk,
             Intent::Question => Plan::Quote,
             Intent::Statement => Plan::Acknowledge,
-            Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::SmallTalk,
-        },
+            Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::Talk,
+        };
     }
+    match (extractive::wants(text).0, profile.reader) {
+        (Wants::Memory, Reader::Generative) => Plan::Read,
+        (Wants::Memory, Reader::Extractive) => Plan::Quote,
+        // In the person's own words: a small model that reacts adds what was not told.
+        (Wants::Statement, _) => Plan::Acknowledge,
+        (Wants::World, _) => Plan::Look,
+        (Wants::SmallTalk, _) => Plan::Talk,
+    }
+}
+
+/// Whether a message that memory has nothing for is a task, which can be done without.
+pub fn is_task(text: &str) -> bool {
+    extractive::intent(head(text)) == Intent::Request
 }
 
 /// Earlier messages that a pronoun may point back to.
@@ -322,22 +340,48 @@ mod tests {
         assert!(!text.contains("have a dog"), "only what is new: {text}");
     }
 
-    #[test]
-    fn a_generative_reader_always_recalls() {
-        for text in ["Hi!", "I like tea.", "What do I like?"] {
-            assert_eq!(plan(Reader::Generative, MessageKind::Chat, text), Plan::Converse);
-        }
-        assert_eq!(plan(Reader::Generative, MessageKind::Remember, "Why not?"), Plan::Acknowledge);
+    fn profile(reader: Reader, n_parameters: u64, starter: bool) -> ModelProfile {
+        let info = ModelInfo {
+            name: "m".into(),
+            fingerprint: String::new(),
+            n_parameters,
+            context_tokens: 2_048,
+            vocabulary: 100,
+            starter,
+        };
+        ModelProfile::new(&info, reader)
     }
 
     #[test]
-    fn an_extractive_reader_goes_by_what_the_message_wants() {
+    fn memory_is_asked_only_where_it_is_wanted() {
+        let reads = profile(Reader::Generative, 500_000_000, false);
+        let small = profile(Reader::Extractive, 135_000_000, false);
+        let check = |text: &str, large: Plan, of_small: Plan| {
+            assert_eq!(plan(&reads, MessageKind::Chat, text), large, "{text}");
+            assert_eq!(plan(&small, MessageKind::Chat, text), of_small, "{text}");
+        };
+        for text in ["hi", "thanks!"] {
+            check(text, Plan::Talk, Plan::Talk);
+        }
+        for text in ["Write a haiku about the sea.", "What is the capital of France?"] {
+            check(text, Plan::Look, Plan::Look);
+        }
+        check("What is my sister's name?", Plan::Read, Plan::Quote);
+        check("I moved to Lund last week.", Plan::Acknowledge, Plan::Acknowledge);
+        assert_eq!(plan(&reads, MessageKind::Remember, "Why not?"), Plan::Acknowledge);
+        assert!(is_task("Suggest a dish") && !is_task("Where do I live?"));
+    }
+
+    #[test]
+    fn the_starter_quotes_what_is_asked() {
+        let starter = profile(Reader::Extractive, 7_000_000, true);
         let check = |text: &str, expected| {
-            assert_eq!(plan(Reader::Extractive, MessageKind::Chat, text), expected, "{text}");
+            assert_eq!(plan(&starter, MessageKind::Chat, text), expected, "{text}");
         };
         check("Where do I live?", Plan::Quote);
+        check("What is the capital of France?", Plan::Quote);
         check("I moved to Lund last week.", Plan::Acknowledge);
-        check("Hello!", Plan::SmallTalk);
-        check("Thanks a lot", Plan::SmallTalk);
+        check("Hello!", Plan::Talk);
+        check("Thanks a lot", Plan::Talk);
     }
 }

@@ -56,7 +56,7 @@ impl App {
             None | Some("auto") => None,
             Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {
                 what: e.to_string(),
-                hint: "auto lets `model check` decide".into(),
+                hint: "auto probes no episodes".into(),
             })?),
         };
         let default = RecallConfig::default();

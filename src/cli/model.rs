@@ -255,7 +255,7 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let gate = grade.gate;
     app.console.line(&format!(
         "  evidence told from noise: entropy {:.2}, nll {:.2}, question-nll {:.2}, overlap {:.2}: \
-         uncertainty = auto uses {}",
+         the best is {}",
         gate.entropy,
         gate.nll,
         gate.question_nll,

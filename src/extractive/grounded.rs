@@ -20,6 +20,9 @@ pub enum Ungrounded {
     /// A date that no source has.
     #[error("a date")]
     Date,
+    /// A relative or a pet that no source has.
+    #[error("a relative")]
+    Relative,
     /// More than half of its words.
     #[error("words")]
     Words,
@@ -110,6 +113,10 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
         if !known && first_of_sentence && !stop {
             return Err(Ungrounded::Name);
         }
+        if !known && (lexicon::KIN.has(bare) || lexicon::PETS.has(bare)) && !is_known(bare, &stems)
+        {
+            return Err(Ungrounded::Relative);
+        }
         if !stop {
             content += 1;
             missing += usize::from(!known);
@@ -124,6 +131,18 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
         return Err(Ungrounded::Words);
     }
     Ok(())
+}
+
+/// Whether another word for the relative is in a source.
+fn is_known(relative: &str, stems: &HashSet<String>) -> bool {
+    const SAME: [&[&str]; 4] = [
+        &["mother", "mum", "mom", "mommy"],
+        &["father", "dad", "daddy"],
+        &["child", "children", "kid", "kids", "son", "daughter", "baby", "toddler"],
+        &["friend", "friends", "mate", "buddy"],
+    ];
+    let same = SAME.iter().find(|words| words.contains(&relative));
+    same.is_some_and(|words| words.iter().any(|word| stems.contains(&lexicon::stem(word))))
 }
 
 /// "3pm" → "3", "555-1234" → "555", "1234", "1,000" → "1000".

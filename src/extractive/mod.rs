@@ -26,6 +26,7 @@ mod judge;
 mod language;
 mod lexicon;
 mod lists;
+mod memorable;
 mod names;
 mod openings;
 mod patterns;
@@ -34,6 +35,7 @@ mod predicates;
 mod question;
 mod reading;
 mod repairs;
+mod retelling;
 mod scoring;
 mod second_person;
 mod sentences;
@@ -42,6 +44,7 @@ mod statements;
 mod titles;
 mod triples;
 mod values;
+mod wants;
 mod words;
 
 use jiff::civil::DateTime;
@@ -54,13 +57,16 @@ pub use boundary::changes_topic;
 pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
 pub use judge::judge;
+pub use memorable::memorable;
 pub use names::user_name;
+pub use retelling::{asked_by, is_of_speaker, retold, said_to};
 pub use second_person::acknowledge;
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::statements;
 pub use titles::{narrative, theme_name, title};
 pub use triples::triple;
+pub use wants::{Model as WantsModel, Wants, features, wants};
 
 /// One message as the rules see it.
 #[derive(Debug, Clone)]

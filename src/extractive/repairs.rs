@@ -86,8 +86,16 @@ pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
         _ if PASTS_WITHOUT_A_SUBJECT.has(first) => &["I"],
         "gonna" => &["I", "am"],
         "going" if next == "to" => &["I", "am"],
+        "can't" | "cannot" if next == "wait" => &["I"],
+        "glad" | "happy" | "proud" | "excited" | "stoked" | "thrilled" | "grateful"
+        | "thankful"
+            if matches!(next, "to" | "that" | "for" | "i" | "we" | "my") =>
+        {
+            &["I", "am"]
+        }
         "been" if next.ends_with("ing") => &["I", "have"],
         "have" | "am" | "love" | "hate" | "live" | "work" | "like" | "need" | "want" | "enjoy"
+        | "appreciate"
             if j == 0
                 && words.len() > 2
                 && !matches!(next, "is" | "was" | "you" | "it" | "that" | "this" | "your") =>

@@ -7,6 +7,7 @@ use jiff::civil::DateTime;
 use super::attributes::is_creature;
 use super::lexicon::{self, capitalise, stem};
 use super::lists::Words;
+use super::memorable::LASTING_THINGS;
 use super::{Statement, Utterance, dates};
 
 static WEAK: Words = Words::new("weak");
@@ -66,31 +67,35 @@ pub(super) fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
     chosen.into_iter().map(|(text, _)| text).collect()
 }
 
-/// Runs of at most three words that carry meaning.
+/// Noun phrases of at most three words: runs of words that carry meaning, after a word that a noun
+/// follows ("the support group", "Ana's dog", "likes green tea"; not "is inspiring").
 fn runs(text: &str) -> Vec<Vec<String>> {
     let plain = without_dates(text);
     let mut out = Vec::new();
     let mut run: Vec<String> = Vec::new();
-    let mut flush = |run: &mut Vec<String>| {
-        if !run.is_empty() && run.iter().any(|w| w.chars().count() > 2) {
-            out.push(run[run.len().saturating_sub(3)..].to_vec());
+    let mut before = String::new();
+    let mut flush = |run: &mut Vec<String>, before: &str| {
+        let phrase = noun_phrase(std::mem::take(run), before);
+        if phrase.iter().any(|w| w.chars().count() > 2) {
+            out.push(phrase[phrase.len().saturating_sub(3)..].to_vec());
         }
-        run.clear();
     };
     for chunk in plain.split_whitespace() {
         let ends = chunk.ends_with(['.', ',', '!', '?', ';', ':', ')', '"', '…']);
         let word = chunk.trim_matches(|c: char| !c.is_alphanumeric());
         let lower = word.to_lowercase().replace('’', "'");
         if word.chars().count() > 30 || is_weak(&lower) {
-            flush(&mut run);
+            flush(&mut run, &before);
+            before = lower;
             continue;
         }
         if let Some(owner) = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")) {
-            flush(&mut run);
+            flush(&mut run, &before);
             if !lexicon::STOP.has(&owner.to_lowercase()) {
                 run.push(owner.to_owned());
-                flush(&mut run);
+                flush(&mut run, "the");
             }
+            before = "the".into();
             continue;
         }
         // "dog Max" is a dog and a name.
@@ -99,11 +104,50 @@ fn runs(text: &str) -> Vec<Vec<String>> {
         }
         run.push(if lexicon::starts_upper(word) { word.to_owned() } else { lower });
         if ends {
-            flush(&mut run);
+            flush(&mut run, &before);
+            before = "and".into();
         }
     }
-    flush(&mut run);
+    flush(&mut run, &before);
     out
+}
+
+/// The noun phrase of a run, empty if it is none: without praise before it and adjectives after it.
+fn noun_phrase(mut run: Vec<String>, before: &str) -> Vec<String> {
+    let named = |w: &String| lexicon::starts_upper(w);
+    let is_praise = |w: &String| lexicon::REACTION.has(w) || w.ends_with("ly");
+    // "making", "coming", but not "painting".
+    run.retain(|w| !w.ends_with("ing") || LASTING_THINGS.has(&stem(w)) || is_noun_in_ing(w));
+    let from = run.iter().take_while(|w| is_praise(w)).count();
+    run.drain(..from);
+    // "playing fetch" is named after what is played.
+    if run.len() > 1 && run[0].ends_with("ing") && !named(&run[0]) {
+        run.remove(0);
+    }
+    while run.last().is_some_and(|w| is_praise(w) || is_adjective(w)) {
+        run.pop();
+    }
+    // "Seeing her walk …": begins a sentence and names nothing.
+    let opens = before.is_empty() && !run.iter().any(|w| named(w) && !w.ends_with("ing"));
+    let copula = matches!(
+        before,
+        "is" | "are" | "was" | "were" | "be" | "been" | "feels" | "seems" | "looks" | "to" | "so"
+    ) || lexicon::MODALS.has(before)
+        || lexicon::is_adverb(before);
+    if opens || copula && !run.iter().any(named) { Vec::new() } else { run }
+}
+
+fn is_noun_in_ing(lower: &str) -> bool {
+    matches!(lower, "morning" | "evening" | "wedding" | "building" | "clothing" | "ring" | "spring")
+}
+
+/// By its ending.
+fn is_adjective(lower: &str) -> bool {
+    const ENDINGS: [&str; 7] = ["able", "ible", "ful", "less", "ous", "ive", "ic"];
+    lower.len() > 5
+        && !lexicon::starts_upper(lower)
+        && ENDINGS.iter().any(|end| lower.ends_with(end))
+        && !matches!(lower, "clinic" | "mechanic" | "traffic" | "picnic" | "relative" | "detective")
 }
 
 /// Names no topic.
@@ -114,6 +158,7 @@ fn is_weak(lower: &str) -> bool {
             .iter()
             .any(|words| words.has(lower))
         || lexicon::is_adverb(lower)
+        || lexicon::is_month_or_weekday(lower)
         || lexicon::is_past(lower)
         || lexicon::is_third_person(lower) && !nominal()
         || lexicon::is_base_verb(lower) && !lexicon::NOUN_LIKE.has(lower)
@@ -135,7 +180,9 @@ fn without_dates(text: &str) -> String {
 
 /// "Golden retriever, fetch": the title of an episode, from its messages.
 pub fn title(utterances: &[Utterance]) -> String {
-    let statements = super::statements(utterances);
+    let told = super::statements(utterances);
+    let worth = super::memorable(&told, utterances);
+    let statements = if worth.is_empty() { told } else { worth };
     let people: Vec<String> = utterances.iter().map(|u| u.speaker.to_lowercase()).collect();
     let texts: Vec<&str> = if statements.is_empty() {
         utterances.iter().map(|u| u.text.as_str()).collect()
@@ -159,30 +206,59 @@ pub fn title(utterances: &[Utterance]) -> String {
     capitalise(&phrases.join(", "))
 }
 
-/// A theme's name, from its members: "Max: golden retriever, fetch".
+/// A theme's name, from its members: "Ana's green tea and sushi".
 pub fn theme_name(texts: &[&str]) -> String {
     let parsed: Vec<Statement> =
         texts.iter().take(50).map(|t| super::parse_statement(lexicon::clip(t, 600))).collect();
-    let subject = |phrase: &str| {
-        parsed.iter().any(|s| s.subject.as_deref().is_some_and(|s| s.eq_ignore_ascii_case(phrase)))
+    let owners = owners(&parsed);
+    let members: Vec<Vec<String>> = texts.iter().map(|t| lexicon::content_stems(t)).collect();
+    let recurs = |phrase: &str| {
+        let head = stem(phrase.rsplit(' ').next().unwrap_or(phrase));
+        members.iter().filter(|stems| stems.contains(&head)).count()
     };
-    let (names, topics): (Vec<String>, Vec<String>) =
-        keyphrases(texts, 6).into_iter().partition(|p| subject(p));
-    let names = names.into_iter().take(2).collect::<Vec<_>>().join(" & ");
-    let topics = topics.into_iter().take(2).collect::<Vec<_>>().join(", ");
+    let mut topics = keyphrases(texts, 8);
+    topics.retain(|p| !p.split(' ').any(|w| owners.iter().any(|o| o.eq_ignore_ascii_case(w))));
+    // What most members are about comes first; a second topic is named where it recurs as well.
+    topics.sort_by_key(|topic| std::cmp::Reverse(recurs(topic)));
+    let n =
+        if topics.iter().skip(1).any(|topic| recurs(topic) > 1) || texts.len() < 4 { 2 } else { 1 };
+    topics.truncate(n);
     // "Ana is 34" has no phrase but the attribute.
-    let topics = match parsed.first().and_then(|s| s.attribute.clone()) {
-        Some(attribute) if topics.is_empty() => attribute,
-        _ => topics,
-    };
-    match (names.is_empty(), topics.is_empty()) {
+    if topics.is_empty() {
+        topics.extend(parsed.first().and_then(|s| s.attribute.clone()));
+    }
+    let (who, what) = (owners.join(" and "), topics.join(" and "));
+    match (who.is_empty(), what.is_empty()) {
         (true, true) => {
             texts.first().map_or_else(|| "Notes".into(), |t| lexicon::clip_words(t, 40))
         }
-        (true, false) => capitalise(&topics),
-        (false, true) => names,
-        (false, false) => format!("{names}: {topics}"),
+        (true, false) => capitalise(&what),
+        (false, true) => who,
+        // "Ana's Lisbon" is no place.
+        (false, false) if lexicon::starts_upper(&what) => format!("{who}: {what}"),
+        (false, false) => format!("{who}'s {what}"),
     }
+}
+
+/// Whom most of the facts are about, two at most.
+fn owners(facts: &[Statement]) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for subject in facts.iter().filter_map(|fact| fact.subject.as_deref()) {
+        let owner = subject.split("'s ").next().unwrap_or(subject);
+        let name = !owner.starts_with("The ")
+            && !owner.ends_with("ing")
+            && !lexicon::is_base_verb(&owner.to_lowercase())
+            && super::names::may_be_a_name(owner);
+        match counts.iter_mut().find(|(known, _)| *known == owner) {
+            Some((_, n)) => *n += 1,
+            None if name => counts.push((owner, 1)),
+            None => {}
+        }
+    }
+    counts.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    let least = counts.first().map_or(0, |&(_, n)| n.div_ceil(2));
+    let most = counts.iter().filter(|&&(_, n)| n >= least && n * 4 >= facts.len());
+    most.take(2).map(|&(owner, _)| owner.to_owned()).collect()
 }
 
 /// The dated, ordered statements of an episode as one text in the third person.

@@ -17,6 +17,7 @@
 use std::collections::HashSet;
 
 use candle_core::quantized::GgmlDType;
+use packed_matmul::Format;
 
 use super::metadata::{Metadata, StoredType, TensorEntry, Value};
 
@@ -144,9 +145,11 @@ fn place(
     Ok(())
 }
 
-/// The types candle computes with; anything else is refused by name.
-fn dtype(id: u32, name: &str) -> Result<GgmlDType, String> {
-    Ok(match id {
+/// The types that are computed with; anything else is refused by name.
+fn stored_type(id: u32, name: &str) -> Result<StoredType, String> {
+    Ok(StoredType::Ggml(match id {
+        20 => return Ok(StoredType::Packed(Format::IQ4NL)),
+        23 => return Ok(StoredType::Packed(Format::IQ4XS)),
         0 => GgmlDType::F32,
         1 => GgmlDType::F16,
         2 => GgmlDType::Q4_0,
@@ -166,10 +169,8 @@ fn dtype(id: u32, name: &str) -> Result<GgmlDType, String> {
                 17 => "IQ2_XS",
                 18 => "IQ3_XXS",
                 19 => "IQ1_S",
-                20 => "IQ4_NL",
                 21 => "IQ3_S",
                 22 => "IQ2_S",
-                23 => "IQ4_XS",
                 29 => "IQ1_M",
                 34 => "TQ1_0",
                 35 => "TQ2_0",
@@ -179,10 +180,10 @@ fn dtype(id: u32, name: &str) -> Result<GgmlDType, String> {
             let named = if known.is_empty() { format!("number {other}") } else { known.into() };
             return Err(format!(
                 "the tensor {name:?} has the type {named}, which is not supported \
-                 (F32, F16, BF16, Q8_0, Q4_0 and the K types are)"
+                 (F32, F16, BF16, Q8_0, Q4_0, IQ4_NL, IQ4_XS and the K types are)"
             ));
         }
-    })
+    }))
 }
 
 struct Cursor<'a> {
@@ -335,12 +336,13 @@ impl<'a> Cursor<'a> {
             .try_fold(1u64, |n, &d| n.checked_mul(d))
             .filter(|n| (1..=ELEMENTS_MAX).contains(n))
             .ok_or_else(|| format!("the tensor {name:?} has impossible dimensions {dims:?}"))?;
-        let dtype = dtype(self.u32(what)?, &name)?;
+        let stored = stored_type(self.u32(what)?, &name)?;
         let offset = self.u64(what)?;
-        let block = dtype.block_size() as u64;
+        let (block, block_bytes) = stored.block().unwrap_or((1, 1));
+        let block = block as u64;
         if dims[0] % block != 0 {
             return Err(format!(
-                "the tensor {name:?} has rows of {} values, which {dtype:?} can't hold \
+                "the tensor {name:?} has rows of {} values, which {stored} can't hold \
                  (a multiple of {block} is needed)",
                 dims[0]
             ));
@@ -349,10 +351,10 @@ impl<'a> Cursor<'a> {
         let address = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         Ok(TensorEntry {
             name,
-            stored: StoredType::Ggml(dtype),
+            stored,
             dims: dims.into_iter().rev().map(address).collect(),
             start: address(offset),
-            n_bytes: address(n_elements / block * dtype.type_size() as u64),
+            n_bytes: address(n_elements / block * block_bytes as u64),
         })
     }
 }

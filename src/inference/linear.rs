@@ -18,6 +18,12 @@ impl Matrix {
                 let mut products = multiply(&[weight], xs)?;
                 products.pop().ok_or_else(|| candle_core::Error::msg("a product is missing"))
             }
+            Self::Rounded(weight) => with_values(xs, |values| {
+                let n_rows = values.len() / weight.n_in();
+                let mut product = vec![0f32; n_rows * weight.n_out()];
+                weight.multiply(values, &mut product);
+                Tensor::from_vec(product, (n_rows, weight.n_out()), &Device::Cpu)
+            }),
             Self::Quantised(weight) => xs.apply_op1_no_bwd(weight.as_ref()),
             Self::Unpacked(weight) => xs.matmul(&weight.dequantize(xs.device())?.t()?),
         }
@@ -31,32 +37,49 @@ impl Matrix {
         match self {
             Self::Dense(weight) => weight.index_select(indices, 0),
             Self::Packed(weight) => {
-                let indices = indices.to_vec1::<u32>()?;
-                let mut values = vec![0f32; indices.len() * weight.n_in()];
-                for (row, &index) in values.chunks_exact_mut(weight.n_in()).zip(&indices) {
-                    if index as usize >= weight.n_out() {
-                        candle_core::bail!("there is no row {index} of {}", weight.n_out())
-                    }
-                    weight.row(index as usize, row);
-                }
-                Tensor::from_vec(values, (indices.len(), weight.n_in()), &Device::Cpu)
+                rows(indices, (weight.n_out(), weight.n_in()), |i, row| weight.row(i, row))
+            }
+            Self::Rounded(weight) => {
+                rows(indices, (weight.n_out(), weight.n_in()), |i, row| weight.row(i, row))
             }
             Self::Quantised(weight) | Self::Unpacked(weight) => weight.embedding(indices),
         }
     }
 }
 
-/// Each packed matrix times the rows of `xs`.
-fn multiply(matrices: &[&PackedMatrix], xs: &Tensor) -> Result<Vec<Tensor>> {
+/// Rows of a matrix `[n_out, n_in]` by index.
+fn rows(
+    indices: &Tensor,
+    (n_out, n_in): (usize, usize),
+    unpack: impl Fn(usize, &mut [f32]),
+) -> Result<Tensor> {
+    let indices = indices.to_vec1::<u32>()?;
+    let mut values = vec![0f32; indices.len() * n_in];
+    for (row, &index) in values.chunks_exact_mut(n_in).zip(&indices) {
+        if index as usize >= n_out {
+            candle_core::bail!("there is no row {index} of {n_out}")
+        }
+        unpack(index as usize, row);
+    }
+    Tensor::from_vec(values, (indices.len(), n_in), &Device::Cpu)
+}
+
+/// What `work` makes of the values of `xs`.
+fn with_values<T>(xs: &Tensor, work: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
     let xs = xs.contiguous()?;
-    let n_rows = xs.dim(0)?;
     let (storage, layout) = xs.storage_and_layout();
     let (Storage::Cpu(CpuStorage::F32(values)), Some((start, end))) =
         (&*storage, layout.contiguous_offsets())
     else {
         candle_core::bail!("packed matrices multiply f32 values on the processor")
     };
-    let products = packed_matmul::multiply(matrices, &values[start..end]);
+    work(&values[start..end])
+}
+
+/// Each packed matrix times the rows of `xs`.
+fn multiply(matrices: &[&PackedMatrix], xs: &Tensor) -> Result<Vec<Tensor>> {
+    let n_rows = xs.dim(0)?;
+    let products = with_values(xs, |values| Ok(packed_matmul::multiply(matrices, values)))?;
     matrices
         .iter()
         .zip(products)

@@ -8,12 +8,15 @@ use std::fmt;
 use std::ops::Range;
 
 use candle_core::quantized::GgmlDType;
+use packed_matmul::Format;
 
 /// How a tensor's values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredType {
     /// In one of GGUF's types, which include f32, f16 and bf16.
     Ggml(GgmlDType),
+    /// In one of GGUF's types that candle does not have.
+    Packed(Format),
     /// In f64.
     F64,
     /// In a type that nothing computes with.
@@ -21,11 +24,38 @@ pub enum StoredType {
 }
 
 impl StoredType {
-    /// The type of its blocks, if values share them.
+    /// The type of its blocks in candle, if values share them.
     pub fn quantised(self) -> Option<GgmlDType> {
         match self {
             Self::Ggml(dtype) if dtype.block_size() > 1 => Some(dtype),
             _ => None,
+        }
+    }
+
+    /// The format by which [`packed_matmul`] multiplies it.
+    pub fn packed(self) -> Option<Format> {
+        match self {
+            Self::Packed(format) => Some(format),
+            Self::Ggml(GgmlDType::Q4_0) => Some(Format::Q4_0),
+            Self::Ggml(GgmlDType::Q4_1) => Some(Format::Q4_1),
+            Self::Ggml(GgmlDType::Q5_0) => Some(Format::Q5_0),
+            Self::Ggml(GgmlDType::Q5_1) => Some(Format::Q5_1),
+            Self::Ggml(GgmlDType::Q8_0) => Some(Format::Q8_0),
+            Self::Ggml(GgmlDType::Q2K) => Some(Format::Q2K),
+            Self::Ggml(GgmlDType::Q3K) => Some(Format::Q3K),
+            Self::Ggml(GgmlDType::Q4K) => Some(Format::Q4K),
+            Self::Ggml(GgmlDType::Q5K) => Some(Format::Q5K),
+            Self::Ggml(GgmlDType::Q6K) => Some(Format::Q6K),
+            _ => None,
+        }
+    }
+
+    /// Values of a block, and its bytes, in a GGUF file.
+    pub fn block(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Ggml(dtype) => Some((dtype.block_size(), dtype.type_size())),
+            Self::Packed(format) => Some((format.block_columns(), format.block_bytes())),
+            Self::F64 | Self::Other => None,
         }
     }
 }
@@ -34,6 +64,7 @@ impl fmt::Display for StoredType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ggml(dtype) => write!(f, "{dtype:?}"),
+            Self::Packed(format) => write!(f, "{format:?}"),
             Self::F64 => f.write_str("F64"),
             Self::Other => f.write_str("other"),
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{Device, Tensor};
-use packed_matmul::{Arena, Format, PackError, PackedMatrix, SharedBytes};
+use packed_matmul::{Arena, DenseMatrix, Format, PackError, PackedMatrix, SharedBytes};
 
 use super::gguf;
 use super::metadata::{Metadata, StoredType, TensorEntry};
@@ -30,6 +30,8 @@ pub(super) fn backend(e: candle_core::Error) -> ModelError {
 pub enum Matrix {
     /// In f32.
     Dense(Tensor),
+    /// Of bf16, on the CPU: in as many bits, with a scale for each row.
+    Rounded(Arc<DenseMatrix>),
     /// On the CPU, in a format that [`packed_matmul`] has.
     Packed(Arc<PackedMatrix>),
     /// By candle's kernels: on a GPU, or in another format.
@@ -87,7 +89,9 @@ impl Weights {
         if gguf::has_magic(bytes.as_slice()) {
             let header = gguf::parse(bytes.as_slice()).map_err(|reason| bad_file(path, reason))?;
             let mut weights = Self::empty(true, header.metadata);
+            let header_bytes = header.tensors.iter().map(|tensor| tensor.start).min().unwrap_or(0);
             weights.add(path, bytes, header.tensors)?;
+            weights.files[0].1.release(0..header_bytes);
             Ok(weights)
         } else {
             Self::from_safetensors(vec![(path.to_owned(), bytes)])
@@ -246,6 +250,17 @@ impl Weights {
                 let values = blocks.dequantize(&Device::Cpu).and_then(|v| v.flatten_all());
                 values.and_then(|v| v.to_vec1()).map_err(backend)?
             }
+            StoredType::Packed(format) => {
+                let n_in = dims.last().copied().unwrap_or(1);
+                let n_out = dims.iter().product::<usize>() / n_in.max(1);
+                // Memory of its own: the tiles go when the values are there.
+                let packed = self.pack(name, format, (n_out, n_in), &Arena::default())?;
+                let mut values = vec![0f32; n_out * n_in];
+                for (index, row) in values.chunks_exact_mut(n_in).enumerate() {
+                    packed.row(index, row);
+                }
+                values
+            }
             StoredType::Other => {
                 let reason = format!("the tensor `{name}` holds no floating-point numbers");
                 return Err(bad_file(path, reason));
@@ -283,17 +298,30 @@ impl Weights {
         (n_out, n_in): (usize, usize),
         device: &Device,
     ) -> Result<Option<PackedMatrix>, ModelError> {
-        let (path, tensor, _) = self.find(name, &[n_out, n_in])?;
-        let quantised = tensor.stored.quantised().filter(|_| matches!(device, Device::Cpu));
-        let format = quantised.and_then(packed_format);
+        let (_, tensor, _) = self.find(name, &[n_out, n_in])?;
+        let format = tensor.stored.packed().filter(|_| matches!(device, Device::Cpu));
         let Some(format) = format else { return Ok(None) };
         if self.unpacks() || self.precision == Precision::Exact {
             return Ok(None);
         }
-        let file = Arc::clone(&self.files[self.tensors[name].0].1);
-        let blocks = SharedBytes::new(file, tensor.range());
-        let packed = PackedMatrix::new(format, (n_out, n_in), blocks, &self.arena);
-        let packed = packed.map_err(|e| match e {
+        let packed = self.pack(name, format, (n_out, n_in), &self.arena)?;
+        if !packed.is_in_place() {
+            self.release(name);
+        }
+        Ok(Some(packed))
+    }
+
+    fn pack(
+        &self,
+        name: &str,
+        format: Format,
+        (n_out, n_in): (usize, usize),
+        arena: &Arena,
+    ) -> Result<PackedMatrix, ModelError> {
+        let (file, tensor) = &self.tensors[name];
+        let (path, bytes) = &self.files[*file];
+        let blocks = SharedBytes::new(Arc::clone(bytes) as _, tensor.range());
+        PackedMatrix::new(format, (n_out, n_in), blocks, arena).map_err(|e| match e {
             PackError::Shape { .. } => {
                 bad_file(path, format!("the tensor `{name}` does not fill whole blocks"))
             }
@@ -301,11 +329,7 @@ impl Weights {
                 what: format!("there is no memory for the tensor `{name}`"),
                 source: Some(Box::new(e)),
             },
-        })?;
-        if !packed.is_in_place() {
-            self.release(name);
-        }
-        Ok(Some(packed))
+        })
     }
 
     /// A matrix `[n_out, n_in]`.
@@ -328,7 +352,44 @@ impl Weights {
                 Precision::Exact => Matrix::Unpacked(blocks),
             });
         }
-        let values = self.values(name, &[n_out, n_in])?;
+        self.dense(&[(name.to_owned(), n_out)], n_in, device)
+    }
+
+    /// One matrix with the rows of all: of bf16 on the CPU as wide as in the file, else in f32.
+    fn dense(
+        &self,
+        parts: &[(String, usize)],
+        n_in: usize,
+        device: &Device,
+    ) -> Result<Matrix, ModelError> {
+        let n_out: usize = parts.iter().map(|(_, n)| n).sum();
+        // A tiny model gains nothing by it.
+        let is_fast =
+            self.precision != Precision::Exact && self.n_parameters >= N_PARAMETERS_UNPACKED_MAX;
+        let mut rows: Vec<&[u8]> = Vec::new();
+        for (name, n) in parts {
+            let (_, tensor, bytes) = self.find(name, &[*n, n_in])?;
+            if tensor.stored == StoredType::Ggml(GgmlDType::BF16) {
+                rows.extend(bytes.chunks_exact(2 * n_in));
+            }
+        }
+        if is_fast && rows.len() == n_out && matches!(device, Device::Cpu) {
+            let fill = |row: usize, out: &mut [f32]| {
+                for (out, &value) in out.iter_mut().zip(rows[row].as_chunks().0) {
+                    *out = half::bf16::from_le_bytes(value).to_f32();
+                }
+            };
+            if let Some(rounded) = DenseMatrix::from_rows(fill, n_out, n_in) {
+                for (name, _) in parts {
+                    self.release(name);
+                }
+                return Ok(Matrix::Rounded(Arc::new(rounded)));
+            }
+        }
+        let mut values = Vec::new();
+        for (name, n_out) in parts {
+            values.extend(self.values(name, &[*n_out, n_in])?);
+        }
         Ok(Matrix::Dense(Tensor::from_vec(values, (n_out, n_in), device).map_err(backend)?))
     }
 
@@ -344,19 +405,14 @@ impl Weights {
         device: &Device,
     ) -> Result<Vec<Matrix>, ModelError> {
         let dense = |(name, _): &(String, usize)| {
-            let tensor = self.tensors.get(name);
-            self.unpacks() || tensor.and_then(|(_, t)| t.stored.quantised()).is_none()
+            let stored = self.tensors.get(name).map(|(_, tensor)| tensor.stored);
+            let blocks = stored.is_some_and(|s| s.quantised().is_some() || s.packed().is_some());
+            self.unpacks() || !blocks
         };
         if !parts.iter().all(dense) {
             return parts.iter().map(|(name, n)| self.matrix(name, (*n, n_in), device)).collect();
         }
-        let mut values = Vec::new();
-        for (name, n_out) in parts {
-            values.extend(self.values(name, &[*n_out, n_in])?);
-        }
-        let n_out: usize = parts.iter().map(|(_, n)| n).sum();
-        let stacked = Tensor::from_vec(values, (n_out, n_in), device).map_err(backend)?;
-        Ok(vec![Matrix::Dense(stacked)])
+        Ok(vec![self.dense(parts, n_in, device)?])
     }
 }
 
@@ -375,17 +431,4 @@ fn blocks(
     // aligned for it, bytes compiled into the program are not.
     let aligned = bytes.to_vec();
     qtensor_from_ggml(dtype, &aligned, dims.to_vec(), device).map_err(backend)
-}
-
-/// The format by which [`packed_matmul`] multiplies such a tensor.
-fn packed_format(dtype: GgmlDType) -> Option<Format> {
-    match dtype {
-        GgmlDType::Q4_0 => Some(Format::Q4_0),
-        GgmlDType::Q5_0 => Some(Format::Q5_0),
-        GgmlDType::Q8_0 => Some(Format::Q8_0),
-        GgmlDType::Q4K => Some(Format::Q4K),
-        GgmlDType::Q5K => Some(Format::Q5K),
-        GgmlDType::Q6K => Some(Format::Q6K),
-        _ => None,
-    }
 }

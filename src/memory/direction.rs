@@ -6,6 +6,18 @@
 use super::Embedding;
 use super::embedding::dot;
 
+/// The mean of vectors of one length, by component; empty without vectors.
+#[must_use]
+pub fn mean(vectors: &[Embedding]) -> Vec<f64> {
+    let mut mean = vec![0.0; vectors.first().map_or(0, Embedding::dimensions)];
+    for vector in vectors {
+        for (sum, x) in mean.iter_mut().zip(vector.as_slice()) {
+            *sum += f64::from(*x) / vectors.len() as f64;
+        }
+    }
+    mean
+}
+
 /// What the vectors of one level are compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Direction {
@@ -16,25 +28,21 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Subtracts part of the mean of `sample`, vectors of all or some memories of one level. With few of
-    /// them little is subtracted: what they have in common may be what they are about.
+    /// Subtracts part of a mean of `n` vectors, of all or some memories of one level. With few of them
+    /// little is subtracted: what they have in common may be what they are about.
     #[must_use]
-    pub fn new(question: &Embedding, sample: &[Embedding]) -> Self {
+    pub fn new(question: &Embedding, mean: &[f64], n: usize) -> Self {
         /// With so many, half of their mean is subtracted.
         const N_HALF: f64 = 20.0;
-        let n = sample.len() as f64;
-        let mut mean = vec![0.0f64; question.dimensions()];
-        for vector in sample {
-            for (sum, x) in mean.iter_mut().zip(vector.as_slice()) {
-                *sum += f64::from(*x) / n;
-            }
+        if n == 0 {
+            return Self { vector: question.clone(), average: 0.0 };
         }
-        let share = n / (n + N_HALF);
+        let share = n as f64 / (n as f64 + N_HALF);
         let rest =
-            question.as_slice().iter().zip(&mean).map(|(q, m)| (f64::from(*q) - share * m) as f32);
+            question.as_slice().iter().zip(mean).map(|(q, m)| (f64::from(*q) - share * m) as f32);
         // A question that equals the common part stays as it is.
         let vector = Embedding::normalise(rest.collect()).unwrap_or_else(|_| question.clone());
-        let mean: Vec<f32> = mean.into_iter().map(|m| m as f32).collect();
+        let mean: Vec<f32> = mean.iter().map(|&m| m as f32).collect();
         let average = f64::from(dot(&mean, vector.as_slice()));
         Self { vector, average }
     }
@@ -64,7 +72,7 @@ mod tests {
             std::iter::repeat_n(other.clone(), 99).chain([wanted.clone()]).collect();
         let question = vector([1.0, 0.2, 0.0]);
         let plain = question.cosine(&wanted) - question.cosine(&other);
-        let direction = Direction::new(&question, &sample);
+        let direction = Direction::new(&question, &mean(&sample), sample.len());
         let nearness = |memory: &Embedding| direction.nearness(memory.cosine(&direction.vector));
         assert!(nearness(&wanted) - nearness(&other) > f64::from(3.0 * plain));
         assert!(nearness(&other).abs() < 0.05, "an average one is neither near nor far");
@@ -73,11 +81,11 @@ mod tests {
     #[test]
     fn without_memories_it_is_the_question() {
         let question = vector([1.0, 2.0, 3.0]);
-        let direction = Direction::new(&question, &[]);
+        let direction = Direction::new(&question, &[], 0);
         assert!(direction.vector.cosine(&question) > 0.999_999);
         assert!(direction.nearness(0.5) - 0.5 < 1e-9);
         // Nor can it come to nothing.
-        let same = Direction::new(&question, &vec![question.clone(); 1000]);
+        let same = Direction::new(&question, &mean(std::slice::from_ref(&question)), 1000);
         assert!(same.vector.as_slice().iter().all(|x| x.is_finite()));
     }
 }

@@ -77,6 +77,13 @@ impl Answer {
         asset::system("answer", style, context! {})
     }
 
+    /// The system turn in a chat.
+    #[must_use]
+    pub fn chat_system(self, today: DateTime) -> String {
+        let today = format!("{}, {}", today.strftime("%A"), date(today));
+        asset::render("answer", "chat", context! { today })
+    }
+
     /// What comes before the first note.
     #[must_use]
     pub fn open(self) -> String {
@@ -102,6 +109,25 @@ impl Answer {
         let text = reply::clean(text);
         let bare = text.strip_prefix("Answer:").or_else(|| text.strip_prefix("answer:"));
         bare.unwrap_or(&text).trim().to_owned()
+    }
+
+    /// Whether a reply says that the memories have no answer.
+    #[must_use]
+    pub fn refuses(self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        [
+            "notes do not",
+            "notes don't",
+            "notes don\u{2019}t",
+            "memories do not",
+            "i don't know",
+            "not mentioned",
+            "not specified",
+            "do not specify",
+            "does not specify",
+        ]
+        .iter()
+        .any(|phrase| lower.contains(phrase))
     }
 }
 

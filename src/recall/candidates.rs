@@ -94,6 +94,19 @@ impl Candidates {
     }
 
     /// Best first; of equals the older.
+    pub(super) fn is_empty(&self) -> bool {
+        self.semantics.is_empty() && self.messages.is_empty()
+    }
+
+    /// Leaves out what is less relevant than `bar`; everything, if nothing is as relevant as `best_min`.
+    pub(super) fn drop_below(&mut self, bar: f64, best_min: f64) {
+        let facts = self.semantics.iter().map(|s| s.relevance);
+        let best = facts.chain(self.messages.iter().map(|m| m.relevance)).fold(0.0, f64::max);
+        let bar = if best < best_min { f64::INFINITY } else { bar };
+        self.semantics.retain(|s| s.relevance >= bar);
+        self.messages.retain(|m| m.relevance >= bar);
+    }
+
     pub(super) fn sort(&mut self) {
         self.semantics
             .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));

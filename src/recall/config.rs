@@ -46,7 +46,8 @@ pub enum StageOne {
 /// How evidence is selected; the default is the product's.
 #[derive(Debug, Clone)]
 pub struct RecallConfig {
-    /// The gate's signal; `None` is [`crate::model_policy::gate_signal`]'s choice.
+    /// The signal of Stage II where a model reads; without one no episode is probed. That is the default:
+    /// with Qwen2.5-0.5B the gate changed F1 by −0.010 [−0.042, 0.021] for 560 more tokens a question.
     pub signal: Option<Signal>,
     /// How Stage I selects.
     pub stage_one: StageOne,
@@ -76,6 +77,8 @@ pub struct RecallConfig {
     pub n_reranked: usize,
     /// Less relevant units are dropped.
     pub relevance_min: f64,
+    /// Once the reranker has read them, less relevant units are no evidence for the question.
+    pub relevance_bar: f64,
 }
 
 impl Default for RecallConfig {
@@ -86,8 +89,8 @@ impl Default for RecallConfig {
             levels: Levels::default(),
             relevance: Relevance::default(),
             gate: GatePolicy::default(),
-            coarse_characters: 2_700,
-            evidence_tokens_max: 2_048,
+            coarse_characters: 1_350,
+            evidence_tokens_max: 512,
             window_tokens: 8_192,
             n_positions: 8,
             overhead_share: 0.5,
@@ -95,6 +98,7 @@ impl Default for RecallConfig {
             n_candidates: 64,
             n_reranked: 48,
             relevance_min: 0.0002,
+            relevance_bar: 0.005,
         }
     }
 }

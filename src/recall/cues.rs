@@ -30,7 +30,10 @@ impl LevelHits {
         /// How many vectors show what those of a level have in common.
         const N_SAMPLE: usize = 64;
         let direction = match search.vector {
-            Some(vector) => Some(Direction::new(vector, &reader.sample(level, N_SAMPLE)?)),
+            Some(vector) => {
+                let (mean, n) = reader.mean(level, N_SAMPLE)?;
+                Some(Direction::new(vector, &mean, n))
+            }
             None => None,
         };
         let compared = match &direction {
@@ -52,7 +55,7 @@ impl LevelHits {
         Ok(Self {
             level,
             // They tell of many things and are compared with each other only: nothing is subtracted.
-            direction: search.vector.map(|vector| Direction::new(vector, &[])),
+            direction: search.vector.map(|vector| Direction::new(vector, &[], 0)),
             nearest: Vec::new(),
             dense: BTreeMap::new(),
             lexical: Self::lexical_of(reader, level, search)?,

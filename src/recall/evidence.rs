@@ -67,6 +67,8 @@ pub struct EpisodeEvidence {
 /// The outcome of [`super::Recall::run`].
 #[derive(Default)]
 pub struct Evidence {
+    /// Rules are sure of an answer from [`Self::candidates`].
+    pub sure: bool,
     /// By the relevance of their best fact.
     pub themes: Vec<ThemeEvidence>,
     /// Best first.

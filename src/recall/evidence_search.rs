@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::candidates::{Candidates, Scored};
 use super::config::{Levels, RecallConfig};
 use super::question::QuestionTraits;
+use super::rerank::rerank;
 use super::stage_one::Coarse;
 use super::{Query, RecallError, gather};
 use crate::interfaces::{Embedder, Reranker};
@@ -65,7 +66,10 @@ impl<'a> EvidenceSearch<'a> {
             in_window: &BTreeSet::new(),
             n_in_window: 0,
         };
-        let (candidates, _) = gather(store, embedder, reranker, config, &query)?;
+        let (mut candidates, user) = gather(store, embedder, config, &query)?;
+        if let Some(reranker) = reranker {
+            rerank(&mut candidates, reranker, config, &query, user.as_deref())?;
+        }
         Ok(Self { store, config, candidates })
     }
 

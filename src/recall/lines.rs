@@ -2,6 +2,7 @@
 //! [`crate::prompts`] makes the lines safe.
 
 use super::stage_one::Coarse;
+use crate::extractive;
 use crate::memory::{Episode, Message, Role, Semantic};
 use crate::prompts::MemoryLine;
 
@@ -32,6 +33,16 @@ pub(super) fn of_semantic(semantic: &Semantic) -> String {
 }
 
 pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
+    let is_of_user = match &message.speaker {
+        Some(name) => name == names.user,
+        None => message.role == Role::User,
+    };
+    if is_of_user {
+        // Not in the first person: a small reader would take it for its own.
+        let text = extractive::retold(&message.content, names.user, None);
+        let at = message.created_at.civil();
+        return MemoryLine::Semantic { text: &text, at, superseded: false }.render();
+    }
     MemoryLine::Message {
         speaker: names.of(message),
         text: &message.content,

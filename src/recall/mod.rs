@@ -27,13 +27,14 @@ use std::time::Instant;
 use thiserror::Error;
 
 use crate::extractive;
-use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, Reranker, TurnRole};
+use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, TurnRole};
 use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
 pub use config::{FactRule, FoundFact, Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
+pub(crate) use prompt::refill;
 
 use candidates::{Candidates, Search};
 use lines::Names;
@@ -89,8 +90,16 @@ impl fmt::Display for Progress {
 
 /// A question, and what else the prompt holds.
 pub struct RecallRequest<'a> {
-    /// The person's question.
+    /// The person's question, which memory is searched for.
     pub question: &'a str,
+    /// The question as the reader gets it: in a chat, in the third person.
+    pub asked: &'a str,
+    /// Lines of what was said last, behind the memories; only if there are any.
+    pub recent: &'a str,
+    /// If nothing is found that is at least so relevant, there is no evidence.
+    pub best_min: f64,
+    /// Where rules are sure of an answer, no prompt is built ([`Evidence::sure`]).
+    pub rules_first: bool,
     /// When it is asked.
     pub now: Moment,
     /// Text of the system turn; may be empty.
@@ -142,35 +151,50 @@ impl Recall<'_> {
         };
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
-        let first = reranker.filter(|_| request.prompt);
-        let (mut candidates, user) = gather(self.store, embedder, first, &self.config, &query)?;
+        let (mut candidates, user) = gather(self.store, embedder, &self.config, &query)?;
         candidates.load_episodes(self.store)?;
         if self.config.levels == Levels::Facts {
             candidates.messages.clear();
         }
         let cancel = request.cancel;
-        stop_if(cancel)?;
         let names = Names { user: user.as_deref().unwrap_or("The user") };
-        let traits = &traits;
-        let pipeline = Pipeline { recall: self, candidates: &candidates, names, traits, cancel };
-        let mut evidence = if request.prompt {
-            pipeline.for_model(request, on_progress)?
-        } else {
+        let rules = |candidates: &Candidates, on_progress: &mut dyn FnMut(Progress)| {
+            stop_if(cancel)?;
+            let pipeline = Pipeline { recall: self, candidates, names, traits: &traits, cancel };
             let mut evidence = pipeline.for_rules(on_progress)?;
-            // Reranking takes longer than everything else; where the rules are sure, it is skipped.
-            let user = user.as_deref();
-            let was_read = match reranker.filter(|_| !is_answered(&query, &evidence, user)) {
-                Some(reranker) => rerank(&mut candidates, reranker, &self.config, &query, user)?,
+            evidence.sure = is_answered(&query, &evidence, user.as_deref());
+            Ok::<_, RecallError>(evidence)
+        };
+        // Reranking takes longer than everything else; where the rules are sure, it is skipped.
+        let mut found = None;
+        if request.rules_first || !request.prompt {
+            found = Some(rules(&candidates, on_progress)?);
+        }
+        if found.as_ref().is_none_or(|evidence| !evidence.sure) {
+            let was_read = match reranker {
+                Some(reranker) => {
+                    rerank(&mut candidates, reranker, &self.config, &query, user.as_deref())?
+                }
                 None => false,
             };
-            stop_if(cancel)?;
             if was_read {
-                let candidates = &candidates;
-                let pipeline = Pipeline { recall: self, candidates, names, traits, cancel };
-                evidence = pipeline.for_rules(on_progress)?;
+                candidates.drop_below(self.config.relevance_bar, request.best_min);
             }
-            evidence
-        };
+            stop_if(cancel)?;
+            if request.prompt && !(request.rules_first && candidates.is_empty()) {
+                let pipeline = Pipeline {
+                    recall: self,
+                    candidates: &candidates,
+                    names,
+                    traits: &traits,
+                    cancel,
+                };
+                found = Some(pipeline.for_model(request, on_progress)?);
+            } else if was_read || request.prompt {
+                found = Some(rules(&candidates, on_progress)?);
+            }
+        }
+        let mut evidence = found.unwrap_or_default();
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
     }
@@ -194,7 +218,6 @@ struct Query<'a> {
 fn gather(
     store: &Store,
     embedder: &dyn Embedder,
-    reranker: Option<&dyn Reranker>,
     config: &RecallConfig,
     query: &Query<'_>,
 ) -> Result<(Candidates, Option<String>), RecallError> {
@@ -212,12 +235,8 @@ fn gather(
     } else {
         None
     };
-    let mut candidates =
-        Candidates::gather(store, &Search { query, vector: vector.as_ref(), config })?;
-    if let Some(reranker) = reranker {
-        rerank(&mut candidates, reranker, config, query, user.as_deref())?;
-    }
-    Ok((candidates, user))
+    let search = Search { query, vector: vector.as_ref(), config };
+    Ok((Candidates::gather(store, &search)?, user))
 }
 
 /// Whether the rules are sure of an answer.

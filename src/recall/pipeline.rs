@@ -11,7 +11,6 @@ use super::uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
 use super::{Progress, Recall, RecallError, RecallRequest};
 use crate::interfaces::{Cancel, Priority, Signal};
 use crate::memory::{Message, MessageId};
-use crate::model_policy::{Grade, gate_signal};
 use crate::prompts::Answer;
 
 type OnProgress<'a> = dyn FnMut(Progress) + 'a;
@@ -120,11 +119,14 @@ impl Pipeline<'_> {
         };
         let Candidates { semantics, messages, .. } = self.candidates;
         let has_evidence = !semantics.is_empty() || !messages.is_empty();
-        let RecallRequest { question, system, history, reuse, .. } = request;
-        let frame = Frame::new(model, system, history, question, has_evidence, limits);
+        let RecallRequest { asked, recent, system, history, reuse, .. } = request;
+        let frame = Frame::new(model, system, history, asked, has_evidence, limits);
         let open = model.encode(&Answer.open());
-        let (coarse, block) = self.fitting(&frame, open.len())?;
-        let signal = self.signal()?;
+        let (coarse, mut block) = self.fitting(&frame, open.len())?;
+        if !coarse.is_empty() {
+            block += recent;
+        }
+        let signal = config.signal;
         let mut context = match reuse {
             Some(context) => context,
             None => model.context(Priority::Chat)?,
@@ -142,7 +144,7 @@ impl Pipeline<'_> {
             tokens.extend(model.encode(&block));
             n_processed = prompt::refill(context.as_mut(), &tokens)?;
             let n_tokens_max = frame.head.len() + frame.evidence_tokens;
-            if signal == Signal::Overlap {
+            if signal == Some(Signal::Overlap) {
                 let size_of = |text: &str| model.encode(text).len();
                 let n_block = context.len() - frame.head.len() - open.len();
                 let room = n_tokens_max.saturating_sub(context.len()) + n_block;
@@ -152,7 +154,7 @@ impl Pipeline<'_> {
                     context.extend(&tokens)?;
                     n_processed += tokens.len();
                 }
-            } else {
+            } else if let Some(signal) = signal {
                 let mut probe = ModelProbe {
                     model,
                     context,
@@ -172,7 +174,7 @@ impl Pipeline<'_> {
             n_processed += frame.question.len() + frame.tail.len();
             text = Answer.open() + &block + &outcome.admitted.concat();
         }
-        let signal = (!coarse.is_empty()).then_some(signal);
+        let signal = signal.filter(|_| !coarse.is_empty());
         let evidence = self.collect(coarse, outcome)?;
         Ok(Evidence {
             signal,
@@ -189,10 +191,11 @@ impl Pipeline<'_> {
 
     /// The coarse context and its lines, within its share of the evidence budget.
     fn fitting(&self, frame: &Frame, n_open: usize) -> Result<(Coarse, String), RecallError> {
-        /// The rest is for episodes.
+        /// The rest is for episodes, where they are probed.
         const SHARE: f64 = 0.6;
         const N_TRIES: usize = 8;
-        let room = (frame.evidence_tokens as f64 * SHARE) as usize;
+        let share = if self.recall.config.signal.is_some() { SHARE } else { 1.0 };
+        let room = (frame.evidence_tokens as f64 * share) as usize;
         let mut characters = self.recall.config.coarse_characters;
         for _ in 0..N_TRIES {
             let coarse = self.coarse(characters)?;
@@ -205,16 +208,6 @@ impl Pipeline<'_> {
             characters = (characters as f64 * 0.9 * room as f64 / needed as f64) as usize;
         }
         Ok((Coarse::default(), String::new()))
-    }
-
-    fn signal(&self) -> Result<Signal, RecallError> {
-        if let Some(signal) = self.recall.config.signal {
-            return Ok(signal);
-        }
-        let info = self.recall.models.language.info();
-        let key = info.grade_key();
-        let grade = self.recall.store.read(|r| r.setting(&key))?;
-        Ok(gate_signal(info, Grade::from_setting(grade.as_deref()).as_ref()))
     }
 
     fn collect(&self, coarse: Coarse, outcome: Outcome) -> Result<Evidence, RecallError> {

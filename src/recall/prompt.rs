@@ -101,7 +101,7 @@ impl Frame {
 
 /// Makes `context` hold exactly `tokens`, keeping the common prefix. Returns how many tokens were
 /// processed.
-pub(super) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<usize, ModelError> {
+pub(crate) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<usize, ModelError> {
     let common = context.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
     context.truncate(common);
     if common < tokens.len() {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::error::Result;
 use super::records::Level;
 use super::transaction::Reader;
+use crate::memory::lexical;
 
 /// Distinct words of a query that are looked up: a pasted page would otherwise match everything,
 /// slowly.
@@ -31,6 +32,39 @@ fn quoted_words(query: &str) -> Vec<String> {
 }
 
 impl Reader<'_> {
+    /// Whether a word of `text` is a name in memory: it occurs there with a capital, and never without.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn knows_name_in(&self, text: &str) -> Result<bool> {
+        const WORDS_MAX: usize = 32;
+        const N_UNITS: i64 = 8;
+        let mut seen = HashSet::new();
+        for word in lexical::content_words(text).into_iter().take(WORDS_MAX) {
+            if word.chars().count() < 3 || !seen.insert(word.clone()) {
+                continue;
+            }
+            // Not in messages: the question is one of them.
+            let found: Vec<String> = self.all(
+                "SELECT content FROM semantic JOIN (SELECT rowid AS found FROM semantic_text
+                 WHERE semantic_text MATCH ?1 LIMIT ?2) ON id = found",
+                rusqlite::params![format!("\"{word}\""), N_UNITS],
+                |row| row.get(0),
+            )?;
+            let mut written = found
+                .iter()
+                .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
+                .filter(|written| written.to_lowercase() == word)
+                .peekable();
+            if written.peek().is_some()
+                && written.all(|written| written.starts_with(char::is_uppercase))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised
     /// and quoted, never parsed as FTS5 syntax. Superseded facts are found too. In a large memory,
     /// words that very many rows have are left out, as long as there are others.

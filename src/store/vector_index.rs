@@ -56,7 +56,7 @@ fn code(values: impl Iterator<Item = f32> + Clone, threshold: f32) -> Vec<u8> {
 pub(super) struct VectorIndex {
     table: String,
     /// Components of the level's mean when the index was made.
-    mean: Vec<f32>,
+    pub(super) mean: Vec<f32>,
 }
 
 impl VectorIndex {
@@ -106,16 +106,20 @@ impl Reader<'_> {
         let n_of_sample = n.div_ceil(SAMPLED_EVERY as usize) as i64;
         let k = K_MAX.min(4 * n as i64);
         let of_sample = format!(
-            "SELECT distance FROM {table} WHERE code MATCH vec_bit(?1) AND k = ?2 AND sampled = 1"
+            "SELECT rowid, distance FROM {table}
+             WHERE code MATCH vec_bit(?1) AND k = ?2 AND sampled = 1"
         );
-        let of_sample: Vec<f64> =
-            self.all(&of_sample, params![code, n_of_sample], |row| row.get(0))?;
-        let mut within = of_sample.into_iter().reduce(f64::max).unwrap_or(bits);
-        let all_within = format!(
-            "SELECT rowid FROM {table} WHERE code MATCH vec_bit(?1) AND k = ?2 AND distance <= ?3"
+        let of_sample: Vec<(i64, f64)> =
+            self.all(&of_sample, params![code, n_of_sample], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut within = of_sample.iter().map(|&(_, d)| d).reduce(f64::max).unwrap_or(bits);
+        let rest_within = format!(
+            "SELECT rowid FROM {table}
+             WHERE code MATCH vec_bit(?1) AND k = ?2 AND distance <= ?3 AND sampled = 0"
         );
         loop {
-            let found = self.all(&all_within, params![code, k, within], |row| row.get(0))?;
+            let mut found: Vec<i64> =
+                self.all(&rest_within, params![code, k, within], |row| row.get(0))?;
+            found.extend(of_sample.iter().map(|&(id, _)| id));
             // A small sample may have missed where most of the nearest are.
             if found.len() * 2 >= n || within >= bits {
                 return Ok(found);

@@ -12,7 +12,7 @@ use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
 use super::transaction::{Reader, WANTED, WriteTx, json_of};
 use super::vector_index::CANDIDATES_MAX;
-use crate::memory::Embedding;
+use crate::memory::{Embedding, direction};
 
 const EMBEDDER: &str = "embedder";
 const DIMENSIONS: &str = "dimensions";
@@ -112,12 +112,22 @@ impl Reader<'_> {
         Ok(usize::try_from(span).unwrap_or(usize::MAX))
     }
 
-    /// At most `n` vectors of a level, spread evenly over its ids and so over time; the same ones at
-    /// every call.
+    /// The mean of a level's vectors, and how many of `n` it is of: a sample's, or the one that the
+    /// level's index was made with, which counts as `n`. Without vectors it is empty.
     ///
     /// # Errors
     /// If the memory cannot be read, or a vector in it is damaged.
-    pub fn sample(&self, level: Level, n: usize) -> Result<Vec<Embedding>> {
+    pub fn mean(&self, level: Level, n: usize) -> Result<(Vec<f64>, usize)> {
+        if let Some(index) = self.vector_index(level)? {
+            return Ok((index.mean.into_iter().map(f64::from).collect(), n));
+        }
+        let sample = self.sample(level, n)?;
+        Ok((direction::mean(&sample), sample.len()))
+    }
+
+    /// At most `n` vectors of a level, spread evenly over its ids and so over time; the same ones at
+    /// every call.
+    pub(super) fn sample(&self, level: Level, n: usize) -> Result<Vec<Embedding>> {
         let Some((first, last)) = self.ends(level)? else { return Ok(Vec::new()) };
         let next = format!(
             "SELECT id, embedding FROM {}_vector WHERE id >= ?1 ORDER BY id LIMIT 1",

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inglenook::interfaces::{Cancel, Embedder, LanguageModel, ModelError, Signal};
 use inglenook::memory::Embedding;
-use inglenook::memory::direction::Direction;
+use inglenook::memory::direction::{self, Direction};
 use inglenook::memory::lexical::{self, Bm25, Rarity};
 use inglenook::memory::relevance::{Cues, Relevance, by_largest};
 use inglenook::prompts::MemoryLine;
@@ -306,9 +306,10 @@ fn compare(corpus: &Corpus, probe: &Probe, vectors: &Vectors<'_>, scores: &mut S
     let mut matching = corpus.index.scores(&probe.question);
     by_largest(&mut matching);
     let all = corpus.notes.iter().filter_map(|note| vectors.get(note.text.as_str()).cloned());
+    let all: Vec<_> = all.collect();
     let direction = vectors
         .get(probe.question.as_str())
-        .map(|asked| Direction::new(asked, &all.collect::<Vec<_>>()));
+        .map(|asked| Direction::new(asked, &direction::mean(&all), all.len()));
     let nearness = |note: usize| {
         let note = vectors.get(corpus.notes[note].text.as_str())?;
         direction.as_ref().map(|d| d.nearness(note.cosine(&d.vector)))

@@ -27,6 +27,7 @@ mod starter;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
+mod turns;
 mod writing;
 
 use std::fmt;
@@ -54,6 +55,9 @@ pub use retrieval::{
 pub use scale::{N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory, assimilate};
 pub use score::{BadRow, Scored, Scores, score};
 pub use starter::{Options, measure};
+pub use turns::{
+    ScoredTurns, Turn, fit_turns, most_probable, parse_turns, render_turns, score_turns,
+};
 
 pub use crate::metrics::{Interval, interval};
 

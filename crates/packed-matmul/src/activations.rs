@@ -8,6 +8,12 @@ use crate::vectorised;
 /// Values below which a task is not worth another core.
 const VALUES_PER_TASK: usize = 32 * 1024;
 
+/// A block is coarse if its scale is so many times its row's mean scale. Models have a few dimensions
+/// whose values are many times the others', and the 31 values beside such a one lose most to rounding.
+/// From the first to the second bound more and more of what rounding took is added, so that a product does
+/// not jump where a scale changes by its last bit.
+const COARSE: [f32; 2] = [1.35, 1.65];
+
 /// Rows in 8 bits, with a scale for each block of 32 columns: its largest size ÷ 127.
 #[derive(Debug)]
 pub struct Int8Rows {
@@ -16,6 +22,16 @@ pub struct Int8Rows {
     scales: Vec<f32>,
     /// Of the first and of the last 16 values of each block.
     sums: Vec<[i32; 2]>,
+    rests: Option<Box<Rests>>,
+}
+
+/// What rounding took from coarse blocks, in 8 bits too: its products are added to those of the rows.
+#[derive(Debug)]
+pub struct Rests {
+    /// Rows of one block.
+    pub rows: Int8Rows,
+    /// Block and row of each, in order.
+    pub places: Vec<(usize, usize)>,
 }
 
 /// One block of a row.
@@ -30,11 +46,19 @@ impl Int8Rows {
     /// `xs`: rows of `n_blocks` · 32 values.
     pub fn new(xs: &[f32], n_blocks: usize) -> Self {
         let blocks = xs.as_chunks::<BLOCK>().0;
+        let mut rows = Self::rounded(blocks, n_blocks);
+        rows.rests = rows.rests_of(blocks).map(Box::new);
+        rows
+    }
+
+    /// Without the rests.
+    fn rounded(blocks: &[[f32; BLOCK]], n_blocks: usize) -> Self {
         let mut rows = Self {
             n_blocks,
             values: vec![[0; BLOCK]; blocks.len()],
             scales: vec![0.0; blocks.len()],
             sums: vec![[0; 2]; blocks.len()],
+            rests: None,
         };
         let Self { values, scales, sums, .. } = &mut rows;
         let per_task = VALUES_PER_TASK / BLOCK;
@@ -51,6 +75,35 @@ impl Int8Rows {
                 });
         }
         rows
+    }
+
+    fn rests_of(&self, blocks: &[[f32; BLOCK]]) -> Option<Rests> {
+        let (mut places, mut means) = (Vec::new(), Vec::new());
+        let [from, to] = COARSE;
+        for (row, scales) in self.scales.chunks_exact(self.n_blocks).enumerate() {
+            // NaN and infinity are above no mean of theirs.
+            let mean = scales.iter().sum::<f32>() / scales.len() as f32;
+            let coarse = scales.iter().enumerate().filter(|(_, scale)| **scale > from * mean);
+            places.extend(coarse.map(|(block, _)| (block, row)));
+            means.push(mean);
+        }
+        if places.is_empty() {
+            return None;
+        }
+        places.sort_unstable();
+        let rest = |&(block, row): &(usize, usize)| {
+            let index = row * self.n_blocks + block;
+            let rounded = |i: usize| f32::from(self.values[index][i]) * self.scales[index];
+            let share = ((self.scales[index] / means[row] - from) / (to - from)).min(1.0);
+            std::array::from_fn(|i| share * (blocks[index][i] - rounded(i)))
+        };
+        let rests: Vec<[f32; BLOCK]> = places.iter().map(rest).collect();
+        Some(Rests { rows: Self::rounded(&rests, 1), places })
+    }
+
+    /// What is to be added to products with these rows.
+    pub fn rests(&self) -> Option<&Rests> {
+        self.rests.as_deref()
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -82,29 +135,35 @@ pub const PANEL: usize = 8;
 pub struct PanelBlock {
     pub values: [[i8; BLOCK]; PANEL],
     pub scales: [f32; PANEL],
-    /// The scale times the sum of the block.
-    pub totals: [f32; PANEL],
-    /// What the weights' offset adds to the sums of the first and of the last 16 products.
-    pub corrections: [[i32; PANEL]; 2],
+    /// What the weights' offset adds to the sums of products, as bits of an `i32`; without an offset
+    /// the scale times the sum of the columns, for minima, as bits of an `f32`. Of the first and of the
+    /// last 16 columns, or all in the first where these share a scale.
+    pub addends: [[u32; PANEL]; 2],
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Int8Rows {
-    /// The whole panels of the rows, `n_blocks` blocks each, for weights with this offset.
-    pub fn panels(&self, offset: i32) -> Vec<PanelBlock> {
+    /// The whole panels of the rows, `n_blocks` blocks each, for weights with this offset, and a scale
+    /// for each 16 columns or not.
+    pub fn panels(&self, offset: i32, is_by_16: bool) -> Vec<PanelBlock> {
         let n_blocks = self.n_blocks;
         let n_panels = self.n_rows() / PANEL;
         let block = |index: usize| {
             let (panel, b) = (index / n_blocks, index % n_blocks);
             let row = |r: usize| self.block(panel * PANEL + r, b);
+            let addend = |r: usize, half: usize| {
+                let Block { scale, sums, .. } = row(r);
+                let sum = if is_by_16 { sums[half] } else { sums[0] + sums[1] };
+                if offset == 0 {
+                    (scale * sum as f32).to_bits()
+                } else {
+                    (-offset * sum).cast_unsigned()
+                }
+            };
             PanelBlock {
                 values: std::array::from_fn(|r| *row(r).values),
                 scales: std::array::from_fn(|r| row(r).scale),
-                totals: std::array::from_fn(|r| {
-                    let Block { scale, sums, .. } = row(r);
-                    scale * (sums[0] + sums[1]) as f32
-                }),
-                corrections: [0, 1].map(|h| std::array::from_fn(|r| -offset * row(r).sums[h])),
+                addends: [0, 1].map(|half| std::array::from_fn(|r| addend(r, half))),
             }
         };
         let per_task = VALUES_PER_TASK / BLOCK / PANEL;

@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use crate::activations::Int8Rows;
-use crate::formats::{Bits, BlockFormat, Scales};
+use crate::formats::{Bits, BlockFormat, CHOICES, Scales};
 use crate::matrix::{BLOCK, ROWS, TileBlock, tile_block};
 
 /// Rows of half a tile.
@@ -15,12 +15,13 @@ const HALF: usize = ROWS / 2;
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn rows<F: BlockFormat, const M: usize>(
     tile: &[u8],
+    first_block: usize,
     inputs: &Int8Rows,
     first: usize,
 ) -> [[f32; ROWS]; M] {
     let mut sums = [[_mm256_setzero_ps(); M]; 2];
     for b in 0..inputs.n_blocks() {
-        let block = tile_block::<F>(tile, b);
+        let block = tile_block::<F>(tile, first_block + b);
         for (half, sums) in sums.iter_mut().enumerate() {
             let quads = unpack::<F>(block.values, half);
             let scales = scales_of::<F>(block, half);
@@ -29,23 +30,21 @@ pub fn rows<F: BlockFormat, const M: usize>(
                 let [first_sum, second_sum] = input.sums;
                 let [first_half, second_half] = dot::<F>(&quads, input.values);
                 let input_scale = _mm256_set1_ps(input.scale);
-                let mut add = |part: __m256i, total: i32, scale: __m256| {
-                    // Values of 8 bits are unpacked with their sign.
-                    let offset = if F::BITS == Bits::Eight { 0 } else { F::OFFSET };
-                    let part = _mm256_sub_epi32(part, _mm256_set1_epi32(offset * total));
-                    let scale = _mm256_mul_ps(scale, input_scale);
-                    *sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(part), scale, *sum);
+                let mut add = |part: __m256i, total: i32, half: usize| {
+                    let correction = _mm256_set1_epi32(F::SIGNED_OFFSET * total);
+                    let part = _mm256_cvtepi32_ps(_mm256_sub_epi32(part, correction));
+                    let scale = _mm256_mul_ps(scales.scales[half], input_scale);
+                    *sum = _mm256_fmadd_ps(part, scale, *sum);
+                    if F::HAS_MINIMA {
+                        let total = _mm256_set1_ps(input.scale * total as f32);
+                        *sum = _mm256_fnmadd_ps(scales.minima[half], total, *sum);
+                    }
                 };
                 if F::IS_BY_16 {
-                    add(first_half, first_sum, scales.first);
-                    add(second_half, second_sum, scales.second);
+                    add(first_half, first_sum, 0);
+                    add(second_half, second_sum, 1);
                 } else {
-                    let part = _mm256_add_epi32(first_half, second_half);
-                    add(part, first_sum + second_sum, scales.first);
-                }
-                if F::HAS_MINIMA {
-                    let total = input.scale * (first_sum + second_sum) as f32;
-                    *sum = _mm256_fnmadd_ps(scales.minimum, _mm256_set1_ps(total), *sum);
+                    add(_mm256_add_epi32(first_half, second_half), first_sum + second_sum, 0);
                 }
             }
         }
@@ -70,7 +69,7 @@ fn dot<F: BlockFormat>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2
     let fours = input.as_chunks::<4>().0;
     let pairs = |q: usize| {
         let four = _mm256_set1_epi32(i32::from_le_bytes(fours[q].map(i8::cast_unsigned)));
-        if F::BITS == Bits::Eight {
+        if F::ARE_WIDE {
             // 128 · 127 · 2 fits too: the sign moves to the input, which is never −128.
             _mm256_maddubs_epi16(_mm256_abs_epi8(quads[q]), _mm256_sign_epi8(four, quads[q]))
         } else {
@@ -88,13 +87,13 @@ fn dot<F: BlockFormat>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2
         Bits::Four if !F::IS_BY_16 => {
             [wide(_mm256_add_epi16(four(0), four(4))), _mm256_setzero_si256()]
         }
-        Bits::Four | Bits::Five => [wide(four(0)), wide(four(4))],
+        Bits::Two | Bits::Three | Bits::Four | Bits::Five => [wide(four(0)), wide(four(4))],
         Bits::Six => [four_of_six(0), four_of_six(4)],
-        Bits::Eight => [four_of_eight(0), four_of_eight(4)],
+        Bits::FourChoices | Bits::Eight => [four_of_eight(0), four_of_eight(4)],
     }
 }
 
-/// The eight quads of a block, of half the rows: unsigned, but those of 8 bits.
+/// The eight quads of a block, of half the rows: unsigned, but the wide ones.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
@@ -107,16 +106,36 @@ fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
         }
         return quads;
     }
-    let low = _mm256_set1_epi8(15);
-    for v in 0..4 {
-        let pair = at(v);
-        quads[2 * v] = _mm256_and_si256(pair, low);
-        quads[2 * v + 1] = _mm256_and_si256(_mm256_srli_epi16::<4>(pair), low);
+    if F::BITS.are_by_two() {
+        let low = _mm256_set1_epi8(3);
+        for v in 0..2 {
+            let four = at(v);
+            quads[4 * v] = _mm256_and_si256(four, low);
+            quads[4 * v + 1] = _mm256_and_si256(_mm256_srli_epi16::<2>(four), low);
+            quads[4 * v + 2] = _mm256_and_si256(_mm256_srli_epi16::<4>(four), low);
+            quads[4 * v + 3] = _mm256_and_si256(_mm256_srli_epi16::<6>(four), low);
+        }
+    } else {
+        let low = _mm256_set1_epi8(15);
+        for v in 0..4 {
+            let pair = at(v);
+            quads[2 * v] = _mm256_and_si256(pair, low);
+            quads[2 * v + 1] = _mm256_and_si256(_mm256_srli_epi16::<4>(pair), low);
+        }
     }
-    if F::BITS == Bits::Five {
-        for (quad, bits) in quads.iter_mut().zip(values[256..320].as_chunks::<8>().0) {
-            let bits = bits.as_chunks::<4>().0[half];
-            *quad = _mm256_or_si256(*quad, sixteen_where(u32::from_le_bytes(bits)));
+    if let Some((from, bit)) = F::BITS.lone_bit() {
+        let bit = _mm256_set1_epi8(1 << bit);
+        for (quad, bits) in quads.iter_mut().zip(values[from..from + 64].as_chunks::<8>().0) {
+            let bits = u32::from_le_bytes(bits.as_chunks::<4>().0[half]);
+            *quad = _mm256_or_si256(*quad, _mm256_and_si256(bytes_where(bits), bit));
+        }
+    }
+    if F::BITS == Bits::FourChoices {
+        // SAFETY: `CHOICES` is 16 bytes.
+        let choices = unsafe { _mm_loadu_si128(CHOICES.as_ptr().cast()) };
+        let choices = _mm256_broadcastsi128_si256(choices);
+        for quad in &mut quads {
+            *quad = _mm256_shuffle_epi8(choices, *quad);
         }
     }
     if F::BITS == Bits::Six {
@@ -137,48 +156,61 @@ fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
     quads
 }
 
-/// 16 in each byte whose bit is set.
+/// All bits of each byte whose bit is set.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sixteen_where(bits: u32) -> __m256i {
+fn bytes_where(bits: u32) -> __m256i {
     // Byte i of the vector gets the byte that has bit i, and keeps that bit.
     let spread =
         _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
     let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
     let bits = _mm256_shuffle_epi8(_mm256_set1_epi32(bits.cast_signed()), spread);
-    let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, own), own);
-    _mm256_and_si256(is_set, _mm256_set1_epi8(16))
+    _mm256_cmpeq_epi8(_mm256_and_si256(bits, own), own)
 }
 
 /// [`crate::matrix::BlockScales`] of half the rows.
 struct HalfScales {
-    first: __m256,
-    second: __m256,
-    minimum: __m256,
+    scales: [__m256; 2],
+    minima: [__m256; 2],
 }
 
 #[inline]
 #[target_feature(enable = "avx2,f16c")]
 fn scales_of<F: BlockFormat>(block: TileBlock<'_>, half: usize) -> HalfScales {
     let f16_from = |row: usize| load_f16(&block.scales[2 * (row + half * HALF)..]);
-    let minimum = _mm256_setzero_ps();
-    if F::SCALES == Scales::Single {
-        let first = f16_from(block.place * ROWS);
-        return HalfScales { first, second: first, minimum };
+    let none = _mm256_setzero_ps();
+    let same =
+        |scale: __m256, minimum: __m256| HalfScales { scales: [scale; 2], minima: [minimum; 2] };
+    let small_at = block.place * F::SCALES.small_bytes() + half * HALF;
+    let small = |at: usize| load_8(&block.scales[4 * ROWS + small_at + at..]);
+    let times = |scale: __m256, small: __m256i| _mm256_mul_ps(scale, _mm256_cvtepi32_ps(small));
+    let signed = |at: usize| times(f16_from(0), _mm256_cvtepi8_epi32(small(at)));
+    match F::SCALES {
+        Scales::Single => same(f16_from(block.place * ROWS), none),
+        Scales::SingleAndMinimum => same(f16_from(0), f16_from(ROWS)),
+        Scales::TwoLevels => same(signed(0), none),
+        Scales::TwoLevelsAndMinima => same(
+            times(f16_from(0), _mm256_cvtepu8_epi32(small(0))),
+            times(f16_from(ROWS), _mm256_cvtepu8_epi32(small(ROWS))),
+        ),
+        Scales::TwoLevelsBy16 => {
+            HalfScales { scales: [signed(0), signed(ROWS)], minima: [none; 2] }
+        }
+        Scales::TwoLevelsAndMinimaBy16 => {
+            let (first, last) = (_mm256_cvtepu8_epi32(small(0)), _mm256_cvtepu8_epi32(small(ROWS)));
+            let (low, scale, minimum) = (_mm256_set1_epi32(15), f16_from(0), f16_from(ROWS));
+            HalfScales {
+                scales: [
+                    times(scale, _mm256_and_si256(first, low)),
+                    times(scale, _mm256_and_si256(last, low)),
+                ],
+                minima: [
+                    times(minimum, _mm256_srli_epi32::<4>(first)),
+                    times(minimum, _mm256_srli_epi32::<4>(last)),
+                ],
+            }
+        }
     }
-    let small = &block.scales[64 + block.place * 32 + half * HALF..];
-    let (scale, other) = (f16_from(0), &small[ROWS..]);
-    if F::IS_BY_16 {
-        let first = _mm256_mul_ps(scale, load_bytes::<true>(small));
-        return HalfScales {
-            first,
-            second: _mm256_mul_ps(scale, load_bytes::<true>(other)),
-            minimum,
-        };
-    }
-    let first = _mm256_mul_ps(scale, load_bytes::<false>(small));
-    let minimum = _mm256_mul_ps(f16_from(ROWS), load_bytes::<false>(other));
-    HalfScales { first, second: first, minimum }
 }
 
 #[inline]
@@ -199,15 +231,10 @@ fn load_f16(bytes: &[u8]) -> __m256 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load_bytes<const SIGNED: bool>(bytes: &[u8]) -> __m256 {
+fn load_8(bytes: &[u8]) -> __m128i {
     assert!(bytes.len() >= 8);
     // SAFETY: 8 bytes are there, as asserted.
-    let bytes = unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) };
-    _mm256_cvtepi32_ps(if SIGNED {
-        _mm256_cvtepi8_epi32(bytes)
-    } else {
-        _mm256_cvtepu8_epi32(bytes)
-    })
+    unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) }
 }
 
 #[inline]

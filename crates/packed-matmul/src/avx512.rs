@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use crate::activations::{Int8Rows, PANEL, PanelBlock};
-use crate::formats::{Bits, BlockFormat, Scales};
+use crate::formats::{Bits, BlockFormat, CHOICES_UNSIGNED, Scales};
 use crate::matrix::{ROWS, TileBlock, tile_block};
 
 #[inline]
@@ -25,20 +25,15 @@ fn load_f16(bytes: &[u8]) -> __m512 {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn load_bytes<const SIGNED: bool>(bytes: &[u8]) -> __m512 {
+fn load_16(bytes: &[u8]) -> __m128i {
     assert!(bytes.len() >= 16);
     // SAFETY: 16 bytes are there, as asserted.
-    let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    _mm512_cvtepi32_ps(if SIGNED {
-        _mm512_cvtepi8_epi32(bytes)
-    } else {
-        _mm512_cvtepu8_epi32(bytes)
-    })
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
 /// The eight quads of a block.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn unpack<F: BlockFormat>(values: &[u8]) -> [__m512i; 8] {
     let mut quads = [_mm512_setzero_si512(); 8];
     if F::BITS == Bits::Eight {
@@ -47,17 +42,34 @@ fn unpack<F: BlockFormat>(values: &[u8]) -> [__m512i; 8] {
         }
         return quads;
     }
-    let low = _mm512_set1_epi8(15);
-    for v in 0..4 {
-        let pair = load(&values[v * 64..]);
-        quads[2 * v] = _mm512_and_si512(pair, low);
-        quads[2 * v + 1] = _mm512_and_si512(_mm512_srli_epi16::<4>(pair), low);
+    if F::BITS.are_by_two() {
+        let low = _mm512_set1_epi8(3);
+        for v in 0..2 {
+            let four = load(&values[v * 64..]);
+            quads[4 * v] = _mm512_and_si512(four, low);
+            quads[4 * v + 1] = _mm512_and_si512(_mm512_srli_epi16::<2>(four), low);
+            quads[4 * v + 2] = _mm512_and_si512(_mm512_srli_epi16::<4>(four), low);
+            quads[4 * v + 3] = _mm512_and_si512(_mm512_srli_epi16::<6>(four), low);
+        }
+    } else {
+        let low = _mm512_set1_epi8(15);
+        for v in 0..4 {
+            let pair = load(&values[v * 64..]);
+            quads[2 * v] = _mm512_and_si512(pair, low);
+            quads[2 * v + 1] = _mm512_and_si512(_mm512_srli_epi16::<4>(pair), low);
+        }
     }
-    if F::BITS == Bits::Five {
-        let sixteen = _mm512_set1_epi8(16);
-        for (quad, bits) in quads.iter_mut().zip(values[256..320].as_chunks::<8>().0) {
+    if let Some((from, bit)) = F::BITS.lone_bit() {
+        let bit = _mm512_set1_epi8(1 << bit);
+        for (quad, bits) in quads.iter_mut().zip(values[from..from + 64].as_chunks::<8>().0) {
             let bits = u64::from_le_bytes(*bits);
-            *quad = _mm512_mask_add_epi8(*quad, bits, *quad, sixteen);
+            *quad = _mm512_mask_add_epi8(*quad, bits, *quad, bit);
+        }
+    }
+    if F::BITS == Bits::FourChoices {
+        let choices = _mm512_broadcast_i32x4(load_16(&CHOICES_UNSIGNED));
+        for quad in &mut quads {
+            *quad = _mm512_shuffle_epi8(choices, *quad);
         }
     }
     if F::BITS == Bits::Six {
@@ -79,28 +91,59 @@ fn unpack<F: BlockFormat>(values: &[u8]) -> [__m512i; 8] {
     quads
 }
 
-/// The scales of a block, of its first and of its last 16 columns, and its minima.
+/// [`crate::matrix::BlockScales`]: of the first and of the last 16 columns.
+struct VectorScales {
+    scales: [__m512; 2],
+    minima: [__m512; 2],
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn scales_of<F: BlockFormat>(block: TileBlock<'_>) -> (__m512, __m512, __m512) {
-    let no_minimum = _mm512_setzero_ps();
+fn scales_of<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> VectorScales {
+    let same =
+        |scale: __m512, minimum: __m512| VectorScales { scales: [scale; 2], minima: [minimum; 2] };
+    let none = _mm512_setzero_ps();
     if F::SCALES == Scales::Single {
-        let scale = load_f16(&block.scales[block.place * 2 * ROWS..]);
-        return (scale, scale, no_minimum);
+        return same(load_f16(&scales[place * 2 * ROWS..]), none);
     }
-    let scale = load_f16(block.scales);
-    let small = &block.scales[64 + block.place * 32..];
-    if F::IS_BY_16 {
-        (
-            _mm512_mul_ps(scale, load_bytes::<true>(small)),
-            _mm512_mul_ps(scale, load_bytes::<true>(&small[ROWS..])),
-            no_minimum,
-        )
-    } else {
-        let scale = _mm512_mul_ps(scale, load_bytes::<false>(small));
-        let minimum =
-            _mm512_mul_ps(load_f16(&block.scales[32..]), load_bytes::<false>(&small[ROWS..]));
-        (scale, scale, minimum)
+    let (scale, minimum) = (load_f16(scales), &scales[2 * ROWS..]);
+    let small = &scales[4 * ROWS + place * F::SCALES.small_bytes()..];
+    let times = |scale: __m512, small: __m512i| _mm512_mul_ps(scale, _mm512_cvtepi32_ps(small));
+    match F::SCALES {
+        Scales::Single | Scales::SingleAndMinimum => same(scale, load_f16(minimum)),
+        Scales::TwoLevels => same(times(scale, _mm512_cvtepi8_epi32(load_16(small))), none),
+        Scales::TwoLevelsAndMinima => {
+            let last = load_16(&small[ROWS..]);
+            same(
+                times(scale, _mm512_cvtepu8_epi32(load_16(small))),
+                times(load_f16(minimum), _mm512_cvtepu8_epi32(last)),
+            )
+        }
+        Scales::TwoLevelsBy16 => {
+            let last = load_16(&small[ROWS..]);
+            VectorScales {
+                scales: [
+                    times(scale, _mm512_cvtepi8_epi32(load_16(small))),
+                    times(scale, _mm512_cvtepi8_epi32(last)),
+                ],
+                minima: [none; 2],
+            }
+        }
+        Scales::TwoLevelsAndMinimaBy16 => {
+            let first = _mm512_cvtepu8_epi32(load_16(small));
+            let last = _mm512_cvtepu8_epi32(load_16(&small[ROWS..]));
+            let (low, minimum) = (_mm512_set1_epi32(15), load_f16(minimum));
+            VectorScales {
+                scales: [
+                    times(scale, _mm512_and_si512(first, low)),
+                    times(scale, _mm512_and_si512(last, low)),
+                ],
+                minima: [
+                    times(minimum, _mm512_srli_epi32::<4>(first)),
+                    times(minimum, _mm512_srli_epi32::<4>(last)),
+                ],
+            }
+        }
     }
 }
 
@@ -108,14 +151,15 @@ fn scales_of<F: BlockFormat>(block: TileBlock<'_>) -> (__m512, __m512, __m512) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 pub fn rows<F: BlockFormat, const M: usize>(
     tile: &[u8],
+    first_block: usize,
     inputs: &Int8Rows,
     first: usize,
 ) -> [[f32; ROWS]; M] {
     let mut sums = [_mm512_setzero_ps(); M];
     for b in 0..inputs.n_blocks() {
-        let block = tile_block::<F>(tile, b);
+        let block = tile_block::<F>(tile, first_block + b);
         let quads = unpack::<F>(block.values);
-        let (scale, second_scale, minimum) = scales_of::<F>(block);
+        let VectorScales { scales, minima } = scales_of::<F>(block);
         for (i, sum) in sums.iter_mut().enumerate() {
             let input = inputs.block(first + i, b);
             let [first_sum, second_sum] = input.sums;
@@ -129,18 +173,19 @@ pub fn rows<F: BlockFormat, const M: usize>(
                 parts[q / 4] = _mm512_dpbusd_epi32(parts[q / 4], *quad, four);
             }
             let input_scale = _mm512_set1_ps(input.scale);
-            if F::IS_BY_16 {
-                for (part, scale) in parts.into_iter().zip([scale, second_scale]) {
-                    let scale = _mm512_mul_ps(scale, input_scale);
-                    *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
+            let mut add = |part: __m512i, total: i32, half: usize| {
+                let scale = _mm512_mul_ps(scales[half], input_scale);
+                *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
+                if F::HAS_MINIMA {
+                    let total = _mm512_set1_ps(input.scale * total as f32);
+                    *sum = _mm512_fnmadd_ps(minima[half], total, *sum);
                 }
+            };
+            if F::IS_BY_16 {
+                add(parts[0], first_sum, 0);
+                add(parts[1], second_sum, 1);
             } else {
-                let part = _mm512_cvtepi32_ps(_mm512_add_epi32(parts[0], parts[1]));
-                *sum = _mm512_fmadd_ps(part, _mm512_mul_ps(scale, input_scale), *sum);
-            }
-            if F::HAS_MINIMA {
-                let total = _mm512_set1_ps(input.scale * (first_sum + second_sum) as f32);
-                *sum = _mm512_fnmadd_ps(minimum, total, *sum);
+                add(_mm512_add_epi32(parts[0], parts[1]), first_sum + second_sum, 0);
             }
         }
     }
@@ -165,48 +210,42 @@ macro_rules! for_each_row {
 /// What [`rows`] computes, for the rows of a panel.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 pub fn panel<F: BlockFormat>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS]; PANEL] {
+    const { assert!(F::OFFSET == 0 || !F::HAS_MINIMA) };
     let mut sums = [_mm512_setzero_ps(); PANEL];
     for (b, input) in panel.iter().enumerate() {
         let block = tile_block::<F>(tile, b);
         let quads = unpack::<F>(block.values);
-        let (scale, second_scale, minimum) = scales_of::<F>(block);
+        let VectorScales { scales, minima } = scales_of::<F>(block);
         for_each_row!(ROW => {
             let fours = input.values[ROW].as_chunks::<4>().0;
             let four = |q: usize| {
                 _mm512_set1_epi32(i32::from_le_bytes(fours[q].map(i8::cast_unsigned)))
             };
-            let start = |half: usize| {
-                if F::OFFSET == 0 {
-                    _mm512_setzero_si512()
-                } else {
-                    _mm512_set1_epi32(input.corrections[half][ROW])
-                }
-            };
-            let dot = |mut part: __m512i, range: std::ops::Range<usize>| {
-                for q in range {
-                    part = _mm512_dpbusd_epi32(part, quads[q], four(q));
-                }
-                part
-            };
             let input_scale = _mm512_set1_ps(input.scales[ROW]);
             let sum = &mut sums[ROW];
-            if F::IS_BY_16 {
-                for (half, scale) in [scale, second_scale].into_iter().enumerate() {
-                    let part = dot(start(half), 4 * half..4 * half + 4);
-                    let scale = _mm512_mul_ps(scale, input_scale);
-                    *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
-                }
-            } else {
-                let start = if F::OFFSET == 0 {
-                    start(0)
+            // The products of some quads, in the half of the block that they are, or all of it.
+            let mut add = |quads: &[__m512i], half: usize| {
+                let addend = input.addends[half][ROW];
+                let mut part = if F::OFFSET == 0 {
+                    _mm512_setzero_si512()
                 } else {
-                    _mm512_add_epi32(start(0), start(1))
+                    _mm512_set1_epi32(addend.cast_signed())
                 };
-                let part = _mm512_cvtepi32_ps(dot(start, 0..8));
-                *sum = _mm512_fmadd_ps(part, _mm512_mul_ps(scale, input_scale), *sum);
-            }
-            if F::HAS_MINIMA {
-                *sum = _mm512_fnmadd_ps(minimum, _mm512_set1_ps(input.totals[ROW]), *sum);
+                for (q, quad) in quads.iter().enumerate() {
+                    part = _mm512_dpbusd_epi32(part, *quad, four(4 * half + q));
+                }
+                let scale = _mm512_mul_ps(scales[half], input_scale);
+                *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
+                if F::HAS_MINIMA {
+                    let total = _mm512_set1_ps(f32::from_bits(addend));
+                    *sum = _mm512_fnmadd_ps(minima[half], total, *sum);
+                }
+            };
+            if F::IS_BY_16 {
+                add(&quads[..4], 0);
+                add(&quads[4..], 1);
+            } else {
+                add(&quads, 0);
             }
         });
     }

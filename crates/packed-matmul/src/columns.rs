@@ -66,17 +66,28 @@ impl<'a> Columns<'a> {
     /// # Panics
     /// If there is no such row, or there are fewer columns from `column` on.
     pub fn write(&mut self, row: usize, column: usize, values: &[f32]) {
+        self.part(row, column, values.len()).copy_from_slice(values);
+    }
+
+    /// Adds `values` to a row, from one of these columns on.
+    ///
+    /// # Panics
+    /// As [`Self::write`].
+    pub fn add(&mut self, row: usize, column: usize, values: &[f32]) {
+        for (sum, value) in self.part(row, column, values.len()).iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+
+    /// `n` values of a row from `column` on.
+    fn part(&mut self, row: usize, column: usize, n: usize) -> &mut [f32] {
         assert!(row < self.n_rows && column <= self.width);
-        assert!(values.len() <= self.width - column);
+        assert!(n <= self.width - column);
         // SAFETY: the asserted bounds lie within the borrowed matrix: row `row` begins
         // `row * stride` after `start`, and the matrix has these columns in every row. No one else
         // has access to the elements: other `Columns` have other columns, this one is borrowed
-        // exclusively, and the matrix itself is for as long as `'a`; hence `values` does not overlap
-        // them either.
-        unsafe {
-            let to = self.start.add(row * self.stride + column);
-            std::ptr::copy_nonoverlapping(values.as_ptr(), to, values.len());
-        }
+        // exclusively for as long as the slice, and the matrix itself is for as long as `'a`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.stride + column), n) }
     }
 }
 
@@ -105,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "values.len()")]
+    #[should_panic(expected = "n <= self.width")]
     fn a_chunk_ends_at_its_last_column() {
         let mut matrix = [0f32; 8];
         let (mut first, _) = Columns::new(&mut matrix, 4).split_at(2);

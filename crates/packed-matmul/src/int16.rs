@@ -50,12 +50,17 @@ struct Int16Rows {
 }
 
 impl Int16Matrix {
-    /// From `[n_out, n_in]` in row-major order.
+    /// `[n_out, n_in]`, from what `fill` makes of a row's number.
     ///
     /// # Panics
     /// If `n_in` is odd or more than [`N_IN_MAX`], or the instruction set is below AVX2.
-    pub fn new(values: &[f32], n_out: usize, n_in: usize, instructions: InstructionSet) -> Self {
-        assert!(n_in.is_multiple_of(2) && n_in <= N_IN_MAX && values.len() == n_out * n_in);
+    pub fn new(
+        fill: impl Fn(usize, &mut [f32]) + Sync,
+        n_out: usize,
+        n_in: usize,
+        instructions: InstructionSet,
+    ) -> Self {
+        assert!(n_in.is_multiple_of(2) && n_in <= N_IN_MAX);
         assert!(instructions.has_avx2());
         let n_pairs = n_in / 2;
         let n_panels = n_out.div_ceil(PANEL);
@@ -64,12 +69,14 @@ impl Int16Matrix {
         pairs
             .par_chunks_exact_mut(n_pairs)
             .zip(scales.par_chunks_exact_mut(PANEL))
-            .zip(values.par_chunks(PANEL * n_in))
-            .for_each(|((pairs, scales), rows)| {
-                let mut rounded = vec![0i16; n_in];
-                for (r, (row, scale)) in rows.chunks_exact(n_in).zip(scales).enumerate() {
-                    *scale = weight_scale(row);
-                    round(row, *scale, &mut rounded);
+            .enumerate()
+            .for_each(|(panel, (pairs, scales))| {
+                let (mut row, mut rounded) = (vec![0f32; n_in], vec![0i16; n_in]);
+                let n_rows = PANEL.min(n_out - panel * PANEL);
+                for (r, scale) in scales[..n_rows].iter_mut().enumerate() {
+                    fill(panel * PANEL + r, &mut row);
+                    *scale = weight_scale(&row);
+                    round(&row, *scale, &mut rounded);
                     for (pair, &two) in pairs.iter_mut().zip(rounded.as_chunks::<2>().0) {
                         pair.0[r] = two;
                     }
@@ -91,6 +98,15 @@ impl Int16Matrix {
             let panels = first..n_panels.min(first + step);
             self.multiply_panels(panels, &inputs, &mut output);
         });
+    }
+
+    /// Row `index` in f32.
+    pub fn row(&self, index: usize, out: &mut [f32]) {
+        let (panel, r) = (index / PANEL, index % PANEL);
+        let pairs = &self.pairs[panel * self.n_pairs..(panel + 1) * self.n_pairs];
+        for (out, pair) in out.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+            *out = pair.0[r].map(|value| f32::from(value) * self.scales[index]);
+        }
     }
 
     /// `output`: the columns of these panels.

@@ -6,6 +6,8 @@
 //! quad is 64 bytes, four columns of row 0, then of row 1 and so on, which is what one VNNI
 //! instruction multiplies. Values are unsigned and as narrow as in the file:
 //!
+//! - 2 bits: byte i of vector v has quad 4v in its lowest two bits, quad 4v + 3 in its highest;
+//! - 3 bits: as 2, then the third bits, a `u64` for each quad, bit i for byte i;
 //! - 4 bits: byte i of vector v has quad 2v in its low nibble and quad 2v + 1 in its high nibble;
 //! - 5 bits: as 4, then the fifth bits, a `u64` for each quad, bit i for byte i;
 //! - 6 bits: as 4, then two vectors of the upper two bits, each of four quads;
@@ -25,7 +27,7 @@ use rayon::prelude::*;
 
 use crate::InstructionSet;
 use crate::arena::{Arena, Part};
-use crate::formats::{Bits, BlockFormat, Format, Scales, for_format};
+use crate::formats::{Bits, BlockFormat, CHOICES_UNSIGNED, Format, Scales, for_format};
 use crate::packing::pack_tile;
 
 /// Rows of a tile.
@@ -309,10 +311,10 @@ fn row_of_tile<F: BlockFormat>(tile: &[u8], row: usize, out: &mut [f32]) {
         let scales = BlockScales::read::<F>(block);
         for (quad, out) in out.chunks_exact_mut(4).enumerate() {
             let values = quad_values::<F>(block.values, quad);
-            let scale = if quad < 4 { scales.first[row] } else { scales.second[row] };
+            let (scale, minimum) = (scales.scales[quad / 4][row], scales.minima[quad / 4][row]);
             for (out, &value) in out.iter_mut().zip(&values[4 * row..4 * row + 4]) {
                 let value = (i32::from(value) - F::OFFSET) as f32;
-                *out = scale.mul_add(value, -scales.minimum[row]);
+                *out = scale.mul_add(value, -minimum);
             }
         }
     }
@@ -339,13 +341,12 @@ pub(crate) fn tile_block<F: BlockFormat>(tile: &[u8], block: usize) -> TileBlock
     TileBlock { values, scales, place }
 }
 
-/// The scales of one block of a tile in f32, those of its first and of its last 16 columns, and its
-/// minima, 0 where there are none.
+/// The scales of one block of a tile in f32, and its minima, 0 where there are none: of its first and
+/// of its last 16 columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockScales {
-    pub first: [f32; ROWS],
-    pub second: [f32; ROWS],
-    pub minimum: [f32; ROWS],
+    pub scales: [[f32; ROWS]; 2],
+    pub minima: [[f32; ROWS]; 2],
 }
 
 /// The f16 at `index`, without branches, so that loops over it vectorise.
@@ -363,42 +364,54 @@ fn f16_at(bytes: &[u8], index: usize) -> f32 {
 impl BlockScales {
     #[inline(always)]
     pub fn read<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> Self {
-        let minimum = [0.0; ROWS];
-        if F::SCALES == Scales::Single {
-            let first = std::array::from_fn(|r| f16_at(scales, place * ROWS + r));
-            return Self { first, second: first, minimum };
+        let none = [0.0; ROWS];
+        let f16s =
+            |from: usize| -> [f32; ROWS] { std::array::from_fn(|r| f16_at(scales, from + r)) };
+        let [scale, minimum] = [f16s(0), f16s(ROWS)];
+        let small_bytes = F::SCALES.small_bytes();
+        let small = &scales[scales.len().min(4 * ROWS + place * small_bytes)..];
+        let signed = |at: usize| -> [f32; ROWS] {
+            std::array::from_fn(|r| scale[r] * f32::from(small[at + r].cast_signed()))
+        };
+        let same = |scale, minimum| Self { scales: [scale; 2], minima: [minimum; 2] };
+        match F::SCALES {
+            Scales::Single => same(f16s(place * ROWS), none),
+            Scales::SingleAndMinimum => same(scale, minimum),
+            Scales::TwoLevels => same(signed(0), none),
+            Scales::TwoLevelsAndMinima => same(
+                std::array::from_fn(|r| scale[r] * f32::from(small[r])),
+                std::array::from_fn(|r| minimum[r] * f32::from(small[ROWS + r])),
+            ),
+            Scales::TwoLevelsBy16 => Self { scales: [signed(0), signed(ROWS)], minima: [none; 2] },
+            Scales::TwoLevelsAndMinimaBy16 => {
+                let low = |r: usize| f32::from(small[r] & 15);
+                let high = |r: usize| f32::from(small[r] >> 4);
+                Self {
+                    scales: [0, ROWS].map(|at| std::array::from_fn(|r| scale[r] * low(at + r))),
+                    minima: [0, ROWS].map(|at| std::array::from_fn(|r| minimum[r] * high(at + r))),
+                }
+            }
         }
-        let small = &scales[4 * ROWS + place * 2 * ROWS..][..2 * ROWS];
-        let scale: [f32; ROWS] = std::array::from_fn(|r| f16_at(scales, r));
-        if F::IS_BY_16 {
-            let signed = |r: usize| f32::from(small[r].cast_signed());
-            return Self {
-                first: std::array::from_fn(|r| scale[r] * signed(r)),
-                second: std::array::from_fn(|r| scale[r] * signed(ROWS + r)),
-                minimum,
-            };
-        }
-        let first = std::array::from_fn(|r| scale[r] * f32::from(small[r]));
-        let minimum =
-            std::array::from_fn(|r| f16_at(scales, ROWS + r) * f32::from(small[ROWS + r]));
-        Self { first, second: first, minimum }
     }
 }
 
 /// The 64 unsigned values of one quad of a block.
 #[inline(always)]
 pub(crate) fn quad_values<F: BlockFormat>(values: &[u8], quad: usize) -> [u8; 64] {
-    let pair = |i: usize| (values[quad / 2 * 64 + i] >> (quad % 2 * 4)) & 15;
-    match F::BITS {
-        Bits::Four => std::array::from_fn(pair),
-        Bits::Five => {
-            let bits = &values[256 + quad * 8..256 + quad * 8 + 8];
-            std::array::from_fn(|i| pair(i) | ((bits[i / 8] >> (i % 8)) & 1) << 4)
-        }
-        Bits::Six => {
-            let upper = &values[256 + quad / 4 * 64..256 + quad / 4 * 64 + 64];
-            std::array::from_fn(|i| pair(i) | ((upper[i] >> (quad % 4 * 2)) & 3) << 4)
-        }
+    let nibble = |i: usize| (values[quad / 2 * 64 + i] >> (quad % 2 * 4)) & 15;
+    let two = |from: usize, i: usize| (values[from + quad / 4 * 64 + i] >> (quad % 4 * 2)) & 3;
+    let mut out: [u8; 64] = match F::BITS {
+        Bits::Two | Bits::Three => std::array::from_fn(|i| two(0, i)),
+        Bits::Four | Bits::Five => std::array::from_fn(nibble),
+        Bits::FourChoices => std::array::from_fn(|i| CHOICES_UNSIGNED[usize::from(nibble(i))]),
+        Bits::Six => std::array::from_fn(|i| nibble(i) | two(256, i) << 4),
         Bits::Eight => std::array::from_fn(|i| values[quad * 64 + i]),
+    };
+    if let Some((from, bit)) = F::BITS.lone_bit() {
+        let bits = &values[from + quad * 8..from + quad * 8 + 8];
+        for (i, out) in out.iter_mut().enumerate() {
+            *out |= ((bits[i / 8] >> (i % 8)) & 1) << bit;
+        }
     }
+    out
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::activations::Int8Rows;
+use crate::activations::{Int8Rows, Rests};
 #[cfg(target_arch = "x86_64")]
 use crate::activations::{PANEL, PanelBlock};
 use crate::columns::Columns;
@@ -26,7 +26,8 @@ const BYTES_PER_TASK: usize = 48 * 1024;
 
 /// Each matrix `[n_out, n_in]` times the rows of `xs` (`[n, n_in]`): `[n, n_out]` each, row-major.
 ///
-/// The rows are rounded to 8 bits first, with a scale for each 32 values. Runs on rayon's current
+/// The rows are rounded to 8 bits first, with a scale for each 32 values; where a few values are far
+/// larger than the rest of their row, what that takes from those beside them is added. Runs on rayon's current
 /// thread pool; matrices that share an input should be multiplied together, so that its rounding and
 /// the threads' start are shared too. NaN and infinity in a row of `xs` make its products NaN or
 /// infinite.
@@ -112,9 +113,16 @@ impl Product {
                 && matrix::is_read_in_place(matrix.format(), self.instructions)
                 && let Some(rows) = matrix.file_rows(index)
             {
-                // SAFETY: `is_read_in_place` is true only if the processor has AVX-512 with VNNI.
-                let product = unsafe { q8_0_in_place::row(rows, &self.inputs, 0) };
-                output.write(0, column, &product);
+                let product = |block: usize, inputs: &Int8Rows, index: usize| {
+                    // SAFETY: `is_read_in_place` is true only if the processor has AVX-512 with VNNI.
+                    unsafe { q8_0_in_place::row(rows, matrix.n_blocks(), block, inputs, index) }
+                };
+                output.write(0, column, &product(0, &self.inputs, 0));
+                if let Some(Rests { rows: rests, places }) = self.inputs.rests() {
+                    for (i, &(block, _)) in places.iter().enumerate() {
+                        output.add(0, column, &product(block, rests, i));
+                    }
+                }
                 continue;
             }
             let n_columns = ROWS.min(matrix.n_out() - index * ROWS);
@@ -142,45 +150,96 @@ impl Product {
         };
         let mut next = 0;
         #[cfg(target_arch = "x86_64")]
-        for panel in self.panels.of(F::OFFSET) {
+        for panel in self.panels.of((F::OFFSET, F::IS_BY_16)) {
             // SAFETY: there are panels only if the instruction set is AVX-512 with VNNI.
             next = write(&unsafe { avx512::panel::<F>(tile, panel) });
         }
         while next < self.n_rows {
             next = match self.n_rows - next {
-                4.. => write(&self.rows::<F, 4>(tile, next)),
-                2.. => write(&self.rows::<F, 2>(tile, next)),
-                _ => write(&self.rows::<F, 1>(tile, next)),
+                4.. => write(&self.rows::<F, 4>(tile, 0, &self.inputs, next)),
+                2.. => write(&self.rows::<F, 2>(tile, 0, &self.inputs, next)),
+                _ => write(&self.rows::<F, 1>(tile, 0, &self.inputs, next)),
             };
+        }
+        if let Some(rests) = self.inputs.rests() {
+            self.add_rests::<F>(tile, rests, columns, output);
         }
     }
 
-    /// `M` rows of input, from row `first` on, times a tile.
-    fn rows<F: BlockFormat, const M: usize>(&self, tile: &[u8], first: usize) -> [[f32; ROWS]; M] {
-        let inputs = &self.inputs;
+    /// The products of what rounding took.
+    fn add_rests<F: BlockFormat>(
+        &self,
+        tile: &[u8],
+        Rests { rows: rests, places }: &Rests,
+        columns: Range<usize>,
+        output: &mut Columns<'_>,
+    ) {
+        let mut done = 0;
+        let mut add = |products: &[[f32; ROWS]]| {
+            for product in products {
+                output.add(places[done].1, columns.start, &product[..columns.len()]);
+                done += 1;
+            }
+        };
+        let mut next = 0;
+        for places in places.chunk_by(|(block, _), (other, _)| block == other) {
+            let (block, end) = (places[0].0, next + places.len());
+            while next < end {
+                next += match end - next {
+                    4.. => {
+                        add(&self.rows::<F, 4>(tile, block, rests, next));
+                        4
+                    }
+                    2.. => {
+                        add(&self.rows::<F, 2>(tile, block, rests, next));
+                        2
+                    }
+                    _ => {
+                        add(&self.rows::<F, 1>(tile, block, rests, next));
+                        1
+                    }
+                };
+            }
+        }
+    }
+
+    /// `M` rows of input, from row `first` on, times the blocks of a tile from `block` on.
+    fn rows<F: BlockFormat, const M: usize>(
+        &self,
+        tile: &[u8],
+        block: usize,
+        inputs: &Int8Rows,
+        first: usize,
+    ) -> [[f32; ROWS]; M] {
         match self.instructions.set() {
-            Set::Plain => plain::rows::<F, M>(tile, inputs, first),
+            Set::Plain => plain::rows::<F, M>(tile, block, inputs, first),
             // SAFETY: the processor has the instructions that an `InstructionSet` names, because
             // values of it come from detection only.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => unsafe { avx2::rows::<F, M>(tile, inputs, first) },
+            Set::Avx2 => unsafe { avx2::rows::<F, M>(tile, block, inputs, first) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => unsafe { avx512::rows::<F, M>(tile, inputs, first) },
+            Set::Avx512 => unsafe { avx512::rows::<F, M>(tile, block, inputs, first) },
             // SAFETY: as above.
             #[cfg(target_arch = "aarch64")]
-            Set::Neon => unsafe { neon::rows::<F, M>(tile, inputs, first) },
+            Set::Neon => unsafe { neon::rows::<F, M>(tile, block, inputs, first) },
             // SAFETY: as above.
             #[cfg(target_arch = "aarch64")]
-            Set::NeonDotProd => unsafe { neon::rows_by_dot_products::<F, M>(tile, inputs, first) },
+            Set::NeonDotProd => unsafe {
+                neon::rows_by_dot_products::<F, M>(tile, block, inputs, first)
+            },
         }
     }
 }
 
-/// The input of many rows as AVX-512 reads it: a copy for each offset of the weights.
+/// The offset of a format's weights, and if they have a scale for each 16 columns.
+#[cfg(target_arch = "x86_64")]
+type Kind = (i32, bool);
+
+/// The input of many rows as AVX-512 reads it: a copy for each kind of weights.
 #[cfg(target_arch = "x86_64")]
 struct Panels {
-    by_offset: Vec<(i32, Vec<PanelBlock>)>,
+    by_kind: Vec<(Kind, Vec<PanelBlock>)>,
     n_blocks: usize,
 }
 
@@ -188,20 +247,21 @@ struct Panels {
 impl Panels {
     /// Empty without AVX-512, and for fewer rows than a panel has.
     fn new(instructions: InstructionSet, matrices: &[&PackedMatrix], inputs: &Int8Rows) -> Self {
-        let mut by_offset: Vec<(i32, Vec<PanelBlock>)> = Vec::new();
+        let mut by_kind: Vec<(Kind, Vec<PanelBlock>)> = Vec::new();
         if instructions.set() == Set::Avx512 && inputs.n_rows() >= PANEL {
-            for offset in matrices.iter().map(|m| for_format!(m.format(), F => F::OFFSET)) {
-                if by_offset.iter().all(|(other, _)| *other != offset) {
-                    by_offset.push((offset, inputs.panels(offset)));
+            for matrix in matrices {
+                let kind = for_format!(matrix.format(), F => (F::OFFSET, F::IS_BY_16));
+                if by_kind.iter().all(|(other, _)| *other != kind) {
+                    by_kind.push((kind, inputs.panels(kind.0, kind.1)));
                 }
             }
         }
-        Self { by_offset, n_blocks: inputs.n_blocks() }
+        Self { by_kind, n_blocks: inputs.n_blocks() }
     }
 
-    /// The panels for weights with this offset, in order of the rows.
-    fn of(&self, offset: i32) -> impl Iterator<Item = &[PanelBlock]> {
-        let panels = self.by_offset.iter().filter(move |(of, _)| *of == offset);
+    /// The panels for weights of this kind, in order of the rows.
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &[PanelBlock]> {
+        let panels = self.by_kind.iter().filter(move |(of, _)| *of == kind);
         panels.flat_map(|(_, blocks)| blocks.chunks_exact(self.n_blocks))
     }
 }

@@ -10,7 +10,7 @@ use std::arch::aarch64::*;
 use std::arch::asm;
 
 use crate::activations::{Block, Int8Rows};
-use crate::formats::{Bits, BlockFormat, Scales};
+use crate::formats::{Bits, BlockFormat, CHOICES, Scales};
 use crate::matrix::{BLOCK, ROWS, TileBlock, tile_block};
 
 /// Rows of half a tile.
@@ -37,12 +37,13 @@ macro_rules! rows {
         #[target_feature(enable = $features)]
         pub fn $name<F: BlockFormat, const M: usize>(
             tile: &[u8],
+            first_block: usize,
             inputs: &Int8Rows,
             first: usize,
         ) -> [[f32; ROWS]; M] {
             let mut sums = [[[vdupq_n_f32(0.0); VECTORS]; M]; 2];
             for b in 0..inputs.n_blocks() {
-                let block = tile_block::<F>(tile, b);
+                let block = tile_block::<F>(tile, first_block + b);
                 let mut xs = [inputs.block(first, b); M];
                 for (i, x) in xs.iter_mut().enumerate().skip(1) {
                     *x = inputs.block(first + i, b);
@@ -122,7 +123,7 @@ fn dot<F: BlockFormat, const M: usize>(
     half: usize,
     xs: &[Block<'_>; M],
 ) -> Products<M> {
-    let n_in_16_bits = if F::BITS == Bits::Eight { 2 } else { QUADS };
+    let n_in_16_bits = if F::ARE_WIDE { 2 } else { QUADS };
     let mut products = [[[vdupq_n_s32(0); VECTORS]; M]; 2];
     for part in 0..2 {
         let quads = unpack::<F>(values, half, part);
@@ -172,19 +173,34 @@ fn unpack<F: BlockFormat>(
             }
             continue;
         }
-        let (first, second) = (at(2 * part), at(2 * part + 1));
-        let low = vdupq_n_u8(15);
-        let mut four = [
-            vandq_u8(first, low),
-            vshrq_n_u8::<4>(first),
-            vandq_u8(second, low),
-            vshrq_n_u8::<4>(second),
-        ];
-        if F::BITS == Bits::Five {
+        let mut four = if F::BITS.are_by_two() {
+            let (all, low) = (at(part), vdupq_n_u8(3));
+            [
+                vandq_u8(all, low),
+                vandq_u8(vshrq_n_u8::<2>(all), low),
+                vandq_u8(vshrq_n_u8::<4>(all), low),
+                vshrq_n_u8::<6>(all),
+            ]
+        } else {
+            let (first, second, low) = (at(2 * part), at(2 * part + 1), vdupq_n_u8(15));
+            [
+                vandq_u8(first, low),
+                vshrq_n_u8::<4>(first),
+                vandq_u8(second, low),
+                vshrq_n_u8::<4>(second),
+            ]
+        };
+        if let Some((from, bit)) = F::BITS.lone_bit() {
             for (q, quad) in four.iter_mut().enumerate() {
-                let bits = 256 + (part * QUADS + q) * 8 + half * 4 + v * 2;
-                let fifth = fifth_bits([values[bits], values[bits + 1]]);
-                *quad = vbslq_u8(vdupq_n_u8(16), fifth, *quad);
+                let bits = from + (part * QUADS + q) * 8 + half * 4 + v * 2;
+                let lone = lone_bits([values[bits], values[bits + 1]], bit);
+                *quad = vbslq_u8(vdupq_n_u8(1 << bit), lone, *quad);
+            }
+        }
+        if F::BITS == Bits::FourChoices {
+            let choices = vreinterpretq_u8_s8(load_signed(&CHOICES));
+            for quad in &mut four {
+                *quad = vqtbl1q_u8(choices, *quad);
             }
         }
         if F::BITS == Bits::Six {
@@ -202,42 +218,50 @@ fn unpack<F: BlockFormat>(
     quads
 }
 
-/// Bit i in the fifth bit of byte i, whose other bits are anything.
+/// Bit i in bit `bit` of byte i, whose other bits are anything.
 #[inline]
 #[target_feature(enable = "neon")]
-fn fifth_bits(bits: [u8; 2]) -> uint8x16_t {
+fn lone_bits(bits: [u8; 2], bit: u32) -> uint8x16_t {
     let own_byte = vcombine_u8(vdup_n_u8(0), vdup_n_u8(1));
     let bits = vqtbl1q_u8(vreinterpretq_u8_u16(vdupq_n_u16(u16::from_le_bytes(bits))), own_byte);
-    // Shifts from bit 0, 1, … 7 to bit 4.
-    let left = vcreate_s8(u64::from_le_bytes([4, 3, 2, 1, 0, 0xff, 0xfe, 0xfd]));
+    // Shifts from bit 0, 1, … 7 to `bit`; right where negative.
+    let left = vcreate_s8(u64::from_le_bytes([0, 0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9]));
+    let left = vadd_s8(left, vdup_n_s8(bit as i8));
     vshlq_u8(bits, vcombine_s8(left, left))
 }
 
 /// [`crate::matrix::BlockScales`] of half the rows.
 struct HalfScales {
-    first: [float32x4_t; VECTORS],
-    second: [float32x4_t; VECTORS],
-    minimum: [float32x4_t; VECTORS],
+    scales: [[float32x4_t; VECTORS]; 2],
+    minima: [[float32x4_t; VECTORS]; 2],
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
 fn scales_of<F: BlockFormat>(block: TileBlock<'_>, half: usize) -> HalfScales {
     let f16_from = |row: usize| load_f16(&block.scales[2 * (row + half * HALF)..]);
-    let minimum = [vdupq_n_f32(0.0); VECTORS];
-    if F::SCALES == Scales::Single {
-        let first = f16_from(block.place * ROWS);
-        return HalfScales { first, second: first, minimum };
+    let none = [vdupq_n_f32(0.0); VECTORS];
+    let same = |scale, minimum| HalfScales { scales: [scale; 2], minima: [minimum; 2] };
+    let small_at = block.place * F::SCALES.small_bytes() + half * HALF;
+    let small = |at: usize| load_8(&block.scales[4 * ROWS + small_at + at..]);
+    let signed = |at: usize| times(f16_from(0), signed_floats(small(at)));
+    match F::SCALES {
+        Scales::Single => same(f16_from(block.place * ROWS), none),
+        Scales::SingleAndMinimum => same(f16_from(0), f16_from(ROWS)),
+        Scales::TwoLevels => same(signed(0), none),
+        Scales::TwoLevelsAndMinima => {
+            same(times(f16_from(0), floats(small(0))), times(f16_from(ROWS), floats(small(ROWS))))
+        }
+        Scales::TwoLevelsBy16 => {
+            HalfScales { scales: [signed(0), signed(ROWS)], minima: [none; 2] }
+        }
+        Scales::TwoLevelsAndMinimaBy16 => {
+            let (scale, minimum) = (f16_from(0), f16_from(ROWS));
+            let low = |at: usize| times(scale, floats(vand_u8(small(at), vdup_n_u8(15))));
+            let high = |at: usize| times(minimum, floats(vshr_n_u8::<4>(small(at))));
+            HalfScales { scales: [low(0), low(ROWS)], minima: [high(0), high(ROWS)] }
+        }
     }
-    let small = &block.scales[64 + block.place * 32 + half * HALF..];
-    let (scale, other) = (f16_from(0), &small[ROWS..]);
-    if F::IS_BY_16 {
-        let first = times(scale, load_bytes::<true>(small));
-        return HalfScales { first, second: times(scale, load_bytes::<true>(other)), minimum };
-    }
-    let first = times(scale, load_bytes::<false>(small));
-    let minimum = times(f16_from(ROWS), load_bytes::<false>(other));
-    HalfScales { first, second: first, minimum }
 }
 
 /// Adds the scaled products of one block of half a tile, rounded as by the definition.
@@ -249,25 +273,24 @@ fn add<F: BlockFormat, const M: usize>(
     scales: &HalfScales,
     xs: &[Block<'_>; M],
 ) {
-    // Values of 8 bits are unpacked with their sign.
-    let offset = if F::BITS == Bits::Eight { 0 } else { F::OFFSET };
     for (i, (sums, x)) in sums.iter_mut().zip(xs).enumerate() {
         let [first_sum, second_sum] = x.sums;
         for (v, sum) in sums.iter_mut().enumerate() {
-            let mut add = |part: int32x4_t, total: i32, scale: float32x4_t| {
-                let part = vsubq_s32(part, vdupq_n_s32(offset * total));
-                *sum = vfmaq_f32(*sum, vcvtq_f32_s32(part), vmulq_n_f32(scale, x.scale));
+            let mut add = |part: int32x4_t, total: i32, half: usize| {
+                let part = vsubq_s32(part, vdupq_n_s32(F::SIGNED_OFFSET * total));
+                let scale = vmulq_n_f32(scales.scales[half][v], x.scale);
+                *sum = vfmaq_f32(*sum, vcvtq_f32_s32(part), scale);
+                if F::HAS_MINIMA {
+                    let total = vdupq_n_f32(x.scale * total as f32);
+                    *sum = vfmsq_f32(*sum, scales.minima[half][v], total);
+                }
             };
             let (first, second) = (products[0][i][v], products[1][i][v]);
             if F::IS_BY_16 {
-                add(first, first_sum, scales.first[v]);
-                add(second, second_sum, scales.second[v]);
+                add(first, first_sum, 0);
+                add(second, second_sum, 1);
             } else {
-                add(first, first_sum + second_sum, scales.first[v]);
-            }
-            if F::HAS_MINIMA {
-                let total = x.scale * (first_sum + second_sum) as f32;
-                *sum = vfmsq_f32(*sum, scales.minimum[v], vdupq_n_f32(total));
+                add(first, first_sum + second_sum, 0);
             }
         }
     }
@@ -316,17 +339,24 @@ fn load_f16(bytes: &[u8]) -> [float32x4_t; VECTORS] {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn load_bytes<const SIGNED: bool>(bytes: &[u8]) -> [float32x4_t; VECTORS] {
+fn load_8(bytes: &[u8]) -> uint8x8_t {
     assert!(bytes.len() >= 8);
     // SAFETY: 8 bytes are there, as asserted.
-    let bytes = unsafe { vld1_u8(bytes.as_ptr()) };
-    if SIGNED {
-        let wide = vmovl_s8(vreinterpret_s8_u8(bytes));
-        [vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))), vcvtq_f32_s32(vmovl_high_s16(wide))]
-    } else {
-        let wide = vmovl_u8(bytes);
-        [vcvtq_f32_u32(vmovl_u16(vget_low_u16(wide))), vcvtq_f32_u32(vmovl_high_u16(wide))]
-    }
+    unsafe { vld1_u8(bytes.as_ptr()) }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn signed_floats(bytes: uint8x8_t) -> [float32x4_t; VECTORS] {
+    let wide = vmovl_s8(vreinterpret_s8_u8(bytes));
+    [vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))), vcvtq_f32_s32(vmovl_high_s16(wide))]
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn floats(bytes: uint8x8_t) -> [float32x4_t; VECTORS] {
+    let wide = vmovl_u8(bytes);
+    [vcvtq_f32_u32(vmovl_u16(vget_low_u16(wide))), vcvtq_f32_u32(vmovl_high_u16(wide))]
 }
 
 #[inline]

@@ -71,32 +71,36 @@ fn interleave<F: BlockFormat>(rows: &[[u8; 256]; ROWS], first: usize, out: &mut 
         }
         return;
     }
-    for (v, [first, second]) in quads.as_chunks::<2>().0.iter().enumerate() {
-        let nibbles = |r: usize| first[r] & 0x0f0f_0f0f | (second[r] & 0x0f0f_0f0f) << 4;
-        put(v * 64, std::array::from_fn(nibbles));
+    // Some bits of four quads, side by side.
+    let twos = |four: &[[u32; ROWS]; 4], r: usize, shift: u32| {
+        let of = |i: usize| (four[i][r] >> shift & 0x0303_0303_u32) << (2 * i);
+        of(0) | of(1) | of(2) | of(3)
+    };
+    let fours = quads.as_chunks::<4>().0;
+    if F::BITS.are_by_two() {
+        for (v, four) in fours.iter().enumerate() {
+            put(v * 64, std::array::from_fn(|r| twos(four, r, 0)));
+        }
+    } else {
+        for (v, [first, second]) in quads.as_chunks::<2>().0.iter().enumerate() {
+            let nibbles = |r: usize| first[r] & 0x0f0f_0f0f | (second[r] & 0x0f0f_0f0f) << 4;
+            put(v * 64, std::array::from_fn(nibbles));
+        }
     }
-    match F::BITS {
-        Bits::Four | Bits::Eight => {}
-        Bits::Five => {
-            for (q, quad) in quads.iter().enumerate() {
-                let mut bits = 0u64;
-                for (r, &number) in quad.iter().enumerate() {
-                    let four = number >> 4 & 0x0101_0101;
-                    // The lowest bits of four bytes, side by side.
-                    let four = (four | four >> 7 | four >> 14 | four >> 21) & 15;
-                    bits |= u64::from(four) << (4 * r);
-                }
-                out[256 + q * 8..256 + q * 8 + 8].copy_from_slice(&bits.to_le_bytes());
-            }
+    if F::BITS == Bits::Six {
+        for (v, four) in fours.iter().enumerate() {
+            put(256 + v * 64, std::array::from_fn(|r| twos(four, r, 4)));
         }
-        Bits::Six => {
-            for (v, four) in quads.as_chunks::<4>().0.iter().enumerate() {
-                let upper = |r: usize| {
-                    let of = |i: usize| (four[i][r] >> 4 & 0x0303_0303_u32) << (2 * i);
-                    of(0) | of(1) | of(2) | of(3)
-                };
-                put(256 + v * 64, std::array::from_fn(upper));
-            }
+    }
+    let Some((from, bit)) = F::BITS.lone_bit() else { return };
+    for (q, quad) in quads.iter().enumerate() {
+        let mut bits = 0u64;
+        for (r, &number) in quad.iter().enumerate() {
+            let four = number >> bit & 0x0101_0101;
+            // The lowest bits of four bytes, side by side.
+            let four = (four | four >> 7 | four >> 14 | four >> 21) & 15;
+            bits |= u64::from(four) << (4 * r);
         }
+        out[from + q * 8..from + q * 8 + 8].copy_from_slice(&bits.to_le_bytes());
     }
 }

@@ -8,7 +8,9 @@
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
-use crate::formats::{Bits, BlockFormat, Format, Q4_0, Q4K, Q5_0, Q5K, Q6K, Q8_0};
+use crate::formats::{
+    Bits, BlockFormat, Format, IQ4NL, IQ4XS, Q2K, Q3K, Q4_0, Q4_1, Q4K, Q5_0, Q5_1, Q5K, Q6K, Q8_0,
+};
 use crate::matrix::ROWS;
 
 /// One block of each of sixteen rows, from some byte of it on.
@@ -63,15 +65,21 @@ pub fn pack_tile(format: Format, rows: &[u8], row_bytes: usize, out: &mut [u8]) 
     assert!(rows.len() == ROWS * row_bytes);
     match format {
         Format::Q4_0 => pack_by_32::<Q4_0>(rows, row_bytes, out),
+        Format::Q4_1 => pack_by_32::<Q4_1>(rows, row_bytes, out),
         Format::Q5_0 => pack_by_32::<Q5_0>(rows, row_bytes, out),
+        Format::Q5_1 => pack_by_32::<Q5_1>(rows, row_bytes, out),
         Format::Q8_0 => pack_by_32::<Q8_0>(rows, row_bytes, out),
+        Format::IQ4NL => pack_by_32::<IQ4NL>(rows, row_bytes, out),
+        Format::Q2K => pack_by_256::<Q2K>(rows, row_bytes, out),
+        Format::Q3K => pack_by_256::<Q3K>(rows, row_bytes, out),
         Format::Q4K => pack_by_256::<Q4K>(rows, row_bytes, out),
         Format::Q5K => pack_by_256::<Q5K>(rows, row_bytes, out),
         Format::Q6K => pack_by_256::<Q6K>(rows, row_bytes, out),
+        Format::IQ4XS => pack_by_256::<IQ4XS>(rows, row_bytes, out),
     }
 }
 
-/// The formats of 32 columns: Q4_0, Q5_0 and Q8_0.
+/// The formats of 32 columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn pack_by_32<F: BlockFormat>(bytes: &[u8], row_bytes: usize, out: &mut [u8]) {
@@ -83,17 +91,24 @@ fn pack_by_32<F: BlockFormat>(bytes: &[u8], row_bytes: usize, out: &mut [u8]) {
         let group = &mut out[group * F::GROUP_BYTES..(group + 1) * F::GROUP_BYTES];
         let (scales, values) = group.split_at_mut(F::SCALE_BYTES);
         put_f16(rows, &mut scales[place * 2 * ROWS..]);
+        let rows = rows.skip(2);
+        let rows = if F::HAS_MINIMA {
+            put_f16(rows, &mut scales[2 * ROWS..]);
+            turn_signs(&mut scales[2 * ROWS..]);
+            rows.skip(2)
+        } else {
+            rows
+        };
         let values = &mut values[place * F::VALUE_BYTES..(place + 1) * F::VALUE_BYTES];
         match F::BITS {
             Bits::Eight => {
                 let sign = _mm512_set1_epi8(-128);
-                for (q, quad) in transpose_8(rows.skip(2)).into_iter().enumerate() {
+                for (q, quad) in transpose_8(rows).into_iter().enumerate() {
                     store(_mm512_xor_si512(quad, sign), &mut values[q * 64..]);
                 }
             }
             Bits::Five => {
-                let [bits, values_0, values_1, values_2, values_3, ..] =
-                    transpose_most::<5>(rows.skip(2));
+                let [bits, values_0, values_1, values_2, values_3, ..] = transpose_most::<5>(rows);
                 put_nibbles_of_a_block([values_0, values_1, values_2, values_3], values);
                 for (q, out) in values[256..320].as_chunks_mut::<8>().0.iter_mut().enumerate() {
                     // Each byte gets its row's eight bits, of which four are this quad's.
@@ -108,12 +123,12 @@ fn pack_by_32<F: BlockFormat>(bytes: &[u8], row_bytes: usize, out: &mut [u8]) {
                     *out = _mm512_test_epi8_mask(bytes, own).to_le_bytes();
                 }
             }
-            _ => put_nibbles_of_a_block(transpose_4(rows.skip(2)), values),
+            _ => put_nibbles_of_a_block(transpose_4(rows), values),
         }
     }
 }
 
-/// The formats of 256 columns: Q4_K, Q5_K and Q6_K.
+/// The formats of 256 columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn pack_by_256<F: BlockFormat>(bytes: &[u8], row_bytes: usize, out: &mut [u8]) {
@@ -123,19 +138,87 @@ fn pack_by_256<F: BlockFormat>(bytes: &[u8], row_bytes: usize, out: &mut [u8]) {
         prefetch_next(bytes, g * ROWS * block_bytes, ROWS * block_bytes);
         let rows = Blocks::new(bytes, row_bytes, g * block_bytes, block_bytes);
         let (scales, values) = group.split_at_mut(F::SCALE_BYTES);
-        if F::BITS == Bits::Six {
-            put_f16(rows.skip(208), scales);
-            for (four, out) in
-                transpose_4(rows.skip(192)).into_iter().zip(scales[64..].chunks_exact_mut(64))
-            {
-                store(bytes_apart(four), out);
+        match F::BITS {
+            Bits::Two => {
+                put_f16(rows.skip(80), scales);
+                put_f16(rows.skip(82), &mut scales[2 * ROWS..]);
+                put_bytes_by_16(transpose_4(rows), scales);
+                pack_two_or_three_bits::<F>(rows.skip(16), values);
             }
-            pack_six_bits(rows, values);
-        } else {
-            put_two_level_scales(transpose_4(rows), scales);
-            pack_four_or_five_bits::<F>(rows.skip(16), values);
+            Bits::Three => {
+                put_f16(rows.skip(108), scales);
+                put_bytes_by_16(scales_of_six_bits(transpose_most::<3>(rows.skip(96))), scales);
+                pack_two_or_three_bits::<F>(rows, values);
+            }
+            Bits::Six => {
+                put_f16(rows.skip(208), scales);
+                put_bytes_by_16(transpose_4(rows.skip(192)), scales);
+                pack_six_bits(rows, values);
+            }
+            Bits::FourChoices => {
+                put_choices_scales(transpose_most::<2>(rows), scales);
+                for (b, block) in values.chunks_exact_mut(F::VALUE_BYTES).enumerate() {
+                    put_nibbles_of_a_block(transpose_4(rows.skip(8 + 16 * b)), block);
+                }
+            }
+            _ => {
+                put_two_level_scales(transpose_4(rows), scales);
+                pack_four_or_five_bits::<F>(rows.skip(16), values);
+            }
         }
     }
+}
+
+/// Q2_K and Q3_K: 128 columns a round, of which 32 bytes hold the lower two bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn pack_two_or_three_bits<F: BlockFormat>(rows: Blocks<'_>, out: &mut [u8]) {
+    let is_three = F::BITS == Bits::Three;
+    let lone = if is_three { transpose_8(rows) } else { [_mm512_setzero_si512(); 8] };
+    let rows = if is_three { rows.skip(32) } else { rows };
+    for (b, block) in out.chunks_exact_mut(F::VALUE_BYTES).enumerate() {
+        let bits = transpose_8(rows.skip(b / 4 * 32));
+        for v in 0..2 {
+            store(two_bits(&bits, v, b % 4), &mut block[64 * v..]);
+        }
+        if is_three {
+            put_lone_bits(&lone, b, &mut block[128..192]);
+        }
+    }
+}
+
+/// Bit `b` of each byte of eight quads.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn put_lone_bits(quads: &[__m512i; 8], b: usize, out: &mut [u8]) {
+    let own = _mm512_set1_epi8((1u8 << b).cast_signed());
+    for (quad, out) in quads.iter().zip(out.as_chunks_mut::<8>().0) {
+        *out = _mm512_test_epi8_mask(*quad, own).to_le_bytes();
+    }
+}
+
+/// Bits 2b and 2b + 1 of each byte of four quads from `4 · v` on, side by side.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn two_bits(quads: &[__m512i; 8], v: usize, b: usize) -> __m512i {
+    let mut bits = _mm512_setzero_si512();
+    for i in 0..4 {
+        // Bits 2b of a byte go to bits 2i.
+        let quad = quads[4 * v + i];
+        let moved = match 2 * i as i32 - 2 * b as i32 {
+            6 => _mm512_slli_epi16::<6>(quad),
+            4 => _mm512_slli_epi16::<4>(quad),
+            2 => _mm512_slli_epi16::<2>(quad),
+            -2 => _mm512_srli_epi16::<2>(quad),
+            -4 => _mm512_srli_epi16::<4>(quad),
+            -6 => _mm512_srli_epi16::<6>(quad),
+            _ => quad,
+        };
+        let own = _mm512_set1_epi8((3u8 << (2 * i)).cast_signed());
+        // bits | (moved & own)
+        bits = _mm512_ternarylogic_epi32::<0xf8>(bits, moved, own);
+    }
+    bits
 }
 
 /// Q4_K and Q5_K: 64 columns a round, the first 32 of them in the low nibbles of 32 bytes.
@@ -157,10 +240,7 @@ fn pack_four_or_five_bits<F: BlockFormat>(rows: Blocks<'_>, out: &mut [u8]) {
                 store(of(pairs[2 * v], pairs[2 * v + 1]), &mut block[64 * v..]);
             }
             if is_five {
-                let own = _mm512_set1_epi8((1u8 << (2 * round + usize::from(high))).cast_signed());
-                for (upper, out) in upper.iter().zip(block[256..320].as_chunks_mut::<8>().0) {
-                    *out = _mm512_test_epi8_mask(*upper, own).to_le_bytes();
-                }
+                put_lone_bits(&upper, 2 * round + usize::from(high), &mut block[256..320]);
             }
         }
     }
@@ -184,23 +264,7 @@ fn pack_six_bits(rows: Blocks<'_>, out: &mut [u8]) {
                 store(low, &mut block[64 * v..]);
             }
             for v in 0..2 {
-                let mut bits = _mm512_setzero_si512();
-                for i in 0..4 {
-                    // Bits 2b of a byte go to bits 2i.
-                    let moved = match 2 * i as i32 - 2 * b as i32 {
-                        6 => _mm512_slli_epi16::<6>(upper[4 * v + i]),
-                        4 => _mm512_slli_epi16::<4>(upper[4 * v + i]),
-                        2 => _mm512_slli_epi16::<2>(upper[4 * v + i]),
-                        -2 => _mm512_srli_epi16::<2>(upper[4 * v + i]),
-                        -4 => _mm512_srli_epi16::<4>(upper[4 * v + i]),
-                        -6 => _mm512_srli_epi16::<6>(upper[4 * v + i]),
-                        _ => upper[4 * v + i],
-                    };
-                    let own = _mm512_set1_epi8((3u8 << (2 * i)).cast_signed());
-                    // bits | (moved & own)
-                    bits = _mm512_ternarylogic_epi32::<0xf8>(bits, moved, own);
-                }
-                store(bits, &mut block[256 + 64 * v..]);
+                store(two_bits(&upper, v, b), &mut block[256 + 64 * v..]);
             }
         }
     }
@@ -211,6 +275,60 @@ fn pack_six_bits(rows: Blocks<'_>, out: &mut [u8]) {
 fn put_f16(rows: Blocks<'_>, out: &mut [u8]) {
     for (r, out) in out[..2 * ROWS].as_chunks_mut::<2>().0.iter_mut().enumerate() {
         out.copy_from_slice(rows.part(r, 2));
+    }
+}
+
+/// Sixteen f16 with their signs turned.
+#[inline(always)]
+fn turn_signs(f16s: &mut [u8]) {
+    for [_, upper] in f16s[..2 * ROWS].as_chunks_mut::<2>().0 {
+        *upper ^= 0x80;
+    }
+}
+
+/// Sixteen bytes of each row: scales of the second level for each 16 columns.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn put_bytes_by_16(fours: [__m512i; 4], scales: &mut [u8]) {
+    for (four, out) in fours.into_iter().zip(scales[64..].chunks_exact_mut(64)) {
+        store(bytes_apart(four), out);
+    }
+}
+
+/// The twelve bytes of Q3_K's scales: the lower four bits of sixteen, then the upper two.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn scales_of_six_bits([first, second, upper, ..]: [__m512i; 8]) -> [__m512i; 4] {
+    let (four, two) = (_mm512_set1_epi8(15), _mm512_set1_epi8(0x30));
+    let with_top = |low: __m512i, top: __m512i| {
+        // (low & four) | (top & two), less 32
+        let low = _mm512_and_si512(low, four);
+        let six = _mm512_ternarylogic_epi32::<0xf8>(low, top, two);
+        _mm512_sub_epi8(six, _mm512_set1_epi8(32))
+    };
+    [
+        with_top(first, _mm512_slli_epi16::<4>(upper)),
+        with_top(second, _mm512_slli_epi16::<2>(upper)),
+        with_top(_mm512_srli_epi16::<4>(first), upper),
+        with_top(_mm512_srli_epi16::<4>(second), _mm512_srli_epi16::<2>(upper)),
+    ]
+}
+
+/// The first 8 bytes of IQ4_XS: an f16, the upper two bits of eight scales, and their lower four.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn put_choices_scales([f16s, low, ..]: [__m512i; 8], out: &mut [u8]) {
+    store_short(_mm512_cvtepi32_epi16(f16s), out);
+    let upper = _mm512_srli_epi32::<16>(f16s);
+    for (i, out) in out[64..].chunks_exact_mut(ROWS).take(8).enumerate() {
+        let low = _mm512_srlv_epi32(low, _mm512_set1_epi32(4 * i as i32));
+        let top = _mm512_srlv_epi32(upper, _mm512_set1_epi32(2 * i as i32));
+        let low = _mm512_and_si512(low, _mm512_set1_epi32(15));
+        let top = _mm512_and_si512(top, _mm512_set1_epi32(3));
+        let six = _mm512_or_si512(low, _mm512_slli_epi32::<4>(top));
+        let scale = _mm512_cvtepi32_epi8(_mm512_sub_epi32(six, _mm512_set1_epi32(32)));
+        // SAFETY: `out` is sixteen bytes.
+        unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), scale) }
     }
 }
 

@@ -12,12 +12,13 @@ use crate::matrix::{BLOCK, BlockScales, ROWS, quad_values, tile_block};
 #[inline(always)]
 pub fn rows<F: BlockFormat, const M: usize>(
     tile: &[u8],
+    first_block: usize,
     inputs: &Int8Rows,
     first: usize,
 ) -> [[f32; ROWS]; M] {
     let mut sums = [[0f32; ROWS]; M];
     for b in 0..inputs.n_blocks() {
-        let block = tile_block::<F>(tile, b);
+        let block = tile_block::<F>(tile, first_block + b);
         let scales = BlockScales::read::<F>(block);
         let weights: [[u8; 64]; BLOCK / 4] =
             std::array::from_fn(|quad| quad_values::<F>(block.values, quad));
@@ -34,19 +35,20 @@ pub fn rows<F: BlockFormat, const M: usize>(
                 }
             }
             let total = input.sums[0] + input.sums[1];
-            let total_scaled = input.scale * total as f32;
             for (r, sum) in sums.iter_mut().enumerate() {
+                let mut add = |part: i32, total: i32, half: usize| {
+                    let part = (part - F::OFFSET * total) as f32;
+                    *sum = part.mul_add(scales.scales[half][r] * input.scale, *sum);
+                    if F::HAS_MINIMA {
+                        let total = input.scale * total as f32;
+                        *sum = (-scales.minima[half][r]).mul_add(total, *sum);
+                    }
+                };
                 if F::IS_BY_16 {
-                    let part = (parts[0][r] - F::OFFSET * input.sums[0]) as f32;
-                    *sum = part.mul_add(scales.first[r] * input.scale, *sum);
-                    let part = (parts[1][r] - F::OFFSET * input.sums[1]) as f32;
-                    *sum = part.mul_add(scales.second[r] * input.scale, *sum);
+                    add(parts[0][r], input.sums[0], 0);
+                    add(parts[1][r], input.sums[1], 1);
                 } else {
-                    let part = (parts[0][r] + parts[1][r] - F::OFFSET * total) as f32;
-                    *sum = part.mul_add(scales.first[r] * input.scale, *sum);
-                }
-                if F::HAS_MINIMA {
-                    *sum = (-scales.minimum[r]).mul_add(total_scaled, *sum);
+                    add(parts[0][r] + parts[1][r], total, 0);
                 }
             }
         }

@@ -16,22 +16,29 @@ use crate::matrix::{BLOCK, ROWS};
 /// A scale in f16 and 32 signed bytes.
 const BLOCK_BYTES: usize = Q8_0::FILE_BLOCK_BYTES;
 
-/// Sixteen rows of Q8_0 times row `index` of the input.
+/// Sixteen rows of Q8_0, from block `first_block` of `row_blocks` on, times row `index` of the input.
 ///
 /// # Panics
-/// If the rows are not sixteen, of as many blocks as the input has.
+/// If the rows are not sixteen, or have fewer blocks from there on than the input.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-pub fn row(rows: &[u8], inputs: &Int8Rows, index: usize) -> [f32; ROWS] {
-    let row_bytes = inputs.n_blocks() * BLOCK_BYTES;
-    assert!(rows.len() == ROWS * row_bytes);
-    let mut blocks = Blocks::first(rows, row_bytes);
+pub fn row(
+    rows: &[u8],
+    row_blocks: usize,
+    first_block: usize,
+    inputs: &Int8Rows,
+    index: usize,
+) -> [f32; ROWS] {
+    let row_bytes = row_blocks * BLOCK_BYTES;
+    assert!(rows.len() == ROWS * row_bytes && first_block + inputs.n_blocks() <= row_blocks);
+    let mut blocks = Blocks::from(rows, row_bytes, first_block);
     let mut sum = _mm512_setzero_ps();
     for b in 0..inputs.n_blocks() {
         prefetch_next(rows, b * ROWS * BLOCK_BYTES);
         let input = inputs.block(index, b);
         // The products take the weights as unsigned, larger than they are by the offset.
         let correction = Q8_0::OFFSET * (input.sums[0] + input.sums[1]);
-        // SAFETY: `blocks` has advanced `b` times, once for each block before this one.
+        // SAFETY: `blocks` has advanced `b` times from `first_block`, and the blocks from there on are as
+        // many as the input's at least.
         let (dots, scales) = unsafe { (blocks.dots(input.values), blocks.scales()) };
         let part = _mm512_sub_epi32(dots, _mm512_set1_epi32(correction));
         let scale = _mm512_mul_ps(scales, _mm512_set1_ps(input.scale));
@@ -50,14 +57,15 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// The first of each row.
+    /// Block `first` of each row.
     ///
     /// # Panics
-    /// If there are fewer than sixteen rows.
+    /// If there are fewer than sixteen rows, or they have no such block.
     #[inline(always)]
-    fn first(rows: &'a [u8], row_bytes: usize) -> Self {
-        assert!(rows.len() >= ROWS * row_bytes);
-        let starts = [0, 4, 8, 12].map(|r| rows[r * row_bytes..].as_ptr());
+    fn from(rows: &'a [u8], row_bytes: usize, first: usize) -> Self {
+        let at = first * BLOCK_BYTES;
+        assert!(rows.len() >= ROWS * row_bytes && at + BLOCK_BYTES <= row_bytes);
+        let starts = [0, 4, 8, 12].map(|r| rows[r * row_bytes + at..].as_ptr());
         Self { starts, row_bytes, _rows: PhantomData }
     }
 
@@ -88,7 +96,7 @@ impl<'a> Blocks<'a> {
     /// The products with the input, unsigned, summed for each row.
     ///
     /// # Safety
-    /// It was advanced fewer times than a row has blocks.
+    /// It was advanced fewer times than a row has blocks from the first on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
     unsafe fn dots(&self, input: &[i8; BLOCK]) -> __m512i {

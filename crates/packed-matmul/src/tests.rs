@@ -12,15 +12,22 @@ use proptest::prelude::*;
 use super::*;
 use crate::matrix::ROWS;
 
-/// As candle calls the formats.
-const FORMATS: [(Format, GgmlDType); 6] = [
-    (Format::Q4_0, GgmlDType::Q4_0),
-    (Format::Q5_0, GgmlDType::Q5_0),
-    (Format::Q8_0, GgmlDType::Q8_0),
-    (Format::Q4K, GgmlDType::Q4K),
-    (Format::Q5K, GgmlDType::Q5K),
-    (Format::Q6K, GgmlDType::Q6K),
-];
+/// As candle calls the format; it does not have all.
+fn dtype(format: Format) -> Option<GgmlDType> {
+    Some(match format {
+        Format::Q4_0 => GgmlDType::Q4_0,
+        Format::Q4_1 => GgmlDType::Q4_1,
+        Format::Q5_0 => GgmlDType::Q5_0,
+        Format::Q5_1 => GgmlDType::Q5_1,
+        Format::Q8_0 => GgmlDType::Q8_0,
+        Format::Q2K => GgmlDType::Q2K,
+        Format::Q3K => GgmlDType::Q3K,
+        Format::Q4K => GgmlDType::Q4K,
+        Format::Q5K => GgmlDType::Q5K,
+        Format::Q6K => GgmlDType::Q6K,
+        Format::IQ4NL | Format::IQ4XS => return None,
+    })
+}
 
 /// Spread over −1 to 1, the same for the same seed.
 pub fn made_up(n: usize, seed: u64) -> Vec<f32> {
@@ -35,21 +42,77 @@ pub fn made_up(n: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
-/// A matrix as candle quantises it: as it would be loaded, its values as candle unpacks them, and
-/// read in place and packed.
+/// A matrix as candle quantises it, or any bytes where candle does not: as it would be loaded, its
+/// unpacked values, and read in place and packed.
 fn matrix(
-    (format, dtype): (Format, GgmlDType),
+    format: Format,
     n_out: usize,
     n_in: usize,
     seed: u64,
 ) -> (PackedMatrix, Vec<f32>, [PackedMatrix; 2]) {
-    let values = made_up(n_out * n_in, seed);
-    let tensor = candle_core::Tensor::from_vec(values, (n_out, n_in), &Device::Cpu).unwrap();
-    let blocks = QTensor::quantize(&tensor, dtype).unwrap();
-    let unpacked = blocks.dequantize(&Device::Cpu).unwrap().flatten_all().unwrap();
-    let bytes = blocks.data().unwrap();
+    let (bytes, unpacked) = if let Some(dtype) = dtype(format) {
+        let values = made_up(n_out * n_in, seed);
+        let tensor = candle_core::Tensor::from_vec(values, (n_out, n_in), &Device::Cpu).unwrap();
+        let blocks = QTensor::quantize(&tensor, dtype).unwrap();
+        let unpacked = blocks.dequantize(&Device::Cpu).unwrap().flatten_all().unwrap();
+        (blocks.data().unwrap().into_owned(), unpacked.to_vec1().unwrap())
+    } else {
+        let n_blocks = n_out * n_in / format.block_columns();
+        let mut bytes = any_bytes(n_blocks * format.block_bytes(), seed);
+        for block in bytes.chunks_exact_mut(format.block_bytes()) {
+            let scale = f16::from_f32(f32::from(block[0]) / 8192.0);
+            block[..2].copy_from_slice(&scale.to_le_bytes());
+        }
+        let unpacked = unpack_choices(format, &bytes);
+        (bytes, unpacked)
+    };
     let loaded = new(format, n_out, n_in, &bytes).unwrap();
-    (loaded, unpacked.to_vec1().unwrap(), both_ways(format, n_out, n_in, &bytes))
+    (loaded, unpacked, both_ways(format, n_out, n_in, &bytes))
+}
+
+fn any_bytes(n: usize, seed: u64) -> Vec<u8> {
+    made_up(n, seed).iter().map(|x| x.to_bits().to_le_bytes()[1]).collect()
+}
+
+/// IQ4_NL and IQ4_XS by their description.
+fn unpack_choices(format: Format, bytes: &[u8]) -> Vec<f32> {
+    let choices =
+        [-127i8, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(f32::from);
+    let mut values = Vec::new();
+    for block in bytes.chunks_exact(format.block_bytes()) {
+        let scale = f16::from_le_bytes([block[0], block[1]]).to_f32();
+        let nibbles = &block[if format == Format::IQ4NL { 2 } else { 8 }..];
+        for (i, nibbles) in nibbles.chunks_exact(16).enumerate() {
+            let scale = if format == Format::IQ4NL {
+                scale
+            } else {
+                let upper = u16::from_le_bytes([block[2], block[3]]) >> (2 * i) & 3;
+                let lower = block[4 + i / 2] >> (4 * (i % 2)) & 15;
+                scale * (f32::from(lower) + 16.0 * f32::from(upper) - 32.0)
+            };
+            values.extend(nibbles.iter().map(|n| scale * choices[usize::from(n & 15)]));
+            values.extend(nibbles.iter().map(|n| scale * choices[usize::from(n >> 4)]));
+        }
+    }
+    values
+}
+
+/// Values and sums are those of `gguf.quants.dequantize` (the Python package).
+#[test]
+fn choices_are_what_llama_cpp_has() {
+    for (format, first, sums) in [
+        (Format::IQ4NL, [-8.75, 6.25, 28.25, -12.25], [-64.25, -1729.75]),
+        (Format::IQ4XS, [16.25, -0.25, -17.25, 20.75], [-2751.25, -522_783.5]),
+    ] {
+        let mut block: Vec<u8> =
+            (0..format.block_bytes()).map(|i| ((37 * i + 11) % 256) as u8).collect();
+        block[..2].copy_from_slice(&f16::from_f32(0.25).to_le_bytes());
+        let values = unpack_choices(format, &block);
+        assert_eq!(values[..4], first, "{format:?}");
+        let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();
+        let weighed: f64 = values.iter().zip(1..).map(|(v, i)| f64::from(*v) * f64::from(i)).sum();
+        assert_eq!([sum, weighed], sums, "{format:?}");
+    }
 }
 
 fn new(format: Format, n_out: usize, n_in: usize, bytes: &[u8]) -> Result<PackedMatrix, PackError> {
@@ -86,7 +149,7 @@ fn relative_distance(got: &[f32], wanted: &[f64]) -> f64 {
 
 #[test]
 fn rows_are_what_candle_unpacks() {
-    for format in FORMATS {
+    for &format in Format::ALL {
         let (n_out, n_in) = (37, 512);
         let (packed, unpacked, _) = matrix(format, n_out, n_in, 3);
         let mut row = vec![0f32; n_in];
@@ -101,8 +164,10 @@ fn rows_are_what_candle_unpacks() {
 
 #[test]
 fn no_more_is_stored_than_the_file_has() {
-    for (format, bits) in FORMATS.into_iter().zip([4.5, 5.5, 8.5, 4.625, 5.625, 6.75]) {
-        let (packed, ..) = matrix(format, 64, 2048, 1);
+    let bits = [4.5, 5.0, 5.5, 6.0, 8.5, 2.625, 3.625, 4.625, 5.625, 6.75, 4.5, 4.375];
+    for (&format, bits) in Format::ALL.iter().zip(bits) {
+        let n_bytes = 64 * 2048 / format.block_columns() * format.block_bytes();
+        let packed = new(format, 64, 2048, &vec![0; n_bytes]).unwrap();
         let stored = (packed.n_tiles() * packed.tile_bytes()) as f64 * 8.0 / (64.0 * 2048.0);
         assert!(stored <= bits, "{format:?}: {stored} bits a weight");
     }
@@ -114,8 +179,7 @@ fn every_instruction_set_packs_the_same_tile() {
         let (n_out, n_in) = (37, 768);
         // Any bytes are blocks.
         let n_bytes = n_out * n_in / format.block_columns() * format.block_bytes();
-        let bytes: Vec<u8> =
-            made_up(n_bytes, 9).iter().map(|x| x.to_bits().to_le_bytes()[1]).collect();
+        let bytes = any_bytes(n_bytes, 9);
         let row_bytes = n_bytes / n_out;
         let tile_bytes = new(format, n_out, n_in, &bytes).unwrap().tile_bytes();
         for (index, rows) in bytes.chunks(ROWS * row_bytes).enumerate() {
@@ -140,7 +204,7 @@ fn blocks_that_do_not_fill_the_shape_are_refused() {
 
 #[test]
 fn nan_and_infinity_stay_in_their_row() {
-    let (packed, ..) = matrix(FORMATS[3], 16, 256, 1);
+    let (packed, ..) = matrix(Format::Q4K, 16, 256, 1);
     for bad in [f32::NAN, f32::INFINITY] {
         for n_rows in [1, 40] {
             let mut xs = made_up(n_rows * 256, 5);
@@ -154,13 +218,48 @@ fn nan_and_infinity_stay_in_their_row() {
     }
 }
 
+/// One value of a hundred times the others' leaves them their part of the products.
+#[test]
+fn a_large_value_does_not_round_the_others_away() {
+    for &format in Format::ALL {
+        let (n_out, n_in) = (33, 1024);
+        let (_, unpacked, matrices) = matrix(format, n_out, n_in, 4);
+        for n_rows in [1, 3, 19] {
+            let small = made_up(n_rows * n_in, 6);
+            let mut large = small.clone();
+            large.chunks_exact_mut(n_in).for_each(|row| row[77] = 100.0);
+            let of = |xs: &[f32]| exact(&unpacked, xs, n_in);
+            let error = |xs: &[f32], product: &[f32]| -> f64 {
+                of(xs).iter().zip(product).map(|(w, g)| (w - f64::from(*g)).powi(2)).sum()
+            };
+            for set in InstructionSet::available() {
+                let [first, second] =
+                    [&matrices[0], &matrices[1]].map(|m| multiply_with(set, &[m], &large).concat());
+                assert_eq!(first, second, "{format:?} by {set:?}");
+                let without = multiply_with(set, &[&matrices[1]], &small).concat();
+                let (error, least) = (error(&large, &first), error(&small, &without));
+                assert!(error < 2.0 * least, "{format:?} by {set:?}: {error} {least}");
+            }
+        }
+    }
+}
+
 /// Kernels sum in 16 bits as far as the largest values allow.
 #[test]
 fn the_largest_values_do_not_overflow() {
     let (n_out, n_blocks, n_rows) = (17, 3, 7);
     let one = f16::ONE.to_le_bytes();
-    let places: [&[usize]; 6] = [&[0], &[0], &[0], &[0, 2], &[0, 2], &[208]];
-    for (&format, scales) in Format::ALL.iter().zip(places) {
+    let places = |format| -> &[usize] {
+        match format {
+            Format::Q4_1 | Format::Q5_1 | Format::Q4K | Format::Q5K => &[0, 2],
+            Format::Q2K => &[80, 82],
+            Format::Q3K => &[108],
+            Format::Q6K => &[208],
+            _ => &[0],
+        }
+    };
+    for &format in Format::ALL {
+        let scales = places(format);
         for byte in [0x00, 0x7f, 0x80, 0xff] {
             let mut bytes = vec![byte; n_out * n_blocks * format.block_bytes()];
             for block in bytes.chunks_exact_mut(format.block_bytes()) {
@@ -245,22 +344,23 @@ fn the_largest_sums_of_16_bit_integers_do_not_overflow() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn every_instruction_set_computes_the_same(
-        format in 0..FORMATS.len(),
+        format in 0..Format::ALL.len(),
         n_out in 1usize..80,
         n_supers in 1usize..4,
         n_rows in prop_oneof![Just(1usize), 2usize..12, 12usize..70],
         seed in 0u64..1000,
     ) {
-        let format = FORMATS[format];
+        let format = Format::ALL[format];
         // An odd number of blocks where the format allows it.
-        let n_in = n_supers * if format.0.block_columns() == 32 { 96 } else { 256 };
+        let n_in = n_supers * if format.block_columns() == 32 { 96 } else { 256 };
         let (first, unpacked, others) = matrix(format, n_out, n_in, seed);
         let (second, second_unpacked, _) = matrix(format, 33, n_in, seed + 1);
-        let xs = made_up(n_rows * n_in, seed + 2);
+        let mut xs = made_up(n_rows * n_in, seed + 2);
+        xs[seed as usize % (n_rows * n_in)] = 50.0;
         let sets = InstructionSet::available();
         let plain = multiply_with(sets[0], &[&first, &second], &xs);
         // Of a lone sum nearly everything may cancel, and then the error is no small part of it.

@@ -13,6 +13,7 @@ use crate::chat::policy::{ModelProfile, Reader};
 use crate::chat::ports::{Background, Recaller};
 use crate::chat::window;
 use crate::error_chain::error_chain;
+use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
 use crate::memory::MessageId;
 use crate::recall::Evidence;
@@ -80,6 +81,8 @@ pub type SharedModels = Arc<RwLock<Option<LoadedModels>>>;
 struct TurnData {
     turn: TurnId,
     recalled: Option<Evidence>,
+    /// The texts that an answer may rest on.
+    sources: Vec<Candidate>,
     /// The reply's message, once a part of it is saved.
     reply: Option<MessageId>,
     started: Option<Instant>,

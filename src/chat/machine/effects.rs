@@ -63,11 +63,18 @@ pub struct ReplyJob {
     pub step: ReplyStep,
 }
 
-/// Which step; `for_model` leaves a prompt in the model's context, not only candidates to quote.
+/// Which step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyStep {
-    Recall { for_model: bool },
-    Generate { with_memories: bool },
+    Recall {
+        /// Leaves a prompt in the model's context, not only candidates to quote.
+        for_model: bool,
+        /// Only if memory knows somebody who is mentioned, and has much to say.
+        look: bool,
+    },
+    Generate {
+        with_memories: bool,
+    },
 }
 
 /// What the screen is told.

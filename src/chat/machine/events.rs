@@ -71,8 +71,12 @@ pub enum TurnEvent {
     UserNotSaved {
         error: String,
     },
-    /// What an extractive reader can quote; a model's prompt stays with the executor.
-    Recalled(Vec<Candidate>),
+    /// What rules can quote.
+    Recalled {
+        candidates: Vec<Candidate>,
+        /// The model's prompt is ready: rules are not sure, and there is something to read.
+        reads: bool,
+    },
     RecallFailed {
         error: String,
     },

@@ -70,7 +70,27 @@ fn reply_not_saved(turn: TurnId) -> Event {
 }
 
 fn recalled(turn: TurnId) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled(Vec::new()))
+    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: true })
+}
+
+fn found_nothing(turn: TurnId) -> Event {
+    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: false })
+}
+
+#[test]
+fn what_memory_does_not_know_is_said_or_left_to_the_model() {
+    // Asked about the person: an honest answer, without the model.
+    let mut m = ready(Reader::Generative);
+    said(&mut m, 1, "What is my sister's name?");
+    let effects = outside(&m.handle(found_nothing(1)));
+    assert!(effects[0].contains("You have not told me that."), "{effects:?}");
+    // About the world, or a task: the model answers.
+    for text in ["What is the capital of France?", "Suggest a dish I'd like."] {
+        let mut m = ready(Reader::Generative);
+        assert_eq!(outside(&said(&mut m, 1, text)), ["recall after 0"], "{text}");
+        let effects = outside(&m.handle(found_nothing(1)));
+        assert_eq!(effects, ["generate after 0 with memories false"], "{text}");
+    }
 }
 
 fn recall_failed(turn: TurnId, error: &str) -> Event {
@@ -193,8 +213,8 @@ fn nothing_is_answered_before_it_is_on_disk() {
 fn typing_while_the_model_loads_is_saved_and_answered_when_it_is_ready() {
     let mut m = Machine::default();
     step(&mut m, command(Command::LoadModel(None)), &["load"]);
-    step(&mut m, submit("hi"), &["pause", "save user \"hi\""]);
-    step(&mut m, saved(1, "hi"), &[]);
+    step(&mut m, submit("where do I live?"), &["pause", "save user \"where do I live?\""]);
+    step(&mut m, saved(1, "where do I live?"), &[]);
     step(&mut m, Event::ModelReady(profile(Reader::Generative)), &["recall after 0"]);
 }
 
@@ -202,7 +222,7 @@ fn typing_while_the_model_loads_is_saved_and_answered_when_it_is_ready() {
 fn a_model_that_cannot_be_loaded_costs_no_message() {
     let mut m = Machine::default();
     m.handle(command(Command::LoadModel(None)));
-    said(&mut m, 1, "hi");
+    said(&mut m, 1, "where do I live?");
     let effects = m.handle(model_failed("no such file"));
     assert!(notices(&effects).iter().any(|n| n.contains("/retry")), "{effects:?}");
     assert_eq!(m.phase(), PhaseName::Idle);
@@ -216,7 +236,7 @@ fn a_model_that_cannot_be_loaded_costs_no_message() {
 fn a_failed_switch_goes_on_with_the_model_before() {
     let mut m = ready(Reader::Generative);
     m.handle(command(Command::LoadModel(Some("broken".into()))));
-    assert_eq!(outside(&said(&mut m, 1, "hi")), [""; 0]);
+    assert_eq!(outside(&said(&mut m, 1, "where do I live?")), [""; 0]);
     let effects = m.handle(model_failed("bad file"));
     assert_eq!(outside(&effects), ["recall after 0"]);
 }
@@ -286,19 +306,19 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     m.handle(submit("What is my job?"));
     step(&mut m, saved(2, "What is my job?"), &["recall after 2"]);
     // No evidence: said plainly, nothing invented, no generation.
-    let effects = m.handle(recalled(2));
-    assert!(outside(&effects)[0].contains("no memory of that"), "{effects:?}");
+    let effects = m.handle(found_nothing(2));
+    assert!(outside(&effects)[0].contains("not told me that"), "{effects:?}");
 }
 
 #[test]
 fn a_memory_that_cannot_be_searched_is_said() {
     let mut m = ready(Reader::Generative);
-    said(&mut m, 1, "where?");
+    said(&mut m, 1, "where do I live?");
     let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
     assert!(notices(&effects)[0].contains("damaged"));
     let mut m = ready(Reader::Extractive);
-    said(&mut m, 1, "where?");
+    said(&mut m, 1, "where do I live?");
     let effects = m.handle(recall_failed(1, "damaged"));
     assert_eq!(outside(&effects), ["resume"]);
 }
@@ -354,8 +374,8 @@ fn incognito_is_a_session_of_its_own_that_queues_nothing() {
     said(&mut m, 1, "a");
     m.handle(stop());
     step(&mut m, command(Command::Incognito(true)), &["close c1", "incognito true"]);
-    step(&mut m, submit("secret"), &["pause", "save user \"secret\""]);
-    step(&mut m, saved(2, "secret"), &["recall after 0"]);
+    step(&mut m, submit("what is my pin?"), &["pause", "save user \"what is my pin?\""]);
+    step(&mut m, saved(2, "what is my pin?"), &["recall after 0"]);
     step(&mut m, command(Command::Incognito(false)), &["cancel", "resume", "incognito false"]);
 }
 

@@ -4,7 +4,7 @@ use crate::chat::machine::{
     Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PastMessage, PhaseName,
     Reply, ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
 };
-use crate::chat::policy::{self, Cited, Plan};
+use crate::chat::policy::{self, Cited, Plan, Reader};
 use crate::extractive::Candidate;
 use crate::memory::{Message, Moment, Role, SessionId};
 
@@ -44,6 +44,8 @@ pub(super) enum Phase {
     Recalling {
         turn: Turn,
         for_model: bool,
+        /// Without evidence the model answers by itself.
+        look: bool,
     },
     Replying {
         turn: Turn,
@@ -154,13 +156,17 @@ impl Machine {
                 let returned = Effect::Tell(Update::Returned { text: message.text });
                 self.end(vec![returned, notice(Level::Error, text)])
             }
-            (Phase::Recalling { turn, for_model: true }, TurnEvent::Recalled(_)) => {
+            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: true, .. }) => {
                 self.generate(turn, true)
             }
-            (Phase::Recalling { turn, for_model: false }, TurnEvent::Recalled(candidates)) => {
-                self.quote(turn, candidates)
+            (Phase::Recalling { turn, look, .. }, TurnEvent::Recalled { candidates, .. }) => {
+                if look && candidates.is_empty() {
+                    self.generate(turn, false)
+                } else {
+                    self.quote(turn, candidates, look)
+                }
             }
-            (Phase::Recalling { turn, for_model }, TurnEvent::RecallFailed { error }) => {
+            (Phase::Recalling { turn, for_model, .. }, TurnEvent::RecallFailed { error }) => {
                 self.recall_failed(turn, for_model, &error)
             }
             (Phase::Replying { turn, draft }, TurnEvent::Text(piece)) => {
@@ -232,8 +238,8 @@ impl Machine {
 
     /// The message is on disk: answer it, or wait for the model.
     fn answer(&mut self, turn: Turn) -> Vec<Effect> {
-        let reader = match &self.model {
-            Model::Ready(profile) => profile.reader,
+        let profile = match &self.model {
+            Model::Ready(profile) => profile,
             Model::Loading { .. } => return vec![self.to(Phase::AwaitingModel(turn))],
             Model::Absent => {
                 let text = "Your message is kept, but no model is loaded. Choose one with /model, \
@@ -241,7 +247,7 @@ impl Machine {
                 return self.end(vec![notice(Level::Warning, text)]);
             }
         };
-        match policy::plan(reader, turn.kind, &turn.question) {
+        match policy::plan(profile, turn.kind, &turn.question) {
             Plan::Acknowledge => {
                 let name = self.user_name.as_deref();
                 let text = policy::acknowledge(&turn.question, self.earlier(), turn.at, name);
@@ -253,9 +259,13 @@ impl Machine {
                     None => self.generate(turn, false),
                 }
             }
-            Plan::Quote => self.recall(turn, false),
-            Plan::Converse => self.recall(turn, true),
-            Plan::SmallTalk => self.generate(turn, false),
+            Plan::Quote => self.recall(turn, false, false),
+            Plan::Read => self.recall(turn, true, false),
+            Plan::Look => {
+                let for_model = profile.reader == Reader::Generative;
+                self.recall(turn, for_model, true)
+            }
+            Plan::Talk => self.generate(turn, false),
         }
     }
 
@@ -270,9 +280,9 @@ impl Machine {
         Effect::Start(ReplyJob { turn: turn.id, question, history, step })
     }
 
-    fn recall(&mut self, turn: Turn, for_model: bool) -> Vec<Effect> {
-        let job = self.start(&turn, ReplyStep::Recall { for_model });
-        vec![self.to(Phase::Recalling { turn, for_model }), job]
+    fn recall(&mut self, turn: Turn, for_model: bool, look: bool) -> Vec<Effect> {
+        let job = self.start(&turn, ReplyStep::Recall { for_model, look });
+        vec![self.to(Phase::Recalling { turn, for_model, look }), job]
     }
 
     fn generate(&mut self, turn: Turn, with_memories: bool) -> Vec<Effect> {
@@ -288,7 +298,7 @@ impl Machine {
         vec![replying, told, turn.save(text, true, true, cited)]
     }
 
-    fn quote(&mut self, turn: Turn, candidates: Vec<Candidate>) -> Vec<Effect> {
+    fn quote(&mut self, turn: Turn, candidates: Vec<Candidate>, look: bool) -> Vec<Effect> {
         let nothing_found = match &self.model {
             Model::Ready(profile) => profile.nothing_found,
             _ => policy::NOTHING_FOUND,
@@ -301,6 +311,10 @@ impl Machine {
             self.user_name.as_deref(),
             nothing_found,
         );
+        let needs_no_memory = look || policy::is_task(&turn.question);
+        if quote.text == policy::NOTHING_FOUND && needs_no_memory {
+            return self.generate(turn, false);
+        }
         self.say(&turn, quote.text, quote.cited)
     }
 

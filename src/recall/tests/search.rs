@@ -1,6 +1,7 @@
 //! The search alone: what is found, and in what order.
 
 use super::*;
+use crate::interfaces::Reranker;
 use crate::memory::relevance::{Relevance, Reranking};
 
 /// Facts and messages are searched in separate snapshots: what is written or forgotten between the two

@@ -30,7 +30,7 @@ impl Writer for Extractive {
     fn statements(&self, lines: &[Utterance], _: &Cancel) -> Result<Vec<Statement>, ModelError> {
         let stored: Vec<Utterance> =
             lines.iter().filter(|line| extractive::route(line) == Route::Store).cloned().collect();
-        Ok(extractive::statements(&stored))
+        Ok(extractive::memorable(&extractive::statements(&stored), &stored))
     }
 
     fn theme_name(&self, facts: &[&str], _: &Cancel) -> Result<String, ModelError> {

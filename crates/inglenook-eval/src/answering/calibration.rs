@@ -289,6 +289,10 @@ impl Probing<'_> {
         let recall = Recall { store: &self.memory.store, models: &models, config };
         let request = RecallRequest {
             question: &asked.text,
+            asked: &asked.text,
+            recent: "",
+            best_min: 0.0,
+            rules_first: false,
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
             history: &[],
@@ -341,6 +345,7 @@ impl Probing<'_> {
             models: self.models,
             model: self.model,
             recall,
+            signal: Signal::Entropy,
             system: self.system,
             head: self.head,
             cancel: self.cancel,

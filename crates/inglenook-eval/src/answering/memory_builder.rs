@@ -29,9 +29,11 @@ pub(super) struct ModelUse {
 }
 
 impl ModelUse {
-    /// As `writer = auto` and `reader = auto` decide.
+    /// As `writer = auto` and `reader = auto` decide; a large model without a grade writes, as in the papers.
     pub(super) fn of(mode: Option<Mode>, info: &ModelInfo, grade: Option<&str>) -> Self {
-        let (mode, grade) = (mode.unwrap_or_default(), Grade::from_setting(grade));
+        let grade = Grade::from_setting(grade);
+        let is_large = grade.is_none() && reader_generates(Mode::Auto, info, None);
+        let mode = mode.unwrap_or(if is_large { Mode::Generative } else { Mode::Auto });
         Self {
             plan: Plan::of(mode, info, grade.as_ref()),
             thinks: reader_generates(mode, info, grade.as_ref()),

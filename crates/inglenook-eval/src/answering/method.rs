@@ -111,7 +111,8 @@ impl Method {
         matches!(self, Self::NaiveRag | Self::RagPruning)
     }
 
-    pub(super) fn recall(self, own: &RecallConfig) -> RecallConfig {
+    /// `own` is the product's; `signal` is what `+uncsion` goes by if that has none.
+    pub(super) fn recall(self, own: &RecallConfig, signal: Signal) -> RecallConfig {
         let facts = RecallConfig {
             levels: Levels::Facts,
             relevance: by_similarity(),
@@ -123,7 +124,9 @@ impl Method {
         };
         match self {
             Self::RepSel => RecallConfig { stage_one: StageOne::Rule(by_equation_4), ..facts },
-            Self::UncSion => RecallConfig { gate: own.gate, signal: own.signal, ..facts },
+            Self::UncSion => {
+                RecallConfig { gate: own.gate, signal: own.signal.or(Some(signal)), ..facts }
+            }
             Self::Full => own.clone(),
             _ => facts,
         }

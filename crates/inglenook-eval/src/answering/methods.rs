@@ -63,6 +63,8 @@ pub(super) struct Answerer<'a> {
     pub models: &'a Models,
     pub model: &'a Metered,
     pub recall: &'a RecallConfig,
+    /// What `+uncsion` goes by if [`Self::recall`] has no signal.
+    pub signal: inglenook::interfaces::Signal,
     pub system: &'a str,
     /// The system turn and the user turn's opening: every prompt begins with them.
     pub head: &'a dyn Context,
@@ -267,10 +269,14 @@ impl Answerer<'_> {
             embedder: std::sync::Arc::clone(&memory.embedder),
             reranker: self.models.reranker.clone(),
         };
-        let config = method.recall(self.recall);
+        let config = method.recall(self.recall, self.signal);
         let recall = Recall { store: &memory.store, models: &models, config };
         let request = RecallRequest {
             question: &asked.text,
+            asked: &asked.text,
+            recent: "",
+            best_min: 0.0,
+            rules_first: false,
             now: asked.at.map_or(memory.now, Moment::from_civil_utc),
             system: self.system,
             history: &[],

@@ -171,6 +171,7 @@ pub fn measure_answers(
             models,
             model: &model,
             recall: &run.recall,
+            signal: signal(run, models),
             system: &system,
             head: &*head,
             cancel,
@@ -246,6 +247,14 @@ fn chosen(conversations: &[Conversation], questions_max: Option<usize>) -> Vec<(
     some(all, n, &format!("locomo answers {SEED}"))
 }
 
+/// The signal of `+uncsion`.
+fn signal(run: &Run<'_>, models: &Models) -> inglenook::interfaces::Signal {
+    run.recall.signal.unwrap_or_else(|| {
+        let grade = run.grade.as_ref().map(|(_, text)| text.as_str());
+        gate_signal(models.language.info(), Grade::from_setting(grade).as_ref())
+    })
+}
+
 fn manifest(
     run: &Run<'_>,
     models: &Models,
@@ -253,10 +262,7 @@ fn manifest(
     chosen: &[(usize, &Question)],
 ) -> Value {
     let info = models.language.info();
-    let signal = run.recall.signal.unwrap_or_else(|| {
-        let grade = run.grade.as_ref().map(|(_, text)| text.as_str());
-        gate_signal(info, Grade::from_setting(grade).as_ref())
-    });
+    let signal = signal(run, models);
     let n_conversations = chosen.iter().map(|&(i, _)| i).collect::<BTreeSet<usize>>().len();
     let mut manifest = json!({
         "command": run.set.command(),

@@ -203,7 +203,7 @@ fn every_method_answers_every_question() {
                 assert!(recall.is_none_or(|recall| recall == 1.0));
                 assert_eq!(calls, 1);
             }
-            "memory-only" | "+repsel" => assert_eq!(calls, 1),
+            "memory-only" | "+repsel" | "full" => assert_eq!(calls, 1),
             // The reader is asked how unsure it is.
             _ => assert!(calls >= 2, "{row:?}"),
         }

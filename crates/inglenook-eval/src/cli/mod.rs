@@ -7,6 +7,7 @@ mod error;
 mod folder;
 mod gate;
 mod score;
+mod turns;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Msc(args) => answering::msc(&app, args),
         Command::Gate(args) => gate::run(&app, args),
         Command::Score(args) => score::run(&app, args),
+        Command::Turns(args) => turns::run(&app, args),
         Command::Bench(args) => bench::run(&app, args),
     }
 }

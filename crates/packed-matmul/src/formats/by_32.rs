@@ -1,11 +1,15 @@
-//! Formats whose blocks are 32 columns with one f16 scale, which comes first.
+//! Formats whose blocks are 32 columns with one f16 scale, which comes first, and perhaps a minimum,
+//! which comes next.
 
 use super::{Bits, BlockFormat, Scales};
 use crate::matrix::ROWS;
 
 pub(crate) struct Q4_0;
+pub(crate) struct Q4_1;
 pub(crate) struct Q5_0;
+pub(crate) struct Q5_1;
 pub(crate) struct Q8_0;
+pub(crate) struct IQ4NL;
 
 #[inline(always)]
 fn put_scale(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
@@ -13,7 +17,34 @@ fn put_scale(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
     scales[at..at + 2].copy_from_slice(&block[..2]);
 }
 
+/// The scale, and the file's least value with its sign turned: what is taken off is the minimum here.
+#[inline(always)]
+fn put_scale_and_minimum(block: &[u8], scales: &mut [u8], row: usize) {
+    put_scale(block, scales, 0, row);
+    let at = 2 * (ROWS + row);
+    scales[at..at + 2].copy_from_slice(&[block[2], block[3] ^ 0x80]);
+}
+
 /// 16 bytes: the first 16 columns in their low nibbles, the last 16 in the high ones.
+#[inline(always)]
+fn unpack_nibbles(bytes: &[u8], values: &mut [u8; 256]) {
+    for (j, &byte) in bytes.iter().enumerate() {
+        values[j] = byte & 15;
+        values[16 + j] = byte >> 4;
+    }
+}
+
+/// The fifth bits of all columns in a `u32`, then nibbles.
+#[inline(always)]
+fn unpack_five_bits(bytes: &[u8], values: &mut [u8; 256]) {
+    let upper = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    unpack_nibbles(&bytes[4..], values);
+    for (j, value) in values[..32].iter_mut().enumerate() {
+        *value |= ((upper >> j) as u8 & 1) << 4;
+    }
+}
+
+/// Nibbles.
 impl BlockFormat for Q4_0 {
     const FILE_BLOCK_BYTES: usize = 18;
     const FILE_BLOCK_COLUMNS: usize = 32;
@@ -23,10 +54,7 @@ impl BlockFormat for Q4_0 {
 
     #[inline(always)]
     fn unpack(block: &[u8], values: &mut [u8; 256]) {
-        for (j, &byte) in block[2..18].iter().enumerate() {
-            values[j] = byte & 15;
-            values[16 + j] = byte >> 4;
-        }
+        unpack_nibbles(&block[2..18], values);
     }
 
     #[inline(always)]
@@ -35,7 +63,7 @@ impl BlockFormat for Q4_0 {
     }
 }
 
-/// The fifth bits of all columns in a `u32`, then as Q4_0.
+/// Five bits.
 impl BlockFormat for Q5_0 {
     const FILE_BLOCK_BYTES: usize = 22;
     const FILE_BLOCK_COLUMNS: usize = 32;
@@ -45,11 +73,7 @@ impl BlockFormat for Q5_0 {
 
     #[inline(always)]
     fn unpack(block: &[u8], values: &mut [u8; 256]) {
-        let upper = u32::from_le_bytes([block[2], block[3], block[4], block[5]]);
-        for (j, &byte) in block[6..22].iter().enumerate() {
-            values[j] = byte & 15 | ((upper >> j) as u8 & 1) << 4;
-            values[16 + j] = byte >> 4 | ((upper >> (16 + j)) as u8 & 1) << 4;
-        }
+        unpack_five_bits(&block[2..22], values);
     }
 
     #[inline(always)]
@@ -71,6 +95,63 @@ impl BlockFormat for Q8_0 {
         for (value, &byte) in values.iter_mut().zip(&block[2..34]) {
             *value = byte ^ 0x80;
         }
+    }
+
+    #[inline(always)]
+    fn put_scales(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
+        put_scale(block, scales, place, row);
+    }
+}
+
+/// Nibbles.
+impl BlockFormat for Q4_1 {
+    const FILE_BLOCK_BYTES: usize = 20;
+    const FILE_BLOCK_COLUMNS: usize = 32;
+    const BITS: Bits = Bits::Four;
+    const SCALES: Scales = Scales::SingleAndMinimum;
+    const OFFSET: i32 = 0;
+
+    #[inline(always)]
+    fn unpack(block: &[u8], values: &mut [u8; 256]) {
+        unpack_nibbles(&block[4..20], values);
+    }
+
+    #[inline(always)]
+    fn put_scales(block: &[u8], scales: &mut [u8], _place: usize, row: usize) {
+        put_scale_and_minimum(block, scales, row);
+    }
+}
+
+/// Five bits.
+impl BlockFormat for Q5_1 {
+    const FILE_BLOCK_BYTES: usize = 24;
+    const FILE_BLOCK_COLUMNS: usize = 32;
+    const BITS: Bits = Bits::Five;
+    const SCALES: Scales = Scales::SingleAndMinimum;
+    const OFFSET: i32 = 0;
+
+    #[inline(always)]
+    fn unpack(block: &[u8], values: &mut [u8; 256]) {
+        unpack_five_bits(&block[4..24], values);
+    }
+
+    #[inline(always)]
+    fn put_scales(block: &[u8], scales: &mut [u8], _place: usize, row: usize) {
+        put_scale_and_minimum(block, scales, row);
+    }
+}
+
+/// Nibbles.
+impl BlockFormat for IQ4NL {
+    const FILE_BLOCK_BYTES: usize = 18;
+    const FILE_BLOCK_COLUMNS: usize = 32;
+    const BITS: Bits = Bits::FourChoices;
+    const SCALES: Scales = Scales::Single;
+    const OFFSET: i32 = 128;
+
+    #[inline(always)]
+    fn unpack(block: &[u8], values: &mut [u8; 256]) {
+        unpack_nibbles(&block[2..18], values);
     }
 
     #[inline(always)]

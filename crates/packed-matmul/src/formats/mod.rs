@@ -18,39 +18,25 @@
 mod by_256;
 mod by_32;
 
-pub(crate) use by_32::{Q4_0, Q5_0, Q8_0};
-pub(crate) use by_256::{Q4K, Q5K, Q6K};
+pub(crate) use by_32::{IQ4NL, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+pub(crate) use by_256::{IQ4XS, Q2K, Q3K, Q4K, Q5K, Q6K};
 
 use crate::matrix::ROWS;
 
 /// `$body` with the type of the format as `$name`: compiled once for each.
 macro_rules! for_format {
     ($format:expr, $name:ident => $body:expr) => {
+        $crate::formats::for_format!(
+            $format, $name => $body,
+            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2K Q3K Q4K Q5K Q6K IQ4NL IQ4XS
+        )
+    };
+    ($format:expr, $name:ident => $body:expr, $($known:ident)*) => {
         match $format {
-            $crate::Format::Q4_0 => {
-                type $name = $crate::formats::Q4_0;
+            $($crate::Format::$known => {
+                type $name = $crate::formats::$known;
                 $body
-            }
-            $crate::Format::Q5_0 => {
-                type $name = $crate::formats::Q5_0;
-                $body
-            }
-            $crate::Format::Q8_0 => {
-                type $name = $crate::formats::Q8_0;
-                $body
-            }
-            $crate::Format::Q4K => {
-                type $name = $crate::formats::Q4K;
-                $body
-            }
-            $crate::Format::Q5K => {
-                type $name = $crate::formats::Q5K;
-                $body
-            }
-            $crate::Format::Q6K => {
-                type $name = $crate::formats::Q6K;
-                $body
-            }
+            })*
         }
     };
 }
@@ -61,22 +47,46 @@ pub(crate) use for_format;
 pub enum Format {
     /// 4 bits and a scale for 32 columns.
     Q4_0,
+    /// 4 bits, a scale and a minimum for 32 columns.
+    Q4_1,
     /// 5 bits and a scale for 32 columns.
     Q5_0,
+    /// 5 bits, a scale and a minimum for 32 columns.
+    Q5_1,
     /// 8 bits and a scale for 32 columns.
     Q8_0,
+    /// 2 bits, and scales and minima in two levels for 256 columns.
+    Q2K,
+    /// 3 bits, and scales in two levels for 256 columns.
+    Q3K,
     /// 4 bits, and scales and minima in two levels for 256 columns.
     Q4K,
     /// 5 bits, and scales and minima in two levels for 256 columns.
     Q5K,
     /// 6 bits, and scales in two levels for 256 columns.
     Q6K,
+    /// 4 bits that choose one of sixteen values, and a scale for 32 columns.
+    IQ4NL,
+    /// 4 bits that choose one of sixteen values, and scales in two levels for 256 columns.
+    IQ4XS,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: &'static [Self] =
-        &[Self::Q4_0, Self::Q5_0, Self::Q8_0, Self::Q4K, Self::Q5K, Self::Q6K];
+    pub const ALL: &'static [Self] = &[
+        Self::Q4_0,
+        Self::Q4_1,
+        Self::Q5_0,
+        Self::Q5_1,
+        Self::Q8_0,
+        Self::Q2K,
+        Self::Q3K,
+        Self::Q4K,
+        Self::Q5K,
+        Self::Q6K,
+        Self::IQ4NL,
+        Self::IQ4XS,
+    ];
 
     /// Bytes of one block in a file.
     pub fn block_bytes(self) -> usize {
@@ -97,20 +107,56 @@ impl Format {
 /// How wide the values of a block are in a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bits {
+    Two,
+    Three,
     Four,
+    /// Four that stand for one of [`CHOICES`].
+    FourChoices,
     Five,
     Six,
     Eight,
 }
 
+/// The values that the nibbles of IQ4_NL and IQ4_XS stand for.
+pub(crate) const CHOICES: [i8; 16] =
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+
+/// [`CHOICES`] as the other formats' values are: unsigned, larger by [`BlockFormat::OFFSET`].
+pub(crate) const CHOICES_UNSIGNED: [u8; 16] = {
+    let mut unsigned = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        unsigned[i] = CHOICES[i].cast_unsigned() ^ 0x80;
+        i += 1;
+    }
+    unsigned
+};
+
 impl Bits {
     /// Bytes of a block's values.
     const fn block_bytes(self) -> usize {
         match self {
-            Self::Four => 256,
+            Self::Two => 128,
+            Self::Three => 192,
+            Self::Four | Self::FourChoices => 256,
             Self::Five => 320,
             Self::Six => 384,
             Self::Eight => 512,
+        }
+    }
+
+    /// True if four quads share a vector as far as their lowest two bits go; otherwise two do, with
+    /// four bits each.
+    pub const fn are_by_two(self) -> bool {
+        matches!(self, Self::Two | Self::Three)
+    }
+
+    /// Where the bits begin that stand alone, a `u64` for each quad, and which bit of a value they are.
+    pub const fn lone_bit(self) -> Option<(usize, u32)> {
+        match self {
+            Self::Three => Some((128, 2)),
+            Self::Five => Some((256, 4)),
+            _ => None,
         }
     }
 }
@@ -120,10 +166,17 @@ impl Bits {
 pub(crate) enum Scales {
     /// An f16 a block.
     Single,
+    /// An f16 a block, and a minimum alike.
+    SingleAndMinimum,
+    /// An f16 for 8 blocks times a signed byte a block.
+    TwoLevels,
     /// An f16 for 8 blocks times an unsigned byte a block, and minima alike.
     TwoLevelsAndMinima,
     /// An f16 for 8 blocks times a signed byte for each 16 columns.
     TwoLevelsBy16,
+    /// An f16 for 8 blocks times the low nibble of a byte for each 16 columns, and minima alike from
+    /// the high nibbles.
+    TwoLevelsAndMinimaBy16,
 }
 
 impl Scales {
@@ -131,16 +184,27 @@ impl Scales {
     const fn group_blocks(self) -> usize {
         match self {
             Self::Single => 2,
-            Self::TwoLevelsAndMinima | Self::TwoLevelsBy16 => 8,
+            Self::SingleAndMinimum => 1,
+            _ => 8,
         }
     }
 
-    /// Bytes of a group's scales: for two levels two f16 (in [`Self::TwoLevelsBy16`] the second is
-    /// unused), then two bytes a block, of each of the 16 rows.
+    /// Bytes of a group's scales: for two levels two f16 (the second is unused without minima), then
+    /// the bytes of each block, of each of the 16 rows.
     const fn group_bytes(self) -> usize {
+        let two_f16 = 2 * 2 * ROWS;
         match self {
-            Self::Single => 2 * 2 * ROWS,
-            Self::TwoLevelsAndMinima | Self::TwoLevelsBy16 => 2 * 2 * ROWS + 8 * 2 * ROWS,
+            Self::Single | Self::SingleAndMinimum => two_f16,
+            _ => two_f16 + 8 * self.small_bytes(),
+        }
+    }
+
+    /// Bytes of the second level's scales of a block, all 16 rows.
+    pub const fn small_bytes(self) -> usize {
+        match self {
+            Self::Single | Self::SingleAndMinimum => 0,
+            Self::TwoLevels => ROWS,
+            _ => 2 * ROWS,
         }
     }
 }
@@ -163,9 +227,18 @@ pub(crate) trait BlockFormat {
     /// Bytes of a group: its scales, then the values of its blocks.
     const GROUP_BYTES: usize = Self::SCALE_BYTES + Self::GROUP_BLOCKS * Self::VALUE_BYTES;
     /// True if the last 16 columns of a block have another scale than the first.
-    const IS_BY_16: bool = matches!(Self::SCALES, Scales::TwoLevelsBy16);
+    const IS_BY_16: bool =
+        matches!(Self::SCALES, Scales::TwoLevelsBy16 | Scales::TwoLevelsAndMinimaBy16);
     /// True if there are minima.
-    const HAS_MINIMA: bool = matches!(Self::SCALES, Scales::TwoLevelsAndMinima);
+    const HAS_MINIMA: bool = matches!(
+        Self::SCALES,
+        Scales::SingleAndMinimum | Scales::TwoLevelsAndMinima | Scales::TwoLevelsAndMinimaBy16
+    );
+    /// True if values take all of a byte: kernels whose products are of signed bytes, or summed in 16
+    /// bits, unpack such values with their sign, without [`Self::OFFSET`].
+    const ARE_WIDE: bool = matches!(Self::BITS, Bits::Eight | Bits::FourChoices);
+    /// [`Self::OFFSET`] as those kernels have it.
+    const SIGNED_OFFSET: i32 = if Self::ARE_WIDE { 0 } else { Self::OFFSET };
 
     /// The values of one block of a file, unsigned and in order of the columns.
     fn unpack(block: &[u8], values: &mut [u8; 256]);

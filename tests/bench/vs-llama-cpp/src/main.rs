@@ -80,6 +80,12 @@ fn quantise(args: &[String]) -> Result<(), Failure> {
         "F16" => llama::LLAMA_FTYPE_MOSTLY_F16,
         "BF16" => llama::LLAMA_FTYPE_MOSTLY_BF16,
         "Q4_0" => llama::LLAMA_FTYPE_MOSTLY_Q4_0,
+        "Q4_1" => llama::LLAMA_FTYPE_MOSTLY_Q4_1,
+        "Q5_1" => llama::LLAMA_FTYPE_MOSTLY_Q5_1,
+        "Q2_K" => llama::LLAMA_FTYPE_MOSTLY_Q2_K,
+        "Q3_K_M" => llama::LLAMA_FTYPE_MOSTLY_Q3_K_M,
+        "IQ4_NL" => llama::LLAMA_FTYPE_MOSTLY_IQ4_NL,
+        "IQ4_XS" => llama::LLAMA_FTYPE_MOSTLY_IQ4_XS,
         "Q4_K_M" => llama::LLAMA_FTYPE_MOSTLY_Q4_K_M,
         "Q5_K_M" => llama::LLAMA_FTYPE_MOSTLY_Q5_K_M,
         "Q6_K" => llama::LLAMA_FTYPE_MOSTLY_Q6_K,
@@ -92,6 +98,8 @@ fn quantise(args: &[String]) -> Result<(), Failure> {
         llama::llama_backend_init();
         let mut params = llama::llama_model_quantize_default_params();
         params.ftype = ftype;
+        // Real weights come quantised already.
+        params.allow_requantize = true;
         llama::llama_model_quantize(from.as_ptr(), to.as_ptr(), &raw const params)
     };
     if code == 0 { Ok(()) } else { Err(format!("llama.cpp could not quantise ({code})").into()) }

@@ -1,0 +1,228 @@
+//! What a model says, as the person may read it: sentence by sentence, in the right person, and nothing of
+//! memory that is not in the evidence.
+//!
+//! Small models speak as the person whose notes they read. An answer from memory is therefore asked for in
+//! the third person ([`crate::extractive::asked_by`]) and said to the person in the second.
+
+use jiff::civil::DateTime;
+
+use crate::extractive::{asked_by, grounded, is_of_speaker, said_to};
+use crate::memory::plain_text;
+use crate::prompts::Answer;
+
+/// What is held against a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Listener {
+    /// Nothing: a text or an answer about the world may be in the first person.
+    World,
+    /// The reply to something told or to small talk: it is not to repeat the person's own "I".
+    Told {
+        /// What the person said.
+        message: String,
+    },
+    /// An answer from memories.
+    Memory {
+        /// The texts that it may rest on.
+        sources: Vec<String>,
+        /// Now.
+        at: DateTime,
+        /// What is said instead of an answer that they don't support.
+        otherwise: String,
+        /// A task may bring in what no memory says.
+        is_task: bool,
+    },
+}
+
+/// A reply on its way to the person.
+#[derive(Debug)]
+pub struct Speech {
+    listener: Listener,
+    /// The person's name, if it is known.
+    name: Option<String>,
+    held: String,
+    n_sentences: usize,
+    is_over: bool,
+}
+
+/// A reply to something told is at most this long: a small model that goes on makes things up.
+const SENTENCES_MAX: usize = 2;
+
+/// A sentence may be this long before it is said without its end.
+const SENTENCE_BYTES_MAX: usize = 400;
+
+impl Speech {
+    pub fn new(listener: Listener, name: Option<String>) -> Self {
+        Self { listener, name, held: String::new(), n_sentences: 0, is_over: false }
+    }
+
+    /// Nothing more is to be said: the model can stop.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// The text that can be said now.
+    pub fn push(&mut self, piece: &str) -> String {
+        if self.listener == Listener::World {
+            return piece.to_owned();
+        }
+        self.held.push_str(piece);
+        let mut said = String::new();
+        while let Some(end) = end_of_sentence(&self.held) {
+            let sentence: String = self.held.drain(..end).collect();
+            said += &self.sentence(&sentence);
+        }
+        said
+    }
+
+    /// What is left at the end of the reply.
+    pub fn finish(&mut self) -> String {
+        let rest = std::mem::take(&mut self.held);
+        self.sentence(&rest)
+    }
+
+    fn sentence(&mut self, sentence: &str) -> String {
+        if self.is_over || sentence.trim().is_empty() {
+            return if self.is_over { String::new() } else { sentence.to_owned() };
+        }
+        let sentence = &*plain_text(sentence);
+        let person = self.name.as_deref().unwrap_or("The user");
+        let to_person = |text: &str| {
+            let blanks = text.len() - text.trim_start().len();
+            let text = said_to(self.name.as_deref(), text.trim_start());
+            format!("{}{text}", &sentence[..blanks.min(sentence.len())])
+        };
+        let text = match &self.listener {
+            Listener::World => sentence.to_owned(),
+            Listener::Told { message } => {
+                if is_of_speaker(sentence) && repeats(sentence, message) {
+                    to_person(&asked_by(person, sentence))
+                } else {
+                    sentence.to_owned()
+                }
+            }
+            Listener::Memory { sources, at, otherwise, is_task } => {
+                let sentence = without_preface(sentence);
+                let told = if is_of_speaker(sentence) {
+                    asked_by(person, sentence)
+                } else {
+                    sentence.to_owned()
+                };
+                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+                if Answer.refuses(&told) || !is_task && grounded(&told, &sources, *at).is_err() {
+                    self.is_over = true;
+                    if self.n_sentences > 0 {
+                        return String::new();
+                    }
+                    otherwise.clone()
+                } else {
+                    to_person(&told)
+                }
+            }
+        };
+        self.n_sentences += 1;
+        let told = matches!(self.listener, Listener::Told { .. });
+        self.is_over |= told && self.n_sentences == SENTENCES_MAX;
+        text
+    }
+}
+
+/// Without "Based on the notes, ".
+fn without_preface(sentence: &str) -> &str {
+    let trimmed = sentence.trim_start();
+    let prefaced =
+        ["Based on ", "According to ", "From the notes"].iter().any(|p| trimmed.starts_with(p));
+    match trimmed.split_once(", ") {
+        Some((_, rest)) if prefaced => rest,
+        _ => sentence,
+    }
+}
+
+/// The byte behind the first sentence and the blanks that follow it; `None` if it has no end yet.
+fn end_of_sentence(text: &str) -> Option<usize> {
+    let mut marks = text.char_indices().peekable();
+    while let Some((at, c)) = marks.next() {
+        let next = marks.peek().map(|&(_, next)| next);
+        let ends = matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace);
+        if c == '\n' || ends {
+            // "Dr. Sara", "3. Peel it": no end of a sentence.
+            let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+            if c == '.' && (word.len() <= 2 || matches!(word, "Mrs" | "Prof" | "e.g" | "i.e")) {
+                continue;
+            }
+            return Some(at + c.len_utf8());
+        }
+    }
+    (text.len() > SENTENCE_BYTES_MAX).then(|| text.floor_char_boundary(SENTENCE_BYTES_MAX))
+}
+
+/// Most words of the sentence are the message's.
+fn repeats(sentence: &str, message: &str) -> bool {
+    let words = |text: &str| -> std::collections::BTreeSet<String> {
+        crate::memory::lexical::terms(text).into_iter().collect()
+    };
+    let (said, told) = (words(sentence), words(message));
+    !said.is_empty() && said.intersection(&told).count() * 2 > said.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(listener: Listener, reply: &str) -> (String, bool) {
+        let mut speech = Speech::new(listener, Some("Ana".into()));
+        let mut said = String::new();
+        for c in reply.chars() {
+            said += &speech.push(&c.to_string());
+        }
+        said += &speech.finish();
+        (said, speech.is_over())
+    }
+
+    fn memory(is_task: bool) -> Listener {
+        Listener::Memory {
+            sources: vec!["Ana's sister Lena moved to Lund on 3 May 2026.".into()],
+            at: jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0),
+            otherwise: "You have not told me that.".into(),
+            is_task,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_said_to_the_person() {
+        let (said, _) = say(memory(false), "Ana's sister is Lena. Lena moved to Lund.");
+        assert_eq!(said, "Your sister is Lena. Lena moved to Lund.");
+        let (said, _) = say(memory(false), "My sister is Lena.");
+        assert_eq!(said, "Your sister is Lena.");
+    }
+
+    #[test]
+    fn what_no_memory_says_is_not_said() {
+        let nothing = ("You have not told me that.".to_owned(), true);
+        assert_eq!(say(memory(false), "Ana's sister is Britta. She is 42."), nothing);
+        assert_eq!(say(memory(false), "The notes do not say."), nothing);
+        let (said, over) = say(memory(false), "Ana's sister is Lena. She lives in Oslo.");
+        assert_eq!((said.trim_end(), over), ("Your sister is Lena.", true));
+        assert!(say(memory(true), "Ana could cook a Thai curry.").0.contains("Thai curry"));
+    }
+
+    #[test]
+    fn nobody_speaks_as_the_person() {
+        let told = || Listener::Told { message: "I moved to Lund last week.".into() };
+        assert_eq!(say(told(), "I moved to Lund last week.").0, "You moved to Lund last week.");
+        assert_eq!(say(told(), "I hope you like it!").0, "I hope you like it!");
+        assert_eq!(
+            say(Listener::World, "I wandered lonely as a cloud.\n").0,
+            "I wandered lonely as a cloud.\n"
+        );
+    }
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        let check = |text: &str, end| assert_eq!(end_of_sentence(text), end, "{text}");
+        check("Hello there", None);
+        check("Hello. There", Some(6));
+        check("Dr. Sara is here.", None);
+        check("One\nTwo", Some(4));
+        check("At 3.5 km", None);
+    }
+}
