@@ -148,7 +148,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
             Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::Talk,
         };
     }
-    match (extractive::wants(text).0, profile.reader) {
+    match (extractive::wants(text), profile.reader) {
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.

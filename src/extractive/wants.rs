@@ -70,17 +70,23 @@ impl Model {
         let sum: f32 = odds.iter().sum();
         odds.map(|x| x / sum)
     }
+
+    /// What a message wants most probably.
+    #[must_use]
+    pub fn wants(&self, text: &str) -> Wants {
+        let probabilities = self.probabilities(&features(text));
+        let best = |a: usize, b: usize| if probabilities[b] > probabilities[a] { b } else { a };
+        Wants::ALL[(0..Wants::ALL.len()).fold(0, best)]
+    }
 }
 
 static MODEL: LazyLock<Model> =
     LazyLock::new(|| Model::parse(include_str!("../../assets/words/wants.tsv")));
 
-/// What a message wants most probably, and how probable it is that it wants memory.
+/// What a message wants most probably, by the program's weights.
 #[must_use]
-pub fn wants(text: &str) -> (Wants, f32) {
-    let probabilities = MODEL.probabilities(&features(text));
-    let best = |a: usize, b: usize| if probabilities[b] > probabilities[a] { b } else { a };
-    (Wants::ALL[(0..Wants::ALL.len()).fold(0, best)], probabilities[2])
+pub fn wants(text: &str) -> Wants {
+    MODEL.wants(text)
 }
 
 /// The longest beginning of a message that is looked at, in bytes, and the most words of a sentence.

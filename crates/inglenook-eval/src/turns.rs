@@ -70,14 +70,6 @@ pub fn score_turns(turns: &[Turn], says: impl Fn(&str) -> Wants) -> ScoredTurns 
     }
 }
 
-/// The most probable of what a message wants.
-#[must_use]
-pub fn most_probable(model: &WantsModel, text: &str) -> Wants {
-    let probabilities = model.probabilities(&features(text));
-    let best = |a: usize, b: usize| if probabilities[b] > probabilities[a] { b } else { a };
-    Wants::ALL[(0..Wants::ALL.len()).fold(0, best)]
-}
-
 /// Logistic regression over four classes with an L2 penalty, by AdaGrad over the examples in a fixed
 /// order.
 #[must_use]
@@ -171,7 +163,7 @@ mod tests {
         let check = |file: &str, accuracy_min: f64| {
             let (turns, n_damaged) = parse_turns(file);
             assert_eq!((turns.len(), n_damaged), (150, 0));
-            let scored = score_turns(&turns, |text| inglenook::extractive::wants(text).0);
+            let scored = score_turns(&turns, inglenook::extractive::wants);
             assert!(scored.accuracy >= accuracy_min, "{}: {:?}", scored.accuracy, scored.confusion);
         };
         check(include_str!("../../../tests/fixtures/turns/dev.tsv"), 0.96);
@@ -185,10 +177,10 @@ mod tests {
         let (turns, n_damaged) = parse_turns(file);
         assert_eq!((turns.len(), n_damaged), (8, 1));
         let model = WantsModel::parse(&render_turns(&fit_turns(&turns, 0.1)));
-        let scored = score_turns(&turns, |text| most_probable(&model, text));
+        let scored = score_turns(&turns, |text| model.wants(text));
         assert!((scored.accuracy - 1.0).abs() < 1e-9, "{:?}", scored.wrong);
         let (others, _) = parse_turns("S\tI moved to Lund\nM\twhere do I live?\n");
-        let scored = score_turns(&others, |text| most_probable(&model, text));
+        let scored = score_turns(&others, |text| model.wants(text));
         assert!((scored.accuracy - 0.5).abs() < 1e-9);
         assert_eq!(scored.wrong[0].1, Wants::Statement);
     }

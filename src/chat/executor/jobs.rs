@@ -172,7 +172,7 @@ impl Job {
     fn listener(&self, with_memories: bool) -> Listener {
         let message = &self.request.question;
         if !with_memories {
-            return match extractive::wants(message).0 {
+            return match extractive::wants(message) {
                 Wants::World | Wants::Memory => Listener::World,
                 Wants::SmallTalk | Wants::Statement => Listener::Told { message: message.clone() },
             };

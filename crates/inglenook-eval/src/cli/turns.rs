@@ -8,15 +8,15 @@ use inglenook::extractive::{WantsModel, wants};
 
 use super::args::Turns;
 use super::error::{CommandError, Outcome};
-use crate::{Turn, fit_turns, most_probable, parse_turns, render_turns, score_turns};
+use crate::{Turn, fit_turns, parse_turns, render_turns, score_turns};
 
 pub(super) fn run(app: &App, args: &Turns) -> Outcome {
     let fitted = if args.fit.is_empty() { None } else { Some(fit(app, args)?) };
     for path in &args.files {
         let turns = read(app, path)?;
         let scored = match &fitted {
-            Some(model) => score_turns(&turns, |text| most_probable(model, text)),
-            None => score_turns(&turns, |text| wants(text).0),
+            Some(model) => score_turns(&turns, |text| model.wants(text)),
+            None => score_turns(&turns, wants),
         };
         app.console.line(&format!(
             "{}: {}, {:.3} right; memory or not: {:.3}",
