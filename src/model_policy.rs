@@ -106,7 +106,7 @@ const GOOD: f64 = 0.75;
 
 /// From this size on, a model without a grade reads (Qwen3-0.6B does, SmolLM2-360M not). None writes without one:
 /// Qwen2.5-0.5B's facts were worse than the rules'.
-const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
+pub const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
 
 /// From this size on, the uncertainty of a model without a grade is used.
 const N_PARAMETERS_SIGNAL_MIN: u64 = 100_000_000;

@@ -11,7 +11,7 @@ use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, ModelSummary, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
-use crate::model_policy::prompt_style;
+use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style};
 use crate::prompts::Style;
 
 /// Says that memory has no answer.
@@ -39,7 +39,9 @@ pub struct ModelProfile {
     pub style: Style,
     /// Small talk is a reply to the last message alone: a longer chat only confuses the model.
     pub small_talk_alone: bool,
-    /// Its replies are greedy and at most this long.
+    /// Its replies are greedy: of a small model's other likely words too many are wrong.
+    is_greedy: bool,
+    /// Its replies are at most this long.
     reply_tokens_max: Option<usize>,
     /// Quoted when memory has no answer.
     pub nothing_found: &'static str,
@@ -68,6 +70,7 @@ impl ModelProfile {
             reader,
             style: prompt_style(info),
             small_talk_alone: false,
+            is_greedy: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
             reply_tokens_max: None,
             nothing_found: NOTHING_FOUND,
             built_in: None,
@@ -96,8 +99,10 @@ impl ModelProfile {
     /// The sampling that suits it.
     pub fn sampling(&self, configured: &Sampling) -> Sampling {
         let mut sampling = configured.clone();
-        if let Some(tokens_max) = self.reply_tokens_max {
+        if self.is_greedy {
             sampling.temperature = 0.0;
+        }
+        if let Some(tokens_max) = self.reply_tokens_max {
             sampling.tokens_max = sampling.tokens_max.min(tokens_max);
         }
         sampling
@@ -149,6 +154,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
         };
     }
     match (extractive::wants(text), profile.reader) {
+        (Wants::Memory, _) if extractive::asks_assistant(text) => Plan::Talk,
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.
@@ -161,6 +167,40 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
 /// Whether a message that memory has nothing for is a task, which can be done without.
 pub fn is_task(text: &str) -> bool {
     extractive::intent(head(text)) == Intent::Request
+}
+
+/// Whether a reply needs nothing of the chat: small talk that points at nothing said before; for a small model,
+/// which tells what it has just read, a question about the world too.
+pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
+    const POINTING: [&str; 18] = [
+        "that", "that's", "it", "it's", "this", "they", "them", "those", "he", "she", "more",
+        "else", "again", "why", "yes", "no", "sure", "so",
+    ];
+    let text = head(text);
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let is_small = profile.reader == Reader::Extractive;
+    !words.any(|word| POINTING.contains(&word))
+        && (is_small || extractive::wants(text) == Wants::SmallTalk)
+}
+
+/// A chat as the model that talks sees it: it would repeat how rules acknowledge, and what.
+pub fn as_talk(history: &[PastMessage]) -> Vec<PastMessage> {
+    let mut talk = history.to_vec();
+    for message in &mut talk {
+        if message.role == Role::Assistant && message.text.starts_with(extractive::NOTED) {
+            "I will remember that.".clone_into(&mut message.text);
+        }
+    }
+    talk
+}
+
+/// Whether rules made this reply out of what the person said: it tells nothing more.
+pub fn is_from_rules(message: &PastMessage) -> bool {
+    let text = &message.text;
+    message.role == Role::Assistant
+        && (text.starts_with(extractive::NOTED)
+            || ["(said on ", "you said on "].iter().any(|said| text.contains(said)))
 }
 
 /// Earlier messages that a pronoun may point back to.

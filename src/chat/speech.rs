@@ -40,11 +40,17 @@ pub struct Speech {
     /// The person's name, if it is known.
     name: Option<String>,
     held: String,
+    /// How many bytes of `held` are said already.
+    n_said: usize,
+    /// The last two sentences of an answer about the world, to hear when a small model goes in circles.
+    last: [String; 2],
+    is_code: bool,
     n_sentences: usize,
     is_over: bool,
 }
 
-/// A reply to something told is at most this long: a small model that goes on makes things up.
+/// A reply to something told and an answer from memory are at most this long: a small model that goes on makes
+/// things up, or reads all its notes aloud.
 const SENTENCES_MAX: usize = 2;
 
 /// A sentence may be this long before it is said without its end.
@@ -52,7 +58,16 @@ const SENTENCE_BYTES_MAX: usize = 400;
 
 impl Speech {
     pub fn new(listener: Listener, name: Option<String>) -> Self {
-        Self { listener, name, held: String::new(), n_sentences: 0, is_over: false }
+        Self {
+            listener,
+            name,
+            held: String::new(),
+            n_said: 0,
+            last: Default::default(),
+            is_code: false,
+            n_sentences: 0,
+            is_over: false,
+        }
     }
 
     /// Nothing more is to be said: the model can stop.
@@ -62,11 +77,21 @@ impl Speech {
 
     /// The text that can be said now.
     pub fn push(&mut self, piece: &str) -> String {
-        if self.listener == Listener::World {
-            return piece.to_owned();
-        }
         self.held.push_str(piece);
         let mut said = String::new();
+        if self.listener == Listener::World {
+            while let Some(end) = end_of_sentence(&self.held) {
+                said += &self.without_repetition(end);
+            }
+            let rest = self.held.trim_start();
+            let may_repeat =
+                !rest.is_empty() && self.last.iter().any(|last| last.starts_with(rest));
+            if !may_repeat && !self.is_over {
+                said += &self.held[self.n_said..];
+                self.n_said = self.held.len();
+            }
+            return said;
+        }
         while let Some(end) = end_of_sentence(&self.held) {
             let sentence: String = self.held.drain(..end).collect();
             said += &self.sentence(&sentence);
@@ -76,8 +101,30 @@ impl Speech {
 
     /// What is left at the end of the reply.
     pub fn finish(&mut self) -> String {
+        if self.listener == Listener::World {
+            return self.without_repetition(self.held.len());
+        }
         let rest = std::mem::take(&mut self.held);
         self.sentence(&rest)
+    }
+
+    /// What is yet to be said of the sentence that ends at this byte; nothing, from where a sentence of three
+    /// words or more comes again. Lines of code may.
+    fn without_repetition(&mut self, end: usize) -> String {
+        let sentence: String = self.held.drain(..end).collect();
+        let n_said = std::mem::take(&mut self.n_said);
+        let bare = sentence.trim();
+        self.is_code ^= bare.starts_with("```");
+        let is_long = bare.split_whitespace().nth(2).is_some();
+        self.is_over |= is_long && !self.is_code && self.last.iter().any(|last| last == bare);
+        if self.is_over {
+            return String::new();
+        }
+        if !bare.is_empty() {
+            let [_, last] = std::mem::take(&mut self.last);
+            self.last = [last, bare.to_owned()];
+        }
+        sentence[n_said..].to_owned()
     }
 
     fn sentence(&mut self, sentence: &str) -> String {
@@ -120,19 +167,27 @@ impl Speech {
             }
         };
         self.n_sentences += 1;
-        let told = matches!(self.listener, Listener::Told { .. });
-        self.is_over |= told && self.n_sentences == SENTENCES_MAX;
+        let is_short = match &self.listener {
+            Listener::World => false,
+            Listener::Told { .. } => true,
+            Listener::Memory { is_task, .. } => !is_task,
+        };
+        self.is_over |= is_short && self.n_sentences == SENTENCES_MAX;
         text
     }
 }
 
-/// Without "Based on the notes, ".
+/// Without "Based on the notes, " or "The assistant said: ".
 fn without_preface(sentence: &str) -> &str {
-    let trimmed = sentence.trim_start();
+    let mut trimmed = sentence.trim_start();
+    for preface in ["The assistant said: ", "Noted: "] {
+        trimmed = trimmed.strip_prefix(preface).unwrap_or(trimmed);
+    }
     let prefaced =
         ["Based on ", "According to ", "From the notes"].iter().any(|p| trimmed.starts_with(p));
     match trimmed.split_once(", ") {
         Some((_, rest)) if prefaced => rest,
+        _ if trimmed.len() < sentence.trim_start().len() => trimmed,
         _ => sentence,
     }
 }
@@ -214,6 +269,26 @@ mod tests {
             say(Listener::World, "I wandered lonely as a cloud.\n").0,
             "I wandered lonely as a cloud.\n"
         );
+    }
+
+    #[test]
+    fn a_model_that_goes_in_circles_is_stopped() {
+        let check = |reply: &str, expected: &str| {
+            let (said, _) = say(Listener::World, reply);
+            assert_eq!(said, expected);
+        };
+        check(
+            "Good night. I'm glad to have you. I'm glad to have you. I'm glad",
+            "Good night. I'm glad to have you. ",
+        );
+        check(
+            "A sea of wonder,\nA sea of light,\nA sea of wonder,\n",
+            "A sea of wonder,\nA sea of light,\n",
+        );
+        check("It is red. It is round.", "It is red. It is round.");
+        check("Ha ha! Ha ha! Well.", "Ha ha! Ha ha! Well.");
+        let code = "```\nx = x + 1\nx = x + 1\n```\n";
+        check(code, code);
     }
 
     #[test]

@@ -18,7 +18,8 @@ use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Statement};
 
 /// Precedes an answer that may only be related.
-pub(super) const HEDGE: &str = "I am not sure, but this may be related: ";
+/// What an answer begins with that may be none.
+pub const HEDGE: &str = "I am not sure, but this may be related: ";
 
 /// Facts in one answer.
 const LIST_MAX: usize = 12;

@@ -135,6 +135,9 @@ pub(super) fn base_of_third(lower: &str) -> String {
     if let Some(stem) = lower.strip_suffix("ies").filter(|s| s.len() > 1) {
         return format!("{stem}y");
     }
+    if let Some(stem) = lower.strip_suffix('s').filter(|stem| is_base_verb(stem)) {
+        return stem.to_owned();
+    }
     if let Some(stem) = lower.strip_suffix("es")
         && ["s", "sh", "ch", "x", "z", "o"].iter().any(|e| stem.ends_with(e))
     {

@@ -51,7 +51,7 @@ use jiff::civil::DateTime;
 
 use crate::memory::{MessageId, Role};
 
-pub use answer::answer;
+pub use answer::{HEDGE, answer};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
 pub use grounded::{Ungrounded, grounded};
@@ -60,7 +60,7 @@ pub use judge::judge;
 pub use memorable::memorable;
 pub use names::user_name;
 pub use retelling::{asked_by, is_of_speaker, retold, said_to};
-pub use second_person::acknowledge;
+pub use second_person::{NOTED, acknowledge};
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::statements;

@@ -72,6 +72,8 @@ pub(super) struct Question {
     /// Of the past: superseded facts may answer.
     pub past: bool,
     pub span: Option<DateSpan>,
+    /// "On what date", "which month": what only a date answers.
+    pub date: bool,
 }
 
 /// How many words of "find my …", "give me the …" belong to the command.
@@ -131,6 +133,9 @@ pub(super) fn analyse(
         relation,
         stems,
         span,
+        date: lower.windows(2).any(|w| {
+            matches!(w[0], "what" | "which") && matches!(w[1], "day" | "date" | "month" | "year")
+        }),
     }
 }
 

@@ -137,7 +137,7 @@ mod tests {
         let quoted = "“Gave Dario his money back, we're square” (you said on 4 March 2026)";
         let question = "How did we settle our debts?";
         check(question, &[made.clone(), said("Ana", told, 0.6)], Some(quoted));
-        let as_fact = "Dario got his money back, you and others are square. (said on 4 March 2026)";
+        let as_fact = "Dario got his money back, you are square. (said on 4 March 2026)";
         check(question, &[made.clone(), said("Ana", told, 0.3)], Some(as_fact));
         check(question, &[made, said("Ana", &told.repeat(9), 0.6)], Some(as_fact));
     }

@@ -70,7 +70,9 @@ pub fn said_to(name: Option<&str>, text: &str) -> String {
 /// Whether a sentence speaks of its speaker: "I", "my", "we".
 #[must_use]
 pub fn is_of_speaker(sentence: &str) -> bool {
-    tokens(sentence).iter().any(|t| t.among(&["i", "my", "mine", "me", "myself", "we", "our"]))
+    tokens(sentence)
+        .iter()
+        .any(|t| t.among(&["i", "my", "mine", "me", "myself", "we", "our", "us"]))
 }
 
 #[cfg(test)]

@@ -352,6 +352,7 @@ fn type_fit(asked: &Question, e: &Evidence, attribute: &str) -> f64 {
     match asked.kind {
         Kind::When if matches!(attribute, "birthday" | "time" | "date" | "deadline") => 0.6,
         Kind::When if !dates::find(text).is_empty() => 0.6,
+        Kind::When if asked.date && !names_a_day(text) => -1.0,
         Kind::When if has_time_words(text) => 0.3,
         Kind::Where if PLACES.contains(&attribute) => 0.5,
         Kind::Where if text.split_whitespace().any(|w| PLACE_PREPOSITIONS.has(w)) => 0.2,
@@ -364,6 +365,16 @@ fn type_fit(asked: &Question, e: &Evidence, attribute: &str) -> f64 {
         Kind::Why if has(&["because", " so ", " since ", " to "]) => 0.3,
         _ => 0.0,
     }
+}
+
+/// "Every Thursday"; a full date is found elsewhere.
+fn names_a_day(text: &str) -> bool {
+    let is_weekday = |word: &str| {
+        let lower = word.to_lowercase();
+        let day = lower.strip_suffix("'s").unwrap_or(&lower).trim_end_matches('s');
+        lexicon::WEEKDAYS.iter().any(|weekday| weekday.eq_ignore_ascii_case(day))
+    };
+    lexicon::words(text).any(is_weekday)
 }
 
 /// Attributes whose values are places.

@@ -45,6 +45,12 @@ pub(super) fn to_second_person(text: &str, person: Option<&str>) -> String {
         };
         let you = if start && first.upper() { capitalise(you) } else { you.to_owned() };
         words.splice(i..i + length, [Token::new(you, first.space_before)]);
+        // "Ana and others live in Solna": "you" is plural as well.
+        if words.get(i + 1).is_some_and(|t| t.is("and"))
+            && words.get(i + 2).is_some_and(|t| t.is("others"))
+        {
+            words.drain(i + 1..i + 3);
+        }
         if subject {
             disagree(&mut words, i + 1);
         }
@@ -138,6 +144,9 @@ fn disagree(words: &mut [Token], start: usize) {
     }
 }
 
+/// What an acknowledgement begins with.
+pub const NOTED: &str = "Noted: ";
+
 /// "Noted: your dog Max is a golden retriever."
 pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
     // A relation that another statement shows already is not said twice.
@@ -155,7 +164,7 @@ pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
     if let Some(first) = parts.first_mut() {
         *first = small_you(first);
     }
-    let mut out = format!("Noted: {}.", parts.join(". "));
+    let mut out = format!("{NOTED}{}.", parts.join(". "));
     if more > 0 {
         let _ = write!(out, " And {more} more.");
     }

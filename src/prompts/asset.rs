@@ -163,8 +163,7 @@ mod tests {
         for (ours, task) in ours.iter().zip(tasks) {
             assert_eq!(*ours, of(task), "{task}");
         }
-        let chat = ChatSystem { today: said.at, user_name: Some("Ana") };
-        assert_eq!(chat.fill(Style::Trained), of("chat").system);
+        assert_eq!(chat_system(Style::Trained, said.at), of("chat").system);
         let note =
             MemoryLine::Semantic { text: "Ana lives in Lund.", at: said.at, superseded: false };
         let ours = Prompt {

@@ -35,6 +35,7 @@ pub use config::{FactRule, FoundFact, Levels, RecallConfig, StageOne};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 pub(crate) use prompt::refill;
+pub use question::is_of_assistant;
 
 use candidates::{Candidates, Search};
 use lines::Names;

@@ -28,7 +28,7 @@ const PAST: &str = "used to,before,previous,previously,former,formerly,earlier,i
     originally,at first,back then,no longer,any more,anymore,history,back in";
 const NOW: &str = "now,currently,current,these days,nowadays,today,still,latest,newest,\
     at the moment,most recent";
-const OF_ASSISTANT: &str = "you say,you said,you tell,you told,you recommend,you suggest,\
+const OF_ASSISTANT: &str = "you say,you said,did you tell,you told,you recommend,you suggest,\
     you advise,you propose,you explain,your advice,your suggestion,your recommendation";
 const MONTHS: &str = "january,february,march,april,may,june,july,august,september,october,\
     november,december";
@@ -55,6 +55,12 @@ impl QuestionTraits {
             of_user: words.iter().any(|w| matches!(*w, "i" | "me" | "my" | "mine" | "myself")),
         }
     }
+}
+
+/// Whether a question asks what the assistant said: "What did you recommend?"
+#[must_use]
+pub fn is_of_assistant(question: &str) -> bool {
+    QuestionTraits::of(question).of_assistant
 }
 
 fn is_year(word: &str) -> bool {
@@ -87,6 +93,7 @@ mod tests {
     fn who_is_asked_about() {
         assert!(QuestionTraits::of("What did you recommend?").of_assistant);
         assert!(!QuestionTraits::of("Do you know my name?").of_assistant);
+        assert!(!is_of_assistant("Could you tell me my name?"));
         assert!(QuestionTraits::of("Do you know my name?").of_user);
         assert_eq!(QuestionTraits::of("Where did Ana's dogs run?").words, "ana dogs run");
     }

@@ -31,26 +31,67 @@ fn quoted_words(query: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whom memory knows of those that a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KnownName {
+    /// Nobody and nothing.
+    None,
+    /// Somebody or something.
+    Name,
+    /// Somebody who is or does something: "Lena plays the cello".
+    Person,
+}
+
+/// Whether a name, in lower case, is no part of a longer one: of "James" in "James Bond" nothing is known.
+fn stands_alone(text: &str, name: &str) -> bool {
+    let is_name = |word: &str| word.starts_with(char::is_uppercase) && word != "I";
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.iter().enumerate().filter(|(_, word)| bare(word) == name).all(|(i, _)| {
+        let before = i.checked_sub(1).filter(|&i| i > 0).map(|i| words[i]);
+        !before.is_some_and(is_name) && !words.get(i + 1).is_some_and(|word| is_name(word))
+    })
+}
+
+/// Whether a fact says what this name, in lower case, is or does, or who it is: "Lena plays the cello", "Ana's
+/// manager is Priya". Where somebody lives or went is a place.
+fn acts(fact: &str, name: &str) -> bool {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let words: Vec<&str> = fact.split_whitespace().collect();
+    words.windows(2).any(|pair| {
+        let (first, second) = (pair[0], pair[1]);
+        let does = second.len() > 3
+            && second.ends_with('s')
+            && second.chars().all(char::is_lowercase)
+            && !matches!(second, "always" | "this");
+        first.to_lowercase() == name && (does || matches!(second, "is" | "was" | "has"))
+            || bare(second) == name && matches!(first, "is" | "named" | "called")
+    })
+}
+
 impl Reader<'_> {
-    /// Whether a word of `text` is a name in memory: it occurs there with a capital, and never without.
+    /// Whether a word of `text` is a name in memory: it occurs there, or in what was just `said`, with a
+    /// capital, and never without.
     ///
     /// # Errors
     /// If the memory cannot be read.
-    pub fn knows_name_in(&self, text: &str) -> Result<bool> {
+    pub fn known_name_in(&self, text: &str, said: &[String]) -> Result<KnownName> {
         const WORDS_MAX: usize = 32;
         const N_UNITS: i64 = 8;
         let mut seen = HashSet::new();
+        let mut known = KnownName::None;
         for word in lexical::content_words(text).into_iter().take(WORDS_MAX) {
             if word.chars().count() < 3 || !seen.insert(word.clone()) {
                 continue;
             }
             // Not in messages: the question is one of them.
-            let found: Vec<String> = self.all(
+            let mut found: Vec<String> = self.all(
                 "SELECT content FROM semantic JOIN (SELECT rowid AS found FROM semantic_text
                  WHERE semantic_text MATCH ?1 LIMIT ?2) ON id = found",
                 rusqlite::params![format!("\"{word}\""), N_UNITS],
                 |row| row.get(0),
             )?;
+            found.extend(said.iter().filter(|text| text.to_lowercase().contains(&word)).cloned());
             let mut written = found
                 .iter()
                 .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
@@ -59,10 +100,11 @@ impl Reader<'_> {
             if written.peek().is_some()
                 && written.all(|written| written.starts_with(char::is_uppercase))
             {
-                return Ok(true);
+                let acts = stands_alone(text, &word) && found.iter().any(|fact| acts(fact, &word));
+                known = known.max(if acts { KnownName::Person } else { KnownName::Name });
             }
         }
-        Ok(false)
+        Ok(known)
     }
 
     /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised

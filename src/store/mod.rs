@@ -45,6 +45,7 @@ mod tests;
 
 pub use access::{Store, Wait};
 pub use error::StoreError;
+pub use full_text::KnownName;
 pub use records::{
     AnyId, Counts, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage,
     NewSemantic, Session, Undone, Violation,

@@ -12,7 +12,7 @@ const VALUES_PER_TASK: usize = 32 * 1024;
 /// whose values are many times the others', and the 31 values beside such a one lose most to rounding.
 /// From the first to the second bound more and more of what rounding took is added, so that a product does
 /// not jump where a scale changes by its last bit.
-const COARSE: [f32; 2] = [1.35, 1.65];
+const COARSE: [f32; 2] = [2.5, 3.0];
 
 /// Rows in 8 bits, with a scale for each block of 32 columns: its largest size ÷ 127.
 #[derive(Debug)]

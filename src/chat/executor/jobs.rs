@@ -5,19 +5,19 @@ use std::time::Instant;
 
 use crate::chat::driver::Input;
 use crate::chat::executor::{ChatConfig, KeptContext, TurnData, lock};
-use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
+use crate::chat::machine::{Event, Outcome, PastMessage, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::{self, ModelProfile};
 use crate::chat::ports::Recaller;
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
 use crate::chat::{prompt, window};
 use crate::error_chain::error_chain;
-use crate::extractive::{self, Wants};
+use crate::extractive::{self, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Moment, Role};
-use crate::prompts::{Answer, ChatSystem, MemoryLine};
-use crate::recall::{RecallError, RecallRequest, refill};
-use crate::store::Store;
+use crate::prompts::{Answer, MemoryLine, chat_system};
+use crate::recall::{RecallError, RecallRequest, is_of_assistant, refill};
+use crate::store::{KnownName, Store};
 
 /// The longest answer from memories.
 const ANSWER_TOKENS_MAX: usize = 160;
@@ -54,11 +54,18 @@ impl Job {
     pub(in crate::chat) fn run(self, send: &mut dyn FnMut(Input)) {
         let turn = self.request.turn;
         let event = match self.request.step {
-            ReplyStep::Recall { look: true, .. } if !self.mentions_somebody_known() => {
-                TurnEvent::Recalled { candidates: Vec::new(), reads: false }
-            }
             ReplyStep::Recall { for_model, look } => {
-                self.recall(for_model, look, &mut |text| send(Input::Tell(Update::Progress(text))))
+                let known = self.known_name();
+                if look && known == KnownName::None {
+                    TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: false }
+                } else {
+                    let asks = self.profile.small_talk_alone
+                        || known == KnownName::Name
+                        || extractive::is_of_speaker(&self.request.question);
+                    let is_private = known == KnownName::Person || !look && asks;
+                    let mut report = |text| send(Input::Tell(Update::Progress(text)));
+                    self.recall(for_model, look, is_private, &mut report)
+                }
             }
             ReplyStep::Generate { with_memories } => {
                 let generated = self.generate(with_memories, &mut |event| {
@@ -75,8 +82,7 @@ impl Job {
     }
 
     fn system(&self) -> String {
-        ChatSystem { today: self.now.civil(), user_name: self.user_name.as_deref() }
-            .fill(self.profile.style)
+        chat_system(self.profile.style, self.now.civil())
     }
 
     /// Tokens for the prompt and for the reply.
@@ -96,7 +102,14 @@ impl Job {
         const CHARACTERS_MAX: usize = 200;
         let history = &self.request.history;
         let mut lines = String::new();
-        for message in &history[history.len().saturating_sub(N_LINES)..] {
+        let of_assistant = is_of_assistant(&self.request.question);
+        // Questions and the assistant's own words are no evidence, unless these are asked for.
+        let is_told = |message: &&PastMessage| match message.role {
+            Role::User => extractive::intent(&message.text) != Intent::Question,
+            Role::Assistant => of_assistant && !policy::is_from_rules(message),
+        };
+        let told: Vec<&PastMessage> = history.iter().filter(is_told).collect();
+        for message in &told[told.len().saturating_sub(N_LINES)..] {
             let text: String = message.text.chars().take(CHARACTERS_MAX).collect();
             let at = message.at.civil();
             lines += &match message.role {
@@ -112,16 +125,20 @@ impl Job {
         lines
     }
 
-    /// Whether the question has a name that memory knows. One that cannot be read knows nobody.
-    fn mentions_somebody_known(&self) -> bool {
-        let known = self.store.read(|reader| reader.knows_name_in(&self.request.question));
-        known.unwrap_or_default()
+    /// Whom memory, or this chat, knows of those in the question. A memory that cannot be read knows nobody.
+    fn known_name(&self) -> KnownName {
+        let said = self.request.history.iter().filter(|message| message.role == Role::User);
+        let said: Vec<String> =
+            said.map(|message| extractive::retold(&message.text, self.person(), None)).collect();
+        let known = self.store.read(|reader| reader.known_name_in(&self.request.question, &said));
+        known.unwrap_or(KnownName::None)
     }
 
     fn recall(
         &self,
         for_model: bool,
         look: bool,
+        is_private: bool,
         on_progress: &mut dyn FnMut(String),
     ) -> TurnEvent {
         /// The reranker's scores, as relevance: of 14 questions that a memory of 577 facts answers, the best
@@ -161,7 +178,7 @@ impl Job {
                 data.recall_seconds = since.elapsed().as_secs_f64();
                 data.sources.clone_from(&candidates);
                 data.recalled = Some(evidence);
-                TurnEvent::Recalled { candidates, reads }
+                TurnEvent::Recalled { candidates, reads, is_private }
             }
             Err(RecallError::Cancelled) => TurnEvent::RecallFailed { error: "stopped".into() },
             Err(error) => TurnEvent::RecallFailed { error: error_chain(&error) },
@@ -209,10 +226,15 @@ impl Job {
             recalled
         } else {
             let model = self.models.language.as_ref();
-            let alone = self.profile.small_talk_alone && !with_memories;
-            let history = if alone { &[][..] } else { &self.request.history };
             let question = &self.request.question;
-            let built = prompt::build(model, &self.system(), history, question, limit_tokens);
+            let alone =
+                self.profile.small_talk_alone || policy::stands_alone(&self.profile, question);
+            let history = if alone && !with_memories {
+                Vec::new()
+            } else {
+                policy::as_talk(&self.request.history)
+            };
+            let built = prompt::build(model, &self.system(), &history, question, limit_tokens);
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,

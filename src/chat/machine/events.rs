@@ -76,6 +76,8 @@ pub enum TurnEvent {
         candidates: Vec<Candidate>,
         /// The model's prompt is ready: rules are not sure, and there is something to read.
         reads: bool,
+        /// Only memory can answer, if anything does: a model would make something up.
+        is_private: bool,
     },
     RecallFailed {
         error: String,

@@ -70,11 +70,14 @@ fn reply_not_saved(turn: TurnId) -> Event {
 }
 
 fn recalled(turn: TurnId) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: true })
+    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: true, is_private: true })
 }
 
 fn found_nothing(turn: TurnId) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: false })
+    Event::Turn(
+        turn,
+        TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: true },
+    )
 }
 
 #[test]
@@ -84,13 +87,23 @@ fn what_memory_does_not_know_is_said_or_left_to_the_model() {
     said(&mut m, 1, "What is my sister's name?");
     let effects = outside(&m.handle(found_nothing(1)));
     assert!(effects[0].contains("You have not told me that."), "{effects:?}");
+    // About somebody whom only memory knows.
+    let mut m = ready(Reader::Generative);
+    said(&mut m, 1, "What does Lena collect?");
+    let effects = outside(&m.handle(found_nothing(1)));
+    assert!(effects[0].contains("You have not told me that."), "{effects:?}");
     // About the world, or a task: the model answers.
     for text in ["What is the capital of France?", "Suggest a dish I'd like."] {
         let mut m = ready(Reader::Generative);
         assert_eq!(outside(&said(&mut m, 1, text)), ["recall after 0"], "{text}");
-        let effects = outside(&m.handle(found_nothing(1)));
+        let effects = outside(&m.handle(knows_nobody(1)));
         assert_eq!(effects, ["generate after 0 with memories false"], "{text}");
     }
+}
+
+fn knows_nobody(turn: TurnId) -> Event {
+    let nothing = TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: false };
+    Event::Turn(turn, nothing)
 }
 
 fn recall_failed(turn: TurnId, error: &str) -> Event {

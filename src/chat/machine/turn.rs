@@ -5,7 +5,7 @@ use crate::chat::machine::{
     Reply, ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
 };
 use crate::chat::policy::{self, Cited, Plan, Reader};
-use crate::extractive::Candidate;
+use crate::extractive::{self, Candidate};
 use crate::memory::{Message, Moment, Role, SessionId};
 
 /// A reply goes to disk each time it has grown by this much.
@@ -159,11 +159,15 @@ impl Machine {
             (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: true, .. }) => {
                 self.generate(turn, true)
             }
-            (Phase::Recalling { turn, look, .. }, TurnEvent::Recalled { candidates, .. }) => {
-                if look && candidates.is_empty() {
+            (
+                Phase::Recalling { turn, look, .. },
+                TurnEvent::Recalled { candidates, is_private, .. },
+            ) => {
+                let needs_no_memory = !is_private || policy::is_task(&turn.question);
+                if look && needs_no_memory && candidates.is_empty() {
                     self.generate(turn, false)
                 } else {
-                    self.quote(turn, candidates, look)
+                    self.quote(turn, candidates, needs_no_memory)
                 }
             }
             (Phase::Recalling { turn, for_model, .. }, TurnEvent::RecallFailed { error }) => {
@@ -298,7 +302,12 @@ impl Machine {
         vec![replying, told, turn.save(text, true, true, cited)]
     }
 
-    fn quote(&mut self, turn: Turn, candidates: Vec<Candidate>, look: bool) -> Vec<Effect> {
+    fn quote(
+        &mut self,
+        turn: Turn,
+        candidates: Vec<Candidate>,
+        needs_no_memory: bool,
+    ) -> Vec<Effect> {
         let nothing_found = match &self.model {
             Model::Ready(profile) => profile.nothing_found,
             _ => policy::NOTHING_FOUND,
@@ -311,8 +320,9 @@ impl Machine {
             self.user_name.as_deref(),
             nothing_found,
         );
-        let needs_no_memory = look || policy::is_task(&turn.question);
-        if quote.text == policy::NOTHING_FOUND && needs_no_memory {
+        let is_guess =
+            quote.text.starts_with(extractive::HEDGE) && !policy::is_task(&turn.question);
+        if needs_no_memory && (quote.text == policy::NOTHING_FOUND || is_guess) {
             return self.generate(turn, false);
         }
         self.say(&turn, quote.text, quote.cited)

@@ -5,8 +5,6 @@
 //! names the rules only: `model` is `gpt2` (byte-level BPE, split first as `pre` says), `llama`
 //! (SentencePiece BPE) or `bert` (WordPiece). The rules themselves are llama.cpp's and the original tokenizers'.
 
-use std::collections::HashMap;
-
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::{BertNormalizer, NFC, NormalizerWrapper, Prepend, Replace, Sequence};
@@ -128,8 +126,8 @@ impl<'a> Vocabulary<'a> {
         self.types.get(index).copied().unwrap_or(NORMAL)
     }
 
-    fn ids(&self) -> Result<HashMap<String, u32>, TokenizerError> {
-        let mut ids = HashMap::with_capacity(self.tokens.len());
+    fn ids(&self) -> Result<Vocab, TokenizerError> {
+        let mut ids = Vocab::with_capacity(self.tokens.len());
         for (index, token) in self.tokens.iter().enumerate() {
             let id = u32::try_from(index).map_err(damaged)?;
             // Of two equal tokens the first is the one that the tokenizer yields.
@@ -178,22 +176,19 @@ fn byte_level(
     let merges = metadata
         .strings("tokenizer.ggml.merges")
         .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.merges`"))?;
-    let ids = vocabulary.ids()?;
+    // The crate looks every merge up, but writes its result into a buffer as long as the longest token.
+    let longest = vocabulary.tokens.iter().map(String::len).max().unwrap_or(0);
     let merges = merges
         .iter()
         .map(|merge| {
-            let pair = merge.split_once(' ').filter(|(a, b)| {
-                ids.contains_key(*a) && ids.contains_key(*b) && ids.contains_key(&format!("{a}{b}"))
-            });
+            let pair = merge.split_once(' ').filter(|(a, b)| a.len() + b.len() <= longest);
             let (a, b) = pair.ok_or_else(|| damaged("a merge names an unknown token"))?;
             Ok((a.to_owned(), b.to_owned()))
         })
         .collect::<Result<Vec<_>, TokenizerError>>()?;
+    let ids = vocabulary.ids()?;
     let bpe = guarded(|| {
-        BPE::builder()
-            .vocab_and_merges(ids.into_iter().collect::<Vocab>(), merges)
-            .ignore_merges(pre.ignore_merges)
-            .build()
+        BPE::builder().vocab_and_merges(ids, merges).ignore_merges(pre.ignore_merges).build()
     })?;
     let mut inner = tokenizers::Tokenizer::new(bpe);
     let mut steps = Vec::new();
@@ -228,7 +223,7 @@ fn sentence_piece(
     let merges = merges_of_scores(vocabulary, scores, &ids);
     let bpe = guarded(|| {
         BPE::builder()
-            .vocab_and_merges(ids.into_iter().collect::<Vocab>(), merges)
+            .vocab_and_merges(ids, merges)
             .unk_token(unknown.clone())
             .fuse_unk(true)
             .byte_fallback(true)
@@ -255,16 +250,11 @@ fn word_piece(vocabulary: &Vocabulary<'_>) -> Result<tokenizers::Tokenizer, Toke
         };
         (text, index as u32)
     };
-    let ids: HashMap<String, u32> = vocabulary.tokens.iter().enumerate().map(spelled).collect();
+    let ids: Vocab = vocabulary.tokens.iter().enumerate().map(spelled).collect();
     if !["[UNK]", "[CLS]", "[SEP]"].iter().all(|token| ids.contains_key(*token)) {
         return Err(damaged("it has no [UNK], [CLS] and [SEP]"));
     }
-    let model = guarded(|| {
-        WordPiece::builder()
-            .vocab(ids.into_iter().collect::<Vocab>())
-            .unk_token("[UNK]".into())
-            .build()
-    })?;
+    let model = guarded(|| WordPiece::builder().vocab(ids).unk_token("[UNK]".into()).build())?;
     let mut inner = tokenizers::Tokenizer::new(model);
     let normalizer = BertNormalizer::new(true, true, None, true);
     inner.with_normalizer(Some(NormalizerWrapper::from(normalizer))).map_err(damaged)?;
@@ -277,7 +267,7 @@ fn word_piece(vocabulary: &Vocabulary<'_>) -> Result<tokenizers::Tokenizer, Toke
 fn merges_of_scores(
     vocabulary: &Vocabulary<'_>,
     scores: &[f32],
-    ids: &HashMap<String, u32>,
+    ids: &Vocab,
 ) -> Vec<(String, String)> {
     /// No real token is longer; a hostile one would take quadratic time.
     const TOKEN_BYTES_MAX: usize = 512;

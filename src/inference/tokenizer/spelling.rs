@@ -39,12 +39,26 @@ impl Spelling {
 /// GPT-2's alphabet, read backwards: printable Latin-1 stands for itself, the 68 other bytes follow
 /// from U+0100 in order.
 pub fn byte_of(c: char) -> Option<u8> {
-    let stands_for_itself = |b: u32| matches!(b, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
-    let code = u32::from(c);
-    if stands_for_itself(code) {
-        return u8::try_from(code).ok();
+    let code = u8::try_from(u32::from(c)).ok();
+    match code.filter(|&b| stands_for_itself(b)) {
+        Some(byte) => Some(byte),
+        None => OTHERS.get((c as usize).checked_sub(0x100)?).copied(),
     }
-    let rank = code.checked_sub(0x100)?;
-    let byte = (0..=0xff).filter(|&b| !stands_for_itself(b)).nth(rank as usize)?;
-    u8::try_from(byte).ok()
 }
+
+const fn stands_for_itself(byte: u8) -> bool {
+    matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff)
+}
+
+/// The bytes that do not stand for themselves.
+static OTHERS: [u8; 68] = {
+    let (mut others, mut n, mut byte) = ([0; 68], 0, 0);
+    while n < others.len() {
+        if !stands_for_itself(byte) {
+            others[n] = byte;
+            n += 1;
+        }
+        byte = byte.wrapping_add(1);
+    }
+    others
+};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::builders::*;
 use crate::memory::{MessageId, Role};
-use crate::store::{Level, NewMessage, Store};
+use crate::store::{KnownName, Level, NewMessage, Store};
 
 #[test]
 fn neighbours_are_of_the_same_episode() {
@@ -24,6 +24,27 @@ fn neighbours_are_of_the_same_episode() {
     assert_eq!(beside(3), []);
     assert_eq!(beside(4), [], "in no episode yet");
     assert_eq!(store.read(|r| r.messages_beside([MessageId(99)])).unwrap(), []);
+}
+
+#[test]
+fn names_are_known_from_facts_and_from_what_was_just_said() {
+    let store = Store::in_memory().unwrap();
+    let said = [
+        "Ana's neighbour Lena comes from Porto.".to_owned(),
+        "Ana went to France.".to_owned(),
+        "Ana's manager is Priya.".to_owned(),
+    ];
+    let check = |text: &str, expected: KnownName| {
+        assert_eq!(store.read(|r| r.known_name_in(text, &said)).unwrap(), expected, "{text}");
+        assert_eq!(store.read(|r| r.known_name_in(text, &[])).unwrap(), KnownName::None, "{text}");
+    };
+    check("What does Lena do for a living?", KnownName::Person);
+    check("what does lena do", KnownName::Person);
+    check("Who is Priya?", KnownName::Person);
+    check("What is the capital of France?", KnownName::Name);
+    check("What did Lena Horne sing?", KnownName::Name);
+    check("How far is it?", KnownName::None);
+    check("What is a neighbour?", KnownName::None);
 }
 
 #[track_caller]
