@@ -1,11 +1,10 @@
-//! What a model is trusted with: who writes memory, who answers, which signal gates the evidence,
-//! how prompts are worded. Pure.
+//! What a model is trusted with: who writes memory, who answers, how prompts are worded. Pure.
 //!
 //! What is special about the built-in starter is decided here, and for the chat in `chat::policy`.
 
 use serde::{Deserialize, Serialize};
 
-use crate::interfaces::{ModelInfo, Signal};
+use crate::interfaces::ModelInfo;
 use crate::prompts::Style;
 
 /// The value of the settings `writer` and `reader`.
@@ -33,67 +32,73 @@ impl Mode {
     }
 }
 
-/// What `model check` found; stored under the setting `grade:<weights hash>`. All but the last two
-/// lie in [0, 1], and 1 is perfect.
+/// How a model and the rules did one step on the same items.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// The model's mean in [0, 1]; 1 is perfect.
+    pub model: f64,
+    /// The rules' mean in [0, 1].
+    pub rules: f64,
+    /// The standard error of the mean difference.
+    pub standard_error: f64,
+}
+
+impl Score {
+    /// The score of items, each with the model's result and the rules', in [0, 1].
+    pub fn of(items: impl Iterator<Item = [f64; 2]>) -> Self {
+        let items: Vec<[f64; 2]> = items.collect();
+        let n = items.len().max(1) as f64;
+        let mean = |i: usize| items.iter().map(|pair| pair[i]).sum::<f64>() / n;
+        let (model, rules) = (mean(0), mean(1));
+        let squares = items.iter().map(|[m, r]| (m - r - (model - rules)).powi(2)).sum::<f64>();
+        Self { model, rules, standard_error: squares.sqrt() / n }
+    }
+
+    /// Whether the model does better, by more than chance would explain: two standard errors.
+    #[must_use]
+    pub fn is_better(&self) -> bool {
+        self.model - self.rules > 2.0 * self.standard_error
+    }
+}
+
+/// What `model check` found; stored under the setting `grade:<weights hash>`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grade {
-    /// Share of questions answered right from memories, refusals included.
-    pub answering: f64,
-    /// Mean F1 of the facts noted from messages, after the guard.
-    pub extraction: f64,
-    /// Share of store/discard decisions that are right.
-    pub router: f64,
-    /// Share of topic boundaries that are right.
-    pub boundary: f64,
-    /// Share of pairs of facts judged right.
-    pub conflict: f64,
-    /// How well each uncertainty signal tells evidence from random memories.
-    pub gate: GateGrade,
+    /// Questions answered from memories, refusals included.
+    pub answering: Score,
+    /// F1 of the facts noted from messages.
+    pub extraction: Score,
+    /// Decisions whether a message is to be stored.
+    pub router: Score,
+    /// Topic boundaries.
+    pub boundary: Score,
+    /// Pairs of facts.
+    pub conflict: Score,
+    /// Titles of episodes.
+    pub title: Score,
+    /// Names of themes.
+    pub theme: Score,
     /// Number of items asked.
     pub n_items: usize,
     /// How long it took.
     pub seconds: f64,
 }
 
-/// AUC of each signal: how often it is lower with the evidence than with noise (0.5 is chance).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct GateGrade {
-    /// [`Signal::Entropy`].
-    pub entropy: f64,
-    /// [`Signal::Nll`].
-    pub nll: f64,
-    /// [`Signal::QuestionNll`].
-    pub question_nll: f64,
-    /// [`Signal::Overlap`].
-    pub overlap: f64,
-}
-
-impl GateGrade {
-    /// The best signal; of equals entropy, the paper's.
-    #[must_use]
-    pub fn best(&self) -> Signal {
-        let overlap = (Signal::Overlap, self.overlap);
-        best_of([self.best_of_model(), overlap]).0
-    }
-
-    fn best_of_model(&self) -> (Signal, f64) {
-        best_of([
-            (Signal::Entropy, self.entropy),
-            (Signal::QuestionNll, self.question_nll),
-            (Signal::Nll, self.nll),
-        ])
-    }
-}
-
-/// The first of the highest.
-fn best_of<const N: usize>(signals: [(Signal, f64); N]) -> (Signal, f64) {
-    signals
-        .into_iter()
-        .reduce(|best, next| if next.1 > best.1 { next } else { best })
-        .unwrap_or((Signal::Entropy, 0.0))
-}
-
 impl Grade {
+    /// Every score with the name of its step.
+    #[must_use]
+    pub fn scores(&self) -> [(&'static str, Score); 7] {
+        [
+            ("answering", self.answering),
+            ("extraction", self.extraction),
+            ("router", self.router),
+            ("boundary", self.boundary),
+            ("conflict", self.conflict),
+            ("title", self.title),
+            ("theme", self.theme),
+        ]
+    }
+
     /// Reads the setting; `None` if it is absent or damaged.
     #[must_use]
     pub fn from_setting(text: Option<&str>) -> Option<Self> {
@@ -101,18 +106,9 @@ impl Grade {
     }
 }
 
-/// From this score on, a model does the step itself.
-const GOOD: f64 = 0.75;
-
 /// From this size on, a model without a grade reads (Qwen3-0.6B does, SmolLM2-360M not). None writes without one:
 /// Qwen2.5-0.5B's facts were worse than the rules'.
 pub const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
-
-/// From this size on, the uncertainty of a model without a grade is used.
-const N_PARAMETERS_SIGNAL_MIN: u64 = 100_000_000;
-
-/// A signal is used from this AUC on (0.5 is chance).
-const USEFUL_AUC_MIN: f64 = 0.6;
 
 /// What `auto` goes by.
 enum Trust<'a> {
@@ -140,7 +136,9 @@ pub struct Plan {
     pub boundary: bool,
     /// Tells an episode's story.
     pub episode: bool,
-    /// Routes messages and notes facts.
+    /// Decides which messages facts are noted from, where the model notes them.
+    pub router: bool,
+    /// Notes facts.
     pub semantics: bool,
     /// Names themes.
     pub theme: bool,
@@ -155,6 +153,7 @@ impl Plan {
         Self {
             boundary: generate,
             episode: generate,
+            router: generate,
             semantics: generate,
             theme: generate,
             conflict: generate,
@@ -170,12 +169,12 @@ impl Plan {
             }
             (Mode::Generative, _) => Self::all(true),
             (Mode::Auto, Trust::Graded(grade)) => Self {
-                boundary: grade.boundary >= GOOD,
-                // A model that notes facts well tells them well; no cheaper test of a story exists.
-                episode: grade.extraction >= GOOD,
-                semantics: grade.extraction >= GOOD && grade.router >= GOOD,
-                theme: grade.extraction >= GOOD,
-                conflict: grade.conflict >= GOOD,
+                boundary: grade.boundary.is_better(),
+                episode: grade.title.is_better(),
+                router: grade.router.is_better(),
+                semantics: grade.extraction.is_better(),
+                theme: grade.theme.is_better(),
+                conflict: grade.conflict.is_better(),
             },
         }
     }
@@ -188,22 +187,11 @@ pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> 
         (Mode::Extractive, _) | (Mode::Auto, Trust::Never) => false,
         (Mode::Generative, _) => true,
         (Mode::Auto, Trust::Ungraded(n)) => n >= N_PARAMETERS_GENERATE_MIN,
-        (Mode::Auto, Trust::Graded(grade)) => grade.answering >= GOOD,
-    }
-}
-
-/// The signal that Stage II goes by: of a graded model the one that tells evidence from noise best;
-/// without a grade the paper's entropy, or overlap for tiny models.
-#[must_use]
-pub fn gate_signal(info: &ModelInfo, grade: Option<&Grade>) -> Signal {
-    match Trust::of(info, grade) {
-        Trust::Never => Signal::Overlap,
-        Trust::Ungraded(n) if n < N_PARAMETERS_SIGNAL_MIN => Signal::Overlap,
-        Trust::Ungraded(_) => Signal::Entropy,
-        Trust::Graded(grade) => match grade.gate.best_of_model() {
-            (signal, auc) if auc >= USEFUL_AUC_MIN => signal,
-            _ => Signal::Overlap,
-        },
+        (Mode::Auto, Trust::Graded(grade)) if info.n_parameters < N_PARAMETERS_GENERATE_MIN => {
+            grade.answering.is_better()
+        }
+        // What the rules are sure of they answer in any case.
+        (Mode::Auto, Trust::Graded(grade)) => grade.answering.model >= grade.answering.rules,
     }
 }
 
@@ -229,17 +217,36 @@ mod tests {
         }
     }
 
-    fn grade(score: f64) -> Grade {
+    fn grade(model: f64) -> Grade {
+        let score = Score { model, rules: 0.7, standard_error: 0.05 };
         Grade {
             answering: score,
             extraction: score,
             router: score,
             boundary: score,
-            conflict: 1.0 - score,
-            gate: GateGrade { entropy: 0.2, nll: 0.4, question_nll: 0.9, overlap: 0.8 },
-            n_items: 60,
+            conflict: Score { model: 0.7, ..score },
+            title: score,
+            theme: score,
+            n_items: 250,
             seconds: 1.0,
         }
+    }
+
+    #[test]
+    fn better_is_better_than_chance() {
+        let of = |items: &[[f64; 2]]| Score::of(items.iter().copied());
+        assert!(of(&[[1.0, 0.0]; 3]).is_better());
+        assert!(!of(&[[1.0, 1.0]; 3]).is_better());
+        // One of fifty more may be luck; five more, where none is lost, is not.
+        let mut items = vec![[1.0, 1.0]; 50];
+        items[0] = [1.0, 0.0];
+        assert!(!of(&items).is_better());
+        items[..5].fill([1.0, 0.0]);
+        let score = of(&items);
+        assert!(score.is_better());
+        assert!((score.model - 1.0).abs() < 1e-9 && (score.rules - 0.9).abs() < 1e-9);
+        assert!((score.standard_error - (0.09_f64 / 50.0).sqrt()).abs() < 1e-9);
+        assert!(!of(&[]).is_better());
     }
 
     #[test]
@@ -265,33 +272,6 @@ mod tests {
         assert_eq!(Plan::of(Mode::Extractive, &big, None), Plan::all(false));
         assert_eq!(Plan::of(Mode::Generative, &info(1, true), None), Plan::all(true));
         assert_eq!(Mode::from_setting(Some("whatever")), Mode::Auto);
-    }
-
-    #[test]
-    fn the_best_signal_is_reported() {
-        assert_eq!(grade(0.5).gate.best(), Signal::QuestionNll);
-        let tie = GateGrade { entropy: 0.9, nll: 0.9, question_nll: 0.9, overlap: 0.9 };
-        assert_eq!(tie.best(), Signal::Entropy);
-        assert_eq!(GateGrade { overlap: 1.0, ..tie }.best(), Signal::Overlap);
-    }
-
-    #[test]
-    fn the_gate_goes_by_the_grade_and_else_by_size() {
-        let check = |info: &ModelInfo, gate: Option<[f64; 3]>, expected| {
-            let grade = gate.map(|[entropy, nll, question_nll]| Grade {
-                gate: GateGrade { entropy, nll, question_nll, overlap: 1.0 },
-                ..grade(0.9)
-            });
-            assert_eq!(gate_signal(info, grade.as_ref()), expected, "{info:?} {grade:?}");
-        };
-        let (tiny, large) = (info(7_000_000, false), info(600_000_000, false));
-        check(&info(600_000_000, true), None, Signal::Overlap);
-        check(&info(600_000_000, true), Some([0.9; 3]), Signal::Overlap);
-        check(&tiny, None, Signal::Overlap);
-        check(&large, None, Signal::Entropy);
-        check(&large, Some([0.7, 0.6, 0.9]), Signal::QuestionNll);
-        check(&tiny, Some([0.9, 0.0, 0.9]), Signal::Entropy);
-        check(&large, Some([0.23, 0.5, 0.0]), Signal::Overlap);
     }
 
     #[test]

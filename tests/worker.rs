@@ -16,11 +16,11 @@ use inglenook::interfaces::{
 use inglenook::memory::{Embedding, Role};
 use inglenook::model_policy::Mode;
 use inglenook::store::{JobKind, Level, Store};
-use inglenook::testing::HashEmbedder;
+use inglenook::testing::{HashEmbedder, ScriptedModel};
 use inglenook::worker::{
     Worker, WorkerConfig, WorkerHandle, WorkerState, catch_up as before_a_question, run_until_idle,
 };
-use support::{Bed, models};
+use support::{Bed, models, models_with};
 
 fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
@@ -274,6 +274,41 @@ fn a_reply_that_is_being_written_stays_out_of_the_episode() {
     bed.close(session);
     bed.work();
     assert_eq!(bed.store.read(|r| r.open_messages(session)).unwrap().len(), 0);
+}
+
+#[test]
+fn a_new_model_is_tried_in_idle_time_and_only_then() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models_with(ScriptedModel::new(&[])));
+    let info = bed.models.language.info().clone();
+    let setting = |key: String| bed.store.read(|r| r.setting(&key)).unwrap().unwrap_or_default();
+    let so_far = || setting(format!("check:{}", info.fingerprint));
+    let grade = || setting(info.grade_key());
+    let worker = |check_after| {
+        let config = WorkerConfig { check_after, ..WorkerConfig::beside_chat(None) };
+        Worker::start(bed.store.clone(), bed.models.clone(), bed.clock.clone(), config)
+    };
+    // The person is chatting: not now.
+    let paused = worker(Some(Duration::ZERO));
+    paused.pause();
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(so_far() + &grade(), "");
+    drop(paused);
+    // In two goes, and what the first has found stays found.
+    let first = worker(Some(Duration::ZERO));
+    until("some items", || !so_far().is_empty());
+    drop(first);
+    let kept = so_far();
+    assert!(kept.contains("scores") || !grade().is_empty(), "{kept}");
+    let second = worker(Some(Duration::ZERO));
+    until("the grade", || !grade().is_empty());
+    until("the end", || so_far().is_empty());
+    drop(second);
+    let graded = grade();
+    // It has a grade: nothing more is to be done.
+    let third = worker(Some(Duration::ZERO));
+    std::thread::sleep(Duration::from_millis(400));
+    drop(third);
+    assert_eq!((grade(), so_far()), (graded, String::new()));
 }
 
 #[test]

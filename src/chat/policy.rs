@@ -5,6 +5,7 @@
 //! that touches memory, and the model only makes small talk. What is special about the built-in
 //! starter is decided here, once, when it is loaded ([`ModelProfile`]).
 
+use jiff::civil::DateTime;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::chat::machine::{MessageKind, PastMessage};
@@ -18,6 +19,8 @@ use crate::prompts::Style;
 pub const NOTHING_FOUND: &str = "You have not told me that.";
 /// Starter only: small talk longer than this is babble.
 const STARTER_REPLY_TOKENS: usize = 64;
+/// Qwen2.5-0.5B's haiku about a greyhound told of the sister in Lisbon; nothing between it and this was tried.
+const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
 /// The command for whoever wants more than the starter.
 const PULL: &str = "inglenook model pull qwen3-0.6b";
 
@@ -39,8 +42,10 @@ pub struct ModelProfile {
     pub style: Style,
     /// Small talk is a reply to the last message alone: a longer chat only confuses the model.
     pub small_talk_alone: bool,
-    /// Its replies are greedy: of a small model's other likely words too many are wrong.
-    is_greedy: bool,
+    /// Too small for much: it talks of whatever it is told, and of its other likely words too many are wrong.
+    is_small: bool,
+    /// So small that what was said before gets into whatever it writes.
+    is_distracted: bool,
     /// Its replies are at most this long.
     reply_tokens_max: Option<usize>,
     /// Quoted when memory has no answer.
@@ -70,7 +75,8 @@ impl ModelProfile {
             reader,
             style: prompt_style(info),
             small_talk_alone: false,
-            is_greedy: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
+            is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
+            is_distracted: info.n_parameters < N_PARAMETERS_UNDISTRACTED,
             reply_tokens_max: None,
             nothing_found: NOTHING_FOUND,
             built_in: None,
@@ -96,10 +102,15 @@ impl ModelProfile {
         }
     }
 
+    /// Whether the system turn names the day.
+    pub fn is_told_the_day(&self) -> bool {
+        !self.is_small
+    }
+
     /// The sampling that suits it.
     pub fn sampling(&self, configured: &Sampling) -> Sampling {
         let mut sampling = configured.clone();
-        if self.is_greedy {
+        if self.is_small {
             sampling.temperature = 0.0;
         }
         if let Some(tokens_max) = self.reply_tokens_max {
@@ -170,27 +181,42 @@ pub fn is_task(text: &str) -> bool {
 }
 
 /// Whether a reply needs nothing of the chat: small talk that points at nothing said before; for a small model,
-/// which tells what it has just read, a question about the world too.
+/// which tells what it has just read, a task or a question about the world too.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
-    const POINTING: [&str; 18] = [
-        "that", "that's", "it", "it's", "this", "they", "them", "those", "he", "she", "more",
-        "else", "again", "why", "yes", "no", "sure", "so",
+    const POINTING: [&str; 24] = [
+        "that", "that's", "it", "it's", "its", "this", "they", "them", "their", "those", "he",
+        "she", "his", "her", "more", "else", "again", "another", "shorter", "why", "yes", "no",
+        "sure", "so",
     ];
+    const GOING_ON: [&str; 7] = ["and", "but", "or", "then", "now", "also", "what about"];
     let text = head(text);
     let lower = text.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    let is_small = profile.reader == Reader::Extractive;
+    let goes_on = GOING_ON.iter().any(|opening| {
+        lower.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    });
     !words.any(|word| POINTING.contains(&word))
-        && (is_small || extractive::wants(text) == Wants::SmallTalk)
+        && (profile.is_distracted && !goes_on || extractive::wants(text) == Wants::SmallTalk)
 }
 
-/// A chat as the model that talks sees it: it would repeat how rules acknowledge, and what.
-pub fn as_talk(history: &[PastMessage]) -> Vec<PastMessage> {
-    let mut talk = history.to_vec();
-    for message in &mut talk {
-        if message.role == Role::Assistant && message.text.starts_with(extractive::NOTED) {
+/// A chat as the model that talks sees it: it would repeat how rules acknowledge and quote, and that it was not
+/// told.
+pub fn as_talk(profile: &ModelProfile, history: &[PastMessage]) -> Vec<PastMessage> {
+    let mut talk: Vec<PastMessage> = Vec::with_capacity(history.len());
+    for message in history {
+        let is_noted = message.text.starts_with(extractive::NOTED);
+        let is_from_rules = message.role == Role::Assistant && is_from_rules(message);
+        if message.role == Role::Assistant && message.text == NOTHING_FOUND
+            || is_from_rules && (profile.is_distracted || !is_noted)
+        {
+            talk.pop();
+            continue;
+        }
+        let mut message = message.clone();
+        if is_from_rules {
             "I will remember that.".clone_into(&mut message.text);
         }
+        talk.push(message);
     }
     talk
 }
@@ -205,6 +231,23 @@ pub fn is_from_rules(message: &PastMessage) -> bool {
 
 /// Earlier messages that a pronoun may point back to.
 const N_EARLIER: usize = 4;
+
+/// What one message states, in the third person.
+pub fn facts(text: &str, person: &str, at: Moment) -> Vec<String> {
+    let said = utterance(MessageId(0), text, person, at.civil());
+    extractive::statements(&[said]).into_iter().map(|statement| statement.text).collect()
+}
+
+fn utterance(message: MessageId, text: &str, person: &str, at: DateTime) -> extractive::Utterance {
+    extractive::Utterance {
+        message,
+        role: Role::User,
+        speaker: person.to_owned(),
+        addressee: None,
+        text: head(text).to_owned(),
+        at,
+    }
+}
 
 /// What was understood and will be remembered; `None` if the rules find no statement.
 pub fn acknowledge(
@@ -225,17 +268,9 @@ pub fn acknowledge(
         .collect();
     mine.reverse();
     mine.push((THIS, text));
-    let utterances: Vec<_> = mine
-        .into_iter()
-        .map(|(message, text)| extractive::Utterance {
-            message,
-            role: Role::User,
-            speaker: user_name.unwrap_or("The user").to_owned(),
-            addressee: None,
-            text: head(text).to_owned(),
-            at,
-        })
-        .collect();
+    let person = user_name.unwrap_or("The user");
+    let utterances: Vec<_> =
+        mine.into_iter().map(|(message, text)| utterance(message, text, person, at)).collect();
     let mut statements = extractive::statements(&utterances);
     statements.retain(|s| s.messages.contains(&THIS));
     if statements.is_empty() {
@@ -390,6 +425,37 @@ mod tests {
             starter,
         };
         ModelProfile::new(&info, reader)
+    }
+
+    #[test]
+    fn a_small_model_sees_no_more_of_the_chat_than_it_needs() {
+        let of = |n| profile(Reader::Generative, n, false);
+        let check = |text: &str, small: bool, large: bool| {
+            assert_eq!(stands_alone(&of(500_000_000), text), small, "{text}");
+            assert_eq!(stands_alone(&of(7_000_000_000), text), large, "{text}");
+        };
+        check("Write a haiku about a greyhound.", true, false);
+        check("Good morning!", true, true);
+        check("And of Spain?", false, false);
+        check("Make it shorter.", false, false);
+        let said = |role, text: &str| PastMessage { role, ..line(1, text) };
+        let history = [
+            said(Role::User, "I'm a vet."),
+            said(Role::Assistant, "Noted: you are a vet."),
+            said(Role::User, "Who is Bo?"),
+            said(Role::Assistant, NOTHING_FOUND),
+            said(Role::User, "What is a colt?"),
+            said(Role::Assistant, "A young male horse."),
+        ];
+        let talk = |n| -> Vec<String> {
+            as_talk(&of(n), &history).into_iter().map(|message| message.text).collect()
+        };
+        let kept = ["What is a colt?", "A young male horse."];
+        assert_eq!(talk(500_000_000), kept);
+        assert_eq!(
+            talk(7_000_000_000),
+            [&["I'm a vet.", "I will remember that."], &kept[..]].concat()
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
-use crate::model_policy as policy;
+use crate::model_policy::{Mode, reader_generates};
 use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::check;
 
@@ -218,7 +218,7 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let models = app.models_named(name)?;
     let progress = app.console.progress();
     let graded = check::check(
-        &models.language,
+        &models,
         |done, of| progress.set(done as u64, of as u64, &format!("item {done} of {of}")),
         &app.cancel,
     );
@@ -226,41 +226,28 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     let grade = graded?;
     check::keep_grade(&store, &*models.language, &grade)?;
     let info = models.language.info();
-    let best = grade.gate.best();
     if json {
         let mut value = serde_json::to_value(&grade).unwrap_or_default();
         value["model"] = json!(info.name);
-        value["uncertainty"] = json!(best.as_str());
         app.console.json(&value)?;
         return done();
     }
-    let generates = policy::Plan::of(policy::Mode::Auto, info, Some(&grade));
-    let form = |generate| if generate { "generative" } else { "extractive" };
     app.console.line(&format!(
-        "{} on {} items in {:.0} s (1 is perfect; writer = auto then uses the form on the right)",
+        "{} and the rules on the same {} items in {:.0} s (1 is perfect). The model writes where it is better by \
+         more than two standard errors, and answers what the rules are not sure of, if it is not worse.",
         one_line(&info.name, 80),
         grade.n_items,
         grade.seconds
     ))?;
-    let reader = policy::reader_generates(policy::Mode::Auto, info, Some(&grade));
-    for (what, score, form) in [
-        ("answering", grade.answering, form(reader)),
-        ("extraction", grade.extraction, form(generates.semantics)),
-        ("router", grade.router, form(generates.semantics)),
-        ("boundary", grade.boundary, form(generates.boundary)),
-        ("conflict", grade.conflict, form(generates.conflict)),
-    ] {
-        app.console.line(&format!("  {what:<11} {score:.2}  {form}"))?;
+    app.console.line("  step         model  rules")?;
+    for (step, score) in grade.scores() {
+        let by_model = match step {
+            "answering" => reader_generates(Mode::Auto, info, Some(&grade)),
+            _ => score.is_better() && !info.starter,
+        };
+        let by = if by_model { "model" } else { "rules" };
+        app.console
+            .line(&format!("  {step:<11}  {:.2}   {:.2}   {by}", score.model, score.rules))?;
     }
-    let gate = grade.gate;
-    app.console.line(&format!(
-        "  evidence told from noise: entropy {:.2}, nll {:.2}, question-nll {:.2}, overlap {:.2}: \
-         the best is {}",
-        gate.entropy,
-        gate.nll,
-        gate.question_nll,
-        gate.overlap,
-        best.as_str()
-    ))?;
     done()
 }

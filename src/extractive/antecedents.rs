@@ -64,6 +64,16 @@ impl Antecedents {
             _ => None,
         };
         let Some(name) = choice.map(|c| c.text.clone()) else { return words };
+        let gender = match words.lower(0) {
+            "he" | "his" => Gender::Male,
+            "she" | "her" => Gender::Female,
+            _ => Gender::Unknown,
+        };
+        if let Some(c) = self.candidates.iter_mut().find(|c| c.text == name)
+            && gender != Gender::Unknown
+        {
+            c.gender = gender;
+        }
         let possessive = words.among(0, &["his", "her", "its", "their"]);
         // "His name is Max" names the dog.
         if possessive
@@ -155,7 +165,12 @@ fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {
             }
             continue;
         }
-        if is_name(words, i, parties.speaker) && out.iter().all(|c| c.text != word.text) {
+        let is_new = out.iter().all(|c| c.text != word.text.trim_end_matches("'s"));
+        // "A greyhound called Pixel": whatever it is, it may be "it" too.
+        if i > 0 && words[i - 1].among(&["called", "named"]) && word.upper() && word.word {
+            let named = Candidate::named(word.text.trim_end_matches("'s"));
+            out.extend(is_new.then_some(Candidate { neuter: true, ..named }));
+        } else if is_new && is_name(words, i, parties.speaker) {
             out.push(Candidate::named(&word.text));
         }
         i += 1;

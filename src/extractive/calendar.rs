@@ -33,6 +33,9 @@ impl Tense {
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
             )
         });
+        // "We married on 3 May"; "we are married", "the married couple" tell no time.
+        static MARRIED: LazyLock<Regex> =
+            LazyLock::new(|| regex(r"(?i)\b(?:I|we|they|he|she|you) (?:got )?married\b"));
         static FUTURE: LazyLock<Regex> = LazyLock::new(|| {
             regex(
                 r"(?i)\b(will|won't|'ll|gonna|going to|planning|plans?|upcoming|next|is (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|are (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|am (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
@@ -40,6 +43,9 @@ impl Tense {
         });
         if TIMELESS.is_match(sentence) {
             return Self::Timeless;
+        }
+        if MARRIED.is_match(sentence) && !FUTURE.is_match(sentence) {
+            return Self::Past;
         }
         let past = super::lexicon::words(sentence).any(|w| {
             let lower = w.to_lowercase();
@@ -156,7 +162,14 @@ fn part_of(day: Date, part: &str) -> Expression {
     on(DateSpan::day(day), format!("the {part} of {}", long_date(day)))
 }
 
-pub(super) fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Option<Expression> {
+///
+/// `stated` is the year that stands beside it: "in 2015, on 14 March".
+pub(super) fn expression(
+    found: &Captures<'_>,
+    today: Date,
+    tense: Tense,
+    stated: Option<i16>,
+) -> Option<Expression> {
     let get = |name: &str| group(found, name);
     if let Some(near) = near_day(found, today) {
         return Some(near);
@@ -201,6 +214,9 @@ pub(super) fn expression(found: &Captures<'_>, today: Date, tense: Tense) -> Opt
     }
     let day: i8 = get("d1").or_else(|| get("d2"))?.parse().ok()?;
     let month = month_number(&get("m1").or_else(|| get("m2"))?)?;
+    if let Some(year) = stated {
+        return Some(named_day(Date::new(year, month, day).ok()?));
+    }
     let this_year = Date::new(today.year(), month, day).ok()?;
     let year = match tense {
         Tense::Past if this_year > today => today.year() - 1,

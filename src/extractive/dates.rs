@@ -17,6 +17,7 @@ use super::calendar::{
 use super::lexicon::capitalise;
 use super::lists::Words;
 use super::pattern as regex;
+use super::sentences::sentences;
 
 static BEFORE_A_DURATION: Words = Words::new("before a duration");
 static BEFORE_A_TIME: Words = Words::new("before a time");
@@ -84,7 +85,7 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
         let (start, end) = (whole.start(), whole.end());
         let before = &sentence[..start];
         let after = &sentence[end..];
-        let meant = expression(&found, today, tense)
+        let meant = expression(&found, today, tense, stated_year(before, after))
             .filter(|_| !is_quoted(before, after))
             .and_then(|e| Some((phrase(&e, before, after, whole.as_str())?, e.span)));
         if let Some(((text, keep_before), span)) = meant {
@@ -107,6 +108,20 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
     }
     out.push_str(&sentence[done..]);
     Resolved { text: out, spans }
+}
+
+/// The year beside an expression: "in 2015, on 14 March", "on 14 March in 2015".
+fn stated_year(before: &str, after: &str) -> Option<i16> {
+    static BEFORE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bin ((?:19|20)\d\d),? $"));
+    static AFTER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^,? (?:in|of) ((?:19|20)\d\d)\b"));
+    let found = BEFORE.captures(before).or_else(|| AFTER.captures(after))?;
+    found.get(1)?.as_str().parse().ok()
+}
+
+/// A text said at `at` with its relative dates resolved: "I saw her yesterday" → "I saw her on 7 May 2023".
+#[must_use]
+pub fn dated(text: &str, at: DateTime) -> String {
+    sentences(text).iter().map(|s| resolve(s, at).text).collect::<Vec<_>>().join(" ")
 }
 
 /// "20 November 2026".

@@ -54,6 +54,7 @@ use crate::memory::{MessageId, Role};
 pub use answer::{HEDGE, answer};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
+pub use dates::dated;
 pub use grounded::{Ungrounded, grounded};
 pub use intent::{intent, route};
 pub use judge::judge;

@@ -27,7 +27,9 @@ pub fn asks_assistant(text: &str) -> bool {
     const WORDS_MAX: usize = 9;
     let words = lower_words(text);
     let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-    while let ["and" | "so" | "hey" | "hi" | "hello" | "oh" | "thanks", ..] = words.as_slice() {
+    while let ["and" | "so" | "hey" | "hi" | "hello" | "there" | "oh" | "thanks", ..] =
+        words.as_slice()
+    {
         words.remove(0);
     }
     words.len() <= WORDS_MAX

@@ -163,7 +163,7 @@ mod tests {
         for (ours, task) in ours.iter().zip(tasks) {
             assert_eq!(*ours, of(task), "{task}");
         }
-        assert_eq!(chat_system(Style::Trained, said.at), of("chat").system);
+        assert_eq!(chat_system(Style::Trained, None), of("chat").system);
         let note =
             MemoryLine::Semantic { text: "Ana lives in Lund.", at: said.at, superseded: false };
         let ours = Prompt {

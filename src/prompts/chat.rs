@@ -6,13 +6,14 @@ use minijinja::context;
 use super::{Style, asset, date};
 
 /// The text of the system turn of a chat. It is short: small models repeat what they are told of themselves,
-/// of the person, or of how to answer. `today` is the date and time on the wall clock.
+/// of the person, or of how to answer. `today` is the date and time on the wall clock; `None` for a model that
+/// would talk of it.
 #[must_use]
-pub fn chat_system(style: Style, today: DateTime) -> String {
+pub fn chat_system(style: Style, today: Option<DateTime>) -> String {
     match style {
         Style::Trained => asset::render("chat", "system", context! {}),
         Style::Instructed => {
-            let today = format!("{}, {}", today.strftime("%A"), date(today));
+            let today = today.map(|at| format!("{}, {}", at.strftime("%A"), date(at)));
             asset::render("chat", "instructed", context! { today })
         }
     }
@@ -25,11 +26,13 @@ mod tests {
     #[test]
     fn names_the_day() {
         let today = jiff::civil::date(2026, 11, 21).at(10, 0, 0, 0);
-        let text = chat_system(Style::Instructed, today);
+        let text = chat_system(Style::Instructed, Some(today));
         assert!(
             text.starts_with("Today is Saturday, 21 November 2026. You are Inglenook"),
             "{text}"
         );
-        assert!(!chat_system(Style::Trained, today).contains("2026"));
+        assert!(!chat_system(Style::Trained, Some(today)).contains("2026"));
+        let text = chat_system(Style::Instructed, None);
+        assert_eq!(text, "You are Inglenook, a helpful AI assistant.");
     }
 }

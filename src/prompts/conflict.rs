@@ -16,7 +16,7 @@ pub struct Conflict<'a> {
 }
 
 /// How a later fact relates to an earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
     /// They tell different things: keep both.

@@ -24,12 +24,10 @@ impl Names<'_> {
 }
 
 pub(super) fn of_semantic(semantic: &Semantic) -> String {
-    MemoryLine::Semantic {
-        text: &semantic.content,
-        at: semantic.created_at.civil(),
-        superseded: semantic.superseded_by.is_some(),
-    }
-    .render()
+    let at = semantic.created_at.civil();
+    let text = extractive::dated(&semantic.content, at);
+    let superseded = semantic.superseded_by.is_some();
+    MemoryLine::Semantic { text: &text, at, superseded }.render()
 }
 
 pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
@@ -37,18 +35,15 @@ pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
         Some(name) => name == names.user,
         None => message.role == Role::User,
     };
+    let at = message.created_at.civil();
+    // "Yesterday" of another day: a reader would count from today, or take the day of speaking.
+    let text = extractive::dated(&message.content, at);
     if is_of_user {
         // Not in the first person: a small reader would take it for its own.
-        let text = extractive::retold(&message.content, names.user, None);
-        let at = message.created_at.civil();
+        let text = extractive::retold(&text, names.user, None);
         return MemoryLine::Semantic { text: &text, at, superseded: false }.render();
     }
-    MemoryLine::Message {
-        speaker: names.of(message),
-        text: &message.content,
-        at: message.created_at.civil(),
-    }
-    .render()
+    MemoryLine::Message { speaker: names.of(message), text: &text, at }.render()
 }
 
 pub(super) fn of_episode(episode: &Episode) -> String {

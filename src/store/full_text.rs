@@ -58,15 +58,24 @@ fn stands_alone(text: &str, name: &str) -> bool {
 fn acts(fact: &str, name: &str) -> bool {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let words: Vec<&str> = fact.split_whitespace().collect();
-    words.windows(2).any(|pair| {
-        let (first, second) = (pair[0], pair[1]);
-        let does = second.len() > 3
-            && second.ends_with('s')
-            && second.chars().all(char::is_lowercase)
-            && !matches!(second, "always" | "this");
-        first.to_lowercase() == name && (does || matches!(second, "is" | "was" | "has"))
-            || bare(second) == name && matches!(first, "is" | "named" | "called")
-    })
+    // "Ana's cousin Pawel", where he is no "hometown Porto".
+    let is_theirs = words.windows(3).any(|three| {
+        let place = ["hometown", "city", "town", "village", "country", "street", "company"];
+        (three[0].ends_with("'s") || matches!(three[0], "their" | "her" | "his"))
+            && three[1].chars().all(char::is_lowercase)
+            && !place.contains(&three[1])
+            && bare(three[2]) == name
+    });
+    is_theirs
+        || words.windows(2).any(|pair| {
+            let (first, second) = (pair[0], pair[1]);
+            let does = second.len() > 3
+                && second.ends_with('s')
+                && second.chars().all(char::is_lowercase)
+                && !matches!(second, "always" | "this");
+            first.to_lowercase() == name && (does || matches!(second, "is" | "was" | "has"))
+                || bare(second) == name && matches!(first, "is" | "named" | "called")
+        })
 }
 
 impl Reader<'_> {

@@ -9,9 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::WorkerStatus;
+use super::check::Check;
 use super::machine::{Effect, Event, Machine, Outcome};
 use super::step_context::{StepContext, StepError};
+use super::{WorkerState, WorkerStatus};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, StoreError};
@@ -21,6 +22,12 @@ const POLL: Duration = Duration::from_millis(300);
 
 /// How often it checks whether the conversation has fallen silent.
 const SILENCE_POLL: Duration = Duration::from_secs(20);
+
+/// The check so far is kept after so many items.
+const CHECK_KEPT_EVERY: usize = 5;
+
+/// What the status line says of it.
+const CHECKING: &str = "trying what the model is good at";
 
 /// How often the queue is counted for the status line.
 const COUNT_EVERY: Duration = Duration::from_millis(200);
@@ -38,6 +45,8 @@ struct Inner {
     effects: VecDeque<Effect>,
     /// Cancels the running step.
     cancel: Cancel,
+    /// Cancels the item of `model check` that idle time is spent on: at anything that happens.
+    checking: Option<Cancel>,
     jobs_left: usize,
 }
 
@@ -50,6 +59,9 @@ impl Shared {
     /// Sends an event to the machine.
     pub fn send(&self, event: Event) {
         let mut inner = self.lock();
+        if let Some(checking) = inner.checking.take() {
+            checking.cancel();
+        }
         for effect in inner.machine.handle(event) {
             match effect {
                 Effect::Interrupt => inner.cancel.cancel(),
@@ -62,11 +74,13 @@ impl Shared {
 
     pub fn status(&self) -> WorkerStatus {
         let inner = self.lock();
-        WorkerStatus {
-            state: inner.machine.state(),
-            jobs_done: inner.machine.jobs_done(),
-            jobs_left: inner.jobs_left,
-        }
+        let state = match inner.machine.state() {
+            WorkerState::Idle if inner.checking.is_some() => {
+                WorkerState::Working { what: CHECKING.into() }
+            }
+            state => state,
+        };
+        WorkerStatus { state, jobs_done: inner.machine.jobs_done(), jobs_left: inner.jobs_left }
     }
 
     /// See [`Machine::forgive`].
@@ -114,6 +128,18 @@ pub(super) struct Driver {
     counted: Option<Instant>,
     generation: u64,
     silence_checked: Instant,
+    idle_since: Instant,
+    check: Checked,
+}
+
+/// How far `model check` has come in this process.
+#[derive(Debug, Default, PartialEq)]
+enum Checked {
+    #[default]
+    Not,
+    UnderWay(Check),
+    /// There is a grade, or none is needed, or none can be had.
+    Done,
 }
 
 impl Driver {
@@ -127,6 +153,8 @@ impl Driver {
             counted: None,
             generation,
             silence_checked: Instant::now(),
+            idle_since: Instant::now(),
+            check: Checked::default(),
         }
     }
 
@@ -156,6 +184,74 @@ impl Driver {
                 self.shared.send(Event::Woken);
             }
             self.look_for_silence();
+            self.look_for_check();
+        }
+    }
+
+    /// Spends idle time on `model check`, item by item, if the model has no grade yet.
+    fn look_for_check(&mut self) {
+        let Some(after) = self.context.config.check_after else { return };
+        if self.shared.status().state != WorkerState::Idle {
+            self.idle_since = Instant::now();
+        }
+        let start = Instant::now();
+        while self.idle_since.elapsed() >= after
+            && self.check != Checked::Done
+            && start.elapsed() < POLL
+        {
+            self.check_while_idle();
+        }
+    }
+
+    /// One item, unless something happens.
+    fn check_while_idle(&mut self) {
+        let cancel = Cancel::default();
+        {
+            let mut inner = self.shared.lock();
+            if !inner.machine.is_idle() {
+                drop(inner);
+                self.idle_since = Instant::now();
+                return;
+            }
+            inner.checking = Some(cancel.clone());
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| self.check_one(&cancel)));
+        self.shared.lock().checking = None;
+        match result {
+            Ok(Ok(())) => {}
+            Ok(Err(StepError::Interrupted)) => self.idle_since = Instant::now(),
+            // A model that can't be tried is not trusted, and the chat says itself what is wrong with it.
+            Ok(Err(error)) => {
+                tracing::warn!(error = %error_chain(&error), "the model can't be tried");
+                self.check = Checked::Done;
+            }
+            Err(panic) => {
+                tracing::error!(error = panic_message(&*panic), "trying the model failed");
+                self.check = Checked::Done;
+            }
+        }
+    }
+
+    fn check_one(&mut self, cancel: &Cancel) -> Result<(), StepError> {
+        let mut check = match std::mem::replace(&mut self.check, Checked::Done) {
+            Checked::Not => match self.context.check_to_go_on_with()? {
+                Some(check) => check,
+                None => return Ok(()),
+            },
+            Checked::UnderWay(check) => check,
+            Checked::Done => return Ok(()),
+        };
+        let found = check.next(&self.context.models, cancel);
+        let n_done = check.progress().0;
+        if matches!(found, Ok(None)) && n_done.is_multiple_of(CHECK_KEPT_EVERY) {
+            self.context.keep_check(&check)?;
+        }
+        if !matches!(found, Ok(Some(_))) {
+            self.check = Checked::UnderWay(check);
+        }
+        match found? {
+            Some(grade) => self.context.keep_grade(&grade),
+            None => Ok(()),
         }
     }
 

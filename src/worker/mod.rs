@@ -63,6 +63,8 @@ pub struct WorkerConfig {
     pub current_session: Option<SessionId>,
     /// An episode ends after this much silence.
     pub close_after: Option<SignedDuration>,
+    /// A model without a grade is tried after so much idle time ([`check`]); `None`: never.
+    pub check_after: Option<Duration>,
 }
 
 impl Default for WorkerConfig {
@@ -76,6 +78,7 @@ impl Default for WorkerConfig {
             live: false,
             current_session: None,
             close_after: None,
+            check_after: None,
         }
     }
 }
@@ -88,6 +91,8 @@ impl WorkerConfig {
             live: true,
             current_session,
             close_after: Some(SignedDuration::from_mins(5)),
+            // A short question to a new model does not wait.
+            check_after: Some(Duration::from_secs(20)),
             ..Self::default()
         }
     }

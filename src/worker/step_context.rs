@@ -8,8 +8,9 @@ use thiserror::Error;
 
 use super::WorkerConfig;
 use super::cache::Cache;
+use super::check::{self, Check};
 use super::writer::Writers;
-use crate::interfaces::{Cancel, Clock, ModelError, Models};
+use crate::interfaces::{Cancel, Clock, ModelError, ModelInfo, Models};
 use crate::memory::Embedding;
 use crate::model_policy::{Grade, Mode, Plan};
 use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
@@ -24,6 +25,11 @@ pub(super) fn found<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreEr
         Err(StoreError::NotFound { .. }) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// The setting that holds a check that is under way.
+fn check_key(info: &ModelInfo) -> String {
+    format!("check:{}", info.fingerprint)
 }
 
 /// Why a step did not complete.
@@ -147,6 +153,38 @@ impl StepContext {
     /// The writers of [`StepContext::plan`].
     pub fn writers(&self) -> Result<Writers, StepError> {
         Ok(Writers::new(Arc::clone(&self.models.language), self.plan()?))
+    }
+
+    /// What is left of `model check`; `None` if its outcome would decide nothing or is there already.
+    pub fn check_to_go_on_with(&self) -> Result<Option<Check>, StepError> {
+        let info = self.models.language.info();
+        let (grade, so_far, writer, reader) = self.store.read(|r| {
+            Ok((
+                r.setting(&info.grade_key())?,
+                r.setting(&check_key(info))?,
+                r.setting("writer")?,
+                r.setting("reader")?,
+            ))
+        })?;
+        let is_auto = |setting: Option<&str>| Mode::from_setting(setting) == Mode::Auto;
+        let asked = self.config.writer.unwrap_or_default() == Mode::Auto
+            && is_auto(writer.as_deref())
+            || is_auto(reader.as_deref());
+        let needed = asked && !info.starter && Grade::from_setting(grade.as_deref()).is_none();
+        Ok(needed.then(|| Check::from_setting(so_far.as_deref())))
+    }
+
+    /// Keeps a check that is under way.
+    pub fn keep_check(&mut self, check: &Check) -> Result<(), StepError> {
+        let key = check_key(self.models.language.info());
+        self.commit(|tx| tx.set_setting(&key, &check.to_setting()))
+    }
+
+    /// Keeps the grade; the check is over.
+    pub fn keep_grade(&mut self, grade: &Grade) -> Result<(), StepError> {
+        check::keep_grade(&self.store, &*self.models.language, grade)?;
+        let key = check_key(self.models.language.info());
+        self.commit(|tx| tx.set_setting(&key, ""))
     }
 
     /// Embeds texts in batches; can be cancelled between them.

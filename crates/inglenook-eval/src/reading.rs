@@ -3,7 +3,7 @@
 use inglenook::interfaces::{Cancel, LanguageModel, ModelError};
 use inglenook::memory::lexical;
 use inglenook::prompts::MemoryLine;
-use inglenook::worker::check::{Reader, refuses};
+use inglenook::worker::check::Reader;
 
 use super::EvalError;
 use super::items::{Note, QuestionItem, at_noon};
@@ -125,6 +125,24 @@ fn longest_overlap<'a>(question: &str, texts: &[&'a str]) -> &'a str {
         }
     }
     best.1
+}
+
+/// Whether a reply says that the notes do not tell.
+fn refuses(reply: &str) -> bool {
+    let reply = reply.to_lowercase().replace('’', "'");
+    [
+        "don't know",
+        "do not know",
+        "not know",
+        "no information",
+        "don't say",
+        "not say",
+        "not mention",
+        "don't tell",
+        "not tell",
+    ]
+    .iter()
+    .any(|phrase| reply.contains(phrase))
 }
 
 #[cfg(test)]

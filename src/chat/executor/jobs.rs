@@ -82,7 +82,7 @@ impl Job {
     }
 
     fn system(&self) -> String {
-        chat_system(self.profile.style, self.now.civil())
+        chat_system(self.profile.style, self.profile.is_told_the_day().then(|| self.now.civil()))
     }
 
     /// Tokens for the prompt and for the reply.
@@ -128,8 +128,10 @@ impl Job {
     /// Whom memory, or this chat, knows of those in the question. A memory that cannot be read knows nobody.
     fn known_name(&self) -> KnownName {
         let said = self.request.history.iter().filter(|message| message.role == Role::User);
-        let said: Vec<String> =
-            said.map(|message| extractive::retold(&message.text, self.person(), None)).collect();
+        // As facts, which write a name with its capital even if the person does not.
+        let said: Vec<String> = said
+            .flat_map(|message| policy::facts(&message.text, self.person(), message.at))
+            .collect();
         let known = self.store.read(|reader| reader.known_name_in(&self.request.question, &said));
         known.unwrap_or(KnownName::None)
     }
@@ -232,7 +234,7 @@ impl Job {
             let history = if alone && !with_memories {
                 Vec::new()
             } else {
-                policy::as_talk(&self.request.history)
+                policy::as_talk(&self.profile, &self.request.history)
             };
             let built = prompt::build(model, &self.system(), &history, question, limit_tokens);
             let mut context = match lock(&self.kept).take() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::extractive::dates::{DateSpan, find, resolve};
+use crate::extractive::dates::{DateSpan, dated, find, resolve};
 
 const DATES: &str = include_str!("cases/dates.txt");
 
@@ -13,6 +13,13 @@ fn relative_dates_become_absolute() {
     for (sentence, expected) in cases(DATES, "relative") {
         check(&sentence, &expected[0]);
     }
+}
+
+#[test]
+fn a_message_is_dated_sentence_by_sentence() {
+    let said = "I moved to Lund. I saw her yesterday!";
+    assert_eq!(dated(said, NOW), "I moved to Lund. I saw her on 20 November 2026!");
+    assert_eq!(dated("", NOW), "");
 }
 
 #[test]

@@ -55,6 +55,18 @@ fn a_pronoun_may_point_to_the_message_before() {
 }
 
 #[test]
+fn a_pronoun_points_to_whoever_was_named_last() {
+    let first = said("Ana", None, "My partner Jonas is a luthier, he builds violins.");
+    let second = "We have a greyhound called Pixel. She's afraid of thunder.";
+    let second = Utterance { message: MessageId(2), ..said("Ana", None, second) };
+    let third =
+        Utterance { message: MessageId(3), ..said("Ana", None, "She is lovely. He is 41.") };
+    let got = texts_of(&[first.clone(), second]);
+    assert!(got.contains(&"Pixel is afraid of thunder".into()), "{got:?}");
+    assert!(!texts_of(&[first, third]).contains(&"Jonas is lovely".into()));
+}
+
+#[test]
 fn nothing_to_remember() {
     nothing("");
     nothing("   ");

@@ -33,6 +33,7 @@ fn names_are_known_from_facts_and_from_what_was_just_said() {
         "Ana's neighbour Lena comes from Porto.".to_owned(),
         "Ana went to France.".to_owned(),
         "Ana's manager is Priya.".to_owned(),
+        "Ana is off to Ana's cousin Pawel in Ana's hometown Gdansk.".to_owned(),
     ];
     let check = |text: &str, expected: KnownName| {
         assert_eq!(store.read(|r| r.known_name_in(text, &said)).unwrap(), expected, "{text}");
@@ -41,6 +42,8 @@ fn names_are_known_from_facts_and_from_what_was_just_said() {
     check("What does Lena do for a living?", KnownName::Person);
     check("what does lena do", KnownName::Person);
     check("Who is Priya?", KnownName::Person);
+    check("where does pawel live", KnownName::Person);
+    check("How many people live in Gdansk?", KnownName::Name);
     check("What is the capital of France?", KnownName::Name);
     check("What did Lena Horne sing?", KnownName::Name);
     check("How far is it?", KnownName::None);

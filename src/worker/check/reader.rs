@@ -22,8 +22,16 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If the model fails.
     pub fn new(model: &'a dyn LanguageModel, style: Style) -> Result<Self, ModelError> {
+        Self::with_system(model, &Answer.system(style))
+    }
+
+    /// A reader with this system turn.
+    ///
+    /// # Errors
+    /// If the model fails.
+    pub fn with_system(model: &'a dyn LanguageModel, system: &str) -> Result<Self, ModelError> {
         let mut tokens = model.begin();
-        tokens.extend(model.turn(TurnRole::System, &Answer.system(style)));
+        tokens.extend(model.turn(TurnRole::System, system));
         tokens.extend(model.open_turn(TurnRole::User));
         tokens.extend(model.encode(&Answer.open()));
         let mut head = model.context(Priority::Memory)?;
@@ -80,23 +88,4 @@ impl<'a> Reader<'a> {
             Finish::EndOfTurn | Finish::Length => Ok(Answer.parse(&reply.text)),
         }
     }
-}
-
-/// Whether a reply says that the notes do not tell.
-#[must_use]
-pub fn refuses(reply: &str) -> bool {
-    let reply = reply.to_lowercase().replace('’', "'");
-    [
-        "don't know",
-        "do not know",
-        "not know",
-        "no information",
-        "don't say",
-        "not say",
-        "not mention",
-        "don't tell",
-        "not tell",
-    ]
-    .iter()
-    .any(|phrase| reply.contains(phrase))
 }

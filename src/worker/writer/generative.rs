@@ -1,6 +1,7 @@
 //! Writes memory with a language model and checks every output against its source.
 //!
-//! A fact is refused if its names, numbers or dates do not occur in its messages. Where nothing usable is
+//! A fact is refused if its names, numbers or dates do not occur in its messages, or if the messages do not make
+//! it likelier than it is without them. Where nothing usable is
 //! left (broken output, a context that is too small), the rules write instead: a model can improve
 //! memory, but never lose any.
 
@@ -11,7 +12,7 @@ use jiff::civil::DateTime;
 
 use super::forms::Forms;
 use super::{EpisodeText, Extractive, Writer};
-use crate::extractive::{self, Judgement, Statement, Utterance};
+use crate::extractive::{self, Judgement, Route, Statement, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
 use crate::memory::{MessageId, Role};
@@ -46,6 +47,7 @@ pub struct Generative {
     model: Arc<dyn LanguageModel>,
     style: Style,
     forms: Forms,
+    routes: bool,
 }
 
 /// What a model said.
@@ -68,7 +70,13 @@ impl Generative {
     /// A writer that words its prompts in this style.
     #[must_use]
     pub fn with_style(model: Arc<dyn LanguageModel>, style: Style) -> Self {
-        Self { model, style, forms: Forms::new(style) }
+        Self { model, style, forms: Forms::new(style), routes: true }
+    }
+
+    /// Whether the model decides which messages facts are noted from; otherwise rules do.
+    #[must_use]
+    pub fn routing(self, routes: bool) -> Self {
+        Self { routes, ..self }
     }
 
     fn tokens(&self, prompt: &Prompt) -> Vec<u32> {
@@ -206,6 +214,32 @@ impl Generative {
             let (facts, problems) = Semantics::parse(&reply.text[..whole]);
             NotedFacts { facts, problems }
         }))
+    }
+
+    /// The facts that are no less likely after the lines than after none: what they do not make likelier was not
+    /// read in them.
+    fn likelier(
+        &self,
+        facts: Vec<String>,
+        lines: &[Line],
+        started_at: DateTime,
+        about: &str,
+        cancel: &Cancel,
+    ) -> Result<Vec<String>, ModelError> {
+        if facts.is_empty() {
+            return Ok(facts);
+        }
+        let choices: Vec<Vec<u32>> = facts.iter().map(|fact| self.model.encode(fact)).collect();
+        let scores = |lines: &[Line]| -> Result<Vec<f64>, ModelError> {
+            stop_if(cancel)?;
+            let mut context = self.model.context(Priority::Memory)?;
+            context
+                .extend(&self.tokens(&Semantics { lines, started_at, about }.fill(self.style)))?;
+            context.choose(&choices)
+        };
+        let (with, without) = (scores(lines)?, scores(&[])?);
+        let is_read = with.iter().zip(&without).map(|(with, without)| with >= without);
+        Ok(facts.into_iter().zip(is_read).filter_map(|(fact, read)| read.then_some(fact)).collect())
     }
 
     /// A theme's name as the model writes it; `None` if it gives none.
@@ -375,20 +409,30 @@ impl Writer for Generative {
         let mut stored = Vec::new();
         for utterance in utterances {
             // An assistant's words are no source of facts about the person.
-            if utterance.role == Role::User && self.route(utterance, cancel)? {
+            let is_stored = utterance.role == Role::User
+                && if self.routes {
+                    self.route(utterance, cancel)?
+                } else {
+                    extractive::route(utterance) == Route::Store
+                };
+            if is_stored {
                 stored.push(utterance.clone());
             }
         }
         let Some(first) = stored.first() else { return Ok(Vec::new()) };
         let about = names(&stored);
-        let lines = lines(&stored);
+        let mut lines = lines(&stored);
+        for line in &mut lines {
+            // Small models count "last Tuesday" wrong.
+            line.text = extractive::dated(&line.text, line.at);
+        }
         let Some(noted) = self.draft_facts(&lines, first.at, &about, cancel)? else {
             return Extractive.statements(&stored, cancel);
         };
         let NotedFacts { facts, problems } = noted;
         let n_given = facts.len();
-        let kept: Vec<String> =
-            facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
+        let grounded = facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
+        let kept = self.likelier(grounded, &lines, first.at, &about, cancel)?;
         if kept.is_empty() && (n_given > 0 || !problems.is_empty()) {
             return Extractive.statements(&stored, cancel);
         }

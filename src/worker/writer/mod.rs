@@ -6,6 +6,8 @@
 mod extractive;
 mod forms;
 mod generative;
+#[cfg(test)]
+mod tests;
 
 pub use extractive::Extractive;
 pub use generative::{Generative, NotedFacts, Reply, sources};
@@ -94,7 +96,7 @@ impl Writers {
     /// The writers for a model under a plan.
     #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
-        let generative: Arc<dyn Writer> = Arc::new(Generative::new(model));
+        let generative: Arc<dyn Writer> = Arc::new(Generative::new(model).routing(plan.router));
         let pick = |generate: bool| -> Arc<dyn Writer> {
             if generate { Arc::clone(&generative) } else { Arc::new(Extractive) }
         };

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use inglenook::interfaces::{Cancel, Context, Models, Signal};
 use inglenook::memory::Moment;
 use inglenook::memory::inclusion::{GatePolicy, Reference};
-use inglenook::model_policy::{Grade, gate_signal};
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use serde::Serialize;
 
@@ -31,7 +30,14 @@ use crate::{EvalError, SEED, Scored};
 /// Episodes probed per question: the official code's maximum.
 const N_PROBES: usize = 10;
 
-const SIGNALS: [Signal; 4] = [Signal::Entropy, Signal::Nll, Signal::QuestionNll, Signal::Overlap];
+/// Their names, and over how many answer positions they are averaged; `None`: as recall does.
+const SIGNALS: [(&str, Signal, Option<usize>); 5] = [
+    ("entropy", Signal::Entropy, None),
+    ("entropy of the first token", Signal::Entropy, Some(1)),
+    ("nll", Signal::Nll, None),
+    ("question-nll", Signal::QuestionNll, None),
+    ("overlap", Signal::Overlap, None),
+];
 
 /// Smallest drops that admit or expand an episode, in nats (for [`Signal::Overlap`] a fraction). 0.45 is
 /// the official code's; infinity admits nothing.
@@ -107,9 +113,7 @@ pub fn measure_gate(
     let chosen = chosen(&conversations, run.questions_max);
     let info = models.language.info();
     let grade = run.grade.as_ref();
-    let swept = run.recall.signal.unwrap_or_else(|| {
-        gate_signal(info, Grade::from_setting(grade.map(|(_, text)| text.as_str())).as_ref())
-    });
+    let swept = run.recall.signal.unwrap_or(inglenook::interfaces::Signal::Entropy);
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;
@@ -157,8 +161,11 @@ pub fn measure_gate(
     let mut signals: Vec<SignalRow> = SIGNALS
         .iter()
         .zip(&probes)
-        .map(|(signal, probes)| signal_row(signal.as_str(), probes, |probe| probe.drop))
+        .map(|(signal, probes)| signal_row(signal.0, probes, |probe| probe.drop))
         .collect();
+    signals.push(signal_row("entropy per character", &probes[0], |probe| {
+        probe.drop / probe.n_characters as f64
+    }));
     signals.push(signal_row("order", &probes[0], |probe| -(probe.place as f64)));
     Ok(GateReport {
         model: info.name.clone(),
@@ -202,6 +209,8 @@ struct Probe {
     /// In the order of probing, from 0.
     place: usize,
     drop: f64,
+    /// Of the episode's narrative.
+    n_characters: usize,
     is_evidence: bool,
 }
 
@@ -258,7 +267,11 @@ impl Probing<'_> {
         asked: &Question,
         number: usize,
     ) -> Result<(Vec<Vec<Probe>>, Vec<Answer>), EvalError> {
-        let probes = SIGNALS.into_iter().map(|signal| self.probes(recall, signal, asked, number));
+        let probes = SIGNALS.into_iter().map(|(_, signal, n_positions)| {
+            let n_positions = n_positions.unwrap_or(recall.n_positions);
+            let recall = RecallConfig { n_positions, ..recall.clone() };
+            self.probes(&recall, signal, asked, number)
+        });
         let probes = probes.collect::<Result<_, _>>()?;
         let answers = THRESHOLDS.into_iter().map(|threshold| {
             let gate = at_threshold(recall.gate, threshold);
@@ -309,13 +322,9 @@ impl Probing<'_> {
             .map_or(usize::MAX, |i| i + 1);
         let mut probes = Vec::new();
         for (place, episode) in evidence.episodes.iter().take(n).enumerate() {
-            let messages: Vec<_> = self
-                .memory
-                .store
-                .read(|r| r.episodes_by_id(&[episode.id]))?
-                .into_iter()
-                .flat_map(|episode| episode.messages)
-                .collect();
+            let told = self.memory.store.read(|r| r.episodes_by_id(&[episode.id]))?;
+            let n_characters = told.iter().map(|told| told.content.chars().count()).sum();
+            let messages: Vec<_> = told.into_iter().flat_map(|told| told.messages).collect();
             let ids: BTreeSet<String> = self
                 .memory
                 .store
@@ -327,6 +336,7 @@ impl Probing<'_> {
                 question,
                 place,
                 drop: episode.entropy_before_nats - episode.entropy_after_nats,
+                n_characters,
                 is_evidence: !ids.is_disjoint(&asked.evidence),
             });
         }
@@ -423,8 +433,13 @@ mod tests {
 
     #[test]
     fn probes_are_compared_in_all_and_within_their_question() {
-        let probe =
-            |question, place, drop, is_evidence| Probe { question, place, drop, is_evidence };
+        let probe = |question, place, drop, is_evidence| Probe {
+            question,
+            place,
+            drop,
+            n_characters: 100,
+            is_evidence,
+        };
         let probes = [
             // The second question's drops are all larger: that hides the evidence of the first.
             probe(0, 0, 0.1, false),

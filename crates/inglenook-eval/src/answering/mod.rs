@@ -55,7 +55,6 @@ pub use self::report::{
 };
 pub use self::structural::Mode;
 use inglenook::interfaces::{Cancel, ModelError, Models};
-use inglenook::model_policy::{Grade, gate_signal};
 use inglenook::recall::RecallConfig;
 use inglenook::worker::WorkerConfig;
 
@@ -171,7 +170,7 @@ pub fn measure_answers(
             models,
             model: &model,
             recall: &run.recall,
-            signal: signal(run, models),
+            signal: signal(run),
             system: &system,
             head: &*head,
             cancel,
@@ -248,11 +247,8 @@ fn chosen(conversations: &[Conversation], questions_max: Option<usize>) -> Vec<(
 }
 
 /// The signal of `+uncsion`.
-fn signal(run: &Run<'_>, models: &Models) -> inglenook::interfaces::Signal {
-    run.recall.signal.unwrap_or_else(|| {
-        let grade = run.grade.as_ref().map(|(_, text)| text.as_str());
-        gate_signal(models.language.info(), Grade::from_setting(grade).as_ref())
-    })
+fn signal(run: &Run<'_>) -> inglenook::interfaces::Signal {
+    run.recall.signal.unwrap_or(inglenook::interfaces::Signal::Entropy)
 }
 
 fn manifest(
@@ -262,7 +258,7 @@ fn manifest(
     chosen: &[(usize, &Question)],
 ) -> Value {
     let info = models.language.info();
-    let signal = signal(run, models);
+    let signal = signal(run);
     let n_conversations = chosen.iter().map(|&(i, _)| i).collect::<BTreeSet<usize>>().len();
     let mut manifest = json!({
         "command": run.set.command(),

@@ -197,9 +197,10 @@ fn the_reader_ranks_in_words_or_by_likelihood() {
     }
 
     // Graded: it writes well and answers badly.
-    let grade = json!({"answering": 0.1, "extraction": 1.0, "router": 1.0, "boundary": 1.0,
-        "conflict": 1.0, "n_items": 60, "seconds": 1.0,
-        "gate": {"entropy": 0.5, "nll": 0.5, "question_nll": 0.9, "overlap": 0.5}});
+    let good = json!({"model": 1.0, "rules": 0.5, "standard_error": 0.1});
+    let bad = json!({"model": 0.1, "rules": 0.5, "standard_error": 0.1});
+    let grade = json!({"answering": bad, "extraction": good, "router": good, "boundary": good,
+        "conflict": good, "title": good, "theme": good, "n_items": 250, "seconds": 1.0});
     let model = scripted();
     let graded = |run: &mut Run<'_>| {
         ranked(run);

@@ -10,7 +10,7 @@ pub use bleu::{bleu_1, set_f1, word_tokens};
 pub use bootstrap::{Interval, N_RESAMPLES, SplitMix, interval, nearest_rank, paired_difference};
 pub use rouge::rouge_l;
 
-pub use inglenook::worker::check::{harmonic_mean, wins};
+pub use inglenook::worker::check::harmonic_mean;
 
 /// An answer's words, normalised as in SQuAD: lower case, without punctuation and articles.
 #[must_use]
@@ -97,6 +97,12 @@ pub fn balanced_accuracy(decisions: &[(usize, Option<usize>)]) -> Option<f64> {
     }
     let recalls: Vec<f64> = classes.into_values().map(|(right, n)| share(right, n)).collect();
     mean(&recalls)
+}
+
+/// 1 if `a` is larger than `b`, ½ if they are equal, else 0.
+#[must_use]
+pub fn wins(a: f64, b: f64) -> f64 {
+    if a == b { 0.5 } else { f64::from(a > b) }
 }
 
 #[cfg(test)]
