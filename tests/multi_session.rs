@@ -237,3 +237,25 @@ fn a_generative_writer_cannot_invent() {
     check("<think>The user", &[by_rules]);
     check("none", &[]);
 }
+
+/// "I have five chickens now" takes back three, and leaves the rabbit.
+#[test]
+fn what_a_correction_leaves_is_a_fact_with_the_same_sources_until_it_is_undone() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let session = bed.session("s");
+    turn(&bed, session, "I have three chickens and a rabbit called Clover.");
+    let before = bed.current();
+    turn(&bed, session, "I have five chickens now.");
+    expect(&bed, &[&["five chickens"], &["has a rabbit called clover"]], &["three chickens"]);
+    let facts = bed.semantics();
+    let old = facts.iter().find(|s| s.content.contains("three chickens")).unwrap();
+    let rest = facts.iter().find(|s| s.content.contains("has a rabbit")).unwrap();
+    assert_eq!((&rest.messages, rest.created_at), (&old.messages, old.created_at));
+    while bed.store.write(|tx| tx.undo()).unwrap().is_some() {}
+    let undone = bed.current();
+    assert!(before.iter().all(|fact| undone.contains(fact)), "{undone:#?}");
+    assert!(
+        !undone.iter().any(|fact| fact.contains("has a rabbit called") && !fact.contains("three"))
+    );
+    assert_eq!(bed.store.read(|r| r.verify()).unwrap(), []);
+}

@@ -5,6 +5,10 @@
 //! here knows a terminal.
 
 mod ask;
+#[cfg(all(test, feature = "starter"))]
+#[path = "../../tests/chat/corrections.rs"]
+#[expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+mod corrections;
 mod driver;
 mod executor;
 pub mod export;

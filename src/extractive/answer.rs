@@ -8,9 +8,11 @@ use std::fmt::Write as _;
 use jiff::civil::DateTime;
 
 use super::attributes::is_single_valued;
+use super::changes::Line;
 use super::dates::{self, DateSpan};
-use super::evidence::{Evidence, aliases, collect};
-use super::lexicon::{capitalise, starts_upper};
+use super::evidence::{Evidence, aliases, collect, latest_of};
+use super::judge::same_name;
+use super::lexicon::{self, capitalise, starts_upper};
 use super::question::{Kind, Question, analyse};
 use super::reading;
 use super::scoring::{Score, score, targets};
@@ -49,7 +51,9 @@ pub fn answer(
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
-    reading::best(candidates, asked.past, person)
+    let settled =
+        if asked.past { candidates.to_vec() } else { settled(candidates, &evidence, &asked) };
+    reading::best(&settled, asked.past, person)
         .or_else(|| by_rules.filter(|answer| !reading::refutes(candidates, &answer.cited)))
 }
 
@@ -65,11 +69,16 @@ fn by_rules(
     let carried = asked.span.map(|span| carried_into(evidence, span)).unwrap_or_default();
     let fitting: Vec<(Score, &Evidence)> = evidence
         .iter()
-        .filter(|e| asked.past || !e.superseded)
+        .filter(|e| asked.past || !e.superseded || e.successor.is_some())
         .filter_map(|e| {
             let carried = carried.contains(&e.order);
-            score(asked, e, &targets, person_name, carried).map(|s| (s, e))
+            // The question finds what was said first, the correction answers it.
+            let keeps =
+                asked.past || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e));
+            let answers = if keeps { e } else { latest_of(evidence, e) };
+            score(asked, e, &targets, person_name, carried).map(|s| (s, answers))
         })
+        .filter(|(_, e)| asked.past || !e.superseded)
         .collect();
     // Possibly related evidence is offered only if there is nothing better, one piece of it.
     let sure = fitting.iter().any(|(s, _)| s.sure);
@@ -78,6 +87,9 @@ fn by_rules(
     if scored.is_empty() {
         return None;
     }
+    let mut seen = HashSet::new();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.retain(|(_, e)| seen.insert(e.order));
     latest_wins(&mut scored, asked);
     scored.sort_by(|a, b| {
         b.0.total_cmp(&a.0).then(b.1.at.cmp(&a.1.at)).then(a.1.order.cmp(&b.1.order))
@@ -105,6 +117,9 @@ fn by_rules(
         // Several facts may state a name; the best one is enough.
         vec![scored[0].1]
     };
+    if let [only] = chosen.as_slice() {
+        chosen.extend(said_with(evidence, only, asked));
+    }
     without_repetition(&mut chosen);
     chosen.truncate(LIST_MAX);
     if asked.kind == Kind::List {
@@ -129,17 +144,18 @@ fn own_name(
     if !wants {
         return None;
     }
-    let cited = evidence
-        .iter()
-        .find(|e| {
-            !e.superseded
-                && e.statement.attribute.as_deref() == Some("name")
-                && e.statement.value.as_deref() == Some(name)
-        })
-        .map(|e| e.candidate);
+    let own = |e: &&Evidence| {
+        let subject = e.statement.subject.as_deref().unwrap_or_default();
+        !e.superseded
+            && e.statement.attribute.as_deref() == Some("name")
+            && (same_name(subject, name) || same_name(subject, "the user"))
+    };
+    // The name that was given last: people marry.
+    let last = evidence.iter().filter(own).max_by_key(|e| (e.at, e.order));
+    let name = last.and_then(|e| e.statement.value.as_deref()).unwrap_or(name);
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
-        cited: cited.into_iter().collect(),
+        cited: last.map(|e| e.candidate).into_iter().collect(),
         sure: true,
     })
 }
@@ -190,6 +206,75 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
     scored.retain(|(_, e)| later(e).is_none_or(|l| l.order == e.order));
 }
 
+/// Whether the question is about what stays of a statement rather than about what changed.
+fn is_about(asked: &Question, rest: &Evidence, whole: &Evidence) -> bool {
+    let attribute =
+        |e: &Evidence| e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a));
+    let of = |e: &Evidence| asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
+    attribute(rest) && !attribute(whole) || of(rest) > 0 && of(rest) >= of(whole)
+}
+
+/// What was said together with a correction that only ends something: "I'm at Bosch now".
+fn said_with<'a>(
+    evidence: &'a [Evidence],
+    correction: &Evidence,
+    asked: &Question,
+) -> Vec<&'a Evidence> {
+    const N_MAX: usize = 2;
+    let replaced = |e: &&Evidence| e.successor == Some(correction.order);
+    let has_value = correction.statement.attribute.is_some()
+        && evidence
+            .iter()
+            .filter(replaced)
+            .any(|e| e.statement.attribute == correction.statement.attribute);
+    if asked.past || has_value || !evidence.iter().any(|e| replaced(&e)) {
+        return Vec::new();
+    }
+    let with =
+        |e: &&Evidence| e.at == correction.at && !e.superseded && e.order != correction.order;
+    evidence.iter().filter(with).take(N_MAX).collect()
+}
+
+/// The candidates as they are after later corrections: a message that is no longer true in what the question asks is
+/// replaced by its correction, otherwise by what stays of it.
+fn settled(candidates: &[Candidate], evidence: &[Evidence], asked: &Question) -> Vec<Candidate> {
+    let mut out = candidates.to_vec();
+    for (i, candidate) in out.iter_mut().enumerate() {
+        let of = || evidence.iter().filter(|e| e.candidate == i || e.also.contains(&i));
+        let Some(gone) = of().find(|e| e.successor.is_some()) else { continue };
+        let matching = |e: &Evidence| asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
+        let lost = of().filter(|e| e.superseded).map(matching).max().unwrap_or_default();
+        let kept: Vec<&Evidence> = of().filter(|e| !e.superseded).collect();
+        let rests = gone.rest.map_or(0, |rest| matching(&evidence[rest]));
+        let stays = rests > 0 && rests >= lost
+            || kept.iter().map(|e| matching(e)).max().is_some_and(|n| n > lost);
+        // What the rules can't read of a message may be what is asked.
+        let words: HashSet<String> = lexicon::words(&candidate.text).map(lexicon::stem).collect();
+        let is_read = |s: &String| !words.contains(s) || of().any(|e| e.stems.contains(s));
+        if !stays && candidate.raw_speaker.is_some() && !asked.stems.iter().all(is_read) {
+            continue;
+        }
+        let latest = latest_of(evidence, gone);
+        let also = said_with(evidence, latest, asked);
+        candidate.raw_speaker = None;
+        candidate.superseded = !stays && latest.superseded;
+        candidate.at = if stays { candidate.at } else { latest.at };
+        candidate.text = if stays {
+            let rest = gone.rest.map(|rest| &evidence[rest]);
+            let kept: Vec<&Evidence> = if rests > 0 { rest.into_iter().collect() } else { kept };
+            kept.iter().map(|e| e.statement.text.as_str()).collect::<Vec<_>>().join(". ")
+        } else {
+            [&[latest], also.as_slice()]
+                .concat()
+                .iter()
+                .map(|e| e.statement.text.as_str())
+                .collect::<Vec<_>>()
+                .join(". ")
+        };
+    }
+    out
+}
+
 /// Facts that others show already are left out.
 fn without_repetition(chosen: &mut Vec<&Evidence>) {
     let all: Vec<Statement> = chosen.iter().map(|e| e.statement.clone()).collect();
@@ -223,7 +308,10 @@ fn compose(
         format!("(said on {}{before})", dates::long_date(e.at.date()))
     };
     let line = |e: &Evidence| {
-        let text = running_dates(&e.statement.text);
+        // Of "sold the Corsa and got a Yaris" the question what car it is wants the Yaris.
+        let news = Some(e).filter(|e| e.replaces && asked.kind != Kind::YesNo && !asked.past);
+        let news = news.and_then(|e| Line::new(&e.statement.text, None).news());
+        let text = running_dates(news.as_deref().unwrap_or(&e.statement.text));
         let text = if e.superseded { without_now(&text) } else { &text };
         capitalise(&to_second_person(text, person))
     };

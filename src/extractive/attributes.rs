@@ -78,9 +78,12 @@ fn parse(text: &str) -> Option<Parsed> {
         return None;
     }
     let verb = main_verb(words).filter(|&verb| verb <= 8)?;
-    let noun_phrase = &words[..verb];
+    // "The user no longer takes it"
+    let longer = verb > 2 && words[verb - 1].is("longer") && words[verb - 2].is("no");
+    let noun_phrase = &words[..if longer { verb - 2 } else { verb }];
     let (subject, of) = subject_of(noun_phrase);
-    let group = VerbGroup::read(words, verb);
+    let mut group = VerbGroup::read(words, verb);
+    group.negated |= longer;
     let tail = join(words.get(group.end..).unwrap_or_default());
     // "Ana's favourite colour is blue", "Ana's name is Ana", "Ana's dog's name is Max".
     if group.copula

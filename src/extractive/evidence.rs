@@ -5,12 +5,15 @@ use std::collections::{HashMap, HashSet};
 use jiff::civil::DateTime;
 
 use super::attributes::parse_statement;
+use super::changes::Line;
 use super::lexicon::{self, starts_upper};
-use super::{Candidate, Statement, Utterance};
+use super::{Candidate, Statement, Utterance, fragments};
 use crate::memory::{MessageId, Role};
 
 pub(super) struct Evidence {
     pub candidate: usize,
+    /// Other candidates that say the same.
+    pub also: Vec<usize>,
     pub statement: Statement,
     pub stems: HashSet<String>,
     /// Every word in lowercase, to look up names.
@@ -21,6 +24,44 @@ pub(super) struct Evidence {
     /// A raw message or a sentence of an episode, not an extracted fact.
     pub raw: bool,
     pub order: usize,
+    /// What was said later and makes it untrue, by order.
+    pub successor: Option<usize>,
+    /// It makes another one untrue.
+    pub replaces: bool,
+    /// What that leaves of it, by order.
+    pub rest: Option<usize>,
+}
+
+impl Evidence {
+    fn new(
+        statement: Statement,
+        candidate: usize,
+        of: &Candidate,
+        raw: bool,
+        order: usize,
+    ) -> Self {
+        let words: HashSet<String> = lexicon::words(&statement.text)
+            .map(|w| {
+                let lower = w.to_lowercase().replace('\u{2019}', "'");
+                lower.strip_suffix("'s").map(str::to_owned).unwrap_or(lower)
+            })
+            .collect();
+        Self {
+            candidate,
+            also: Vec::new(),
+            stems: words.iter().map(|w| lexicon::stem(w)).collect(),
+            words,
+            statement,
+            at: of.at,
+            relevance: of.relevance.clamp(0.0, 1.0),
+            superseded: of.superseded,
+            raw,
+            order,
+            successor: None,
+            replaces: false,
+            rest: None,
+        }
+    }
 }
 
 /// Facts one by one, from third-person texts, episodes and raw messages.
@@ -32,14 +73,22 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
         let statements: Vec<Statement> = if let Some(speaker) = &candidate.raw_speaker {
             raw = true;
             let speaker = if is_user(speaker) { person.unwrap_or("The user") } else { speaker };
-            super::statements(&[Utterance {
-                message: MessageId(0),
+            let utterance = |message: i64, said: &Candidate| Utterance {
+                message: MessageId(message),
                 role: Role::User,
                 addressee: None,
                 speaker: speaker.to_owned(),
-                text: candidate.text.clone(),
-                at: candidate.at,
-            }])
+                text: said.text.clone(),
+                at: said.at,
+            };
+            let mut lines: Vec<Utterance> = Vec::new();
+            if fragments::opens_correction(&candidate.text) {
+                lines.extend(said_before(candidates, candidate).map(|said| utterance(1, said)));
+            }
+            lines.push(utterance(0, candidate));
+            let mut made = super::statements(&lines);
+            made.retain(|statement| statement.messages == [MessageId(0)]);
+            made
         } else {
             let text = lexicon::clip(&candidate.text, 20_000);
             let text = text
@@ -57,7 +106,9 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
             if let Some(&at) = seen.get(&key) {
                 let known = &mut out[at];
                 known.relevance = known.relevance.max(candidate.relevance);
+                known.also.push(index);
                 if known.raw && !raw {
+                    known.also.push(known.candidate);
                     known.candidate = index;
                     known.superseded = candidate.superseded;
                     known.raw = false;
@@ -66,23 +117,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
                 continue;
             }
             seen.insert(key, out.len());
-            let words: HashSet<String> = lexicon::words(&statement.text)
-                .map(|w| {
-                    let lower = w.to_lowercase().replace('\u{2019}', "'");
-                    lower.strip_suffix("'s").map(str::to_owned).unwrap_or(lower)
-                })
-                .collect();
-            out.push(Evidence {
-                candidate: index,
-                stems: words.iter().map(|w| lexicon::stem(w)).collect(),
-                words,
-                statement,
-                at: candidate.at,
-                relevance: candidate.relevance.clamp(0.0, 1.0),
-                superseded: candidate.superseded,
-                raw,
-                order: out.len(),
-            });
+            out.push(Evidence::new(statement, index, candidate, raw, out.len()));
         }
     }
     // What raw messages say and a superseded fact said is superseded as well.
@@ -96,7 +131,64 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
             e.superseded = true;
         }
     }
+    settle(candidates, &mut out, person);
     out
+}
+
+/// The last messages that the same person sent shortly before, in order.
+fn said_before<'a>(
+    candidates: &'a [Candidate],
+    this: &Candidate,
+) -> impl Iterator<Item = &'a Candidate> {
+    let mut before: Vec<&Candidate> = candidates
+        .iter()
+        .filter(|c| c.raw_speaker == this.raw_speaker && c.at < this.at)
+        .filter(|c| this.at.duration_since(c.at).as_mins() <= 30)
+        .collect();
+    before.sort_by_key(|c| c.at);
+    before.into_iter().rev().take(4).rev()
+}
+
+/// What was said later makes some of it untrue, whether or not the memory has been consolidated since; what it
+/// leaves of a statement is evidence of its own.
+fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str>) {
+    let mut lines: Vec<Line> = out.iter().map(|e| Line::new(&e.statement.text, person)).collect();
+    let mut by_time: Vec<usize> = (0..out.len()).collect();
+    by_time.sort_by_key(|&i| (out[i].at, i));
+    for later in by_time {
+        for earlier in 0..out.len() {
+            let (a, b) = (&out[earlier], &out[later]);
+            let before =
+                a.at < b.at || a.at == b.at && a.candidate == b.candidate && earlier < later;
+            if !before || !lines[earlier].changed_by(&lines[later]) {
+                continue;
+            }
+            let rest = lines[earlier].remainder(&lines[later]);
+            let (candidate, raw) = (a.candidate, a.raw);
+            out[later].replaces = true;
+            out[earlier].superseded = true;
+            out[earlier].successor = Some(later);
+            let Some(text) = rest else { continue };
+            let same = |e: &Evidence| e.statement.text.eq_ignore_ascii_case(&text);
+            out[earlier].rest = out.iter().position(same).or(Some(out.len()));
+            if out[earlier].rest == Some(out.len()) {
+                let of = Candidate { superseded: false, ..candidates[candidate].clone() };
+                let n = out.len();
+                out.push(Evidence::new(parse_statement(&text), candidate, &of, raw, n));
+                lines.push(Line::new(&text, person));
+            }
+        }
+    }
+}
+
+/// The last of the statements that took each other's place, from `e` on.
+pub(super) fn latest_of<'a>(evidence: &'a [Evidence], e: &'a Evidence) -> &'a Evidence {
+    let mut last = e;
+    // Each is said later than the one before, so this ends.
+    while let Some(next) = last.successor {
+        last = &evidence[next];
+    }
+    last
 }
 
 /// Whether a speaker's name stands for the person, whatever they are called.

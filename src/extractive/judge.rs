@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::attributes::{is_single_valued, parse_statement};
+use super::changes::Line;
 use super::{Judgement, Statement, dates, lexicon};
 
 /// Judges a pair, the later said after the earlier. `similarity`: cosine of their vectors.
@@ -22,6 +23,9 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     if relations != [false, false] {
         let same = relations == [true, true] && same_subject && x == y;
         return if same { Judgement::Merge(later.text.clone()) } else { Judgement::KeepBoth };
+    }
+    if Line::new(&a.text, None).changed_by(&Line::new(&b.text, None)) {
+        return Judgement::Supersedes;
     }
     if same_subject && let Some(judgement) = by_values(&a, &b) {
         return judgement.unwrap_or_else(|| merge_or_keep(&a, &b, &x, &y));
@@ -52,6 +56,11 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
         && common >= 2
         && common * 3 >= x.len().min(y.len()) * 2;
     if corrected { Judgement::Supersedes } else { Judgement::KeepBoth }
+}
+
+/// Whether two values of one attribute, or of opposite ones, contradict; `None` if they are of others or the same.
+pub(super) fn contradicts(earlier: &Statement, later: &Statement) -> Option<bool> {
+    by_values(earlier, later)?.map(|judgement| judgement == Judgement::Supersedes)
 }
 
 /// Of two values of one attribute, or of opposite ones; `Some(None)` if they are the same.
@@ -130,7 +139,7 @@ fn no_extra_date(a: &str, b: &str) -> bool {
 }
 
 /// Stems that carry meaning, the person's "user" included, numbers included.
-fn substance(text: &str) -> HashSet<String> {
+pub(super) fn substance(text: &str) -> HashSet<String> {
     let mut out: HashSet<String> = lexicon::content_stems(text).into_iter().collect();
     // "is", "has" mean little, negation means much.
     for empty in ["user", "is", "was", "be"] {
@@ -139,7 +148,7 @@ fn substance(text: &str) -> HashSet<String> {
     out
 }
 
-fn negates(text: &str) -> bool {
+pub(super) fn negates(text: &str) -> bool {
     lexicon::words(text).any(|w| {
         let lower = w.to_lowercase().replace('\u{2019}', "'");
         lower.ends_with("n't")

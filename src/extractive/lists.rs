@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::{LazyLock, OnceLock};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     include_str!("../../assets/words/attributes.txt"),
+    include_str!("../../assets/words/changes.txt"),
     include_str!("../../assets/words/conversation.txt"),
     include_str!("../../assets/words/grammar.txt"),
     include_str!("../../assets/words/languages.txt"),

@@ -148,6 +148,10 @@ fn is_subject_you(tokens: &[Token], i: usize) -> bool {
 fn agree(tokens: &mut [Token], start: usize) {
     let is_skipped = |t: &&Token| is_adverb(&t.lower) && !t.is("like");
     let mut j = start + tokens.iter().skip(start).take_while(is_skipped).count();
+    // "I no longer take it".
+    if tokens.lower(j) == "no" || tokens.lower(j) == "longer" {
+        j += tokens[j..].iter().take(2).take_while(|t| t.among(&["no", "longer"])).count();
+    }
     // "I, too, like it".
     if tokens.get(j).is_some_and(|t| t.text == ",") {
         let close = tokens.iter().skip(j + 2).take(3).position(|t| t.text == ",");

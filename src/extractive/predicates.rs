@@ -67,6 +67,7 @@ fn predicate_colour(text: &str) -> bool {
 }
 
 pub(super) fn predicate(subject: &str, tail: &str, negated: bool, past: bool) -> Option<Parsed> {
+    let tail = tail.strip_suffix(" now").unwrap_or(tail);
     let low = &*tail.to_lowercase();
     let starts = |prefix: &str| low.starts_with(prefix).then(|| tail[prefix.len()..].to_owned());
     if negated {

@@ -116,7 +116,10 @@ pub(super) fn analyse(
         t.among(&["i", "me", "my", "mine", "myself", "we", "our", "us"])
             || person.iter().any(|p| p == bare(t))
     });
-    let past = OF_THE_PAST.match_any(&lower) && !lower.windows(2).any(|w| w == ["was", "born"]);
+    let past = OF_THE_PAST.match_any(&lower) && !lower.contains(&"born");
+    // "Where are we going in July?"
+    let plans = lower.contains(&"will")
+        || lower.windows(3).any(|w| matches!(w[0], "am" | "are" | "is") && w[2] == "going");
     let stems =
         stems(&lower, asked, span.is_some(), relation.as_ref().map(|(_, noun)| noun), |w| {
             names.iter().chain(&person).any(|name| name == w)
@@ -128,7 +131,7 @@ pub(super) fn analyse(
         hypothetical: words.iter().any(|t| t.among(&["should", "could", "would", "can", "shall"])),
         advice: ADVICE.match_any(&lower),
         attributes: attributes(&lower, kind, relation.is_some()),
-        past: span.is_some() || past,
+        past: past || span.is_some_and(|span| span.first <= now.date()) && !plans,
         names,
         relation,
         stems,

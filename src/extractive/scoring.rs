@@ -288,7 +288,7 @@ fn shows_name(text: &str, asked: &Question) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.windows(3).any(|w| {
         w[0].trim_matches(',').eq_ignore_ascii_case(noun)
-            && (starts_upper(w[1]) || matches!(w[1], "named" | "called") && starts_upper(w[2]))
+            && (starts_upper(w[1]) || matches!(w[1], "named" | "called" | "is") && starts_upper(w[2]))
     }) || words.windows(2).any(|w| w[0].eq_ignore_ascii_case(noun) && starts_upper(w[1]))
         // "2 kids, Leo and Mia"
         || words.windows(2).any(|w| {

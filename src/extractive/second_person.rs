@@ -99,6 +99,7 @@ fn is_subject(words: &[Token], i: usize, length: usize) -> bool {
     // "and Ana are", "with Ana is": the verb belongs to others.
     let before = i.checked_sub(1).map(|p| words.lower(p)).unwrap_or_default();
     let verb = words.lower(words.after_adverbs(i + length));
+    let verb = if verb == "no" { words.lower(i + length + 2) } else { verb };
     !NOT_BEFORE_A_SUBJECT.has(before) && (lexicon::is_finite(verb) || verb.ends_with('s'))
 }
 
@@ -116,7 +117,9 @@ fn second_person(verb: &str) -> Option<String> {
 /// Makes the verbs after "you" agree, those coordinated with the first as well: "Ana likes tea and
 /// hates coffee".
 fn disagree(words: &mut [Token], start: usize) {
-    let first = words.after_adverbs(start);
+    // "The user no longer takes it"
+    let denied = words.lower(start) == "no" && words.lower(start + 1) == "longer";
+    let first = words.after_adverbs(if denied { start + 2 } else { start });
     let Some(verb) = words.get(first) else { return };
     let auxiliary = verb.among(&["doesn't", "does"]) || lexicon::MODALS.has(&verb.lower);
     if let Some(text) = second_person(&verb.lower) {

@@ -20,7 +20,7 @@ use super::patterns::Patterns;
 use super::person::{self, Parties};
 use super::repairs::{name_the_nameless, restore_subject, strip_vocative, trim_end};
 use super::words::{Sentence, Token, join, tokens};
-use super::{Statement, Utterance, dates, intent, openings, sentences, small_talk};
+use super::{Statement, Utterance, dates, fragments, intent, openings, sentences, small_talk};
 use crate::memory::{Role, plain_text};
 
 static ABOUT_THE_CONVERSATION: Patterns = Patterns::new("about the conversation");
@@ -65,6 +65,7 @@ fn run(utterances: &[Utterance]) -> (Vec<Statement>, usize) {
         }
         *last = utterance.at;
         let mut message = Message::new(utterance, antecedents);
+        message.before = out.iter().rev().take(8).rev().cloned().collect();
         message.read();
         n_loose += message.n_loose;
         let made = message.made.into_iter().take(STATEMENTS_MAX);
@@ -105,6 +106,8 @@ struct Message<'a> {
     parties: Parties<'a>,
     antecedents: &'a mut Antecedents,
     made: Vec<Statement>,
+    /// The last ones of the messages before.
+    before: Vec<Statement>,
     /// The statement that a continuation ("It was wonderful.") may join.
     previous: Option<usize>,
     /// Sentences dropped only because a pronoun in them is not resolved.
@@ -115,7 +118,8 @@ impl<'a> Message<'a> {
     fn new(utterance: &'a Utterance, antecedents: &'a mut Antecedents) -> Self {
         let parties =
             Parties { speaker: &utterance.speaker, addressee: utterance.addressee.as_deref() };
-        Self { utterance, parties, antecedents, made: Vec::new(), previous: None, n_loose: 0 }
+        let (made, before) = (Vec::new(), Vec::new());
+        Self { utterance, parties, antecedents, made, before, previous: None, n_loose: 0 }
     }
 
     fn add(&mut self, text: &str) {
@@ -147,6 +151,13 @@ impl<'a> Message<'a> {
     }
 
     fn read_sentence(&mut self, sentence: &str) {
+        let before = if self.made.is_empty() { &self.before } else { &self.made };
+        if let Some(text) = fragments::corrected(sentence, self.utterance.at, before) {
+            self.add(&text);
+            return;
+        }
+        // Told by itself it would be nothing.
+        self.n_loose += usize::from(fragments::may_correct(sentence));
         // "i <3 pizza"
         let sentence = &*sentence.replace(" <3 ", " love ");
         let mut words = tokens(sentence);

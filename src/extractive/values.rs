@@ -28,7 +28,7 @@ pub(super) fn has_time(low: &str) -> bool {
 pub(super) fn age(low: &str) -> Option<String> {
     static AGE: LazyLock<Regex> = LazyLock::new(|| {
         super::pattern(
-            r"^(?:now |currently |already |only |almost |about |just |turning |an? )*(\d{1,3}|[a-z]+(?:-[a-z]+)?)[- ]?(?:(years?|yrs?|months?|weeks?)(?:[- ]old| of age)?\b|yo\b|y/o\b|$|,|\.| now\b| and\b| today\b| on\b| in \w+ \d{4})",
+            r"^(?:now |currently |already |only |almost |about |just |turning |an? )*(\d{1,3}|[a-z]+(?:-[a-z]+)?)[- ]?(?:(years?|yrs?|months?|weeks?)(?:[- ]old| of age)?\b|yo\b|y/o\b|$|,|\.| \(| now\b| and\b| today\b| on\b| in \w+ \d{4})",
         )
     });
     let found = AGE.captures(low)?;

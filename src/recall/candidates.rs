@@ -86,6 +86,29 @@ impl Candidates {
         Ok(candidates)
     }
 
+    /// Adds what was said last and the memory has not read yet: a correction may share no word with the
+    /// question, and until it is a fact nothing else tells of it.
+    pub(super) fn add_unread(
+        &mut self,
+        store: &Store,
+        query: &Query<'_>,
+    ) -> Result<(), StoreError> {
+        const N_MAX: u32 = 24;
+        const RELEVANCE: f64 = 0.4;
+        for unit in store.read(|reader| reader.newest_open_messages(N_MAX))? {
+            let known = self.messages.iter_mut().find(|m| m.unit.id == unit.id);
+            match known {
+                Some(known) => known.relevance = known.relevance.max(RELEVANCE),
+                None if is_evidence(&unit, query) => {
+                    self.messages.push(Scored::new(unit, Cues::default(), RELEVANCE));
+                }
+                None => {}
+            }
+        }
+        self.sort();
+        Ok(())
+    }
+
     /// Loads the episodes, except those forgotten since the search.
     pub(super) fn load_episodes(&mut self, store: &Store) -> Result<(), StoreError> {
         let ids = self.episode_scores.keys().copied();

@@ -153,6 +153,9 @@ impl Recall<'_> {
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
         let (mut candidates, user) = gather(self.store, embedder, &self.config, &query)?;
+        if request.rules_first || !request.prompt {
+            candidates.add_unread(self.store, &query)?;
+        }
         candidates.load_episodes(self.store)?;
         if self.config.levels == Levels::Facts {
             candidates.messages.clear();

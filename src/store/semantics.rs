@@ -246,6 +246,21 @@ impl WriteTx<'_> {
     /// # Errors
     /// If `later` is itself superseded, directly or not, by `earlier`.
     pub fn supersede(&mut self, earlier: SemanticId, later: SemanticId, at: Moment) -> Result<()> {
+        self.supersede_in_part(earlier, later, None, at)
+    }
+
+    /// As [`WriteTx::supersede`]; `rest` says what stays true of `earlier`. One operation for undo, which
+    /// takes `rest` away again.
+    ///
+    /// # Errors
+    /// If `later` is itself superseded, directly or not, by `earlier`.
+    pub fn supersede_in_part(
+        &mut self,
+        earlier: SemanticId,
+        later: SemanticId,
+        rest: Option<SemanticId>,
+        at: Moment,
+    ) -> Result<()> {
         let before = self.semantic(earlier)?;
         self.semantic(later)?;
         if self.supersession_reaches(later, earlier)? {
@@ -255,7 +270,7 @@ impl WriteTx<'_> {
         }
         self.record(
             &format!("{earlier} superseded by {later}"),
-            &Inverse::supersede(&before, later),
+            &Inverse::supersede(&before, later, rest),
         )?;
         self.set_superseded(earlier, Some((later, at)))
     }

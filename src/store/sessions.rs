@@ -92,6 +92,18 @@ impl Reader<'_> {
         self.all(&format!("{MESSAGE} ORDER BY id"), [], message)
     }
 
+    /// The person's newest messages that are in no episode yet, newest first: no fact tells of them.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn newest_open_messages(&self, n: u32) -> Result<Vec<Message>> {
+        self.all(
+            &format!("{MESSAGE} WHERE episode IS NULL AND role = 'user' ORDER BY id DESC LIMIT ?1"),
+            [n],
+            message,
+        )
+    }
+
     /// In the order asked for; unknown ids are an error.
     ///
     /// # Errors

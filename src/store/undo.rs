@@ -33,6 +33,9 @@ pub(super) enum Inverse {
         earlier: SemanticId,
         later: SemanticId,
         before: Option<Superseded>,
+        /// What stayed true of it, as a fact of its own.
+        #[serde(default)]
+        rest: Option<SemanticId>,
     },
     Merge {
         joint: SemanticId,
@@ -77,8 +80,12 @@ pub(super) struct Touched {
 }
 
 impl Inverse {
-    pub(super) fn supersede(before: &Semantic, later: SemanticId) -> Self {
-        Self::Supersede { earlier: before.id, later, before: Superseded::of(before) }
+    pub(super) fn supersede(
+        before: &Semantic,
+        later: SemanticId,
+        rest: Option<SemanticId>,
+    ) -> Self {
+        Self::Supersede { earlier: before.id, later, before: Superseded::of(before), rest }
     }
 
     pub(super) fn merge(parts: &[Semantic], joint: SemanticId) -> Self {
@@ -90,8 +97,9 @@ impl Inverse {
         match self {
             Self::EditSemantic { semantic, .. } => touched.semantics.push(*semantic),
             Self::EditEpisode { episode, .. } => touched.episodes.push(*episode),
-            Self::Supersede { earlier, later, before } => {
+            Self::Supersede { earlier, later, before, rest } => {
                 touched.semantics.extend([*earlier, *later]);
+                touched.semantics.extend(*rest);
                 touched.semantics.extend(before.as_ref().map(|b| b.by));
             }
             Self::Merge { joint, parts } => {
@@ -173,7 +181,12 @@ impl WriteTx<'_> {
             Inverse::EditEpisode { episode, title, content } => {
                 self.set_episode(episode, &title, &content)?;
             }
-            Inverse::Supersede { earlier, before, .. } => self.give_back(earlier, before)?,
+            Inverse::Supersede { earlier, before, rest, .. } => {
+                self.give_back(earlier, before)?;
+                if let Some(rest) = rest {
+                    self.remove_semantic(rest)?;
+                }
+            }
             Inverse::Merge { joint, parts } => {
                 for (part, before) in parts {
                     self.give_back(part, before)?;

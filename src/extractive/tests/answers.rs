@@ -136,3 +136,23 @@ fn what_was_before_is_known_before_the_facts_are_compared() {
         assert!(found.starts_with(expected), "{question}: {found}");
     }
 }
+
+#[test]
+fn what_a_correction_leaves_is_still_answered() {
+    let said = |text: &str, hour: i8| Candidate {
+        raw_speaker: Some("The user".into()),
+        ..evidence(text, NOW.date().at(hour, 0, 0, 0))
+    };
+    let check = |before: &str, change: &str, question: &str, expected: &str| {
+        let candidates = [said(before, 9), said(change, 10)];
+        let got = answer(question, &candidates, NOW, None).map(|a| a.text).unwrap_or_default();
+        assert!(got.contains(expected), "{question} {got}");
+    };
+    let rent = "The rent for my flat is 850 euros and the landlord is Mr. Oduya.";
+    check(rent, "I made a mistake, the rent is 870 euros.", "How much is my rent?", "870");
+    check(rent, "I made a mistake, the rent is 870 euros.", "Who is my landlord?", "Oduya");
+    let car = "My car is a red Fiat and it's parked on Mill Lane.";
+    check(car, "My car is a blue Peugeot now.", "What car do I have?", "Peugeot");
+    let vegan = "I'm vegan and I play the cello.";
+    check(vegan, "I'm not vegan any more.", "Am I vegan?", "not vegan");
+}

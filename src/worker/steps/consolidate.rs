@@ -2,7 +2,8 @@
 //! small-LLM paper), pair by pair: keep both, let the later supersede, or merge.
 //!
 //! Each pair is judged once, when the fact with the higher id has its turn. Nothing is overwritten: a
-//! superseded fact keeps its row, its theme and its time span.
+//! superseded fact keeps its row, its theme and its time span. Where only a part of it changed ("is 34 and
+//! works as a nurse"), the rest becomes a fact of its own from the same messages.
 
 use super::names::{THE_USER, user_name};
 use super::semantics::same_text;
@@ -10,12 +11,18 @@ use crate::extractive::{self, Judgement, Statement};
 use crate::interfaces::Cancel;
 use crate::memory::consolidation::{Dated, update_queue};
 use crate::memory::{Semantic, SemanticId};
-use crate::store::{Job, JobKind, NewSemantic};
+use crate::store::{Job, JobKind, Level, NewSemantic};
 use crate::worker::cache::Cache;
 use crate::worker::step_context::{StepContext, StepError, found};
 
 /// How many earlier facts of the same subject and attribute are judged besides the similar ones.
 const SAME_ATTRIBUTE_MAX: usize = 8;
+
+/// How many facts that share its words a fact that takes something back is judged against.
+const SAME_WORDS_MAX: usize = 12;
+
+/// An earlier fact, the later one, and what stays true of the earlier.
+type Superseded = (SemanticId, SemanticId, Option<NewSemantic>);
 
 impl StepContext {
     /// Judges one fact.
@@ -31,14 +38,22 @@ impl StepContext {
             return self.finish(job);
         };
         let (n, floor) = (self.config.queue_length, self.config.queue_similarity_min);
-        let candidates = candidates(self.cache()?, &this, n, floor);
+        let mut candidates = candidates(self.cache()?, &this, n, floor);
+        // "Fifi died" is near nothing that was said of Fifi.
+        if extractive::takes_back(&this.content) {
+            let found =
+                self.store.read(|r| r.full_text(Level::Semantic, &this.content, SAME_WORDS_MAX))?;
+            candidates.extend(found.into_iter().map(|(id, _)| SemanticId(id)).filter(|i| *i < id));
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
         let mut others = self.store.read(|r| r.semantics_by_id(&candidates))?;
         others.retain(|s| s.superseded_by.is_none());
         // In the order in which they were stated, so that the newest fact is judged last.
         others.sort_by_key(|s| (s.created_at.timestamp, s.id));
 
         let writers = self.writers()?;
-        let mut superseded: Vec<(SemanticId, SemanticId)> = Vec::new();
+        let mut superseded: Vec<Superseded> = Vec::new();
         let mut merged = None;
         for other in &others {
             let (earlier, later) = in_order(other, &this);
@@ -46,26 +61,29 @@ impl StepContext {
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
                 Judgement::KeepBoth => {}
-                Judgement::Supersedes => superseded.push((earlier.id, later.id)),
+                Judgement::Supersedes => {
+                    let rest = rest(earlier, later, name.as_deref());
+                    superseded.push((earlier.id, later.id, rest));
+                }
                 Judgement::Merge(text) if same_text(&text, &later.content) => {
-                    superseded.push((earlier.id, later.id));
+                    superseded.push((earlier.id, later.id, None));
                 }
                 // Said twice in one episode: the fuller version stays.
                 Judgement::Merge(text)
                     if same_text(&text, &earlier.content) && earlier.episodes == later.episodes =>
                 {
-                    superseded.push((later.id, earlier.id));
+                    superseded.push((later.id, earlier.id, None));
                 }
                 Judgement::Merge(text) => {
                     merged = Some(join(text, earlier, later));
-                    superseded.push((earlier.id, later.id));
+                    superseded.push((earlier.id, later.id, None));
                 }
             }
-            if merged.is_some() || superseded.iter().any(|&(gone, _)| gone == this.id) {
+            if merged.is_some() || superseded.iter().any(|(gone, ..)| *gone == this.id) {
                 break;
             }
         }
-        self.apply_judgement(job, &superseded, merged, cancel)
+        self.apply_judgement(job, superseded, merged, cancel)
     }
 
     fn similarity(&mut self, a: SemanticId, b: SemanticId) -> Result<f32, StepError> {
@@ -80,21 +98,30 @@ impl StepContext {
     fn apply_judgement(
         &mut self,
         job: &Job,
-        superseded: &[(SemanticId, SemanticId)],
+        superseded: Vec<Superseded>,
         merged: Option<NewSemantic>,
         cancel: &Cancel,
     ) -> Result<(), StepError> {
-        let parts = merged.as_ref().and_then(|_| superseded.last().copied());
-        let facts: Vec<NewSemantic> = merged.into_iter().collect();
+        let parts = merged.as_ref().and(superseded.last()).map(|&(a, b, _)| (a, b));
+        let mut facts: Vec<NewSemantic> = merged.into_iter().collect();
+        let mut pairs = Vec::new();
+        for (earlier, later, rest) in superseded {
+            let place = rest.is_some().then_some(facts.len());
+            facts.extend(rest);
+            pairs.push((earlier, later, place));
+        }
         self.insert_facts(facts, cancel, |tx, ids| {
-            for &(earlier, later) in superseded {
+            for (earlier, later, place) in pairs {
                 let rows = tx.semantics_by_id(&[earlier, later])?;
                 let at = rows[0].created_at.max(rows[1].created_at);
                 match ids.first() {
                     Some(&joint) if parts == Some((earlier, later)) => {
                         tx.merge([earlier, later], joint, at)?;
                     }
-                    _ => tx.supersede(earlier, later, at)?,
+                    _ => {
+                        let rest = place.and_then(|place| ids.get(place).copied());
+                        tx.supersede_in_part(earlier, later, rest, at)?;
+                    }
                 }
                 tx.enqueue(&JobKind::NameTheme { theme: rows[0].theme })?;
             }
@@ -171,6 +198,20 @@ fn named(semantic: &Semantic, name: Option<&str>) -> Statement {
         None => semantic.content.clone(),
     };
     Statement { messages: semantic.messages.clone(), ..extractive::parse_statement(&text) }
+}
+
+/// What stays true of the earlier fact, from the same messages; said when that was.
+fn rest(earlier: &Semantic, later: &Semantic, name: Option<&str>) -> Option<NewSemantic> {
+    let content = extractive::remainder(&earlier.content, &later.content, name)?;
+    let parsed = extractive::parse_statement(&content);
+    Some(NewSemantic {
+        subject: parsed.subject.or_else(|| earlier.subject.clone()),
+        attribute: parsed.attribute,
+        content,
+        created_at: earlier.created_at,
+        episodes: earlier.episodes.clone(),
+        messages: earlier.messages.clone(),
+    })
 }
 
 fn join(text: String, earlier: &Semantic, later: &Semantic) -> NewSemantic {

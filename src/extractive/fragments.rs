@@ -1,0 +1,173 @@
+//! "Actually no, since 2018.": a correction without a subject, put into the statement that it corrects.
+
+use jiff::civil::DateTime;
+
+use super::attributes::main_verb;
+use super::lexicon;
+use super::lists::Words;
+use super::words::{Token, join, tokens};
+use super::{Statement, dates};
+
+static OPENINGS: Words = Words::new("correction openings");
+static STRONG: Words = Words::new("strong correction openings");
+static PREPOSITIONS: Words = Words::new("prepositions of relations");
+
+/// More words are a sentence of their own.
+const WORDS_MAX: usize = 7;
+
+/// How many statements back the corrected one may be.
+const N_BACK: usize = 3;
+
+/// Whether a message may be such a correction, which is read together with what was said before.
+pub(super) fn opens_correction(text: &str) -> bool {
+    lexicon::words(text).take(3).any(|w| STRONG.has(w.to_lowercase().as_str()))
+}
+
+/// Whether a sentence is one if there is something before it that it may correct.
+pub(super) fn may_correct(sentence: &str) -> bool {
+    let telling = |t: &Token| {
+        t.upper()
+            || t.lower.chars().any(|c| c.is_ascii_digit())
+            || lexicon::number(&t.lower).is_some_and(|n| n > 1)
+    };
+    value(sentence, "").is_some_and(|value| tokens(&value).iter().any(telling))
+}
+
+/// The corrected statement, if the sentence is such a correction of one of those said before.
+pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> Option<String> {
+    before.iter().rev().take(N_BACK).find_map(|statement| {
+        let value = value(sentence, &statement.text)?;
+        // "6:45, not 7" says what it takes the place of.
+        let wrong =
+            sentence.split_once(" not ").map(|(_, wrong)| wrong.trim_end_matches(['.', '!', ' ']));
+        let words = tokens(&statement.text);
+        if let Some(at) =
+            wrong.and_then(|wrong| words.iter().position(|t| t.is(&wrong.to_lowercase())))
+        {
+            let mut words = words;
+            words[at] = Token::new(value, words[at].space_before);
+            return Some(actually(&join(&words)));
+        }
+        let value = dates::resolve(&value, at).text;
+        let text = with_value(&statement.text, value.trim())?;
+        (!text.eq_ignore_ascii_case(&statement.text)).then(|| actually(&text))
+    })
+}
+
+/// What is left of the sentence without what opens a correction and repeats the statement.
+fn value(sentence: &str, statement: &str) -> Option<String> {
+    let words = tokens(sentence);
+    let known: Vec<String> = lexicon::words(statement).map(lexicon::stem).collect();
+    let mut strong = false;
+    let pronoun = |t: &Token| t.among(&["he", "she", "they", "it", "i", "we", "my", "the", "a"]);
+    let start = words.iter().take_while(|t| {
+        strong |= t.within(&STRONG);
+        let preposition = t.within(&PREPOSITIONS) || t.among(&["since", "until", "from"]);
+        !t.word
+            || t.within(&OPENINGS)
+            || pronoun(t)
+            || lexicon::AUXILIARIES.has(&t.lower)
+            || !preposition
+                && known.contains(&lexicon::stem(&t.lower))
+                && !t.lower.chars().any(|c| c.is_ascii_digit())
+    });
+    let start = start.count();
+    let mut rest = words.get(start..).unwrap_or_default();
+    // "…, not 2019", "… I mean"
+    if let Some(end) = rest
+        .iter()
+        .position(|t| matches!(t.text.as_str(), "," | "." | "!" | ";" | "—") || t.is("not"))
+    {
+        rest = &rest[..end];
+    }
+    let n_words = rest.iter().filter(|t| t.word).count();
+    let verb = rest.iter().any(|t| {
+        lexicon::AUXILIARIES.has(&t.lower)
+            || lexicon::MODALS.has(&t.lower)
+            || lexicon::is_past(&t.lower) && !t.upper()
+    });
+    (strong && !verb && (1..=WORDS_MAX).contains(&n_words)).then(|| join(rest).trim().to_owned())
+}
+
+/// The statement with its date, number or name replaced by one of the same kind.
+fn with_value(statement: &str, value: &str) -> Option<String> {
+    let words = tokens(value);
+    let first = words.first()?;
+    let lead = (first.within(&PREPOSITIONS) || first.among(&["since", "until", "from"]))
+        .then_some(first.lower.as_str());
+    let core = if lead.is_some() { join(&words[1..]) } else { join(&words) };
+    let core = core.trim();
+    let (new, old) = (dates::find(value), dates::find(statement));
+    if let (Some(new), Some(old)) = (new.first(), old.last()) {
+        let date = &value[new.start..new.end];
+        return Some(format!("{}{date}{}", &statement[..old.start], &statement[old.end..]));
+    }
+    let shape = |word: &str| -> Option<(bool, bool)> {
+        let low = word.to_lowercase();
+        let digits = low.chars().filter(char::is_ascii_digit).count();
+        let year = digits == 4 && low.len() == 4;
+        let time = low.contains(':') || low.ends_with("am") || low.ends_with("pm");
+        (digits > 0 || lexicon::number(&low).is_some_and(|n| n > 1))
+            .then_some((year, time && digits > 0))
+    };
+    let words_of = tokens(statement);
+    let mut numbers = tokens(core).into_iter().filter(|t| t.word);
+    if let Some((number, kind)) = numbers.find_map(|t| Some((t.clone(), shape(&t.lower)?))) {
+        let after = |i: usize| lead.is_none_or(|lead| i > 0 && words_of[i - 1].is(lead));
+        let place = |strict: bool| {
+            (1..words_of.len())
+                .rev()
+                .find(|&i| shape(&words_of[i].lower) == Some(kind) && (!strict || after(i)))
+        };
+        let at = place(true).or_else(|| place(false))?;
+        let mut words = words_of;
+        words[at] = Token::new(number.text, words[at].space_before);
+        return Some(join(&words));
+    }
+    // "No, in Malmö", "No, Anna": a name for a name.
+    let is_name = |t: &Token| t.word && t.upper() && !lexicon::STOP.has(&t.lower);
+    if !tokens(core).iter().all(is_name) {
+        return None;
+    }
+    let verb = main_verb(&words_of)?;
+    let at = match lead {
+        Some(lead) => (verb..words_of.len()).find(|&i| words_of[i].is(lead))? + 1,
+        None => (verb + 1..words_of.len()).rev().find(|&i| is_name(&words_of[i]))?,
+    };
+    let mut begin = at;
+    while lead.is_none() && begin > verb + 1 && is_name(&words_of[begin - 1]) {
+        begin -= 1;
+    }
+    let n_old = words_of[begin..].iter().take_while(|t| is_name(t)).count();
+    let mut words = words_of;
+    (n_old > 0).then(|| {
+        words.splice(begin..begin + n_old, [Token::new(core, true)]);
+        join(&words)
+    })
+}
+
+/// "The user actually lives in Lund".
+fn actually(text: &str) -> String {
+    let mut words = tokens(text);
+    if let Some(verb) = main_verb(&words).filter(|_| words.iter().all(|t| !t.is("actually"))) {
+        words.insert(verb, Token::new("actually", true));
+    }
+    join(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_statement;
+    use super::super::tests::cases;
+    use super::*;
+
+    #[test]
+    fn a_correction_takes_its_subject_from_what_it_corrects() {
+        let at = jiff::civil::date(2026, 11, 22).at(10, 0, 0, 0);
+        for (before, case) in cases(include_str!("tests/cases/changes.txt"), "corrections") {
+            let expected = case.get(1).map_or("", String::as_str);
+            let got = corrected(&case[0], at, &[parse_statement(&before)]);
+            assert_eq!(got.unwrap_or_default(), expected, "{before:?} + {:?}", case[0]);
+        }
+    }
+}
