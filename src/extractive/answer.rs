@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use jiff::civil::DateTime;
 
 use super::attributes::is_single_valued;
-use super::changes::Line;
 use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect, latest_of};
 use super::judge::same_name;
-use super::lexicon::{self, capitalise, starts_upper};
+use super::lexicon::{capitalise, starts_upper};
+use super::newest;
 use super::question::{Kind, Question, analyse};
 use super::reading;
 use super::scoring::{Score, score, targets};
@@ -47,20 +47,71 @@ pub fn answer(
     if asked.advice {
         return None;
     }
-    let by_rules = by_rules(question, &asked, &evidence, person);
+    let by_rules = by_rules(question, &asked, &evidence, candidates, person);
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
-    let settled =
-        if asked.past { candidates.to_vec() } else { settled(candidates, &evidence, &asked) };
-    reading::best(&settled, asked.past, person)
-        .or_else(|| by_rules.filter(|answer| !reading::refutes(candidates, &answer.cited)))
+    if let Some((index, stated)) = reading::best(candidates, asked.past) {
+        let said = &candidates[index];
+        let newer = newest::newer(&asked, candidates, &evidence, index, &said.text);
+        return Some(newer.filter(|_| !asked.past).map_or_else(
+            || {
+                let news =
+                    newest::news(&asked, &said.text, true).filter(|_| said.raw_speaker.is_some());
+                let text = news.unwrap_or_else(|| said.text.clone());
+                reading::quote(&Candidate { text, ..said.clone() }, index, stated, person)
+            },
+            |newer| newer.quote(candidates, stated, person),
+        ));
+    }
+    by_rules
+        .filter(|answer| !reading::refutes(candidates, &answer.cited))
+        .or_else(|| replaced(&asked, &evidence, candidates, person))
+}
+
+/// Nothing answers, but something related was said and taken back: what took it back.
+fn replaced(
+    asked: &Question,
+    evidence: &[Evidence],
+    candidates: &[Candidate],
+    person: Option<&str>,
+) -> Option<ExtractiveAnswer> {
+    if asked.past || !asked.own || asked.relation.is_some() {
+        return None;
+    }
+    let related = |e: &&Evidence| {
+        let met = asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
+        asked.names.iter().all(|n| e.words.contains(n))
+            && (met > 0 && met * 2 >= asked.stems.len()
+                || e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a)))
+    };
+    let gone = evidence.iter().filter(|e| e.successor.is_some()).filter(related);
+    let Some(last) = gone.map(|e| latest_of(evidence, e)).max_by_key(|e| (e.at, e.order)) else {
+        let newer = evidence.iter().filter(related).filter_map(|e| {
+            newest::newer(asked, candidates, evidence, e.candidate, &e.statement.text)
+        });
+        let newest = newer.max_by_key(|newer| candidates[newer.candidate].at)?;
+        return Some(newest.quote(candidates, false, person));
+    };
+    let mut chosen = vec![last];
+    chosen.extend(said_with(evidence, last, asked));
+    without_endings(&mut chosen, asked);
+    Some(compose(asked, &chosen, false, person))
+}
+
+/// Where something else is said too, it is that which the question wants.
+fn without_endings(chosen: &mut Vec<&Evidence>, asked: &Question) {
+    let ends = |e: &&Evidence| newest::is_end(&e.statement.text);
+    if asked.kind != Kind::YesNo && !asked.past && !chosen.iter().all(ends) {
+        chosen.retain(|e| !ends(e));
+    }
 }
 
 fn by_rules(
     question: &str,
     asked: &Question,
     evidence: &[Evidence],
+    candidates: &[Candidate],
     person: Option<&str>,
 ) -> Option<ExtractiveAnswer> {
     let aliases = aliases(evidence, person);
@@ -73,8 +124,9 @@ fn by_rules(
         .filter_map(|e| {
             let carried = carried.contains(&e.order);
             // The question finds what was said first, the correction answers it.
-            let keeps =
-                asked.past || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e));
+            let keeps = asked.past
+                || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e))
+                || is_about_another(asked, evidence, e);
             let answers = if keeps { e } else { latest_of(evidence, e) };
             score(asked, e, &targets, person_name, carried).map(|s| (s, answers))
         })
@@ -117,8 +169,19 @@ fn by_rules(
         // Several facts may state a name; the best one is enough.
         vec![scored[0].1]
     };
+    if !asked.past && asked.kind != Kind::List {
+        let newer = |e: &Evidence| {
+            newest::newer(asked, candidates, evidence, e.candidate, &e.statement.text)
+        };
+        if let Some(newer) = chosen.first().and_then(|e| newer(e)) {
+            let answer = newer.quote(candidates, sure, person);
+            return Some(ExtractiveAnswer { sure, ..answer });
+        }
+        chosen.retain(|e| newer(e).is_none());
+    }
     if let [only] = chosen.as_slice() {
         chosen.extend(said_with(evidence, only, asked));
+        without_endings(&mut chosen, asked);
     }
     without_repetition(&mut chosen);
     chosen.truncate(LIST_MAX);
@@ -207,11 +270,20 @@ fn latest_wins(scored: &mut Vec<(f64, &Evidence)>, asked: &Question) {
 }
 
 /// Whether the question is about what stays of a statement rather than about what changed.
-fn is_about(asked: &Question, rest: &Evidence, whole: &Evidence) -> bool {
+pub(super) fn is_about(asked: &Question, rest: &Evidence, whole: &Evidence) -> bool {
     let attribute =
         |e: &Evidence| e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a));
     let of = |e: &Evidence| asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
     attribute(rest) && !attribute(whole) || of(rest) > 0 && of(rest) >= of(whole)
+}
+
+/// Whether what the question is about first was said beside it: "Harold is the chairman and Doris the treasurer".
+fn is_about_another(asked: &Question, evidence: &[Evidence], e: &Evidence) -> bool {
+    let Some(first) = asked.stems.first().filter(|s| !e.stems.contains(*s)) else { return false };
+    if e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a)) {
+        return false;
+    }
+    evidence.iter().any(|o| o.at == e.at && !o.superseded && o.stems.contains(first))
 }
 
 /// What was said together with a correction that only ends something: "I'm at Bosch now".
@@ -233,46 +305,6 @@ fn said_with<'a>(
     let with =
         |e: &&Evidence| e.at == correction.at && !e.superseded && e.order != correction.order;
     evidence.iter().filter(with).take(N_MAX).collect()
-}
-
-/// The candidates as they are after later corrections: a message that is no longer true in what the question asks is
-/// replaced by its correction, otherwise by what stays of it.
-fn settled(candidates: &[Candidate], evidence: &[Evidence], asked: &Question) -> Vec<Candidate> {
-    let mut out = candidates.to_vec();
-    for (i, candidate) in out.iter_mut().enumerate() {
-        let of = || evidence.iter().filter(|e| e.candidate == i || e.also.contains(&i));
-        let Some(gone) = of().find(|e| e.successor.is_some()) else { continue };
-        let matching = |e: &Evidence| asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
-        let lost = of().filter(|e| e.superseded).map(matching).max().unwrap_or_default();
-        let kept: Vec<&Evidence> = of().filter(|e| !e.superseded).collect();
-        let rests = gone.rest.map_or(0, |rest| matching(&evidence[rest]));
-        let stays = rests > 0 && rests >= lost
-            || kept.iter().map(|e| matching(e)).max().is_some_and(|n| n > lost);
-        // What the rules can't read of a message may be what is asked.
-        let words: HashSet<String> = lexicon::words(&candidate.text).map(lexicon::stem).collect();
-        let is_read = |s: &String| !words.contains(s) || of().any(|e| e.stems.contains(s));
-        if !stays && candidate.raw_speaker.is_some() && !asked.stems.iter().all(is_read) {
-            continue;
-        }
-        let latest = latest_of(evidence, gone);
-        let also = said_with(evidence, latest, asked);
-        candidate.raw_speaker = None;
-        candidate.superseded = !stays && latest.superseded;
-        candidate.at = if stays { candidate.at } else { latest.at };
-        candidate.text = if stays {
-            let rest = gone.rest.map(|rest| &evidence[rest]);
-            let kept: Vec<&Evidence> = if rests > 0 { rest.into_iter().collect() } else { kept };
-            kept.iter().map(|e| e.statement.text.as_str()).collect::<Vec<_>>().join(". ")
-        } else {
-            [&[latest], also.as_slice()]
-                .concat()
-                .iter()
-                .map(|e| e.statement.text.as_str())
-                .collect::<Vec<_>>()
-                .join(". ")
-        };
-    }
-    out
 }
 
 /// Facts that others show already are left out.
@@ -309,8 +341,7 @@ fn compose(
     };
     let line = |e: &Evidence| {
         // Of "sold the Corsa and got a Yaris" the question what car it is wants the Yaris.
-        let news = Some(e).filter(|e| e.replaces && asked.kind != Kind::YesNo && !asked.past);
-        let news = news.and_then(|e| Line::new(&e.statement.text, None).news());
+        let news = newest::news(asked, &e.statement.text, e.replaces);
         let text = running_dates(news.as_deref().unwrap_or(&e.statement.text));
         let text = if e.superseded { without_now(&text) } else { &text };
         capitalise(&to_second_person(text, person))

@@ -11,8 +11,7 @@ use super::judge::{negates, same_name, substance};
 use super::lexicon::{self, starts_upper};
 use super::lists::Words;
 use super::untrue::{
-    CALLS_OFF, DEATHS, DEPARTURES, ENDINGS, LOSSES, NOW, SEPARATIONS, around, makes_untrue,
-    without_value,
+    CALLS_OFF, DEATHS, ENDINGS, LOSSES, NOW, SEPARATIONS, around, makes_untrue, without_value,
 };
 use super::words::{Token, join, tokens};
 
@@ -76,16 +75,14 @@ impl Line {
         self.parts.iter().map(lost).collect()
     }
 
-    /// What it says besides that something ended: "got a Yaris" of "sold the Corsa and got a Yaris".
-    pub(super) fn news(&self) -> Option<String> {
-        let ended = |p: &&Part| {
-            let text = format!("{} ", p.statement.text);
-            p.negated || [&LOSSES, &ENDINGS, &DEPARTURES].iter().any(|l| around(&text, l).is_some())
-        };
-        let (ended, mut news): (Vec<&Part>, Vec<&Part>) = self.parts.iter().partition(ended);
-        news.retain(|p| p.own_verb);
-        let texts: Vec<&str> = news.iter().map(|p| p.statement.text.as_str()).collect();
-        (!ended.is_empty() && !news.is_empty()).then(|| texts.join(", and "))
+    /// Its words and attributes: two lines without a common one have nothing to do with each other …
+    pub(super) fn stems(&self) -> impl Iterator<Item = &String> {
+        self.stems.iter()
+    }
+
+    /// … except for what may end anything.
+    pub(super) fn sweeping(&self) -> bool {
+        self.sweeping
     }
 
     /// Whether a later line makes any of it untrue.
@@ -288,7 +285,15 @@ fn clauses(text: &str, parts: &[Part]) -> Vec<Part> {
     }
     let mut seen = HashSet::new();
     texts.retain(|text| seen.insert(text.clone()));
-    texts.into_iter().map(|text| Part::new(settled(&text), text, true)).collect()
+    let clause = |text: String| {
+        let settled = settled(&text);
+        // What was read once as a part is not read again.
+        match parts.iter().find(|p| p.statement.text == settled) {
+            Some(known) => Part { segment: text, own_verb: true, ..known.clone() },
+            None => Part::new(settled, text, true),
+        }
+    };
+    texts.into_iter().map(clause).collect()
 }
 
 /// "The meeting was moved to 4pm" → "The meeting is 4pm"; "The user's new number is 5" → "The user's number is 5".

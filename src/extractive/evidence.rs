@@ -152,18 +152,38 @@ fn said_before<'a>(
 /// What was said later makes some of it untrue, whether or not the memory has been consolidated since; what it
 /// leaves of a statement is evidence of its own.
 fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str>) {
-    let mut lines: Vec<Line> = out.iter().map(|e| Line::new(&e.statement.text, person)).collect();
+    /// So many of the most relevant statements are compared,
+    const COMPARED_MAX: usize = 96;
+    /// each with so many of the last that share a word with it.
+    const SHARING_MAX: usize = 24;
     let mut by_time: Vec<usize> = (0..out.len()).collect();
+    by_time.sort_by(|&i, &j| out[j].relevance.total_cmp(&out[i].relevance).then(i.cmp(&j)));
+    by_time.truncate(COMPARED_MAX);
     by_time.sort_by_key(|&i| (out[i].at, i));
-    for later in by_time {
-        for earlier in 0..out.len() {
+    let mut lines: HashMap<usize, Line> =
+        by_time.iter().map(|&i| (i, Line::new(&out[i].statement.text, person))).collect();
+    let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+    for (n, &later) in by_time.iter().enumerate() {
+        let line = &lines[&later];
+        let mut earlier: Vec<usize> = if line.sweeping() {
+            by_time[..n].to_vec()
+        } else {
+            let sharing = line.stems().filter_map(|stem| by_stem.get(stem));
+            sharing.flat_map(|of| of.iter().rev().take(SHARING_MAX)).copied().collect()
+        };
+        earlier.sort_unstable();
+        earlier.dedup();
+        for stem in line.stems() {
+            by_stem.entry(stem.clone()).or_default().push(later);
+        }
+        for earlier in earlier {
             let (a, b) = (&out[earlier], &out[later]);
             let before =
                 a.at < b.at || a.at == b.at && a.candidate == b.candidate && earlier < later;
-            if !before || !lines[earlier].changed_by(&lines[later]) {
+            if !before || !lines[&earlier].changed_by(&lines[&later]) {
                 continue;
             }
-            let rest = lines[earlier].remainder(&lines[later]);
+            let rest = lines[&earlier].remainder(&lines[&later]);
             let (candidate, raw) = (a.candidate, a.raw);
             out[later].replaces = true;
             out[earlier].superseded = true;
@@ -174,8 +194,12 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             if out[earlier].rest == Some(out.len()) {
                 let of = Candidate { superseded: false, ..candidates[candidate].clone() };
                 let n = out.len();
+                let line = Line::new(&text, person);
+                for stem in line.stems() {
+                    by_stem.entry(stem.clone()).or_default().push(n);
+                }
                 out.push(Evidence::new(parse_statement(&text), candidate, &of, raw, n));
-                lines.push(Line::new(&text, person));
+                lines.insert(n, line);
             }
         }
     }

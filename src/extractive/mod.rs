@@ -30,6 +30,7 @@ mod lexicon;
 mod lists;
 mod memorable;
 mod names;
+mod newest;
 mod openings;
 mod patterns;
 mod person;

@@ -69,6 +69,8 @@ pub(super) struct Question {
     pub attributes: Vec<String>,
     /// Stems that say what it is about, in order, without names.
     pub stems: Vec<String>,
+    /// Stems of all its words that carry meaning.
+    pub words: Vec<String>,
     /// Of the past: superseded facts may answer.
     pub past: bool,
     pub span: Option<DateSpan>,
@@ -135,6 +137,7 @@ pub(super) fn analyse(
         names,
         relation,
         stems,
+        words: lexicon::content_stems(asked),
         span,
         date: lower.windows(2).any(|w| {
             matches!(w[0], "what" | "which") && matches!(w[1], "day" | "date" | "month" | "year")

@@ -22,12 +22,9 @@ const AS_SAID_BYTES: usize = 240;
 /// More of a message is not quoted.
 const QUOTED_CHARACTERS: usize = 400;
 
-/// The candidate that answers most probably, or `None` if none is likely to.
-pub(super) fn best(
-    candidates: &[Candidate],
-    past: bool,
-    person: Option<&str>,
-) -> Option<ExtractiveAnswer> {
+/// The candidate that answers most probably, by its place, or `None` if none is likely to; and whether it is an
+/// answer rather than what may be related.
+pub(super) fn best(candidates: &[Candidate], past: bool) -> Option<(usize, bool)> {
     let likely = || {
         let read = candidates.iter().enumerate().filter(|(_, c)| past || !c.superseded);
         read.filter_map(|(i, c)| c.answers.map(|p| (i, c, p))).filter(|&(_, c, _)| !is_question(c))
@@ -41,8 +38,16 @@ pub(super) fn best(
         .filter(|(_, c, _)| is_fact && c.raw_speaker.is_some() && c.at == best.1.at)
         .filter(|&(_, c, p)| p >= best.2 * AS_SAID_SHARE && c.text.len() <= AS_SAID_BYTES)
         .max_by(|a, b| a.2.total_cmp(&b.2));
-    let (index, candidate, _) = as_said.unwrap_or(best);
-    let stated = best.2 >= STATED_MIN;
+    Some((as_said.unwrap_or(best).0, best.2 >= STATED_MIN))
+}
+
+/// Quotes a candidate: a message word for word.
+pub(super) fn quote(
+    candidate: &Candidate,
+    index: usize,
+    stated: bool,
+    person: Option<&str>,
+) -> ExtractiveAnswer {
     let on = dates::long_date(candidate.at.date());
     let text = match &candidate.raw_speaker {
         None => {
@@ -61,7 +66,7 @@ pub(super) fn best(
         }
     };
     let hedge = if stated { "" } else { HEDGE };
-    Some(ExtractiveAnswer { text: format!("{hedge}{text}"), cited: vec![index], sure: false })
+    ExtractiveAnswer { text: format!("{hedge}{text}"), cited: vec![index], sure: false }
 }
 
 /// All of these were read, and none is likely to answer.

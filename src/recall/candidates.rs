@@ -86,27 +86,51 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// Adds what was said last and the memory has not read yet: a correction may share no word with the
-    /// question, and until it is a fact nothing else tells of it.
+    /// Adds what was said last and the memory has not read yet: a correction may share no word with the question, and
+    /// until it is a fact nothing else tells of it.
     pub(super) fn add_unread(
         &mut self,
         store: &Store,
         query: &Query<'_>,
     ) -> Result<(), StoreError> {
         const N_MAX: u32 = 24;
-        const RELEVANCE: f64 = 0.4;
-        for unit in store.read(|reader| reader.newest_open_messages(N_MAX))? {
-            let known = self.messages.iter_mut().find(|m| m.unit.id == unit.id);
-            match known {
-                Some(known) => known.relevance = known.relevance.max(RELEVANCE),
+        let unread = store.read(|reader| reader.newest_open_messages(N_MAX))?;
+        self.add_messages(unread, 0.4, query);
+        Ok(())
+    }
+
+    /// Adds the messages of the facts that took the place of those found: they may tell more.
+    pub(super) fn add_successors(
+        &mut self,
+        store: &Store,
+        query: &Query<'_>,
+    ) -> Result<(), StoreError> {
+        let by: Vec<SemanticId> =
+            self.semantics.iter().filter_map(|s| s.unit.superseded_by).collect();
+        let told = store.read(|reader| {
+            let facts = reader.find_semantics_and_messages(by)?;
+            reader.find_messages(facts.into_values().flat_map(|fact| fact.messages))
+        })?;
+        self.add_messages(told.into_values(), 0.1, query);
+        Ok(())
+    }
+
+    fn add_messages(
+        &mut self,
+        units: impl IntoIterator<Item = Message>,
+        relevance: f64,
+        query: &Query<'_>,
+    ) {
+        for unit in units {
+            match self.messages.iter_mut().find(|m| m.unit.id == unit.id) {
+                Some(known) => known.relevance = known.relevance.max(relevance),
                 None if is_evidence(&unit, query) => {
-                    self.messages.push(Scored::new(unit, Cues::default(), RELEVANCE));
+                    self.messages.push(Scored::new(unit, Cues::default(), relevance));
                 }
                 None => {}
             }
         }
         self.sort();
-        Ok(())
     }
 
     /// Loads the episodes, except those forgotten since the search.

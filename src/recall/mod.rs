@@ -183,6 +183,10 @@ impl Recall<'_> {
             };
             if was_read {
                 candidates.drop_below(self.config.relevance_bar, request.best_min);
+                if !request.prompt && !candidates.is_empty() {
+                    candidates.add_unread(self.store, &query)?;
+                    candidates.add_successors(self.store, &query)?;
+                }
             }
             stop_if(cancel)?;
             if request.prompt && !(request.rules_first && candidates.is_empty()) {

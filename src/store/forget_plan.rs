@@ -77,6 +77,22 @@ impl Everything {
 }
 
 /// Words of three letters and more ("Max"), or with a digit.
+/// What was left of facts of which those that go took a part back: the facts themselves hold again.
+fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
+    let split =
+        all.iter().filter_map(|s| Some((s, s.superseded_by.filter(|by| gone.contains(by))?)));
+    let of = |(whole, by): (&Semantic, SemanticId)| {
+        let known = words(&whole.content);
+        let is_part = |text: &str| {
+            let counted = |w: &str| w == "one" || w.bytes().all(|b| b.is_ascii_digit());
+            words(text).iter().all(|w| counted(w) || known.iter().any(|k| k.starts_with(w)))
+        };
+        let later = all.iter().filter(|s| s.id > by && s.messages == whole.messages);
+        later.filter(|s| is_part(&s.content)).map(|s| s.id).collect::<Vec<_>>()
+    };
+    split.flat_map(of).collect()
+}
+
 fn words_of(text: &str) -> impl Iterator<Item = String> {
     words(text)
         .into_iter()
@@ -319,7 +335,7 @@ impl Reader<'_> {
         if let Some(name) = self.name_that_goes(all, &messages)? {
             episodes.extend(named_only_by_us(all, &messages, &name));
         }
-        let semantics: BTreeSet<SemanticId> = all
+        let mut semantics: BTreeSet<SemanticId> = all
             .semantics
             .iter()
             .filter(|s| {
@@ -329,6 +345,7 @@ impl Reader<'_> {
             })
             .map(|s| s.id)
             .collect();
+        semantics.extend(left_by(&all.semantics, &semantics));
         let rewritten = all
             .episodes
             .iter()

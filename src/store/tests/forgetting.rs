@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::builders::*;
-use crate::memory::{MessageId, Role};
+use crate::memory::{MessageId, Role, SemanticId};
 use crate::store::{AnyId, ForgetPlan, JobKind, Level, Store};
 
 fn plan(store: &Store, ids: &[AnyId], matching: Option<&str>) -> ForgetPlan {
@@ -327,6 +327,64 @@ fn what_a_forgotten_fact_superseded_holds_again() {
     let fact = store.read(|r| Ok(r.semantics()?[0].clone())).unwrap();
     assert_eq!((fact.superseded_by, fact.superseded_at), (None, None));
     assert_eq!(store.write(|tx| tx.undo()).unwrap(), None);
+}
+
+/// A fact of which a later one took a part back, and what was left of it.
+fn split(dir: &std::path::Path) -> (Store, MessageId, [SemanticId; 3]) {
+    let store = Store::open(dir).unwrap();
+    let (message, facts) = write(&store, |tx| {
+        use_hash_embedder(tx)?;
+        let session = tx.create_session("Talk", at(0), false)?;
+        let message = say(tx, session, Role::User, "I have two cats, Fifi and Zanzibar");
+        let change = say(tx, session, Role::User, "Fifi died");
+        let kept = say(tx, session, Role::User, "I live in Lund");
+        let first = close(tx, session, &[message]);
+        let second = close(tx, session, &[change]);
+        let third = close(tx, session, &[kept]);
+        let theme = tx.create_theme("Life")?;
+        let home = fact(tx, "The user lives in Lund", theme, third, &[kept]);
+        let text = "The user has two cats, Fifi and Zanzibar";
+        let whole = fact(tx, text, theme, first, &[message]);
+        let later = fact(tx, "Fifi died", theme, second, &[change]);
+        let rest = fact(tx, "The user has one cat, Zanzibar", theme, first, &[message]);
+        tx.supersede_in_part(whole, later, Some(rest), at(9))?;
+        tx.supersede(home, later, at(9))?;
+        tx.undo()?;
+        Ok((message, [whole, later, rest]))
+    });
+    (store, message, facts)
+}
+
+fn facts(store: &Store) -> Vec<String> {
+    let all = store.read(|r| r.semantics()).unwrap();
+    all.iter().filter(|s| s.superseded_by.is_none()).map(|s| s.content.clone()).collect()
+}
+
+#[test]
+fn of_a_fact_that_was_split_nothing_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, message, [whole, _, rest]) = split(dir.path());
+    let plan = forget(&store, &[AnyId::Message(message)], None);
+    assert!(plan.semantics.contains(&whole) && plan.semantics.contains(&rest));
+    assert_eq!(facts(&store), ["The user lives in Lund", "Fifi died"]);
+    assert_eq!(store.write(|tx| tx.undo()).unwrap(), None);
+    store.scrub().unwrap();
+    let left = super::forgotten_bytes::bytes(dir.path());
+    assert!(!super::forgotten_bytes::has(&left, b"Zanzibar"));
+}
+
+#[test]
+fn without_its_correction_a_split_fact_holds_again_as_a_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _, [_, later, _]) = split(dir.path());
+    forget(&store, &[AnyId::Semantic(later)], None);
+    let whole = "The user has two cats, Fifi and Zanzibar";
+    assert_eq!(facts(&store), ["The user lives in Lund", whole]);
+    assert_eq!(store.write(|tx| tx.undo()).unwrap(), None);
+    store.scrub().unwrap();
+    let left = super::forgotten_bytes::bytes(dir.path());
+    assert!(!super::forgotten_bytes::has(&left, b"one cat"));
+    assert!(!super::forgotten_bytes::has(&left, b"Fifi died"));
 }
 
 #[test]
