@@ -24,6 +24,7 @@ use crate::worker::{WorkerConfig, run_until_idle};
 
 const OWN: &str = include_str!("../fixtures/corrections.jsonl");
 const OTHERS: &str = include_str!("../fixtures/corrections_held_out.jsonl");
+const FRESH: &str = include_str!("../fixtures/corrections_fresh.jsonl");
 
 #[derive(Clone)]
 struct Loaded(Models);
@@ -238,4 +239,10 @@ fn corrections_settle_at_once_and_stay_settled() {
 #[test]
 fn corrections_of_others_get_no_worse() {
     check("others'", OTHERS, 75);
+}
+
+/// Written by a third, and asked once, after the rules were made: what they reach with people they do not know.
+#[test]
+fn corrections_of_strangers_get_no_worse() {
+    check("strangers'", FRESH, 28);
 }
