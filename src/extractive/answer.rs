@@ -56,8 +56,8 @@ pub fn answer(
         let newer = newest::newer(&asked, candidates, &evidence, index, &said.text);
         return Some(newer.filter(|_| !asked.past).map_or_else(
             || {
-                let news =
-                    newest::news(&asked, &said.text, true).filter(|_| said.raw_speaker.is_some());
+                let news = newest::news(&asked, &said.text, newest::has_mark(&said.text))
+                    .filter(|_| said.raw_speaker.is_some());
                 let text = news.unwrap_or_else(|| said.text.clone());
                 reading::quote(&Candidate { text, ..said.clone() }, index, stated, person)
             },

@@ -2,7 +2,7 @@
 //! and relations ("Max is Ana's dog") made facts of their own.
 
 use super::attributes::is_creature;
-use super::lexicon::{self, capitalise};
+use super::lexicon::{self, DOG_BREEDS, capitalise};
 use super::lists::{Lines, Words};
 use super::person;
 use super::words::{Sentence, Token, join, tokens};
@@ -200,9 +200,9 @@ fn listed_names(words: &[Token]) -> Vec<String> {
 /// "Ana has a dog named Max": "named" stands at `i`.
 fn had_name(words: &[Token], i: usize) -> Option<String> {
     let (kind, name) = (&words[i - 1], &words[i + 1]);
+    let is_dog = DOG_BREEDS.has(&kind.lower);
     if !words[i].among(&["named", "called"])
-        || !is_creature(&kind.lower)
-        || kind.lower.ends_with('s')
+        || !is_dog && (!is_creature(&kind.lower) || kind.lower.ends_with('s'))
         || !is_name(name)
     {
         return None;
@@ -211,7 +211,8 @@ fn had_name(words: &[Token], i: usize) -> Option<String> {
     let owner = join(&words[..verb]);
     let owner = owner.trim_end_matches(" just").trim_end_matches(" also");
     (!owner.is_empty() && owner.split(' ').count() <= 3 && !owner.contains(" and ")).then(|| {
-        format!("{} is {} {}", name.text, person::possessive(&person::inside(owner)), kind.text)
+        let kind = if is_dog { "dog" } else { &kind.text };
+        format!("{} is {} {kind}", name.text, person::possessive(&person::inside(owner)))
     })
 }
 

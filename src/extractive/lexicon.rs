@@ -81,6 +81,9 @@ pub(super) static FEMALE: Words = Words::new("female");
 
 pub(super) static MALE: Words = Words::new("male");
 
+/// Dogs that are called by their breed.
+pub(super) static DOG_BREEDS: Words = Words::new("dog breeds");
+
 /// Words that end in a breed's name, or are one.
 pub(super) static BREEDS: Words = Words::new("breeds");
 

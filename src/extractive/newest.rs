@@ -330,7 +330,12 @@ pub(super) fn is_end(segment: &str) -> bool {
 }
 
 fn is_marked(text: &str) -> bool {
-    around(&spaced(text), &MARKS).is_some() || segments(text).into_iter().any(is_end)
+    has_mark(text) || segments(text).into_iter().any(is_end)
+}
+
+/// Whether it says in so many words that something changed: "actually", "we moved it".
+pub(super) fn has_mark(text: &str) -> bool {
+    around(&spaced(text), &MARKS).is_some()
 }
 
 /// Stems of its words, without names of days and months: two lines may share those by chance.

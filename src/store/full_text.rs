@@ -86,34 +86,46 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn known_name_in(&self, text: &str, said: &[String]) -> Result<KnownName> {
         const WORDS_MAX: usize = 32;
-        const N_UNITS: i64 = 8;
         let mut seen = HashSet::new();
         let mut known = KnownName::None;
         for word in lexical::content_words(text).into_iter().take(WORDS_MAX) {
             if word.chars().count() < 3 || !seen.insert(word.clone()) {
                 continue;
             }
-            // Not in messages: the question is one of them.
-            let mut found: Vec<String> = self.all(
-                "SELECT content FROM semantic JOIN (SELECT rowid AS found FROM semantic_text
-                 WHERE semantic_text MATCH ?1 LIMIT ?2) ON id = found",
-                rusqlite::params![format!("\"{word}\""), N_UNITS],
-                |row| row.get(0),
-            )?;
-            found.extend(said.iter().filter(|text| text.to_lowercase().contains(&word)).cloned());
-            let mut written = found
-                .iter()
-                .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
-                .filter(|written| written.to_lowercase() == word)
-                .peekable();
-            if written.peek().is_some()
-                && written.all(|written| written.starts_with(char::is_uppercase))
-            {
-                let acts = stands_alone(text, &word) && found.iter().any(|fact| acts(fact, &word));
-                known = known.max(if acts { KnownName::Person } else { KnownName::Name });
+            // "pawels wife"
+            let bare = word.strip_suffix('s').filter(|bare| bare.chars().count() > 3);
+            for word in [Some(word.as_str()), bare].into_iter().flatten() {
+                known = known.max(self.known_name(text, word, said)?);
             }
         }
         Ok(known)
+    }
+
+    /// What is known of one word, in lower case.
+    fn known_name(&self, text: &str, word: &str, said: &[String]) -> Result<KnownName> {
+        const N_UNITS: i64 = 8;
+        // Not in messages: the question is one of them.
+        let mut found: Vec<String> = self.all(
+            "SELECT content FROM semantic JOIN (SELECT rowid AS found FROM semantic_text
+             WHERE semantic_text MATCH ?1 LIMIT ?2) ON id = found",
+            rusqlite::params![format!("\"{word}\""), N_UNITS],
+            |row| row.get(0),
+        )?;
+        found.extend(said.iter().filter(|text| text.to_lowercase().contains(word)).cloned());
+        let mut written = found
+            .iter()
+            .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
+            .filter(|written| written.to_lowercase() == word)
+            .peekable();
+        let is_name = written.peek().is_some()
+            && written.all(|written| written.starts_with(char::is_uppercase));
+        Ok(match is_name {
+            false => KnownName::None,
+            true if stands_alone(text, word) && found.iter().any(|fact| acts(fact, word)) => {
+                KnownName::Person
+            }
+            true => KnownName::Name,
+        })
     }
 
     /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised

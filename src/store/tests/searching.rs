@@ -43,6 +43,7 @@ fn names_are_known_from_facts_and_from_what_was_just_said() {
     check("what does lena do", KnownName::Person);
     check("Who is Priya?", KnownName::Person);
     check("where does pawel live", KnownName::Person);
+    check("whats pawels wifes name", KnownName::Person);
     check("How many people live in Gdansk?", KnownName::Name);
     check("What is the capital of France?", KnownName::Name);
     check("What did Lena Horne sing?", KnownName::Name);
