@@ -54,9 +54,12 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Whether a sentence says "I" or "my" and otherwise mostly what the person has said of themself.
+/// Whether a sentence, not in quotation marks, says "I" or "my" and otherwise mostly what the person has said of
+/// themself.
 fn speaks_as_the_person(reply: &str, told: &[String]) -> bool {
-    reply.split_inclusive(['.', '!', '?', '\n']).any(|sentence| {
+    let unquoted: String =
+        reply.split('“').map(|part| part.split_once('”').map_or(part, |(_, rest)| rest)).collect();
+    unquoted.split_inclusive(['.', '!', '?', '\n']).any(|sentence| {
         let is_of_speaker =
             sentence.split(|c: char| !c.is_alphanumeric()).any(|w| matches!(w, "I" | "my" | "My"));
         let said = words(sentence);

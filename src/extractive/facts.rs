@@ -207,9 +207,12 @@ fn had_name(words: &[Token], i: usize) -> Option<String> {
     {
         return None;
     }
-    let verb = words[..i].iter().position(|t| t.among(&["has", "got", "adopted", "bought"]))?;
+    let verb =
+        words[..i].iter().position(|t| t.among(&["has", "have", "got", "adopted", "bought"]))?;
     let owner = join(&words[..verb]);
     let owner = owner.trim_end_matches(" just").trim_end_matches(" also");
+    // "We have a dog": whoever says so may say "my dog".
+    let owner = owner.trim_end_matches(" and others");
     (!owner.is_empty() && owner.split(' ').count() <= 3 && !owner.contains(" and ")).then(|| {
         let kind = if is_dog { "dog" } else { &kind.text };
         format!("{} is {} {kind}", name.text, person::possessive(&person::inside(owner)))

@@ -208,7 +208,7 @@ impl Driver {
         let cancel = Cancel::default();
         {
             let mut inner = self.shared.lock();
-            if !inner.machine.is_idle() {
+            if !inner.machine.is_idle() || inner.machine.has_ended() {
                 drop(inner);
                 self.idle_since = Instant::now();
                 return;

@@ -73,14 +73,18 @@ fn kill_9_loses_nothing_acknowledged() {
             .args(["--exact", "--nocapture", "store::tests::crashing::crash_child"])
             .env(CHILD, dir.path())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stop_after = 1 + (round * 7) % 23;
         let mut n = 0;
         while n < stop_after {
-            let line = lines.next().expect("the child goes on").unwrap();
+            let Some(line) = lines.next() else {
+                let output = child.wait_with_output().unwrap();
+                panic!("the child ended: {}", String::from_utf8_lossy(&output.stderr));
+            };
+            let line = line.unwrap();
             if let Some(id) = line.strip_prefix("ack ") {
                 acknowledged.insert(id.parse::<i64>().unwrap());
                 n += 1;

@@ -113,7 +113,7 @@ pub fn measure_gate(
     let chosen = chosen(&conversations, run.questions_max);
     let info = models.language.info();
     let grade = run.grade.as_ref();
-    let swept = run.recall.signal.unwrap_or(inglenook::interfaces::Signal::Entropy);
+    let swept = run.recall.signal.unwrap_or(super::usual_signal(info));
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;

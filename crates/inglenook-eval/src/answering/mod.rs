@@ -54,7 +54,7 @@ pub use self::report::{
     AnswerRow, AnswersReport, ConstructionRow, DifferenceRow, FigureRow, SecondsRow,
 };
 pub use self::structural::Mode;
-use inglenook::interfaces::{Cancel, ModelError, Models};
+use inglenook::interfaces::{Cancel, ModelError, ModelInfo, Models, Signal};
 use inglenook::recall::RecallConfig;
 use inglenook::worker::WorkerConfig;
 
@@ -170,7 +170,7 @@ pub fn measure_answers(
             models,
             model: &model,
             recall: &run.recall,
-            signal: signal(run),
+            signal: signal(run, models.language.info()),
             system: &system,
             head: &*head,
             cancel,
@@ -247,8 +247,13 @@ fn chosen(conversations: &[Conversation], questions_max: Option<usize>) -> Vec<(
 }
 
 /// The signal of `+uncsion`.
-fn signal(run: &Run<'_>) -> inglenook::interfaces::Signal {
-    run.recall.signal.unwrap_or(inglenook::interfaces::Signal::Entropy)
+fn signal(run: &Run<'_>, info: &ModelInfo) -> Signal {
+    run.recall.signal.unwrap_or(usual_signal(info))
+}
+
+/// The paper's entropy; the starter's says nothing, so its gate goes by words.
+fn usual_signal(info: &ModelInfo) -> Signal {
+    if info.starter { Signal::Overlap } else { Signal::Entropy }
 }
 
 fn manifest(
@@ -258,7 +263,7 @@ fn manifest(
     chosen: &[(usize, &Question)],
 ) -> Value {
     let info = models.language.info();
-    let signal = signal(run);
+    let signal = signal(run, info);
     let n_conversations = chosen.iter().map(|&(i, _)| i).collect::<BTreeSet<usize>>().len();
     let mut manifest = json!({
         "command": run.set.command(),

@@ -371,7 +371,16 @@ fn the_gate_is_calibrated_and_swept() {
     assert_eq!(done.borrow().last(), Some(&(3, 4)), "the second conversation has no memories");
     assert_eq!(report.skipped.len(), 1, "{:?}", report.skipped);
     let names: Vec<&str> = report.signals.iter().map(|row| row.signal).collect();
-    assert_eq!(names, ["entropy", "nll", "question-nll", "overlap", "order"]);
+    let expected = [
+        "entropy",
+        "entropy of the first token",
+        "nll",
+        "question-nll",
+        "overlap",
+        "entropy per character",
+        "order",
+    ];
+    assert_eq!(names, expected);
     for row in &report.signals {
         assert!(row.probes > 0 && row.with_evidence > 0, "{row:?}");
         assert!(row.auc.is_none_or(|auc| (0.0..=1.0).contains(&auc)), "{row:?}");
