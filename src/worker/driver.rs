@@ -47,6 +47,8 @@ struct Inner {
     cancel: Cancel,
     /// Cancels the item of `model check` that idle time is spent on: at anything that happens.
     checking: Option<Cancel>,
+    /// The check is under way, also between two items.
+    is_checking: bool,
     jobs_left: usize,
 }
 
@@ -62,6 +64,7 @@ impl Shared {
         if let Some(checking) = inner.checking.take() {
             checking.cancel();
         }
+        inner.is_checking = false;
         for effect in inner.machine.handle(event) {
             match effect {
                 Effect::Interrupt => inner.cancel.cancel(),
@@ -75,7 +78,7 @@ impl Shared {
     pub fn status(&self) -> WorkerStatus {
         let inner = self.lock();
         let state = match inner.machine.state() {
-            WorkerState::Idle if inner.checking.is_some() => {
+            WorkerState::Idle if inner.is_checking => {
                 WorkerState::Working { what: CHECKING.into() }
             }
             state => state,
@@ -191,7 +194,7 @@ impl Driver {
     /// Spends idle time on `model check`, item by item, if the model has no grade yet.
     fn look_for_check(&mut self) {
         let Some(after) = self.context.config.check_after else { return };
-        if self.shared.status().state != WorkerState::Idle {
+        if self.shared.lock().machine.state() != WorkerState::Idle {
             self.idle_since = Instant::now();
         }
         let start = Instant::now();
@@ -214,9 +217,14 @@ impl Driver {
                 return;
             }
             inner.checking = Some(cancel.clone());
+            inner.is_checking = true;
         }
         let result = catch_unwind(AssertUnwindSafe(|| self.check_one(&cancel)));
-        self.shared.lock().checking = None;
+        let mut inner = self.shared.lock();
+        // An event has taken it: the person is there again.
+        let is_disturbed = inner.checking.take().is_none();
+        inner.is_checking = !is_disturbed && matches!(self.check, Checked::UnderWay(_));
+        drop(inner);
         match result {
             Ok(Ok(())) => {}
             Ok(Err(StepError::Interrupted)) => self.idle_since = Instant::now(),
