@@ -64,7 +64,7 @@ impl Shared {
         if let Some(checking) = inner.checking.take() {
             checking.cancel();
         }
-        inner.is_checking = false;
+        inner.is_checking &= !matches!(event, Event::Pause | Event::Stop);
         for effect in inner.machine.handle(event) {
             match effect {
                 Effect::Interrupt => inner.cancel.cancel(),
@@ -194,27 +194,27 @@ impl Driver {
     /// Spends idle time on `model check`, item by item, if the model has no grade yet.
     fn look_for_check(&mut self) {
         let Some(after) = self.context.config.check_after else { return };
-        if self.shared.lock().machine.state() != WorkerState::Idle {
+        let mut inner = self.shared.lock();
+        if inner.machine.state() != WorkerState::Idle {
+            inner.is_checking = false;
             self.idle_since = Instant::now();
         }
+        drop(inner);
         let start = Instant::now();
         while self.idle_since.elapsed() >= after
             && self.check != Checked::Done
             && start.elapsed() < POLL
-        {
-            self.check_while_idle();
-        }
+            && self.check_while_idle()
+        {}
     }
 
-    /// One item, unless something happens.
-    fn check_while_idle(&mut self) {
+    /// One item, unless something happens; false if there is other work.
+    fn check_while_idle(&mut self) -> bool {
         let cancel = Cancel::default();
         {
             let mut inner = self.shared.lock();
             if !inner.machine.is_idle() || inner.machine.has_ended() {
-                drop(inner);
-                self.idle_since = Instant::now();
-                return;
+                return false;
             }
             inner.checking = Some(cancel.clone());
             inner.is_checking = true;
@@ -238,6 +238,7 @@ impl Driver {
                 self.check = Checked::Done;
             }
         }
+        true
     }
 
     fn check_one(&mut self, cancel: &Cancel) -> Result<(), StepError> {
