@@ -28,11 +28,14 @@ fn bytes(embedding: &Embedding) -> Vec<u8> {
     embedding.as_slice().iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
+fn floats(blob: &[u8]) -> impl Iterator<Item = f32> {
+    blob.as_chunks().0.iter().map(|&float| f32::from_le_bytes(float))
+}
+
 /// A stored vector has unit length already (scaling it again changes no bit in practice), but what
 /// a damaged file holds need not have.
 pub(super) fn parse(blob: &[u8]) -> Result<Embedding> {
-    let floats = blob.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    Embedding::normalise(floats.collect())
+    Embedding::normalise(floats(blob).collect())
         .map_err(|e| StoreError::Sqlite { action: "read", source: Box::new(e) })
 }
 
@@ -159,12 +162,18 @@ impl Reader<'_> {
         if !self.can_compare(query)? {
             return Ok(Vec::new());
         }
-        let sql = format!(
-            "SELECT id, vec_distance_cosine(embedding, ?2) FROM {}_vector
-             JOIN {WANTED} ON id = wanted",
-            level.name()
-        );
-        self.all(&sql, rusqlite::params![json_of(ids), bytes(query)], id_and_cosine)
+        let sql =
+            format!("SELECT id, embedding FROM {}_vector JOIN {WANTED} ON id = wanted", level.name());
+        // Not by sqlite-vec: it copies both vectors for each comparison, and the two threads of a search wait
+        // for each other to allocate.
+        let mut stored = Vec::with_capacity(query.dimensions());
+        self.all(&sql, [json_of(ids)], |row| {
+            stored.clear();
+            stored.extend(floats(blob(row, 1)?));
+            let fits = stored.len() == query.dimensions();
+            let cosine = Some(query.dot(&stored)).filter(|cosine| fits && !cosine.is_nan());
+            Ok((row.get(0)?, cosine.map_or(-1.0, |cosine| cosine.clamp(-1.0, 1.0))))
+        })
     }
 
     /// The nearest by cosine, best first: `(raw id, cosine)`; equal ones by id. Exact up to 1,024
