@@ -6,69 +6,35 @@ const CLOSE: &str = "</think>";
 /// Holds back a leading `<think> … </think>`; everything else passes as it comes.
 #[derive(Debug, Default)]
 pub struct Stream {
-    state: State,
     held: String,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-enum State {
-    /// So far only spaces and a part of the opening tag.
-    #[default]
-    Start,
-    Thinking,
-    /// Spaces between the reasoning and the answer are dropped too.
-    Between,
-    Answer,
+    /// The answer has begun.
+    answers: bool,
 }
 
 impl Stream {
     /// The text that may be shown now.
     pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        loop {
-            match self.state {
-                State::Start => {
-                    let text = self.held.trim_start();
-                    if text.is_empty() || (text.len() < OPEN.len() && OPEN.starts_with(text)) {
-                        return String::new();
-                    }
-                    if let Some(rest) = text.strip_prefix(OPEN) {
-                        self.held = rest.to_owned();
-                        self.state = State::Thinking;
-                    } else {
-                        self.held = text.to_owned();
-                        self.state = State::Answer;
-                    }
-                }
-                State::Thinking => {
-                    let Some(at) = self.held.find(CLOSE) else {
-                        // Keep only what could be the beginning of the closing tag.
-                        let keep = self.held.len().saturating_sub(CLOSE.len());
-                        self.held.drain(..self.held.floor_char_boundary(keep));
-                        return String::new();
-                    };
-                    self.held.drain(..at + CLOSE.len());
-                    self.state = State::Between;
-                }
-                State::Between => {
-                    let text = self.held.trim_start();
-                    if text.is_empty() {
-                        return String::new();
-                    }
-                    self.held = text.to_owned();
-                    self.state = State::Answer;
-                }
-                State::Answer => return std::mem::take(&mut self.held),
-            }
+        if self.answers {
+            return piece.to_owned();
         }
+        self.held.push_str(piece);
+        let text = self.held.trim_start();
+        let answer = match text.strip_prefix(OPEN) {
+            Some(thought) => {
+                thought.split_once(CLOSE).map_or("", |(_, answer)| answer.trim_start())
+            }
+            // It may become the opening tag.
+            None if OPEN.starts_with(text) => "",
+            None => text,
+        };
+        self.answers = !answer.is_empty();
+        answer.to_owned()
     }
 
     /// What was held back although it was not reasoning.
     pub fn finish(&mut self) -> String {
-        match self.state {
-            State::Start => std::mem::take(&mut self.held),
-            _ => String::new(),
-        }
+        let is_thought = self.held.trim_start().starts_with(OPEN);
+        if self.answers || is_thought { String::new() } else { std::mem::take(&mut self.held) }
     }
 }
 
