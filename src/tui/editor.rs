@@ -4,6 +4,7 @@
 
 use crossterm::event::KeyEvent;
 use ratatui::style::Style;
+use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
 use crate::tui::wrap;
@@ -41,7 +42,7 @@ pub struct Editor {
 impl Default for Editor {
     fn default() -> Self {
         Self {
-            area: fresh(&[]),
+            area: fresh(),
             pastes: Vec::new(),
             n_pastes: 0,
             history: Vec::new(),
@@ -51,8 +52,8 @@ impl Default for Editor {
     }
 }
 
-fn fresh(lines: &[String]) -> TextArea<'static> {
-    let mut area = TextArea::new(lines.to_vec());
+fn fresh() -> TextArea<'static> {
+    let mut area = TextArea::default();
     area.set_wrap_mode(WrapMode::WordOrGlyph);
     area.set_cursor_line_style(Style::default());
     // The terminal's own cursor shows where typing goes; input methods need it there.
@@ -102,7 +103,7 @@ impl Editor {
 
     /// Replaces everything; the cursor goes to the end. A long text is folded.
     pub fn set(&mut self, text: &str) {
-        self.area = fresh(&[]);
+        self.area = fresh();
         self.pastes.clear();
         self.at = None;
         if !text.is_empty() {
@@ -224,14 +225,13 @@ impl Editor {
             .lines()
             .iter()
             // Exact for what a screen can show; an estimate for a line longer than a screen.
-            .map(|l| if l.len() > 4_000 { l.len() / width + 1 } else { wrapped_rows(l, width) })
+            .map(|l| match l.len() {
+                0..=4_000 => wrap::wrap(&Line::raw(l), width, 0).len(),
+                n => n / width + 1,
+            })
             .sum::<usize>()
             .max(1)
     }
-}
-
-fn wrapped_rows(line: &str, width: usize) -> usize {
-    wrap::wrap(&ratatui::text::Line::raw(line), width, 0).len()
 }
 
 /// The longest head of `text` of at most `max` bytes that ends at a line, else a word, else a
@@ -266,25 +266,6 @@ mod tests {
         editor.paste(" after");
         assert_eq!(editor.shown(), "before [pasted 10.0 MB] after");
         assert_eq!(editor.text().len(), 10_000_000 + 13);
-    }
-
-    #[test]
-    fn a_huge_message_goes_in_parts_and_nothing_is_lost() {
-        let mut editor = Editor::default();
-        let whole = "a line of text\n".repeat(24_000);
-        editor.paste(&whole);
-        let mut sent = String::new();
-        let mut n_parts = 0;
-        while editor.text().len() > SEND_BYTES_MAX {
-            let part = editor.take_part();
-            assert!(part.len() <= SEND_BYTES_MAX && part.ends_with('\n'));
-            sent.push_str(&part);
-            n_parts += 1;
-        }
-        sent.push_str(&editor.take());
-        assert_eq!(sent, whole);
-        assert_eq!(n_parts, 3);
-        assert!(editor.is_empty());
     }
 
     #[test]

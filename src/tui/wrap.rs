@@ -4,105 +4,54 @@
 //! whole; at spaces where there are any. It knows nothing of markdown or panels.
 
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, StyledGrapheme};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Cells that a grapheme cluster takes.
-pub fn cells(grapheme: &str) -> usize {
-    grapheme.width()
-}
-
-struct Cluster<'a> {
-    text: &'a str,
-    style: Style,
-    cells: usize,
-}
-
-impl Cluster<'_> {
-    fn is_space(&self) -> bool {
-        self.text == " "
-    }
-}
-
-fn collect(clusters: &[Cluster<'_>]) -> Vec<Span<'static>> {
-    let mut spans: Vec<Span<'static>> = Vec::new();
-    for cluster in clusters {
-        match spans.last_mut() {
-            Some(last) if last.style == cluster.style => {
-                last.content.to_mut().push_str(cluster.text);
-            }
-            _ => spans.push(Span::styled(cluster.text.to_owned(), cluster.style)),
-        }
-    }
-    spans
+fn is_space(grapheme: &StyledGrapheme<'_>) -> bool {
+    grapheme.symbol == " "
 }
 
 /// Breaks `line` at `width` cells. Lines after the first are indented by `hang` cells.
 pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
     let hang = if hang + 8 > width { 0 } else { hang };
-    let clusters: Vec<Cluster<'_>> = line
-        .spans
-        .iter()
-        .flat_map(|span| {
-            let style = line.style.patch(span.style);
-            span.content.graphemes(true).map(move |text| Cluster {
-                text,
-                style,
-                cells: cells(text),
-            })
-        })
-        .collect();
+    let graphemes: Vec<_> = line.styled_graphemes(Style::default()).collect();
+    let mut rest = &graphemes[..];
     let mut lines = Vec::new();
-    let mut start = 0;
     loop {
         let indent = if lines.is_empty() { 0 } else { hang };
-        let room = width - indent;
-        let mut end = start;
         let mut used = 0;
-        // One past the last space at which the line may break.
-        let mut soft = None;
-        while end < clusters.len() && used + clusters[end].cells <= room {
-            used += clusters[end].cells;
-            end += 1;
-            if clusters[end - 1].is_space() {
-                soft = Some(end);
-            }
-        }
-        if end < clusters.len() {
-            if clusters[end].is_space() {
-                // The space that does not fit is the break itself.
-                soft = Some(end);
-            }
+        let fitting = rest.iter().take_while(|grapheme| {
+            used += grapheme.symbol.width();
+            used <= width - indent
+        });
+        // One that is wider than the line is clipped, rather than tried for ever.
+        let mut end = fitting.count().max(1).min(rest.len());
+        let mut n_shown = end;
+        if end < rest.len() {
             // A word that starts the line has no space before it: break inside the word.
-            let leading = clusters[start..end].iter().take_while(|c| c.is_space()).count();
-            if let Some(at) = soft
-                && at > start + leading
+            let leading = rest.iter().take_while(|g| is_space(g)).count();
+            let space = rest[..end].iter().rposition(is_space).filter(|&at| at >= leading);
+            if let Some(at) = space
+                && !is_space(&rest[end])
             {
-                end = at;
+                end = at + 1;
             }
-            if end == start {
-                // One cluster is wider than the line: clip it rather than loop for ever.
-                end = start + 1;
-            }
+            n_shown = rest[..end].iter().rposition(|g| !is_space(g)).map_or(0, |at| at + 1);
         }
-        let mut shown = end;
-        if end < clusters.len() {
-            while shown > start && clusters[shown - 1].is_space() {
-                shown -= 1;
-            }
-        }
-        let mut spans = collect(&clusters[start..shown]);
+        let mut spans = Vec::new();
         if indent > 0 {
-            spans.insert(0, Span::raw(" ".repeat(indent)));
+            spans.push(Span::raw(" ".repeat(indent)));
         }
+        spans.extend(rest[..n_shown].chunk_by(|a, b| a.style == b.style).map(|run| {
+            let text: String = run.iter().map(|grapheme| grapheme.symbol).collect();
+            Span::styled(text, run[0].style)
+        }));
         lines.push(Line::from(spans));
-        start = end;
-        while start < clusters.len() && clusters[start].is_space() {
-            start += 1;
-        }
-        if start >= clusters.len() {
+        let n_spaces = rest[end..].iter().take_while(|g| is_space(g)).count();
+        rest = &rest[end + n_spaces..];
+        if rest.is_empty() {
             return lines;
         }
     }
@@ -131,7 +80,7 @@ pub fn ellipsis(text: &str, width: usize) -> String {
             if used < width {
                 kept = out.len();
             }
-            used += cells(grapheme);
+            used += grapheme.width();
             if used > width {
                 out.truncate(kept);
                 out.push_str(if width > 0 { "…" } else { "" });
@@ -151,7 +100,7 @@ pub fn ellipsis_keep_indent(text: &str, width: usize) -> String {
 
 /// Display width of a text.
 pub fn width(text: &str) -> usize {
-    text.graphemes(true).map(cells).sum()
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
 
 #[cfg(test)]
