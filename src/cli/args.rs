@@ -55,9 +55,15 @@ pub enum Command {
     #[command(subcommand)]
     Model(Model),
     /// Check this machine, the memory and the models
-    Doctor(Doctor),
+    Doctor {
+        #[arg(long)]
+        json: bool,
+    },
     /// Where everything lives
-    Dirs(Dirs),
+    Dirs {
+        #[arg(long)]
+        json: bool,
+    },
     /// Completions for your shell, on stdout
     Completions { shell: Shell },
     /// The manual page, on stdout, or all pages into a folder
@@ -278,18 +284,6 @@ pub enum Model {
     },
 }
 
-#[derive(Debug, Args)]
-pub struct Doctor {
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Dirs {
-    #[arg(long)]
-    pub json: bool,
-}
-
 fn parse_session(text: &str) -> Result<crate::memory::SessionId, String> {
     text.parse().map_err(|_| "a session's id looks like c3 (see `inglenook session list`)".into())
 }
@@ -300,19 +294,10 @@ fn parse_theme(text: &str) -> Result<crate::memory::ThemeId, String> {
 
 /// `t2`, `s31`, `e4`, `m12`, `c3`: the letter says of what, so it must be there.
 fn parse_any(text: &str) -> Result<AnyId, String> {
-    let wrong = || {
+    text.parse().map_err(|_| {
         "an id looks like t2 (theme), s31 (fact), e4 (episode), m12 (message) or c3 (session)"
-            .to_owned()
-    };
-    let id = match text.chars().next() {
-        Some('m') => text.parse().map(AnyId::Message),
-        Some('e') => text.parse().map(AnyId::Episode),
-        Some('s') => text.parse().map(AnyId::Semantic),
-        Some('t') => text.parse().map(AnyId::Theme),
-        Some('c') => text.parse().map(AnyId::Session),
-        _ => return Err(wrong()),
-    };
-    id.map_err(|_| wrong())
+            .into()
+    })
 }
 
 #[cfg(test)]

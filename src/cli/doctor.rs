@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::json;
 
 use super::App;
-use super::args;
 use super::memory::unit_counts;
 use super::output::{bytes, counted};
 use super::report::{Outcome, done, found_problems};
@@ -23,13 +22,7 @@ enum Health {
     Bad,
 }
 
-struct Finding {
-    what: &'static str,
-    health: Health,
-    says: String,
-}
-
-pub fn run(app: &App, args: &args::Doctor) -> Outcome {
+pub fn run(app: &App, json: bool) -> Outcome {
     let network = if cfg!(feature = "hub") {
         "used by `model pull` only"
     } else {
@@ -45,34 +38,25 @@ pub fn run(app: &App, args: &args::Doctor) -> Outcome {
         ("terminal", vec![terminal()]),
         ("network", vec![(Health::Good, network.into())]),
     ];
-    let findings: Vec<Finding> = checks
-        .into_iter()
-        .flat_map(|(what, says)| {
-            says.into_iter().map(move |(health, says)| Finding { what, health, says })
-        })
-        .collect();
-
-    let bad = findings.iter().any(|f| f.health == Health::Bad);
-    let word = |health| match health {
-        Health::Good => "good",
-        Health::Remark => "remark",
-        Health::Bad => "bad",
-    };
-    if args.json {
-        let list: Vec<_> = findings
-            .iter()
-            .map(|f| json!({ "what": f.what, "state": word(f.health), "says": f.says }))
-            .collect();
-        app.console.json(&list)?;
-    } else {
-        for f in &findings {
-            let mark = match f.health {
-                Health::Good => "ok ",
-                Health::Remark => " · ",
-                Health::Bad => "BAD",
-            };
-            app.console.line(&format!("{mark} {:<9} {}", f.what, f.says))?;
+    let mut bad = false;
+    let mut list = Vec::new();
+    for (what, (health, says)) in
+        checks.into_iter().flat_map(|(what, found)| found.into_iter().map(move |f| (what, f)))
+    {
+        bad |= health == Health::Bad;
+        let (word, mark) = match health {
+            Health::Good => ("good", "ok "),
+            Health::Remark => ("remark", " · "),
+            Health::Bad => ("bad", "BAD"),
+        };
+        if json {
+            list.push(json!({ "what": what, "state": word, "says": says }));
+        } else {
+            app.console.line(&format!("{mark} {what:<9} {says}"))?;
         }
+    }
+    if json {
+        app.console.json(&list)?;
     }
     if bad { found_problems() } else { done() }
 }
@@ -158,10 +142,9 @@ fn folder(path: &Path) -> (Health, String) {
 }
 
 fn memory(app: &App) -> Vec<(Health, String)> {
-    let read = Store::open_read_only(&app.dirs.data).and_then(|store| {
-        store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?, r.embedder_id()?)))
-    });
-    let (stats, violations, failed, _) = match read {
+    let read = Store::open_read_only(&app.dirs.data)
+        .and_then(|store| store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?))));
+    let (stats, violations, failed) = match read {
         Ok(all) => all,
         Err(e @ StoreError::Corrupt { .. }) => {
             return vec![(

@@ -134,8 +134,8 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Session(args) => session::run(&app, args),
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),
-        Command::Doctor(args) => doctor::run(&app, &args),
-        Command::Dirs(args) => dirs::run(&app.dirs, app.console, args.json),
+        Command::Doctor { json } => doctor::run(&app, json),
+        Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
         Command::Completions { shell } => shell::completions(console, shell),
         Command::Man { output } => shell::man(console, output.as_deref()),
     }
