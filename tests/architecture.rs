@@ -25,7 +25,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "worker",
         &["model_policy", "store", "prompts", "extractive", "interfaces", "grammar", "memory"],
     ),
-    ("chat", &["recall", "model_policy", "store", "prompts", "extractive", "interfaces", "memory"]),
+    (
+        "chat",
+        &[
+            "worker",
+            "recall",
+            "model_policy",
+            "store",
+            "prompts",
+            "extractive",
+            "interfaces",
+            "memory",
+        ],
+    ),
     (
         "tui",
         &[
@@ -74,7 +86,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("imports", &["testing"]),
     ("recall", &["testing", "inference"]),
     ("worker", &["testing", "inference", "recall"]),
-    ("chat", &["testing", "inference", "worker"]),
+    ("chat", &["testing", "inference"]),
     ("tui", &["testing", "registry"]),
     ("cli", &["testing"]),
     ("prompts", &["testing"]),

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::chat::driver::Driver;
 use crate::chat::executor::Parts;
 use crate::chat::machine::{Command, Level, MessageKind, PhaseName, Update};
-use crate::interfaces::Cancel;
+use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, SessionId};
 
 /// For opening a session, which is a few rows of a local file.
@@ -39,36 +39,27 @@ pub enum ChatError {
     Start(#[source] std::io::Error),
 }
 
-/// What happens on the way to an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step<'a> {
-    Loading { stage: &'a str, fraction: Option<f32> },
-    Recalling(&'a str),
-    Text(&'a str),
-}
-
 /// Asks `question` in `session`, or in a new one (kept nowhere if `parts.incognito`), and waits for
-/// the answer.
+/// the answer; `on_update` hears what happens on the way.
 ///
 /// # Errors
 /// If the conversation can't start, the session or the model can't be opened, the answer fails or is
 /// cancelled.
 pub fn answer_in(
     parts: Parts,
-    model: Option<String>,
     session: Option<SessionId>,
     question: &str,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_update: &mut dyn FnMut(&Update),
 ) -> Result<Answered, ChatError> {
     let (sender, updates) = mpsc::channel();
-    let driver = Driver::start(parts, model, move |update| {
+    let driver = Driver::start(parts, move |update| {
         let _ = sender.send(update);
     })
     .map_err(ChatError::Start)?;
     let result = open(&driver, &updates, session).and_then(|()| {
         driver.send(Command::Submit { text: question.to_owned(), kind: MessageKind::Chat });
-        wait(&driver, &updates, cancel, on_step)
+        wait(&driver, &updates, cancel, on_update)
     });
     driver.stop();
     result
@@ -99,7 +90,7 @@ fn wait(
     driver: &Driver,
     updates: &mpsc::Receiver<Update>,
     cancel: &Cancel,
-    on_step: &mut dyn FnMut(Step<'_>),
+    on_update: &mut dyn FnMut(&Update),
 ) -> Result<Answered, ChatError> {
     let mut notices = Vec::new();
     let mut stopping = false;
@@ -116,14 +107,10 @@ fn wait(
                 return Err(ChatError::Failed { reason: "the conversation failed".into() });
             }
         };
+        on_update(&update);
         match update {
-            Update::LoadProgress { stage, fraction } => {
-                on_step(Step::Loading { stage: &stage, fraction });
-            }
             Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
             Update::UserMessage { .. } => asked = true,
-            Update::Progress(text) => on_step(Step::Recalling(&text)),
-            Update::ReplyText(piece) => on_step(Step::Text(&piece)),
             Update::ReplyDone { message: Message { content, complete, .. }, record, .. } => {
                 return Ok(Answered { text: content, complete, record, notices });
             }
@@ -140,5 +127,24 @@ fn wait(
             }
             _ => {}
         }
+    }
+}
+
+/// For one question: models that are loaded already.
+impl ModelSource for Models {
+    fn installed(&self) -> Vec<ModelSummary> {
+        Vec::new()
+    }
+
+    fn default_name(&self) -> String {
+        self.language.info().name.clone()
+    }
+
+    fn load(
+        &self,
+        _: Option<&str>,
+        _: &(dyn Fn(LoadProgress) + Sync),
+    ) -> Result<Models, ModelError> {
+        Ok(self.clone())
     }
 }

@@ -9,10 +9,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::chat::executor::{Executor, Job, Parts};
-use crate::chat::machine::{Command, Effect, Event, Machine, PhaseName, Update};
-use crate::chat::ports::WorkerStatus;
+use crate::chat::machine::{Command, Effect, Event, Machine, PhaseName, TurnEvent, Update};
 use crate::error_chain::error_chain;
-use crate::interfaces::LoadProgress;
+use crate::worker::WorkerStatus;
 
 pub(super) enum Input {
     Command(Command),
@@ -35,20 +34,19 @@ pub struct Driver {
 type OnUpdate = Arc<dyn Fn(Update) + Send + Sync>;
 
 impl Driver {
-    /// Starts the thread and loads the model (`None`: the default one).
+    /// Starts the thread and loads the default model.
     ///
     /// # Errors
     /// If the thread can't be started.
     pub fn start(
         parts: Parts,
-        model: Option<String>,
         on_update: impl Fn(Update) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let (inbox, events) = mpsc::channel();
         let tell: OnUpdate = Arc::new(on_update);
         let back = inbox.clone();
         let thread = thread::Builder::new().name("chat".into()).spawn(move || {
-            Conversation::new(parts, tell, back).run(&events, model);
+            Conversation::new(parts, tell, back).run(&events);
         })?;
         Ok(Self { inbox, thread: Some(thread) })
     }
@@ -95,11 +93,11 @@ impl Conversation {
         Self { machine, executor, tell, inbox, worker: None, generation: 0 }
     }
 
-    fn run(mut self, events: &Receiver<Input>, model: Option<String>) {
+    fn run(mut self, events: &Receiver<Input>) {
         if self.executor.parts().incognito {
             self.command(Command::Incognito(true));
         }
-        self.command(Command::LoadModel(model));
+        self.command(Command::LoadModel(None));
         self.generation = self.executor.parts().store.generation();
         loop {
             match events.recv_timeout(POLL) {
@@ -188,8 +186,8 @@ impl Conversation {
         let install = self.executor.installer();
         let failed = |error| Event::ModelFailed { error };
         self.spawn("load", "the loader failed", failed, move |inbox| {
-            let progress = |LoadProgress { stage, fraction }| {
-                let _ = inbox.send(Input::Tell(Update::LoadProgress { stage, fraction }));
+            let progress = |progress| {
+                let _ = inbox.send(Input::Tell(Update::LoadProgress(progress)));
             };
             let event = match source.load(name.as_deref(), &progress) {
                 Ok(models) => install(models),
@@ -202,7 +200,8 @@ impl Conversation {
     }
 
     fn reply(&self, job: Job) {
-        let failed = job.failure();
+        let turn = job.request.turn;
+        let failed = move |error| Event::Turn(turn, TurnEvent::Failed { error });
         self.spawn("reply", "an internal error: a bug in inglenook", failed, move |inbox| {
             job.run(&mut |input| {
                 let _ = inbox.send(input);

@@ -1,8 +1,7 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
 //! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
-//! (`driver`, `executor`), `ports` says what they need of recall and of the memory worker. Nothing
-//! here knows a terminal.
+//! (`driver`, `executor`), `ports` says what they need of recall. Nothing here knows a terminal.
 
 mod ask;
 #[cfg(all(test, feature = "starter"))]
@@ -20,9 +19,8 @@ mod speech;
 mod stream;
 mod window;
 
-pub use ask::{ChatError, Step, answer_in};
+pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
-pub use executor::{ChatConfig, Parts, SharedModels};
+pub use executor::{ChatConfig, Parts};
 pub use machine::{Command, Level, MessageKind, PhaseName, Update};
-pub use policy::{ModelProfile, Reader};
-pub use ports::{Background, WorkerStatus};
+pub use policy::{ModelProfile, PULL};

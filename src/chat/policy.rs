@@ -3,14 +3,14 @@
 //!
 //! A tiny model invents. So where the reader is extractive, the rules of `extractive` say everything
 //! that touches memory, and the model only makes small talk. What is special about the built-in
-//! starter is decided here, once, when it is loaded ([`ModelProfile`]).
+//! starter is decided here.
 
 use jiff::civil::DateTime;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent, Wants};
-use crate::interfaces::{ModelInfo, ModelSummary, Sampling};
+use crate::interfaces::{ModelInfo, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style};
 use crate::prompts::Style;
@@ -22,7 +22,7 @@ const STARTER_REPLY_TOKENS: usize = 64;
 /// Qwen2.5-0.5B's haiku about a greyhound told of the sister in Lisbon; nothing between it and this was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
 /// The command for whoever wants more than the starter.
-const PULL: &str = "inglenook model pull qwen3-0.6b";
+pub const PULL: &str = "inglenook model pull qwen3-0.6b";
 
 /// Who reads the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,65 +40,34 @@ pub struct ModelProfile {
     pub reader: Reader,
     /// How its system turn is worded.
     pub style: Style,
-    /// Small talk is a reply to the last message alone: a longer chat only confuses the model.
-    pub small_talk_alone: bool,
+    /// The built-in starter. Its small talk is a short reply to the last message alone: a longer chat only
+    /// confuses it.
+    pub starter: bool,
     /// Too small for much: it talks of whatever it is told, and of its other likely words too many are wrong.
     is_small: bool,
     /// So small that what was said before gets into whatever it writes.
     is_distracted: bool,
-    /// Its replies are at most this long.
-    reply_tokens_max: Option<usize>,
-    /// Quoted when memory has no answer.
-    pub nothing_found: &'static str,
-    /// Shown where the model is introduced.
-    pub built_in: Option<BuiltIn>,
-}
-
-/// What the screen says of the built-in model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BuiltIn {
-    /// Its name in the status line, and a note behind it.
-    pub label: &'static str,
-    pub note: &'static str,
-    /// On the welcome screen, where there is room, and where there is not.
-    pub introduction: &'static str,
-    pub introduction_short: &'static str,
-    /// The command that gets a better model.
-    pub upgrade: &'static str,
 }
 
 impl ModelProfile {
     /// The profile of a model whose evidence is read by `reader`.
     pub fn new(info: &ModelInfo, reader: Reader) -> Self {
-        let ordinary = Self {
+        Self {
             name: info.name.clone(),
             reader,
             style: prompt_style(info),
-            small_talk_alone: false,
+            starter: info.starter,
             is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
             is_distracted: info.n_parameters < N_PARAMETERS_UNDISTRACTED,
-            reply_tokens_max: None,
-            nothing_found: NOTHING_FOUND,
-            built_in: None,
-        };
-        if !info.starter {
-            return ordinary;
         }
-        Self {
-            small_talk_alone: true,
-            reply_tokens_max: Some(STARTER_REPLY_TOKENS),
-            nothing_found: "I have no memory of that. (I am the built-in starter: I can only tell \
-                            what you told me.)",
-            built_in: Some(BuiltIn {
-                label: "starter",
-                note: " (built in)",
-                introduction: "This is the built-in starter model: it keeps and finds what you \
-                               tell it, and quotes it back. It is too small for real \
-                               conversation. For that, leave and run",
-                introduction_short: "The built-in starter quotes; to converse:",
-                upgrade: PULL,
-            }),
-            ..ordinary
+    }
+
+    /// Quoted when memory has no answer.
+    pub fn nothing_found(&self) -> &'static str {
+        if self.starter {
+            "I have no memory of that. (I am the built-in starter: I can only tell what you told me.)"
+        } else {
+            NOTHING_FOUND
         }
     }
 
@@ -113,16 +82,11 @@ impl ModelProfile {
         if self.is_small {
             sampling.temperature = 0.0;
         }
-        if let Some(tokens_max) = self.reply_tokens_max {
-            sampling.tokens_max = sampling.tokens_max.min(tokens_max);
+        if self.starter {
+            sampling.tokens_max = sampling.tokens_max.min(STARTER_REPLY_TOKENS);
         }
         sampling
     }
-}
-
-/// Where a model in a list comes from, if that is worth a word.
-pub fn origin(model: &ModelSummary) -> Option<&'static str> {
-    model.starter.then_some("built in")
 }
 
 /// How a turn is answered.
@@ -156,7 +120,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     if kind == MessageKind::Remember {
         return Plan::Acknowledge;
     }
-    if profile.small_talk_alone {
+    if profile.starter {
         return match extractive::intent(text) {
             Intent::Question if extractive::asks_assistant(text) => Plan::Talk,
             Intent::Question => Plan::Quote,

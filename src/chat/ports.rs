@@ -1,10 +1,6 @@
-//! What the conversation needs of recall and of the memory worker.
-//!
-//! Two small traits, so that the conversation runs in tests without a memory, and so that `chat`
-//! does not know `worker`.
+//! What the conversation needs of recall: a small trait, so that it runs in tests without a memory.
 
 use crate::interfaces::Models;
-use crate::memory::SessionId;
 use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
 use crate::store::Store;
 
@@ -37,29 +33,4 @@ impl Recaller for RecallConfig {
         let config = Self { window_tokens, ..self.clone() };
         Recall { store, models, config }.run(request, on_progress)
     }
-}
-
-/// What the memory worker is doing, for the status line.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WorkerStatus {
-    pub text: String,
-    pub busy: bool,
-    pub failed: bool,
-}
-
-/// The memory worker, as the conversation sees it.
-pub trait Background: Send {
-    /// Yields to the person.
-    fn pause(&self);
-    /// Ends the pause.
-    fn resume(&self);
-    /// Keeps a text now, as a message and as facts; durable when this returns.
-    ///
-    /// # Errors
-    /// What went wrong, in words for the person; then nothing is kept.
-    fn remember(&self, session: SessionId, text: &str) -> Result<(), String>;
-    /// What it is doing.
-    fn status(&self) -> WorkerStatus;
-    /// Ends the worker; what is not done stays queued.
-    fn stop(self: Box<Self>);
 }

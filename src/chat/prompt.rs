@@ -7,21 +7,13 @@ use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
 use crate::memory::Role;
 
-/// The chat template's name for a role.
-pub fn turn_role(role: Role) -> TurnRole {
-    match role {
-        Role::User => TurnRole::User,
-        Role::Assistant => TurnRole::Assistant,
-    }
-}
-
 /// A prompt and what had to be left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub tokens: Vec<u32>,
     pub n_dropped: usize,
-    /// `(tokens of the last turn, tokens kept)` if it alone is too long.
-    pub cut: Option<(usize, usize)>,
+    /// The last turn alone is too long: only its beginning is in it.
+    pub is_cut: bool,
 }
 
 /// Everything up to the assistant's turn, within `budget` tokens.
@@ -40,12 +32,12 @@ pub fn build(
     closed.extend(model.open_reply());
     let fixed = head.len() + opened.len() + closed.len();
     let room = budget.saturating_sub(fixed);
-    let mut cut = None;
-    if words.len() > room {
-        cut = Some((words.len(), room));
-        words.truncate(room);
-    }
-    let turn = |message: &PastMessage| model.turn(turn_role(message.role), &message.text);
+    let is_cut = words.len() > room;
+    words.truncate(room);
+    let turn = |message: &PastMessage| match message.role {
+        Role::User => model.turn(TurnRole::User, &message.text),
+        Role::Assistant => model.turn(TurnRole::Assistant, &message.text),
+    };
     let first = window::fit(history.iter().map(|m| turn(m).len()), room - words.len());
     let mut tokens = head;
     for message in &history[first..] {
@@ -54,7 +46,7 @@ pub fn build(
     tokens.extend(opened);
     tokens.extend(words);
     tokens.extend(closed);
-    Prompt { tokens, n_dropped: first, cut }
+    Prompt { tokens, n_dropped: first, is_cut }
 }
 
 #[cfg(test)]
@@ -82,7 +74,7 @@ mod tests {
         // system 3+2, question 6+2, the answer's opening 1: 14; 86 / 12 = 7 messages.
         assert_eq!(prompt.n_dropped, 93);
         assert_eq!(prompt.tokens.len(), 14 + 7 * 12);
-        assert!(prompt.cut.is_none());
+        assert!(!prompt.is_cut);
         assert_eq!(*prompt.tokens.last().unwrap_or(&0), model.open_turn(TurnRole::Assistant)[0]);
     }
 
@@ -90,7 +82,7 @@ mod tests {
     fn a_question_longer_than_the_window_is_cut_and_said_so() {
         let model = ScriptedModel::new(&[]);
         let prompt = build(&model, "sys", &lines(4, "hello"), &"x".repeat(500), 100);
-        assert_eq!(prompt.cut, Some((500, 92)));
+        assert!(prompt.is_cut);
         assert_eq!(prompt.tokens.len(), 100);
         assert_eq!(prompt.n_dropped, 4);
     }
@@ -99,7 +91,9 @@ mod tests {
     fn a_window_smaller_than_the_system_turn_still_gives_a_prompt() {
         let model = ScriptedModel::new(&[]);
         let prompt = build(&model, &"s".repeat(50), &lines(2, "a"), "hi", 10);
-        assert_eq!(prompt.cut, Some((2, 0)));
+        assert!(prompt.is_cut);
+        // The system turn and what frames the question, but not a word of it.
+        assert_eq!(prompt.tokens.len(), 52 + 3);
         assert_eq!(prompt.n_dropped, 2);
     }
 }

@@ -26,8 +26,6 @@ pub enum Listener {
         sources: Vec<String>,
         /// Now.
         at: DateTime,
-        /// What is said instead of an answer that they don't support.
-        otherwise: String,
         /// A task may bring in what no memory says.
         is_task: bool,
     },
@@ -47,6 +45,7 @@ pub struct Speech {
     is_code: bool,
     n_sentences: usize,
     is_over: bool,
+    is_refused: bool,
 }
 
 /// A reply to something told and an answer from memory are at most this long: a small model that goes on makes
@@ -67,12 +66,18 @@ impl Speech {
             is_code: false,
             n_sentences: 0,
             is_over: false,
+            is_refused: false,
         }
     }
 
     /// Nothing more is to be said: the model can stop.
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// The memories do not support even the first sentence: nothing was said.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused
     }
 
     /// The text that can be said now.
@@ -128,8 +133,11 @@ impl Speech {
     }
 
     fn sentence(&mut self, sentence: &str) -> String {
-        if self.is_over || sentence.trim().is_empty() {
-            return if self.is_over { String::new() } else { sentence.to_owned() };
+        if self.is_over {
+            return String::new();
+        }
+        if sentence.trim().is_empty() {
+            return sentence.to_owned();
         }
         let sentence = &*plain_text(sentence);
         let person = self.name.as_deref().unwrap_or("The user");
@@ -138,40 +146,27 @@ impl Speech {
             let text = said_to(self.name.as_deref(), text.trim_start());
             format!("{}{text}", &sentence[..blanks.min(sentence.len())])
         };
-        let text = match &self.listener {
-            Listener::World => sentence.to_owned(),
-            Listener::Told { message } => {
-                if is_of_speaker(sentence) && repeats(sentence, message) {
-                    to_person(&asked_by(person, sentence))
-                } else {
-                    sentence.to_owned()
-                }
+        let (text, is_short) = match &self.listener {
+            Listener::World => (sentence.to_owned(), false),
+            Listener::Told { message } if is_of_speaker(sentence) && repeats(sentence, message) => {
+                (to_person(&asked_by(person, sentence)), true)
             }
-            Listener::Memory { sources, at, otherwise, is_task } => {
-                let sentence = without_preface(sentence);
-                let told = if is_of_speaker(sentence) {
-                    asked_by(person, sentence)
-                } else {
-                    sentence.to_owned()
-                };
+            Listener::Told { .. } => (sentence.to_owned(), true),
+            Listener::Memory { sources, at, is_task } => {
+                let mut told = without_preface(sentence).to_owned();
+                if is_of_speaker(&told) {
+                    told = asked_by(person, &told);
+                }
                 let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
                 if Answer.refuses(&told) || !is_task && grounded(&told, &sources, *at).is_err() {
                     self.is_over = true;
-                    if self.n_sentences > 0 {
-                        return String::new();
-                    }
-                    otherwise.clone()
-                } else {
-                    to_person(&told)
+                    self.is_refused = self.n_sentences == 0;
+                    return String::new();
                 }
+                (to_person(&told), !is_task)
             }
         };
         self.n_sentences += 1;
-        let is_short = match &self.listener {
-            Listener::World => false,
-            Listener::Told { .. } => true,
-            Listener::Memory { is_task, .. } => !is_task,
-        };
         self.is_over |= is_short && self.n_sentences == SENTENCES_MAX;
         text
     }
@@ -223,21 +218,20 @@ fn repeats(sentence: &str, message: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn say(listener: Listener, reply: &str) -> (String, bool) {
+    fn say(listener: Listener, reply: &str) -> (String, Speech) {
         let mut speech = Speech::new(listener, Some("Ana".into()));
         let mut said = String::new();
         for c in reply.chars() {
             said += &speech.push(&c.to_string());
         }
         said += &speech.finish();
-        (said, speech.is_over())
+        (said, speech)
     }
 
     fn memory(is_task: bool) -> Listener {
         Listener::Memory {
             sources: vec!["Ana's sister Lena moved to Lund on 3 May 2026.".into()],
             at: jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0),
-            otherwise: "You have not told me that.".into(),
             is_task,
         }
     }
@@ -252,11 +246,13 @@ mod tests {
 
     #[test]
     fn what_no_memory_says_is_not_said() {
-        let nothing = ("You have not told me that.".to_owned(), true);
-        assert_eq!(say(memory(false), "Ana's sister is Britta. She is 42."), nothing);
-        assert_eq!(say(memory(false), "The notes do not say."), nothing);
-        let (said, over) = say(memory(false), "Ana's sister is Lena. She lives in Oslo.");
-        assert_eq!((said.trim_end(), over), ("Your sister is Lena.", true));
+        for reply in ["Ana's sister is Britta. She is 42.", "The notes do not say."] {
+            let (said, speech) = say(memory(false), reply);
+            assert!(said.is_empty() && speech.is_refused() && speech.is_over(), "{said}");
+        }
+        let (said, speech) = say(memory(false), "Ana's sister is Lena. She lives in Oslo.");
+        assert_eq!(said.trim_end(), "Your sister is Lena.");
+        assert!(speech.is_over() && !speech.is_refused());
         assert!(say(memory(true), "Ana could cook a Thai curry.").0.contains("Thai curry"));
     }
 

@@ -8,12 +8,10 @@ use std::time::Duration;
 use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
-use crate::chat::{Parts, Step, answer_in};
-use crate::interfaces::{LoadProgress, ModelError, ModelSource, ModelSummary, Models, SystemClock};
+use crate::chat::{Parts, Update, answer_in};
+use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
 use crate::memory::{SessionId, plain_text};
-use crate::registry::Registry;
 use crate::store::Store;
-use crate::tui;
 use crate::worker::{self, WorkerConfig};
 
 /// How long building the memory of earlier messages may delay the answer.
@@ -36,31 +34,21 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     } else {
         let models = app.models()?;
         catch_up(app, &store, &models, args.session);
-        Arc::new(LoadedModels { models, registry })
+        Arc::new(models)
     };
-    let reader = app.reader();
-    let parts = Parts {
-        store: store.clone(),
-        source,
-        clock: Arc::new(SystemClock),
-        config: app.chat_config(),
-        recaller: Arc::new(app.recall_config(args.uncertainty.as_deref())?),
-        reader_of: Arc::new(move |store, info| tui::reader_of(reader, store, info)),
-        background_of: Arc::new(|_, _| None),
-        models: Arc::default(),
-        incognito: args.incognito,
-    };
+    let parts = app.parts(store.clone(), source, args.uncertainty.as_deref())?;
+    let parts = Parts { incognito: args.incognito, ..parts };
     let streams = !args.json && !args.no_stream;
     let mut streamed = String::new();
     let mut broken: Option<Failure> = None;
     let progress = app.console.progress();
-    let answered = answer_in(parts, None, args.session, &question, &app.cancel, &mut |step| {
-        match step {
-            Step::Loading { stage, fraction } => {
+    let answered = answer_in(parts, args.session, &question, &app.cancel, &mut |update| {
+        match update {
+            Update::LoadProgress(LoadProgress { stage, fraction }) => {
                 progress.set((fraction.unwrap_or(0.0) * 100.0) as u64, 100, stage);
             }
-            Step::Recalling(what) => progress.set(100, 100, what),
-            Step::Text(piece) if streams => {
+            Update::Progress(what) => progress.set(100, 100, what),
+            Update::ReplyText(piece) if streams => {
                 // Models may begin with spaces or newlines.
                 let piece = if streamed.is_empty() { piece.trim_start() } else { piece };
                 if piece.is_empty() {
@@ -74,7 +62,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
                     broken.get_or_insert(failure);
                 }
             }
-            Step::Text(_) => {}
+            _ => {}
         }
     });
     progress.finish();
@@ -109,33 +97,6 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     }
     done()
-}
-
-/// Models that are loaded already, before the question, to bring the memory up to date.
-struct LoadedModels {
-    models: Models,
-    registry: Registry,
-}
-
-impl ModelSource for LoadedModels {
-    fn installed(&self) -> Vec<ModelSummary> {
-        self.registry.installed()
-    }
-
-    fn default_name(&self) -> String {
-        self.registry.default_name()
-    }
-
-    fn load(
-        &self,
-        name: Option<&str>,
-        progress: &(dyn Fn(LoadProgress) + Sync),
-    ) -> Result<Models, ModelError> {
-        match name {
-            None => Ok(self.models.clone()),
-            some => self.registry.load(some, progress),
-        }
-    }
 }
 
 /// Builds the memory of earlier messages, so that recall finds them although no chat has run since.

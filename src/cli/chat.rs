@@ -5,46 +5,43 @@ use std::sync::Arc;
 
 use super::App;
 use super::report::{Failure, Outcome};
-use crate::chat::ChatConfig;
-use crate::interfaces::{Signal, SystemClock};
-use crate::model_policy::Mode;
+use crate::chat::Parts;
+use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
+use crate::store::Store;
 use crate::tui;
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let registry = app.registry()?;
     registry.check_default()?;
-    let store = app.open()?;
-    let exit_code = tui::run(tui::App {
-        source: Arc::new(registry),
-        store,
-        clock: Arc::new(SystemClock),
-        config: app.chat_config(),
-        recall: app.recall_config(None)?,
-        worker: WorkerConfig {
-            writer: app.worker_config().writer,
-            ..WorkerConfig::beside_chat(None)
-        },
-        reader: app.reader(),
-        notices,
-    })?;
-    Ok(ExitCode::from(exit_code))
+    let parts = app.parts(app.open()?, Arc::new(registry), None)?;
+    let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
+    Ok(ExitCode::from(tui::run(Parts { worker: Some(worker), ..parts }, notices)?))
 }
 
 impl App {
-    /// Window and sampling, from the configuration.
-    pub(super) fn chat_config(&self) -> ChatConfig {
-        let set = &self.config;
-        let mut config = ChatConfig::default();
-        config.window_tokens = set.window_tokens.unwrap_or(config.window_tokens);
-        let sampling = &mut config.sampling;
-        sampling.tokens_max = set.reply_tokens_max.unwrap_or(sampling.tokens_max);
-        sampling.temperature = set.temperature.unwrap_or(sampling.temperature);
-        sampling.top_p = set.top_p.unwrap_or(sampling.top_p);
-        sampling.min_p = set.min_p.unwrap_or(sampling.min_p);
-        sampling.repetition_penalty = set.repetition_penalty.unwrap_or(sampling.repetition_penalty);
-        config
+    /// A conversation without a worker, as the configuration and `--uncertainty` say.
+    ///
+    /// # Errors
+    /// If `uncertainty` names no signal.
+    pub(super) fn parts(
+        &self,
+        store: Store,
+        source: Arc<dyn ModelSource>,
+        uncertainty: Option<&str>,
+    ) -> Result<Parts, Failure> {
+        Ok(Parts {
+            store,
+            source,
+            clock: Arc::new(SystemClock),
+            config: self.config.chat.clone(),
+            recaller: Arc::new(self.recall_config(uncertainty)?),
+            reader: self.config.reader,
+            worker: None,
+            models: Arc::default(),
+            incognito: false,
+        })
     }
 
     /// How recall works, from `--uncertainty` and the configuration.
@@ -60,13 +57,8 @@ impl App {
             })?),
         };
         let default = RecallConfig::default();
-        let window_tokens = self.config.window_tokens.unwrap_or(default.window_tokens);
+        let window_tokens = self.config.chat.window_tokens;
         let n_reranked = self.config.rerank.unwrap_or(default.n_reranked);
         Ok(RecallConfig { signal, window_tokens, n_reranked, ..default })
-    }
-
-    /// The configured reader; `None`: the program decides.
-    pub(super) fn reader(&self) -> Option<Mode> {
-        self.config.reader.as_deref().map(|mode| Mode::from_setting(Some(mode)))
     }
 }

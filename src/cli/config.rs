@@ -1,24 +1,5 @@
 //! `config.toml`: every setting is optional, and an unknown key is reported with its line.
-//!
-//! ```toml
-//! model = "qwen3-0.6b"        # what the chat runs; `--model` and then this outrank `model use`
-//!
-//! [chat]
-//! window_tokens = 8192        # how much of the conversation the model sees
-//! reply_tokens_max = 1024
-//! temperature = 0.7
-//! top_p = 0.9
-//! min_p = 0.05
-//! repetition_penalty = 1.1
-//!
-//! [memory]
-//! writer = "auto"             # auto, extractive, generative
-//!
-//! [recall]
-//! reader = "auto"             # auto, extractive, generative
-//! uncertainty = "auto"        # auto, entropy, nll, question-nll, overlap
-//! rerank = 48                 # memories that the reranker reads for a question; 0: none, 0.2 s quicker
-//! ```
+//! `docs/settings.md` lists them.
 
 use std::path::Path;
 
@@ -26,18 +7,16 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The settings in the file. `None`: the program's default.
+use crate::chat::ChatConfig;
+use crate::model_policy::Mode;
+
+/// The settings in the file, or the program's defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     pub model: Option<String>,
-    pub window_tokens: Option<usize>,
-    pub reply_tokens_max: Option<usize>,
-    pub temperature: Option<f32>,
-    pub top_p: Option<f32>,
-    pub min_p: Option<f32>,
-    pub repetition_penalty: Option<f32>,
-    pub writer: Option<String>,
-    pub reader: Option<String>,
+    pub chat: ChatConfig,
+    pub writer: Option<Mode>,
+    pub reader: Option<Mode>,
     pub uncertainty: Option<String>,
     pub rerank: Option<usize>,
 }
@@ -114,20 +93,20 @@ impl ConfigReader<'_> {
 
     fn set(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), String> {
         let config = &mut self.config;
-        let kind = &["auto", "extractive", "generative"];
+        let sampling = &mut config.chat.sampling;
         let signal = &["auto", "entropy", "nll", "question-nll", "overlap"];
         match name {
             "model" => config.model = Some(text(name, value)?),
-            "chat.window_tokens" => config.window_tokens = Some(count(name, value, 256)?),
-            "chat.reply_tokens_max" => config.reply_tokens_max = Some(count(name, value, 1)?),
-            "chat.temperature" => config.temperature = Some(number(name, value, 0.0, 5.0)?),
-            "chat.top_p" => config.top_p = Some(number(name, value, 0.0, 1.0)?),
-            "chat.min_p" => config.min_p = Some(number(name, value, 0.0, 1.0)?),
+            "chat.window_tokens" => config.chat.window_tokens = count(name, value, 256)?,
+            "chat.reply_tokens_max" => sampling.tokens_max = count(name, value, 1)?,
+            "chat.temperature" => sampling.temperature = number(name, value, 0.0, 5.0)?,
+            "chat.top_p" => sampling.top_p = number(name, value, 0.0, 1.0)?,
+            "chat.min_p" => sampling.min_p = number(name, value, 0.0, 1.0)?,
             "chat.repetition_penalty" => {
-                config.repetition_penalty = Some(number(name, value, 0.5, 3.0)?);
+                sampling.repetition_penalty = number(name, value, 0.5, 3.0)?;
             }
-            "memory.writer" => config.writer = Some(one_of(name, value, kind)?),
-            "recall.reader" => config.reader = Some(one_of(name, value, kind)?),
+            "memory.writer" => config.writer = Some(mode(name, value)?),
+            "recall.reader" => config.reader = Some(mode(name, value)?),
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
@@ -150,6 +129,11 @@ fn one_of(name: &str, value: &Spanned<DeValue<'_>>, known: &[&str]) -> Result<St
     let wrong = || format!("`{name}` must be one of {}", known.join(", "));
     let text = text(name, value).map_err(|_| wrong())?;
     if known.contains(&text.as_str()) { Ok(text) } else { Err(wrong()) }
+}
+
+fn mode(name: &str, value: &Spanned<DeValue<'_>>) -> Result<Mode, String> {
+    let mode = one_of(name, value, &["auto", "extractive", "generative"])?;
+    Ok(Mode::from_setting(Some(&mode)))
 }
 
 fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {
@@ -178,20 +162,14 @@ mod tests {
 
     #[test]
     fn the_documented_example_is_valid_and_complete() {
-        let example: String = include_str!("config.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("//!"))
-            .skip_while(|line| !line.contains("```toml"))
-            .skip(1)
-            .take_while(|line| !line.contains("```"))
-            .fold(String::new(), |text, line| text + line.trim_start() + "\n");
-        let (config, warnings) = Config::parse(&example, "config.toml").unwrap();
+        let (_, example) = include_str!("../../docs/settings.md").split_once("```toml").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let (config, warnings) = Config::parse(example, "config.toml").unwrap();
         assert_eq!(warnings, Vec::<String>::new());
-        assert_eq!(config.window_tokens, Some(8192));
-        assert_eq!(config.temperature, Some(0.7));
+        assert_eq!(config.chat, ChatConfig::default());
         assert_eq!(config.uncertainty.as_deref(), Some("auto"));
         assert_eq!(config.rerank, Some(48));
-        assert_eq!(config.writer.as_deref(), Some("auto"));
+        assert_eq!(config.writer, Some(Mode::Auto));
     }
 
     #[test]

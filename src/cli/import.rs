@@ -15,7 +15,7 @@ use super::args;
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
 use crate::imports::{self, Imported, ImportedMessage, ImportedSession};
-use crate::memory::{Message, Role, SessionId};
+use crate::memory::{Message, Moment, Role, SessionId};
 use crate::store::{JobKind, NewMessage, Reader, Store, StoreError, WriteTx};
 
 /// Where an imported session goes, and which of its messages are new.
@@ -33,59 +33,47 @@ struct SessionPlan {
 /// What tells messages apart.
 type Key<'a> = (i64, Role, Option<&'a str>, &'a str);
 
-fn key_of(message: &Message) -> Key<'_> {
-    (
-        message.created_at.as_millisecond(),
-        message.role,
-        message.speaker.as_deref(),
-        message.content.as_str(),
-    )
+fn key<'a>(at: Moment, role: Role, speaker: Option<&'a str>, content: &'a str) -> Key<'a> {
+    (at.as_millisecond(), role, speaker, content)
 }
 
-/// The stored messages, by [`Key`]: the sessions that hold each.
-struct StoredMessages<'a>(HashMap<Key<'a>, Vec<SessionId>>);
-
-impl<'a> StoredMessages<'a> {
-    fn new(messages: &'a [Message]) -> Self {
-        let mut map: HashMap<Key<'a>, Vec<SessionId>> = HashMap::new();
-        for message in messages {
-            map.entry(key_of(message)).or_default().push(message.session);
-        }
-        Self(map)
+/// The stored messages: the sessions that hold each.
+fn by_key(messages: &[Message]) -> HashMap<Key<'_>, Vec<SessionId>> {
+    let mut map: HashMap<Key<'_>, Vec<SessionId>> = HashMap::new();
+    for m in messages {
+        let key = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
+        map.entry(key).or_default().push(m.session);
     }
+    map
+}
 
-    fn find<'s>(&'s self, message: &'s ImportedMessage) -> Option<&'s Vec<SessionId>> {
-        self.0.get(&(
-            message.created_at.as_millisecond(),
-            message.role,
-            message.speaker.as_deref(),
-            message.content.as_str(),
-        ))
+fn found<'s>(
+    stored: &'s HashMap<Key<'s>, Vec<SessionId>>,
+    m: &'s ImportedMessage,
+) -> &'s [SessionId] {
+    let key = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
+    stored.get(&key).map_or(&[], Vec::as_slice)
+}
+
+fn plan(stored: &HashMap<Key<'_>, Vec<SessionId>>, imported: &ImportedSession) -> SessionPlan {
+    let found = |m| found(stored, m);
+    let mut votes: HashMap<SessionId, usize> = HashMap::new();
+    for session in imported.messages.iter().flat_map(found) {
+        *votes.entry(*session).or_default() += 1;
     }
-
-    fn plan(&self, imported: &ImportedSession) -> SessionPlan {
-        let found = |message| self.find(message);
-        let mut votes: HashMap<SessionId, usize> = HashMap::new();
-        for session in imported.messages.iter().filter_map(found).flatten() {
-            *votes.entry(*session).or_default() += 1;
-        }
-        let most = votes.into_iter().max_by_key(|&(id, n)| (n, std::cmp::Reverse(id)));
-        let Some((stored_in, _)) = most else {
-            let new = (0..imported.messages.len()).collect();
-            return SessionPlan { stored_in: None, new, n_known: 0, n_forgotten: 0 };
-        };
-        let is_known: Vec<bool> = imported
-            .messages
-            .iter()
-            .map(|m| found(m).is_some_and(|sessions| sessions.contains(&stored_in)))
-            .collect();
-        let last = is_known.iter().rposition(|&known| known).unwrap_or(0);
-        SessionPlan {
-            stored_in: Some(stored_in),
-            new: (last + 1..is_known.len()).collect(),
-            n_known: is_known.iter().filter(|&&known| known).count(),
-            n_forgotten: is_known[..last].iter().filter(|&&known| !known).count(),
-        }
+    let most = votes.into_iter().max_by_key(|&(id, n)| (n, std::cmp::Reverse(id)));
+    let Some((stored_in, _)) = most else {
+        let new = (0..imported.messages.len()).collect();
+        return SessionPlan { stored_in: None, new, n_known: 0, n_forgotten: 0 };
+    };
+    let is_known: Vec<bool> =
+        imported.messages.iter().map(|m| found(m).contains(&stored_in)).collect();
+    let last = is_known.iter().rposition(|&known| known).unwrap_or(0);
+    SessionPlan {
+        stored_in: Some(stored_in),
+        new: (last + 1..is_known.len()).collect(),
+        n_known: is_known.iter().filter(|&&known| known).count(),
+        n_forgotten: is_known[..last].iter().filter(|&&known| !known).count(),
     }
 }
 
@@ -112,11 +100,11 @@ fn write(
     mut on_message: impl FnMut(usize),
 ) -> Result<Counts, StoreError> {
     let messages = stored_messages(tx)?;
-    let stored = StoredMessages::new(&messages);
+    let stored = by_key(&messages);
     let mut counts = Counts::default();
     let mut n_seen = 0;
     for imported in sessions {
-        let plan = stored.plan(imported);
+        let plan = plan(&stored, imported);
         counts.known += plan.n_known;
         counts.forgotten += plan.n_forgotten;
         n_seen += imported.messages.len();
@@ -234,7 +222,7 @@ fn print(app: &App, counts: &Counts, file: &str) -> Result<(), Failure> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::memory::MessageId;
+    use crate::testing::message;
 
     fn session(texts: &[&str]) -> ImportedSession {
         let lines: Vec<String> = (1_000_000_000..)
@@ -251,15 +239,9 @@ mod tests {
             .map(|&i| {
                 let m = &imported.messages[i];
                 Message {
-                    id: MessageId(i as i64),
                     session: SessionId(7),
-                    role: m.role,
-                    speaker: m.speaker.clone(),
-                    content: m.content.clone(),
                     created_at: m.created_at,
-                    external_id: None,
-                    episode: None,
-                    complete: true,
+                    ..message(i as i64, m.role, &m.content)
                 }
             })
             .collect()
@@ -268,7 +250,7 @@ mod tests {
     #[test]
     fn stored_messages_are_recognised() {
         let imported = session(&["a", "b", "c", "d"]);
-        let plan = |keep: &[usize]| StoredMessages::new(&stored(&imported, keep)).plan(&imported);
+        let plan = |keep: &[usize]| super::plan(&by_key(&stored(&imported, keep)), &imported);
         let expected = |stored_in, new, n_known, n_forgotten| SessionPlan {
             stored_in,
             new,

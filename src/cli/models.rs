@@ -7,7 +7,6 @@ use super::App;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
-use crate::model_policy::Mode;
 use crate::registry::{
     BuiltInModels, Catalogue, HubSettings, ModelBackend, ModelDescription, ModelPurpose, Registry,
 };
@@ -106,16 +105,7 @@ impl App {
     /// How the worker works, from the configuration.
     #[must_use]
     pub fn worker_config(&self) -> WorkerConfig {
-        WorkerConfig {
-            writer: self.config.writer.as_deref().map(|mode| Mode::from_setting(Some(mode))),
-            ..WorkerConfig::default()
-        }
-    }
-
-    /// The setting `writer`.
-    #[must_use]
-    pub fn writer_setting(&self) -> &str {
-        self.config.writer.as_deref().unwrap_or("auto")
+        WorkerConfig { writer: self.config.writer, ..WorkerConfig::default() }
     }
 
     /// The embedder in use.

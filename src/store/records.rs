@@ -230,7 +230,7 @@ impl ForgetPlan {
 }
 
 /// An id that the person may name: `m12`, `e4`, `s31`, `t2`, `c3`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnyId {
     /// `m12`.
     Message(MessageId),

@@ -1,12 +1,14 @@
-//! For tests: a scripted model, a hashing embedder, a clock that stands still, and how a test says
-//! that it is skipped.
+//! For tests: a scripted model, a hashing embedder, a clock that stands still, units of memory, and how
+//! a test says that it is skipped.
 
 mod hash_embedder;
 mod manual_clock;
 mod scripted_model;
 mod skipping;
+mod units;
 
 pub use hash_embedder::HashEmbedder;
 pub use manual_clock::ManualClock;
 pub use scripted_model::ScriptedModel;
 pub use skipping::{SKIPPED_TESTS_FILE, shared, skip};
+pub use units::{episode, fact, message};

@@ -15,14 +15,13 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             let name = name.unwrap_or_else(|| match &state.model {
                 ModelLine::Loading { name, .. } => name.clone(),
                 ModelLine::Ready(profile) => profile.name.clone(),
-                ModelLine::Absent { .. } => "the model".into(),
+                ModelLine::Absent => "the model".into(),
             });
-            state.model = ModelLine::Loading { name, stage: String::new(), fraction: None, still };
+            state.model = ModelLine::Loading { name, progress: None, still };
         }
-        Update::LoadProgress { stage: now, fraction: part } => {
-            if let ModelLine::Loading { stage, fraction, .. } = &mut state.model {
-                *stage = now;
-                *fraction = part;
+        Update::LoadProgress(now) => {
+            if let ModelLine::Loading { progress, .. } = &mut state.model {
+                *progress = Some(now);
             }
         }
         Update::Ready(profile) => {
@@ -45,7 +44,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.notice(Level::Error, format!("The model could not be loaded: {error}.{rest}"));
             state.model = match still {
                 Some(profile) => ModelLine::Ready(profile),
-                None => ModelLine::Absent { error },
+                None => ModelLine::Absent,
             };
         }
         Update::Phase(phase) => set_phase(state, phase),
@@ -86,7 +85,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::Session { session, title, messages, incognito } => {
             return set_session(state, session, title, messages, incognito);
         }
-        Update::Worker(status) => state.worker = status,
+        Update::Worker(status) => state.worker = Some(status),
         Update::MemoryChanged => {
             if matches!(state.pane, Some(Pane::Memory(_))) {
                 return vec![Effect::Store(StoreRequest::Tree)];

@@ -20,8 +20,6 @@ pub enum Event {
     Store(StoreReply),
     /// Ten times a second while something moves.
     Tick,
-    /// SIGTERM, SIGHUP or SIGINT: the exit code to leave with.
-    Terminate(u8),
 }
 
 /// What the loop does for the screen.

@@ -312,11 +312,7 @@ mod tests {
     #[test]
     fn the_table() {
         use KeyModifiers as M;
-        check(Enter, M::NONE, Some(A::Send));
-        for m in [M::SHIFT, M::ALT, M::CONTROL] {
-            check(Enter, m, Some(A::Newline));
-        }
-        check(KeyCode::Char('j'), M::CONTROL, Some(A::Newline));
+        check(Enter, M::CONTROL, Some(A::Newline));
         check(KeyCode::Char('m'), M::CONTROL, Some(A::Send));
         check(KeyCode::Char('T'), M::CONTROL, Some(A::Memory));
         check(KeyCode::Char('t'), M::NONE, None);

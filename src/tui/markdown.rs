@@ -116,11 +116,10 @@ fn wrapped(line: &Line<'_>, palette: &Palette, width: usize) -> Vec<Line<'static
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::palette::PaletteKind;
     use proptest::prelude::*;
 
     fn shown(source: &str, width: usize) -> Vec<String> {
-        render(source, &Palette::of(PaletteKind::Mono), width)
+        render(source, &Palette::named("mono"), width)
             .iter()
             .map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect())
             .collect()

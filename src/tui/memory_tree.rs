@@ -8,6 +8,7 @@ use tui_tree_widget::TreeItem;
 
 use crate::chat::export::speaker;
 use crate::memory::{Episode, EpisodeId, Message, Semantic, plain_text};
+use crate::store::AnyId;
 use crate::tui::dates;
 use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
@@ -32,7 +33,7 @@ impl Builder<'_> {
         let children = match self.messages.get(&id) {
             Some(messages) => messages.iter().map(|m| self.message(m)).collect(),
             None => vec![TreeItem::new_leaf(
-                Node::Wait(id.0),
+                Node::Wait(id),
                 Line::styled("reading…", self.palette.muted),
             )],
         };
@@ -40,7 +41,7 @@ impl Builder<'_> {
             Span::styled(format!("{} ", dates::date(episode.started_at)), self.palette.muted),
             Span::styled(row(&episode.title), self.palette.text),
         ]);
-        TreeItem::new(Node::Episode(id.0), line, children).ok()
+        TreeItem::new(Node::Unit(AnyId::Episode(id)), line, children).ok()
     }
 
     fn message(&self, message: &Message) -> TreeItem<'static, Node> {
@@ -48,7 +49,7 @@ impl Builder<'_> {
             Span::styled(format!("{}: ", row(speaker(message))), self.palette.user),
             Span::styled(row(&message.content), self.palette.text),
         ]);
-        TreeItem::new_leaf(Node::Message(message.id.0), line)
+        TreeItem::new_leaf(Node::Unit(AnyId::Message(message.id)), line)
     }
 
     fn fact(&self, fact: &Semantic) -> Option<TreeItem<'static, Node>> {
@@ -57,7 +58,8 @@ impl Builder<'_> {
         let mut episodes = fact.episodes.clone();
         episodes.dedup();
         let children = episodes.iter().filter_map(|&id| self.episode(id)).collect();
-        TreeItem::new(Node::Fact(fact.id.0), Line::styled(row(&fact.content), style), children).ok()
+        let line = Line::styled(row(&fact.content), style);
+        TreeItem::new(Node::Unit(AnyId::Semantic(fact.id)), line, children).ok()
     }
 }
 
@@ -95,7 +97,7 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
             Span::styled(row(&theme.name), palette.theme),
         ]);
         let children = facts.into_iter().filter_map(|f| builder.fact(f)).collect();
-        items.extend(TreeItem::new(Node::Theme(theme.id.0), line, children).ok());
+        items.extend(TreeItem::new(Node::Unit(AnyId::Theme(theme.id)), line, children).ok());
     }
     let without_facts: Vec<_> = tree
         .without_facts
@@ -125,17 +127,12 @@ pub fn open_found(pane: &mut MemoryPane) {
     if pane.search.trim().is_empty() {
         return;
     }
-    let themes: Vec<Node> = pane.items.iter().map(|i| *i.identifier()).collect();
     let state = pane.state.get_mut();
-    for node in &themes {
-        state.open(vec![*node]);
+    for theme in pane.items.iter() {
+        state.open(vec![*theme.identifier()]);
     }
-    let first = pane.items.first().map(|theme| {
-        let mut path = vec![*theme.identifier()];
-        path.extend(theme.children().first().map(|c| *c.identifier()));
-        path
-    });
-    if let Some(path) = first {
-        state.select(path);
+    if let Some(theme) = pane.items.first() {
+        let fact = theme.children().first();
+        state.select([theme].into_iter().chain(fact).map(|item| *item.identifier()).collect());
     }
 }

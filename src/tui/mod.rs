@@ -24,16 +24,14 @@ mod terminal;
 mod update;
 mod view;
 mod why;
-mod wiring;
 mod wrap;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
-pub use runner::{App, TuiError, run};
+pub use runner::{TuiError, run};
 pub use update::update;
-pub use wiring::reader_of;
 
 /// "1 fact", "3 facts".
 fn count(n: usize, one: &str, many: &str) -> String {

@@ -3,6 +3,8 @@
 //! Colours are decided once, at the start, from plain facts about the terminal. A palette knows
 //! roles, never panels.
 
+use std::collections::HashMap;
+
 use ratatui::style::{Color, Modifier, Style};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -55,61 +57,17 @@ pub struct Palette {
     pub badge: Style,
 }
 
-/// What decides the palette.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TerminalEnv {
-    pub no_color: bool,
-    pub term: String,
-    pub colorterm: String,
-    /// `COLORFGBG`, as some terminals set it: `15;0` is white on black.
-    pub colorfgbg: String,
-}
-
-impl TerminalEnv {
-    /// From the environment.
-    pub fn from_env() -> Self {
-        let var = |name: &str| std::env::var(name).unwrap_or_default();
-        Self {
-            no_color: !var("NO_COLOR").is_empty(),
-            term: var("TERM"),
-            colorterm: var("COLORTERM"),
-            colorfgbg: var("COLORFGBG"),
-        }
+impl Palette {
+    /// The palette that suits a terminal, by its environment.
+    pub fn of(env: &dyn Fn(&str) -> String) -> Self {
+        Self::named(suiting(env))
     }
-}
 
-/// The four palettes of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaletteKind {
-    Ansi,
-    Dark,
-    Light,
-    Mono,
-}
-
-impl PaletteKind {
-    /// Which palette suits a terminal.
-    pub fn of(terminal: &TerminalEnv) -> Self {
-        if terminal.no_color || terminal.term == "dumb" {
-            return Self::Mono;
-        }
-        let deep = matches!(terminal.colorterm.as_str(), "truecolor" | "24bit");
-        let background = terminal.colorfgbg.rsplit(';').next().and_then(|b| b.parse::<u8>().ok());
-        match (deep, background) {
-            (true, Some(0..=6 | 8)) => Self::Dark,
-            (true, Some(7 | 9..=15)) => Self::Light,
-            _ => Self::Ansi,
-        }
+    /// A palette of the file. A broken file would show as an unstyled screen; a test reads it.
+    pub fn named(name: &str) -> Self {
+        let palettes = toml::from_str::<HashMap<String, Self>>(SOURCE);
+        palettes.ok().and_then(|mut all| all.remove(name)).unwrap_or_default()
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    ansi: Palette,
-    dark: Palette,
-    light: Palette,
-    mono: Palette,
 }
 
 /// A role's words: colours, `on` and a colour, `bold`, …
@@ -133,65 +91,66 @@ fn style<'de, D: Deserializer<'de>>(words: D) -> Result<Style, D::Error> {
     Ok(style)
 }
 
-impl Palette {
-    /// The palette of that kind. A broken file would show as an unstyled screen; a test reads it.
-    pub fn of(kind: PaletteKind) -> Self {
-        parse(kind).unwrap_or_default()
+/// The name of the palette that suits a terminal.
+fn suiting(env: &dyn Fn(&str) -> String) -> &'static str {
+    if !env("NO_COLOR").is_empty() || env("TERM") == "dumb" {
+        return "mono";
+    }
+    let deep = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
+    // As some terminals set it: `15;0` is white on black.
+    let colours = env("COLORFGBG");
+    let background = colours.rsplit(';').next().and_then(|b| b.parse::<u8>().ok());
+    match (deep, background) {
+        (true, Some(0..=6 | 8)) => "dark",
+        (true, Some(7 | 9..=15)) => "light",
+        _ => "ansi",
     }
 }
 
-fn parse(kind: PaletteKind) -> Option<Palette> {
-    let file: File = toml::from_str(SOURCE).ok()?;
-    Some(match kind {
-        PaletteKind::Ansi => file.ansi,
-        PaletteKind::Dark => file.dark,
-        PaletteKind::Light => file.light,
-        PaletteKind::Mono => file.mono,
-    })
-}
-
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
     #[test]
     fn every_palette_of_the_file_is_readable() {
-        for kind in [PaletteKind::Ansi, PaletteKind::Dark, PaletteKind::Light, PaletteKind::Mono] {
-            let palette = parse(kind).unwrap();
-            assert_ne!(palette.selected, palette.text, "{kind:?}: a selection must show");
-            assert_ne!(palette.error, palette.muted, "{kind:?}");
+        for name in ["ansi", "dark", "light", "mono"] {
+            let palette = Palette::named(name);
+            assert_ne!(palette.selected, palette.text, "{name}: a selection must show");
+            assert_ne!(palette.error, palette.muted, "{name}");
         }
     }
 
     #[test]
     fn mono_has_no_colour() {
-        let shown = format!("{:?}", parse(PaletteKind::Mono).unwrap());
+        let shown = format!("{:?}", Palette::named("mono"));
         for word in ["fg: Some", "bg: Some", "Rgb", "Cyan"] {
             assert!(!shown.contains(word), "{shown}");
         }
     }
 
     #[track_caller]
-    fn check(no_color: bool, term: &str, colorterm: &str, colorfgbg: &str, expected: PaletteKind) {
-        let terminal = TerminalEnv {
-            no_color,
-            term: term.into(),
-            colorterm: colorterm.into(),
-            colorfgbg: colorfgbg.into(),
-        };
-        assert_eq!(PaletteKind::of(&terminal), expected);
+    fn check(no_color: &str, term: &str, colorterm: &str, colorfgbg: &str, expected: &str) {
+        let name = suiting(&|variable| {
+            let value = match variable {
+                "NO_COLOR" => no_color,
+                "TERM" => term,
+                "COLORTERM" => colorterm,
+                _ => colorfgbg,
+            };
+            value.to_owned()
+        });
+        assert_eq!(name, expected);
     }
 
     #[test]
     fn the_terminal_decides() {
-        check(true, "xterm-256color", "truecolor", "15;0", PaletteKind::Mono);
-        check(false, "dumb", "", "", PaletteKind::Mono);
-        check(false, "xterm-256color", "truecolor", "15;0", PaletteKind::Dark);
-        check(false, "xterm-256color", "24bit", "0;default;15", PaletteKind::Light);
+        check("1", "xterm-256color", "truecolor", "15;0", "mono");
+        check("", "dumb", "", "", "mono");
+        check("", "xterm-256color", "truecolor", "15;0", "dark");
+        check("", "xterm-256color", "24bit", "0;default;15", "light");
         // 24-bit colour on an unknown background: only the terminal's own colours are safe.
-        check(false, "xterm-256color", "truecolor", "", PaletteKind::Ansi);
-        check(false, "xterm", "", "15;0", PaletteKind::Ansi);
-        check(false, "xterm", "truecolor", "default;default", PaletteKind::Ansi);
+        check("", "xterm-256color", "truecolor", "", "ansi");
+        check("", "xterm", "", "15;0", "ansi");
+        check("", "xterm", "truecolor", "default;default", "ansi");
     }
 }

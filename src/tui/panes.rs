@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::memory::{EpisodeId, Message, MessageId, SemanticId, ThemeId};
+use crate::memory::{EpisodeId, Message, SemanticId};
 use crate::store::AnyId;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Effect, StoreRequest, Tree};
@@ -183,32 +183,25 @@ fn step(pane: &mut MemoryPane, by: isize) {
 fn read_opened(pane: &mut MemoryPane) -> Vec<Effect> {
     let tree = pane.state.get_mut();
     let path = tree.selected();
-    let Some(&Node::Episode(id)) = path.last() else { return Vec::new() };
-    let known = pane.messages.iter().any(|(e, _)| e.0 == id);
+    let Some(&Node::Unit(AnyId::Episode(id))) = path.last() else { return Vec::new() };
+    let known = pane.messages.iter().any(|(e, _)| *e == id);
     if known || !tree.opened().contains(path) {
         return Vec::new();
     }
-    vec![Effect::Store(StoreRequest::Messages(EpisodeId(id)))]
+    vec![Effect::Store(StoreRequest::Messages(id))]
 }
 
-/// The node under the cursor.
-pub fn selected_node(pane: &MemoryPane) -> Option<Node> {
-    pane.state.borrow().selected().last().copied()
-}
-
-fn selected(pane: &MemoryPane) -> Option<AnyId> {
-    Some(match selected_node(pane)? {
-        Node::Theme(id) => AnyId::Theme(ThemeId(id)),
-        Node::Fact(id) => AnyId::Semantic(SemanticId(id)),
-        Node::Episode(id) => AnyId::Episode(EpisodeId(id)),
-        Node::Message(id) => AnyId::Message(MessageId(id)),
-        Node::WithoutFacts | Node::Wait(_) => return None,
-    })
+/// What is under the cursor.
+pub fn selected(pane: &MemoryPane) -> Option<AnyId> {
+    match pane.state.borrow().selected().last() {
+        Some(Node::Unit(id)) => Some(*id),
+        _ => None,
+    }
 }
 
 fn selected_fact(pane: &MemoryPane) -> Option<(SemanticId, String)> {
-    let Node::Fact(id) = selected_node(pane)? else { return None };
-    let fact = pane.tree.as_ref()?.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)?;
+    let AnyId::Semantic(id) = selected(pane)? else { return None };
+    let fact = pane.tree.as_ref()?.themes.iter().flat_map(|t| &t.facts).find(|f| f.id == id)?;
     Some((fact.id, fact.content.clone()))
 }
 
@@ -221,11 +214,8 @@ pub(super) fn set_tree(state: &mut State, tree: Tree) {
         pane.messages.retain(|(id, _)| tree.episodes.iter().any(|e| e.id == *id));
         pane.tree = Some(tree);
         memory_tree::rebuild(pane, &palette);
-        if first {
-            let node = pane.items.first().map(|i| *i.identifier());
-            if let Some(node) = node {
-                pane.state.get_mut().select(vec![node]);
-            }
+        if first && let Some(item) = pane.items.first() {
+            pane.state.get_mut().select(vec![*item.identifier()]);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The lists to choose from: commands, chats, models, earlier messages.
 
-use crate::chat::policy;
 use crate::interfaces::ModelSummary;
 use crate::memory::{Moment, plain_text};
 use crate::store::Session;
@@ -44,8 +43,10 @@ pub(super) fn history_items(history: &[String]) -> Vec<Item> {
 pub(super) fn model_items(models: &[ModelSummary]) -> Vec<Item> {
     let item = |m: &ModelSummary| {
         let mut detail = size_of(m.bytes as usize);
-        for note in [policy::origin(m), m.in_use.then_some("default")].into_iter().flatten() {
-            detail = format!("{detail} · {note}");
+        for (is_so, note) in [(m.starter, "built in"), (m.in_use, "default")] {
+            if is_so {
+                detail = format!("{detail} · {note}");
+            }
         }
         Item { label: m.name.clone(), detail, pick: Pick::Model(m.name.clone()) }
     };

@@ -7,39 +7,21 @@ use std::time::{Duration, Instant};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as TerminalEvent, EventStream, MouseEventKind};
-use crossterm::{execute, terminal as crossterm_terminal};
+use crossterm::execute;
 use futures_util::StreamExt;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::chat::{ChatConfig, Driver, Level, SharedModels, Update};
-use crate::interfaces::{Clock, ModelSource};
-use crate::model_policy::Mode;
-use crate::recall::RecallConfig;
-use crate::store::Store;
+use crate::chat::{Driver, Level, Parts, Update};
+use crate::interfaces::Clock;
 use crate::tui::event::{Effect, Event, StoreRequest};
-use crate::tui::palette::{Palette, PaletteKind, TerminalEnv};
+use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::store_thread::StoreThread;
 use crate::tui::terminal::{self, Screen};
-use crate::tui::{update, view, wiring};
-use crate::worker::WorkerConfig;
-
-/// What the screen needs to run.
-pub struct App {
-    pub source: Arc<dyn ModelSource>,
-    pub store: Store,
-    pub clock: Arc<dyn Clock>,
-    pub config: ChatConfig,
-    pub recall: RecallConfig,
-    pub worker: WorkerConfig,
-    /// Overrules the setting `reader`.
-    pub reader: Option<Mode>,
-    /// Said once at the start: warnings of the configuration and the like.
-    pub notices: Vec<String>,
-}
+use crate::tui::{update, view};
 
 /// Why the screen could not run.
 #[derive(Debug, Error)]
@@ -56,12 +38,13 @@ pub enum TuiError {
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs the chat until the person leaves it, and returns the exit code.
+/// Runs the chat until the person leaves it, and returns the exit code. The notices are said once, at the start:
+/// warnings of the configuration and the like.
 ///
 /// # Errors
 /// If there is no terminal, it can't be used, or a background thread panicked. The terminal is left
 /// as it was, whatever happens.
-pub fn run(app: App) -> Result<u8, TuiError> {
+pub fn run(parts: Parts, notices: Vec<String>) -> Result<u8, TuiError> {
     if !terminal::is_interactive() {
         return Err(TuiError::NotATerminal);
     }
@@ -75,7 +58,7 @@ pub fn run(app: App) -> Result<u8, TuiError> {
         TuiError::Terminal(error)
     })?;
     let mut driver = None;
-    let outcome = runtime.block_on(drive(app, &mut screen, &mut driver));
+    let outcome = runtime.block_on(drive(parts, notices, &mut screen, &mut driver));
     terminal::leave();
     // The event stream's own thread may be waiting for a key; don't wait for it.
     runtime.shutdown_background();
@@ -90,21 +73,26 @@ struct Loop<'a> {
     screen: &'a mut Screen,
     state: State,
     clock: Arc<dyn Clock>,
+    driver: &'a Driver,
     store: Sender<StoreRequest>,
     dirty: bool,
     exit: Option<u8>,
     events: UnboundedReceiver<Event>,
 }
 
-async fn drive(app: App, screen: &mut Screen, driver: &mut Option<Driver>) -> Result<u8, TuiError> {
+async fn drive(
+    parts: Parts,
+    notices: Vec<String>,
+    screen: &mut Screen,
+    driver: &mut Option<Driver>,
+) -> Result<u8, TuiError> {
     let fail = TuiError::Terminal;
-    let palette = Palette::of(PaletteKind::of(&TerminalEnv::from_env()));
-    let name = app.source.default_name();
-    let mut state = State::new(&palette, app.clock.now(), &name);
-    for text in &app.notices {
-        state.notice(Level::Warning, text.clone());
+    let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
+    let clock = Arc::clone(&parts.clock);
+    let mut state = State::new(&palette, clock.now(), &parts.source.default_name());
+    for text in notices {
+        state.notice(Level::Warning, text);
     }
-    (state.width, state.height) = crossterm_terminal::size().map_err(fail)?;
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
@@ -115,28 +103,20 @@ async fn drive(app: App, screen: &mut Screen, driver: &mut Option<Driver>) -> Re
     let mut go_on = signal(SignalKind::from_raw(libc::SIGCONT)).map_err(fail)?;
 
     let (sender, events) = unbounded_channel::<Event>();
-    let models = SharedModels::default();
-    let store = StoreThread {
-        store: app.store.clone(),
-        source: Arc::clone(&app.source),
-        models: Arc::clone(&models),
-        clock: Arc::clone(&app.clock),
-    };
     let replies = sender.clone();
-    let store = store
+    let store = StoreThread(parts.clone())
         .start(move |reply| {
             let _ = replies.send(Event::Store(reply));
         })
         .map_err(fail)?;
     let _ = store.send(StoreRequest::History);
-    let clock = Arc::clone(&app.clock);
-    let started = Driver::start(wiring::of_app(app, models), None, move |update: Update| {
+    let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));
     })
     .map_err(fail)?;
-    *driver = Some(started);
+    let driver = &*driver.insert(started);
 
-    let mut looped = Loop { screen, state, clock, store, dirty: true, exit: None, events };
+    let mut looped = Loop { screen, state, clock, driver, store, dirty: true, exit: None, events };
     let mut keys = EventStream::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -146,9 +126,9 @@ async fn drive(app: App, screen: &mut Screen, driver: &mut Option<Driver>) -> Re
         let wait = FRAME.saturating_sub(drawn.elapsed());
         tokio::select! {
             biased;
-            _ = terminate.recv() => looped.feed(driver.as_ref(), Event::Terminate(143))?,
-            _ = hang_up.recv() => looped.feed(driver.as_ref(), Event::Terminate(129))?,
-            _ = interrupt.recv() => looped.feed(driver.as_ref(), Event::Terminate(130))?,
+            _ = terminate.recv() => looped.exit = Some(143),
+            _ = hang_up.recv() => looped.exit = Some(129),
+            _ = interrupt.recv() => looped.exit = Some(130),
             _ = go_on.recv() => {
                 // Stopped from outside and continued: the terminal may be anyone's.
                 terminal::resume(looped.screen).map_err(fail)?;
@@ -159,25 +139,25 @@ async fn drive(app: App, screen: &mut Screen, driver: &mut Option<Driver>) -> Re
                     // For tests/tui_pty.rs: a panic must leave the terminal as it was.
                     assert!(!panics || !is_f12(&event), "provoked by a test");
                     if !is_noise(&event) {
-                        looped.feed(driver.as_ref(), Event::Terminal(event))?;
+                        looped.feed(Event::Terminal(event))?;
                     }
                 }
                 // The terminal is gone.
                 Some(Err(_)) | None => looped.exit = Some(129),
             },
             Some(event) = looped.events.recv() => {
-                looped.feed(driver.as_ref(), event)?;
+                looped.feed(event)?;
                 // A fast reply comes in many pieces; take what is there before drawing.
                 for _ in 0..1_000 {
                     let Ok(event) = looped.events.try_recv() else { break };
-                    looped.feed(driver.as_ref(), event)?;
+                    looped.feed(event)?;
                 }
             }
             _ = ticks.tick() => {
                 if looped.state.moves() {
-                    looped.feed(driver.as_ref(), Event::Tick)?;
+                    looped.feed(Event::Tick)?;
                 }
-                if driver.as_ref().is_some_and(Driver::is_dead) {
+                if driver.is_dead() {
                     let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
                     return Err(TuiError::Bug { place });
                 }
@@ -210,16 +190,12 @@ impl Loop<'_> {
         terminal::draw(self.screen, |frame| view::draw(frame, state))
     }
 
-    fn feed(&mut self, driver: Option<&Driver>, event: Event) -> Result<(), TuiError> {
+    fn feed(&mut self, event: Event) -> Result<(), TuiError> {
         self.dirty = true;
         let now = self.clock.now();
         for effect in update(&mut self.state, event, now) {
             match effect {
-                Effect::Chat(command) => {
-                    if let Some(driver) = driver {
-                        driver.send(command);
-                    }
-                }
+                Effect::Chat(command) => self.driver.send(command),
                 Effect::Store(request) => {
                     let _ = self.store.send(request);
                 }

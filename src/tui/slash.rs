@@ -166,9 +166,6 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
 /// The commands that a line may become; none once an argument is begun.
 pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
     let Some(word) = line.strip_prefix('/') else { return Vec::new() };
-    if !word.chars().all(|c| c.is_ascii_lowercase()) {
-        return Vec::new();
-    }
     COMMANDS.iter().filter(|c| c.name.starts_with(word)).collect()
 }
 

@@ -6,15 +6,17 @@ use std::rc::Rc;
 use ratatui::text::Line;
 use tui_tree_widget::TreeState;
 
-use crate::chat::{Level, ModelProfile, PhaseName, WorkerStatus};
+use crate::chat::{Level, ModelProfile, PhaseName};
+use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
-use crate::store::ForgetPlan;
+use crate::store::{AnyId, ForgetPlan};
 use crate::tui::editor::Editor;
 use crate::tui::event::Tree;
 use crate::tui::keys::Action;
 use crate::tui::palette::Palette;
 use crate::tui::slash::{self, SlashCommand};
 use crate::tui::why::Why;
+use crate::worker::{WorkerState, WorkerStatus};
 
 /// On a narrower or lower screen there is only a request for a larger one.
 pub const WIDTH_MIN: u16 = 40;
@@ -25,8 +27,6 @@ pub const SPLIT_WIDTH: u16 = 100;
 /// The whole screen.
 pub struct State {
     pub palette: Palette,
-    pub width: u16,
-    pub height: u16,
     pub now: Moment,
     /// Counts ticks, for animations and timeouts.
     pub tick: u64,
@@ -37,7 +37,7 @@ pub struct State {
     /// Esc closed the popup; typing opens it again.
     pub completion_closed: bool,
     pub model: ModelLine,
-    pub worker: WorkerStatus,
+    pub worker: Option<WorkerStatus>,
     pub window: Option<WindowLine>,
     /// Of the last generated reply.
     pub tokens_per_second: Option<f64>,
@@ -65,14 +65,11 @@ pub enum ModelLine {
     /// `still` is the model that is in use meanwhile.
     Loading {
         name: String,
-        stage: String,
-        fraction: Option<f32>,
+        progress: Option<LoadProgress>,
         still: Option<ModelProfile>,
     },
     Ready(ModelProfile),
-    Absent {
-        error: String,
-    },
+    Absent,
 }
 
 impl ModelLine {
@@ -81,7 +78,7 @@ impl ModelLine {
         match self {
             Self::Ready(profile) => Some(profile),
             Self::Loading { still, .. } => still.as_ref(),
-            Self::Absent { .. } => None,
+            Self::Absent => None,
         }
     }
 }
@@ -205,14 +202,11 @@ pub enum Pane {
 /// A node of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Node {
-    Theme(i64),
-    Fact(i64),
-    Episode(i64),
-    Message(i64),
+    Unit(AnyId),
     /// The episodes without facts.
     WithoutFacts,
     /// Stands in for messages that are being read.
-    Wait(i64),
+    Wait(EpisodeId),
 }
 
 /// The memory pane.
@@ -330,21 +324,14 @@ impl State {
     pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette: *palette,
-            width: 80,
-            height: 24,
             now,
             tick: 0,
             transcript: Transcript::default(),
             editor: Editor::default(),
             completion: 0,
             completion_closed: false,
-            model: ModelLine::Loading {
-                name: model_name.to_owned(),
-                stage: String::new(),
-                fraction: None,
-                still: None,
-            },
-            worker: WorkerStatus::default(),
+            model: ModelLine::Loading { name: model_name.to_owned(), progress: None, still: None },
+            worker: None,
             window: None,
             tokens_per_second: None,
             pane: None,
@@ -360,9 +347,13 @@ impl State {
     pub fn moves(&self) -> bool {
         self.transcript.busy()
             || matches!(self.model, ModelLine::Loading { .. })
-            || self.worker.busy
+            || self.worker_is_busy()
             || self.hint.is_some()
             || self.leaving_until.is_some()
+    }
+
+    pub fn worker_is_busy(&self) -> bool {
+        self.worker.as_ref().is_some_and(|w| matches!(w.state, WorkerState::Working { .. }))
     }
 
     /// The commands that the popup offers now.

@@ -2,19 +2,19 @@
 //! screen nor a running reply waits for a large read, a scrub or an embedding.
 
 use std::collections::{HashMap, HashSet};
+use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 
-use crate::chat::{SharedModels, export};
+use crate::chat::{Parts, export};
 use crate::error_chain::error_chain;
-use crate::interfaces::{Clock, ModelSource};
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
-use crate::store::{ForgetPlan, Reader, Store, StoreError};
+use crate::store::{ForgetPlan, Reader, StoreError};
 use crate::tui::count;
 use crate::tui::event::{StoreReply, StoreRequest, ThemeRow, Tree};
 
@@ -25,20 +25,8 @@ const PLAN_LINES_MAX: usize = 40;
 /// Characters of each text that are shown.
 const PLAN_CHARS_MAX: usize = 200;
 
-/// What requests are answered from.
-pub struct StoreThread {
-    pub store: Store,
-    pub source: Arc<dyn ModelSource>,
-    pub models: SharedModels,
-    pub clock: Arc<dyn Clock>,
-}
-
-/// What could not be done, and why.
-type Failed = (&'static str, String);
-
-fn store_error(what: &'static str) -> impl Fn(StoreError) -> Failed {
-    move |error| (what, error_chain(&error))
-}
+/// Answers requests from the parts of the conversation.
+pub struct StoreThread(pub Parts);
 
 impl StoreThread {
     /// Starts the thread; the sender takes requests.
@@ -60,84 +48,75 @@ impl StoreThread {
 
     /// Answers one request.
     pub fn answer(&self, request: StoreRequest) -> StoreReply {
-        self.try_answer(request).unwrap_or_else(|(what, error)| StoreReply::Failed { what, error })
+        let what = match request {
+            StoreRequest::Tree | StoreRequest::Messages(_) => "read the memory",
+            StoreRequest::Sessions => "list the chats",
+            StoreRequest::Models => "list the models",
+            StoreRequest::History => "read your earlier messages",
+            StoreRequest::Why(_) => "read the evidence",
+            StoreRequest::PlanForget { .. } => "look for that",
+            StoreRequest::Forget(_) => "forget that",
+            StoreRequest::Edit { .. } => "correct it",
+            StoreRequest::Undo => "undo",
+            StoreRequest::Export { .. } => "save the chat",
+        };
+        let failed = |error: Box<dyn Error>| failed(what, &*error);
+        self.try_answer(request).unwrap_or_else(failed)
     }
 
-    fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Failed> {
-        match request {
-            StoreRequest::Tree => self.read("read the memory", |r| tree(r).map(StoreReply::Tree)),
-            StoreRequest::Messages(episode) => self.read("read the memory", |r| {
-                Ok(StoreReply::Messages { episode, messages: messages(r, episode)? })
-            }),
-            StoreRequest::Sessions => {
-                self.read("list the chats", |r| r.sessions().map(StoreReply::Sessions))
+    fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Box<dyn Error>> {
+        let store = &self.0.store;
+        Ok(match request {
+            StoreRequest::Tree => StoreReply::Tree(store.read(tree)?),
+            StoreRequest::Messages(episode) => {
+                let messages = store.read(|r| messages(r, episode))?;
+                StoreReply::Messages { episode, messages }
             }
-            StoreRequest::Models => Ok(StoreReply::Models(self.source.installed())),
-            StoreRequest::History => {
-                self.read("read your earlier messages", |r| history(r).map(StoreReply::History))
+            StoreRequest::Sessions => StoreReply::Sessions(store.read(|r| r.sessions())?),
+            StoreRequest::Models => StoreReply::Models(self.0.source.installed()),
+            StoreRequest::History => StoreReply::History(store.read(history)?),
+            StoreRequest::Why(message) => {
+                StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }
             }
-            StoreRequest::Why(message) => self.read("read the evidence", |r| {
-                Ok(StoreReply::Why { message, record: r.answer_record(message)? })
-            }),
-            StoreRequest::PlanForget { ids, matching } => self.read("look for that", |r| {
+            StoreRequest::PlanForget { ids, matching } => store.read(|r| {
                 let plan = r.plan_forget(&ids, matching.as_deref())?;
                 let lines = plan_lines(r, &plan)?;
                 Ok(StoreReply::ForgetPlan { plan, lines })
-            }),
-            StoreRequest::Forget(plan) => self.forget(&plan),
-            StoreRequest::Edit { semantic, text } => self.edit(semantic, &text),
-            StoreRequest::Undo => self
-                .store
-                .write(|tx| tx.undo())
-                .map(|undone| StoreReply::Undone(undone.map(|u| u.what)))
-                .map_err(store_error("undo")),
-            StoreRequest::Export { session, path } => self.export(session, path),
-        }
+            })?,
+            StoreRequest::Forget(plan) => {
+                let (gone, _) = store.read(|r| split(r, &plan))?;
+                store.write(|tx| tx.forget(&plan))?;
+                if let Err(error) = store.scrub() {
+                    let what = "clear what was forgotten from the disk (/forget again)";
+                    return Ok(failed(what, &error));
+                }
+                StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() }
+            }
+            StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
+            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo())?.map(|u| u.what)),
+            StoreRequest::Export { session, path } => self.export(session, path)?,
+        })
     }
 
-    fn read(
-        &self,
-        what: &'static str,
-        reply: impl FnOnce(&Reader<'_>) -> Result<StoreReply, StoreError>,
-    ) -> Result<StoreReply, Failed> {
-        self.store.read(reply).map_err(store_error(what))
-    }
-
-    fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Failed> {
-        let (gone, _) = self.store.read(|r| split(r, plan)).map_err(store_error("forget that"))?;
-        self.store.write(|tx| tx.forget(plan)).map_err(store_error("forget that"))?;
-        self.store
-            .scrub()
-            .map_err(store_error("clear what was forgotten from the disk (/forget again)"))?;
-        Ok(StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() })
-    }
-
-    fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Failed> {
-        const WHAT: &str = "correct it";
-        let loaded = self.models.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(loaded) = loaded else {
-            return Err((WHAT, "the model is still being loaded".into()));
-        };
-        let text = plain_text(text).into_owned();
-        let vectors =
-            loaded.models.embedder.embed(&[&text]).map_err(|e| (WHAT, error_chain(&e)))?;
-        let Some(embedding) = vectors.first() else {
-            return Err((WHAT, "the embedding model gave no vector".into()));
-        };
-        self.store
-            .write(|tx| tx.edit_semantic(semantic, &text, embedding))
-            .map_err(store_error(WHAT))?;
+    fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
+        let loaded = self.0.models.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let models = loaded.ok_or("the model is still being loaded")?.models;
+        let text = plain_text(text);
+        let vectors = models.embedder.embed(&[&*text])?;
+        let embedding = vectors.first().ok_or("the embedding model gave no vector")?;
+        self.0.store.write(|tx| tx.edit_semantic(semantic, &text, embedding))?;
         Ok(StoreReply::Edited)
     }
 
-    fn export(&self, session: SessionId, path: Option<PathBuf>) -> Result<StoreReply, Failed> {
-        const WHAT: &str = "save the chat";
-        let (session, messages) = self
-            .store
-            .read(|r| Ok((r.session(session)?, r.messages(session)?)))
-            .map_err(store_error(WHAT))?;
+    fn export(
+        &self,
+        session: SessionId,
+        path: Option<PathBuf>,
+    ) -> Result<StoreReply, Box<dyn Error>> {
+        let (session, messages) =
+            self.0.store.read(|r| Ok((r.session(session)?, r.messages(session)?)))?;
         let path = path.unwrap_or_else(|| {
-            let day = self.clock.now().civil().date();
+            let day = self.0.clock.now().civil().date();
             PathBuf::from(format!("inglenook-{day}-{}.md", slug(&session.title)))
         });
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
@@ -146,9 +125,13 @@ impl StoreThread {
         } else {
             export::markdown(&session, &messages)
         };
-        export::write_new(&path, &text).map_err(|e| (WHAT, format!("{}: {e}", path.display())))?;
+        export::write_new(&path, &text).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
+}
+
+fn failed(what: &'static str, error: &dyn Error) -> StoreReply {
+    StoreReply::Failed { what, error: error_chain(error) }
 }
 
 /// "I moved to Lund!" → "i-moved-to-lund".

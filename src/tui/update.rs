@@ -22,10 +22,6 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
             tick(state);
             Vec::new()
         }
-        Event::Terminal(TerminalEvent::Resize(width, height)) => {
-            (state.width, state.height) = (width, height);
-            Vec::new()
-        }
         Event::Terminal(TerminalEvent::Key(key)) => on_key(state, key),
         Event::Terminal(TerminalEvent::Paste(text)) => {
             paste(state, &text);
@@ -42,7 +38,6 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
         Event::Terminal(_) => Vec::new(),
         Event::Chat(update) => chat_updates::apply(state, update),
         Event::Store(reply) => store_replies::apply(state, reply),
-        Event::Terminate(code) => vec![Effect::Quit(code)],
     }
 }
 

@@ -32,7 +32,8 @@ pub struct TriedEpisode {
 pub struct Why {
     /// Ids of the memories that the reply quotes, where the rules answered.
     pub quoted: Option<Vec<String>>,
-    pub themes: Vec<(String, String)>,
+    /// Their names, or ids.
+    pub themes: Vec<String>,
     pub facts: Vec<WhyText>,
     pub steps: Vec<TriedEpisode>,
     /// Whole messages that were read.
@@ -48,21 +49,17 @@ pub struct Why {
 }
 
 fn text(value: &Value) -> String {
-    match value {
-        Value::String(s) => plain_text(s).into_owned(),
-        Value::Null => String::new(),
-        other => plain_text(&other.to_string()).into_owned(),
-    }
-}
-
-/// Ids come as `12` or as `"s12"`.
-fn id(value: &Value, prefix: char) -> String {
-    let shown = text(value);
-    if shown.starts_with(|c: char| c.is_ascii_digit()) { format!("{prefix}{shown}") } else { shown }
+    plain_text(value.as_str().unwrap_or_default()).into_owned()
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A theme's name, or its id if it has none yet.
+fn name(theme: &Value) -> String {
+    let name = text(&theme["name"]);
+    if name.is_empty() { text(&theme["id"]) } else { name }
 }
 
 impl Why {
@@ -71,21 +68,11 @@ impl Why {
         let evidence = record.get("evidence")?;
         let number = |path: &str| record.pointer(path).and_then(Value::as_f64);
         let count = |path: &str| record.pointer(path).and_then(Value::as_u64);
-        let themes = list(evidence, "themes")
-            .iter()
-            .map(|t| match t {
-                Value::Object(_) => {
-                    let name = t.get("name").or_else(|| t.get("title")).unwrap_or(&Value::Null);
-                    (id(&t["id"], 't'), text(name))
-                }
-                other => (id(other, 't'), String::new()),
-            })
-            .collect();
-        let texts = |level: &str, prefix: char| -> Vec<WhyText> {
+        let texts = |level: &str| -> Vec<WhyText> {
             list(evidence, level)
                 .iter()
                 .map(|unit| WhyText {
-                    id: id(&unit["id"], prefix),
+                    id: text(&unit["id"]),
                     speaker: unit.get("speaker").map(text),
                     text: text(&unit["text"]),
                 })
@@ -94,7 +81,7 @@ impl Why {
         let steps = list(evidence, "episodes")
             .iter()
             .map(|e| TriedEpisode {
-                id: id(&e["id"], 'e'),
+                id: text(&e["id"]),
                 title: text(&e["title"]),
                 admitted: e["admitted"].as_bool().unwrap_or(false),
                 expanded: e["expanded"].as_bool().unwrap_or(false),
@@ -107,10 +94,10 @@ impl Why {
                 .get("quoted")
                 .and_then(Value::as_array)
                 .map(|ids| ids.iter().map(text).collect()),
-            messages: texts("messages", 'm'),
+            messages: texts("messages"),
             overlap: record.pointer("/evidence/signal") == Some(&Value::from("overlap")),
-            themes,
-            facts: texts("semantics", 's'),
+            themes: list(evidence, "themes").iter().map(name).collect(),
+            facts: texts("semantics"),
             steps,
             coarse_nats: number("/entropy_nats/coarse"),
             final_nats: number("/entropy_nats/final"),
@@ -180,8 +167,8 @@ mod tests {
         let record = json!({
             "answer": "Lund", "model": "starter",
             "evidence": {
-                "themes": [{"id": "t2", "name": "Home"}, 7],
-                "semantics": [{"id": 31, "text": "moved to \u{1b}[31mLund", "messages": ["m4", 5]}],
+                "themes": [{"id": "t2", "name": "Home"}],
+                "semantics": [{"id": "s31", "text": "moved to \u{1b}[31mLund", "messages": ["m4", 5]}],
                 "episodes": [{"id": "e4", "title": "Moving", "admitted": true, "expanded": false,
                     "entropy_before_nats": 2.5, "entropy_after_nats": 1.25}]
             },
@@ -190,7 +177,7 @@ mod tests {
             "seconds": {"recall": 0.2, "first_token": 0.3, "total": 0.5}
         });
         let why = Why::of(&record).unwrap();
-        assert_eq!(why.themes, [("t2".into(), "Home".into()), ("t7".into(), String::new())]);
+        assert_eq!(why.themes, ["Home"]);
         assert_eq!(why.facts[0].id, "s31");
         assert_eq!(why.facts[0].text, "moved to Lund");
         assert!(why.steps[0].admitted && !why.steps[0].expanded);

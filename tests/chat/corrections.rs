@@ -11,12 +11,11 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::{ChatConfig, Parts, Reader, answer_in};
+use super::{ChatConfig, Parts, answer_in};
 use crate::inference::starter;
-use crate::interfaces::{
-    Cancel, Clock, LoadProgress, ModelError, ModelSource, ModelSummary, Models,
-};
+use crate::interfaces::{Cancel, Clock, Models};
 use crate::memory::SessionId;
+use crate::model_policy::Mode;
 use crate::recall::RecallConfig;
 use crate::store::{JobKind, Store};
 use crate::testing::{ManualClock, ScriptedModel};
@@ -25,25 +24,6 @@ use crate::worker::{WorkerConfig, run_until_idle};
 const OWN: &str = include_str!("../fixtures/corrections.jsonl");
 const OTHERS: &str = include_str!("../fixtures/corrections_held_out.jsonl");
 const FRESH: &str = include_str!("../fixtures/corrections_fresh.jsonl");
-
-#[derive(Clone)]
-struct Loaded(Models);
-
-impl ModelSource for Loaded {
-    fn installed(&self) -> Vec<ModelSummary> {
-        Vec::new()
-    }
-    fn default_name(&self) -> String {
-        "scripted".into()
-    }
-    fn load(
-        &self,
-        _: Option<&str>,
-        _: &(dyn Fn(LoadProgress) + Sync),
-    ) -> Result<Models, ModelError> {
-        Ok(self.0.clone())
-    }
-}
 
 /// One memory and its person.
 struct Person {
@@ -63,17 +43,16 @@ impl Person {
         self.clock.advance(SignedDuration::from_mins(1));
         let parts = Parts {
             store: self.store.clone(),
-            source: Arc::new(Loaded(self.models.clone())),
+            source: Arc::new(self.models.clone()),
             clock: self.clock.clone(),
             config: ChatConfig::default(),
             recaller: Arc::new(RecallConfig::default()),
-            reader_of: Arc::new(|_, _| Reader::Extractive),
-            background_of: Arc::new(|_, _| None),
+            reader: Some(Mode::Extractive),
+            worker: None,
             models: Arc::default(),
             incognito: false,
         };
-        let answered =
-            answer_in(parts, None, session, text, &Cancel::default(), &mut |_| {}).unwrap();
+        let answered = answer_in(parts, session, text, &Cancel::default(), &mut |_| {}).unwrap();
         let newest = self.store.read(|r| r.sessions()).unwrap().iter().map(|s| s.id).max();
         (session.or(newest).unwrap(), answered.text)
     }

@@ -4,32 +4,29 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::chat::driver::Input;
-use crate::chat::executor::{ChatConfig, KeptContext, TurnData, lock};
+use crate::chat::executor::{KeptContext, Parts, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, PastMessage, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::{self, ModelProfile};
-use crate::chat::ports::Recaller;
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
 use crate::chat::{prompt, window};
 use crate::error_chain::error_chain;
-use crate::extractive::{self, Intent, Wants};
+use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Moment, Role};
 use crate::prompts::{Answer, MemoryLine, chat_system};
-use crate::recall::{RecallError, RecallRequest, is_of_assistant, refill};
-use crate::store::{KnownName, Store};
+use crate::recall::{RecallRequest, is_of_assistant, refill};
+use crate::store::KnownName;
 
 /// The longest answer from memories.
 const ANSWER_TOKENS_MAX: usize = 160;
 
 /// A step of a reply, with everything that it needs.
 pub(in crate::chat) struct Job {
-    pub(super) request: ReplyJob,
+    pub(in crate::chat) request: ReplyJob,
+    pub(super) parts: Parts,
     pub(super) models: Models,
     pub(super) profile: ModelProfile,
-    pub(super) store: Store,
-    pub(super) recaller: Arc<dyn Recaller>,
-    pub(super) config: ChatConfig,
     pub(super) data: Arc<Mutex<TurnData>>,
     pub(super) kept: KeptContext,
     pub(super) cancel: Cancel,
@@ -38,18 +35,6 @@ pub(in crate::chat) struct Job {
 }
 
 impl Job {
-    /// The event that says that this job failed.
-    pub(in crate::chat) fn failure(&self) -> impl Fn(String) -> Event + Clone + use<> {
-        let (turn, step) = (self.request.turn, self.request.step);
-        move |error| {
-            let failed = match step {
-                ReplyStep::Recall { .. } => TurnEvent::RecallFailed { error },
-                ReplyStep::Generate { .. } => TurnEvent::GenerateFailed { error },
-            };
-            Event::Turn(turn, failed)
-        }
-    }
-
     /// Runs to its end; what happens on the way is sent too.
     pub(in crate::chat) fn run(self, send: &mut dyn FnMut(Input)) {
         let turn = self.request.turn;
@@ -59,7 +44,7 @@ impl Job {
                 if look && known == KnownName::None {
                     TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: false }
                 } else {
-                    let asks = self.profile.small_talk_alone
+                    let asks = self.profile.starter
                         || known == KnownName::Name
                         || extractive::is_of_speaker(&self.request.question);
                     let is_private = known == KnownName::Person || !look && asks;
@@ -74,7 +59,7 @@ impl Job {
                 match generated {
                     Ok(outcome) => TurnEvent::Generated(outcome),
                     Err(ModelError::Cancelled) => TurnEvent::Generated(Outcome::Stopped),
-                    Err(error) => TurnEvent::GenerateFailed { error: error_chain(&error) },
+                    Err(error) => TurnEvent::Failed { error: error_chain(&error) },
                 }
             }
         };
@@ -88,7 +73,11 @@ impl Job {
     /// Tokens for the prompt and for the reply.
     fn budgets(&self) -> (usize, usize) {
         let context = self.models.language.info().context_tokens;
-        window::budgets(context, self.config.window_tokens, self.config.sampling.tokens_max)
+        window::budgets(
+            context,
+            self.parts.config.window_tokens,
+            self.parts.config.sampling.tokens_max,
+        )
     }
 
     /// The person's name in prompts.
@@ -132,7 +121,8 @@ impl Job {
         let said: Vec<String> = said
             .flat_map(|message| policy::facts(&message.text, self.person(), message.at))
             .collect();
-        let known = self.store.read(|reader| reader.known_name_in(&self.request.question, &said));
+        let known =
+            self.parts.store.read(|reader| reader.known_name_in(&self.request.question, &said));
         known.unwrap_or(KnownName::None)
     }
 
@@ -148,11 +138,12 @@ impl Job {
         const BEST_MIN: f64 = 0.02;
         const BEST_MIN_LOOKING: f64 = 0.3;
         let since = Instant::now();
+        let recent = self.recent();
         // What was just said is evidence like anything else: neither rules nor the model read the window here.
         let request = RecallRequest {
             question: &self.request.question,
             asked: &extractive::asked_by(self.person(), &self.request.question),
-            recent: &self.recent(),
+            recent: &recent,
             best_min: if look { BEST_MIN_LOOKING } else { BEST_MIN },
             rules_first: for_model,
             now: self.now,
@@ -162,9 +153,9 @@ impl Job {
             reuse: None,
             cancel: &self.cancel,
         };
-        let window_tokens = self.config.window_tokens;
-        let recalled = self.recaller.recall(
-            &self.store,
+        let window_tokens = self.parts.config.window_tokens;
+        let recalled = self.parts.recaller.recall(
+            &self.parts.store,
             &self.models,
             request,
             window_tokens,
@@ -179,16 +170,16 @@ impl Job {
                 let mut data = lock(&self.data);
                 data.recall_seconds = since.elapsed().as_secs_f64();
                 data.sources.clone_from(&candidates);
+                data.recent = recent;
                 data.recalled = Some(evidence);
                 TurnEvent::Recalled { candidates, reads, is_private }
             }
-            Err(RecallError::Cancelled) => TurnEvent::RecallFailed { error: "stopped".into() },
-            Err(error) => TurnEvent::RecallFailed { error: error_chain(&error) },
+            Err(error) => TurnEvent::Failed { error: error_chain(&error) },
         }
     }
 
-    /// What the reply is held to.
-    fn listener(&self, with_memories: bool) -> Listener {
+    /// What the reply is held to; of an answer from memory, these are what it may rest on.
+    fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
         if !with_memories {
             return match extractive::wants(message) {
@@ -196,21 +187,17 @@ impl Job {
                 Wants::SmallTalk | Wants::Statement => Listener::Told { message: message.clone() },
             };
         }
-        let candidates = std::mem::take(&mut lock(&self.data).sources);
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
-        // What the model can't say for sure, rules may still find.
+        sources.extend([lock(&self.data).recent.clone(), self.person().to_owned()]);
+        Listener::Memory { sources, at: self.now.civil(), is_task: policy::is_task(message) }
+    }
+
+    /// What the model can't say for sure, rules may still find.
+    fn quote(&self, candidates: Vec<Candidate>) -> String {
+        let ReplyJob { question, history, .. } = &self.request;
         let name = self.user_name.as_deref();
-        let nothing_found = self.profile.nothing_found;
-        let history = &self.request.history;
-        let otherwise =
-            policy::quote(message, candidates, history, self.now, name, nothing_found).text;
-        sources.extend([self.recent(), self.person().to_owned()]);
-        Listener::Memory {
-            sources,
-            at: self.now.civil(),
-            otherwise,
-            is_task: policy::is_task(message),
-        }
+        let nothing_found = self.profile.nothing_found();
+        policy::quote(question, candidates, history, self.now, name, nothing_found).text
     }
 
     /// A context that holds the whole prompt, ready to decode: recall's, or one without memories.
@@ -229,8 +216,7 @@ impl Job {
         } else {
             let model = self.models.language.as_ref();
             let question = &self.request.question;
-            let alone =
-                self.profile.small_talk_alone || policy::stands_alone(&self.profile, question);
+            let alone = self.profile.starter || policy::stands_alone(&self.profile, question);
             let history = if alone && !with_memories {
                 Vec::new()
             } else {
@@ -242,7 +228,7 @@ impl Job {
                 None => model.context(Priority::Chat)?,
             };
             refill(context.as_mut(), &built.tokens)?;
-            (context, built.n_dropped, built.cut.is_some())
+            (context, built.n_dropped, built.is_cut)
         };
         let used_tokens = context.len();
         on_event(TurnEvent::Window { used_tokens, limit_tokens, n_dropped });
@@ -266,14 +252,16 @@ impl Job {
         let mut sampling = if with_memories {
             Sampling::greedy(ANSWER_TOKENS_MAX)
         } else {
-            self.profile.sampling(&self.config.sampling)
+            self.profile.sampling(&self.parts.config.sampling)
         };
         sampling.tokens_max = sampling.tokens_max.min(reply_tokens);
         sampling.seed ^= self.request.turn ^ self.now.as_millisecond().unsigned_abs();
         let since = Instant::now();
         let mut first: Option<Instant> = None;
         let mut stream = Stream::default();
-        let mut speech = Speech::new(self.listener(with_memories), self.user_name.clone());
+        let candidates = std::mem::take(&mut lock(&self.data).sources);
+        let listener = self.listener(with_memories, &candidates);
+        let mut speech = Speech::new(listener, self.user_name.clone());
         let mut show = |piece: String| {
             if !piece.is_empty() {
                 on_event(TurnEvent::Text(piece));
@@ -288,6 +276,9 @@ impl Job {
         });
         show(speech.push(&stream.finish()));
         show(speech.finish());
+        if speech.is_refused() {
+            show(self.quote(candidates));
+        }
         let mut data = lock(&self.data);
         if let Some(first) = first {
             data.generating_seconds = first.elapsed().as_secs_f64();

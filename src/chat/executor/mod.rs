@@ -10,14 +10,16 @@ use std::time::Instant;
 
 use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::policy::{ModelProfile, Reader};
-use crate::chat::ports::{Background, Recaller};
+use crate::chat::ports::Recaller;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
 use crate::memory::MessageId;
+use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::recall::Evidence;
 use crate::store::{JobKind, Store};
+use crate::worker::{Worker, WorkerConfig, WorkerHandle};
 
 pub(super) use jobs::Job;
 
@@ -46,9 +48,6 @@ impl Default for ChatConfig {
     }
 }
 
-type ChooseReader = dyn Fn(&Store, &ModelInfo) -> Reader + Send + Sync;
-type StartBackground = dyn Fn(&Store, &Models) -> Option<Box<dyn Background>> + Send + Sync;
-
 /// What a conversation is made of.
 #[derive(Clone)]
 pub struct Parts {
@@ -57,10 +56,10 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub config: ChatConfig,
     pub recaller: Arc<dyn Recaller>,
-    /// Extractive or generative, for a model.
-    pub reader_of: Arc<ChooseReader>,
-    /// Starts the memory worker; `None` for `ask`, which brings the memory up to date before.
-    pub background_of: Arc<StartBackground>,
+    /// Overrules the setting `reader`.
+    pub reader: Option<Mode>,
+    /// The memory worker beside the chat; `None` for `ask`, which brings the memory up to date before.
+    pub worker: Option<WorkerConfig>,
     /// Filled by the conversation, read by whoever else needs the models.
     pub models: SharedModels,
     pub incognito: bool,
@@ -83,6 +82,8 @@ struct TurnData {
     recalled: Option<Evidence>,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
+    /// What was said last in the chat, as recall was given it.
+    recent: String,
     /// The reply's message, once a part of it is saved.
     reply: Option<MessageId>,
     started: Option<Instant>,
@@ -101,11 +102,25 @@ pub(super) struct Executor {
     parts: Parts,
     /// The chat of `/incognito`, in memory only.
     private: Option<Store>,
-    background: Option<Box<dyn Background>>,
+    background: Option<WorkerHandle>,
     data: Arc<Mutex<TurnData>>,
     kept: KeptContext,
     cancel: Cancel,
     newest_load: Arc<AtomicU64>,
+}
+
+/// Who reads the evidence: as `mode` says, else by the setting `reader` and the model's grade.
+fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
+    let (setting, grade) = store
+        .read(|r| Ok((r.setting("reader")?, r.setting(&info.grade_key())?)))
+        .unwrap_or_default();
+    let mode = mode.unwrap_or_else(|| Mode::from_setting(setting.as_deref()));
+    let grade = Grade::from_setting(grade.as_deref());
+    if reader_generates(mode, info, grade.as_ref()) {
+        Reader::Generative
+    } else {
+        Reader::Extractive
+    }
 }
 
 fn lock<T>(data: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -133,13 +148,13 @@ impl Executor {
     pub(super) fn installer(&self) -> impl FnOnce(Models) -> Option<Event> + Send + use<> {
         let number = self.newest_load.fetch_add(1, Ordering::SeqCst) + 1;
         let newest = Arc::clone(&self.newest_load);
-        let Parts { models: in_use, store, reader_of, .. } = self.parts.clone();
+        let Parts { models: in_use, store, reader, .. } = self.parts.clone();
         move |models| {
             if newest.load(Ordering::SeqCst) != number {
                 return None;
             }
             let info = models.language.info();
-            let profile = ModelProfile::new(info, reader_of(&store, info));
+            let profile = ModelProfile::new(info, reader_of(reader, &store, info));
             let loaded = LoadedModels { models, profile: profile.clone() };
             *in_use.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
             Some(Event::ModelReady(profile))
@@ -154,9 +169,12 @@ impl Executor {
     pub(super) fn start_background(&mut self) {
         self.kept = KeptContext::default();
         self.stop_background();
-        self.background = self
-            .loaded()
-            .and_then(|loaded| (self.parts.background_of)(&self.parts.store, &loaded.models));
+        let Parts { store, clock, worker, .. } = &self.parts;
+        if let (Some(loaded), Some(config)) = (self.loaded(), worker) {
+            let clock = Arc::clone(clock);
+            let worker = Worker::start(store.clone(), loaded.models, clock, config.clone());
+            self.background = Some(worker);
+        }
     }
 
     pub(super) fn stop_background(&mut self) {
@@ -165,8 +183,8 @@ impl Executor {
         }
     }
 
-    pub(super) fn background(&self) -> Option<&dyn Background> {
-        self.background.as_deref()
+    pub(super) fn background(&self) -> Option<&WorkerHandle> {
+        self.background.as_ref()
     }
 
     pub(super) fn cancel(&self) {
@@ -190,9 +208,7 @@ impl Executor {
             request,
             models,
             profile,
-            store: self.parts.store.clone(),
-            recaller: Arc::clone(&self.parts.recaller),
-            config: self.parts.config.clone(),
+            parts: self.parts.clone(),
             data: Arc::clone(&self.data),
             kept: Arc::clone(&self.kept),
             cancel: self.cancel.clone(),
@@ -223,7 +239,9 @@ impl Executor {
             }
             Effect::SaveReply(reply) => {
                 self.begin(reply.turn);
-                Some(Event::Turn(reply.turn, self.save_reply(reply)))
+                let (turn, saved) = (reply.turn, self.save_reply(&reply));
+                // If a part of it can't be saved, the whole is tried again at the end.
+                reply.last.then_some(Event::Turn(turn, saved))
             }
             Effect::LoadSession(session) => {
                 self.kept = KeptContext::default();

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, TurnEvent, UserMessage};
 use crate::chat::policy::Cited;
-use crate::chat::ports::Background;
 use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, Role, SessionId, plain_text};
 use crate::recall::Evidence;
 use crate::store::{JobKind, NewMessage, Store, StoreError};
+use crate::worker::WorkerHandle;
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
@@ -24,7 +24,7 @@ impl Executor {
                 message: saved,
                 user_name: self.user_name(),
             },
-            Err(error) => TurnEvent::UserNotSaved { error },
+            Err(error) => TurnEvent::NotSaved { error },
         }
     }
 
@@ -53,20 +53,19 @@ impl Executor {
             if !incognito {
                 tx.enqueue(&job(session))?;
             }
-            Ok((session, only(tx.messages_by_id(&[id])?, id)?))
+            Ok((session, tx.messages_by_id(&[id])?.remove(0)))
         })
     }
 
-    pub(super) fn save_reply(&self, reply: Reply) -> TurnEvent {
-        let last = reply.last;
-        match self.write_reply(&reply) {
+    pub(super) fn save_reply(&self, reply: &Reply) -> TurnEvent {
+        match self.write_reply(reply) {
             Ok((message, record)) => {
                 let data = lock(&self.data);
                 let tokens_per_second = (data.n_generated > 1 && data.generating_seconds > 0.0)
                     .then(|| (data.n_generated - 1) as f64 / data.generating_seconds);
-                TurnEvent::ReplySaved { message, record, last, tokens_per_second }
+                TurnEvent::ReplySaved { message, record, tokens_per_second }
             }
-            Err(error) => TurnEvent::ReplyNotSaved { error: error_chain(&error), last },
+            Err(error) => TurnEvent::NotSaved { error: error_chain(&error) },
         }
     }
 
@@ -95,7 +94,7 @@ impl Executor {
             if *last {
                 tx.record_answer(id, &record)?;
             }
-            only(tx.messages_by_id(&[id])?, id)
+            Ok(tx.messages_by_id(&[id])?.remove(0))
         })?;
         lock(&self.data).reply = Some(message.id);
         Ok((message, record))
@@ -150,7 +149,7 @@ impl Executor {
 /// `/remember`: the worker makes facts of it at once.
 fn remember(
     store: &Store,
-    worker: &dyn Background,
+    worker: &WorkerHandle,
     message: &UserMessage,
 ) -> Result<(SessionId, Message), String> {
     let UserMessage { title, text, at, .. } = message;
@@ -159,7 +158,7 @@ fn remember(
         Some(session) => session,
         None => store.write(|tx| tx.create_session(title, *at, false)).map_err(in_words)?,
     };
-    worker.remember(session, text)?;
+    worker.remember(session, text).map_err(|error| error_chain(&error))?;
     let messages = store.read(|r| r.messages(session)).map_err(in_words)?;
     let message = messages.into_iter().rfind(|m| m.role == Role::User);
     message.map(|m| (session, m)).ok_or_else(|| "the message was not kept".into())
@@ -178,11 +177,4 @@ fn quoted_ids(evidence: &Value, texts: &[String], from_chat: &[MessageId]) -> Ve
         .filter_map(|unit| unit.get("id").and_then(Value::as_str).map(str::to_owned))
         .chain(from_chat.iter().map(ToString::to_string))
         .collect()
-}
-
-fn only(messages: Vec<Message>, id: MessageId) -> Result<Message, StoreError> {
-    messages
-        .into_iter()
-        .next()
-        .ok_or_else(|| StoreError::NotFound { what: "message", id: id.to_string() })
 }

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::chat::machine::events::{MessageKind, PastMessage, TurnId};
 use crate::chat::policy::{Cited, ModelProfile};
-use crate::chat::ports::WorkerStatus;
+use crate::interfaces::LoadProgress;
 use crate::memory::{Message, Moment, SessionId};
+use crate::worker::WorkerStatus;
 
 /// What the driver has to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,10 +84,7 @@ pub enum Update {
     Loading {
         name: Option<String>,
     },
-    LoadProgress {
-        stage: String,
-        fraction: Option<f32>,
-    },
+    LoadProgress(LoadProgress),
     Ready(ModelProfile),
     /// `still` is the model that stays in use.
     LoadFailed {

@@ -68,9 +68,6 @@ pub enum TurnEvent {
         message: Message,
         user_name: Option<String>,
     },
-    UserNotSaved {
-        error: String,
-    },
     /// What rules can quote.
     Recalled {
         candidates: Vec<Candidate>,
@@ -78,9 +75,6 @@ pub enum TurnEvent {
         reads: bool,
         /// Only memory can answer, if anything does: a model would make something up.
         is_private: bool,
-    },
-    RecallFailed {
-        error: String,
     },
     Window {
         used_tokens: usize,
@@ -91,18 +85,19 @@ pub enum TurnEvent {
     QuestionCut,
     Text(String),
     Generated(Outcome),
-    GenerateFailed {
-        error: String,
-    },
+    /// All of it; what is saved on the way needs no answer.
     ReplySaved {
         message: Message,
         record: Value,
-        last: bool,
         tokens_per_second: Option<f64>,
     },
-    ReplyNotSaved {
+    /// The message, or the whole reply.
+    NotSaved {
         error: String,
-        last: bool,
+    },
+    /// Recall, or generation.
+    Failed {
+        error: String,
     },
 }
 

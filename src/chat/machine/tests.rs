@@ -6,8 +6,8 @@ use super::turn::CHECKPOINT_BYTES;
 use super::*;
 use crate::chat::policy::{self, Reader};
 use crate::interfaces::{Clock, LanguageModel};
-use crate::memory::{MessageId, Role};
-use crate::testing::{ManualClock, ScriptedModel};
+use crate::memory::Role;
+use crate::testing::{ManualClock, ScriptedModel, message};
 
 fn now() -> Moment {
     ManualClock::at("2026-11-21T10:00:00Z").now()
@@ -15,20 +15,6 @@ fn now() -> Moment {
 
 fn profile(reader: Reader) -> ModelProfile {
     ModelProfile::new(ScriptedModel::new(&[]).info(), reader)
-}
-
-fn message(id: i64, role: Role, text: &str, complete: bool) -> Message {
-    Message {
-        id: MessageId(id),
-        session: SessionId(1),
-        role,
-        speaker: None,
-        content: text.into(),
-        created_at: now(),
-        external_id: None,
-        episode: None,
-        complete,
-    }
 }
 
 fn command(command: Command) -> Event {
@@ -51,63 +37,45 @@ fn saved(turn: TurnId, text: &str) -> Event {
     let user_saved = TurnEvent::UserSaved {
         session: SessionId(1),
         title: policy::title_of(text),
-        message: message(1, Role::User, text, true),
+        message: message(1, Role::User, text),
         user_name: None,
     };
     Event::Turn(turn, user_saved)
 }
 
-fn user_not_saved(turn: TurnId, error: &str) -> Event {
-    Event::Turn(turn, TurnEvent::UserNotSaved { error: error.into() })
+fn not_saved(turn: TurnId) -> Event {
+    Event::Turn(turn, TurnEvent::NotSaved { error: "the disk is full".into() })
 }
 
-fn generate_failed(turn: TurnId, error: &str) -> Event {
-    Event::Turn(turn, TurnEvent::GenerateFailed { error: error.into() })
-}
-
-fn reply_not_saved(turn: TurnId) -> Event {
-    Event::Turn(turn, TurnEvent::ReplyNotSaved { error: "e".into(), last: true })
+fn failed(turn: TurnId, error: &str) -> Event {
+    Event::Turn(turn, TurnEvent::Failed { error: error.into() })
 }
 
 fn recalled(turn: TurnId) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads: true, is_private: true })
+    nothing(turn, true, true)
 }
 
-fn found_nothing(turn: TurnId) -> Event {
-    Event::Turn(
-        turn,
-        TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: true },
-    )
+/// Nothing to quote.
+fn nothing(turn: TurnId, reads: bool, is_private: bool) -> Event {
+    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads, is_private })
 }
 
 #[test]
 fn what_memory_does_not_know_is_said_or_left_to_the_model() {
-    // Asked about the person: an honest answer, without the model.
-    let mut m = ready(Reader::Generative);
-    said(&mut m, 1, "What is my sister's name?");
-    let effects = outside(&m.handle(found_nothing(1)));
-    assert!(effects[0].contains("You have not told me that."), "{effects:?}");
-    // About somebody whom only memory knows.
-    let mut m = ready(Reader::Generative);
-    said(&mut m, 1, "What does Lena collect?");
-    let effects = outside(&m.handle(found_nothing(1)));
-    assert!(effects[0].contains("You have not told me that."), "{effects:?}");
+    // About the person, or somebody whom only memory knows: an honest answer, without the model.
+    for text in ["What is my sister's name?", "What does Lena collect?"] {
+        let mut m = ready(Reader::Generative);
+        said(&mut m, 1, text);
+        let effects = outside(&m.handle(nothing(1, false, true)));
+        assert!(effects[0].contains("You have not told me that."), "{effects:?}");
+    }
     // About the world, or a task: the model answers.
     for text in ["What is the capital of France?", "Suggest a dish I'd like."] {
         let mut m = ready(Reader::Generative);
         assert_eq!(outside(&said(&mut m, 1, text)), ["recall after 0"], "{text}");
-        let effects = outside(&m.handle(knows_nobody(1)));
+        let effects = outside(&m.handle(nothing(1, false, false)));
         assert_eq!(effects, ["generate after 0 with memories false"], "{text}");
     }
-}
-
-fn knows_nobody(turn: TurnId) -> Event {
-    let nothing = TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: false };
-    Event::Turn(turn, nothing)
-}
-
-fn recall_failed(turn: TurnId, error: &str) -> Event {
-    Event::Turn(turn, TurnEvent::RecallFailed { error: error.into() })
 }
 
 fn text(turn: TurnId, piece: &str) -> Event {
@@ -133,10 +101,9 @@ fn generated(turn: TurnId, outcome: Outcome) -> Event {
 }
 
 fn reply_saved(turn: TurnId, text: &str, complete: bool) -> Event {
-    let message = message(2, Role::Assistant, text, complete);
-    let reply_saved =
-        TurnEvent::ReplySaved { message, record: json!({}), last: true, tokens_per_second: None };
-    Event::Turn(turn, reply_saved)
+    let message = Message { complete, ..message(2, Role::Assistant, text) };
+    let record = json!({});
+    Event::Turn(turn, TurnEvent::ReplySaved { message, record, tokens_per_second: None })
 }
 
 /// The effects in words, without updates for the screen.
@@ -216,7 +183,7 @@ fn nothing_is_answered_before_it_is_on_disk() {
     let effects = m.handle(submit("hello"));
     assert!(!outside(&effects).iter().any(|e| e.starts_with("recall") || e.starts_with("gen")));
     // A full disk: the text comes back, and nothing was asked of the model.
-    let effects = m.handle(user_not_saved(1, "the disk is full"));
+    let effects = m.handle(not_saved(1));
     assert!(effects.contains(&Effect::Tell(Update::Returned { text: "hello".into() })));
     assert!(notices(&effects)[0].contains("the disk is full"));
     assert_eq!(m.phase(), PhaseName::Idle);
@@ -277,7 +244,7 @@ fn stop_works_in_every_phase() {
     said(&mut m, 2, "b");
     step(&mut m, stop(), &["cancel", "resume"]);
     step(&mut m, recalled(2), &[]);
-    step(&mut m, recall_failed(2, "stopped"), &[]);
+    step(&mut m, failed(2, "stopped"), &[]);
     // Before the first word.
     said(&mut m, 3, "c");
     m.handle(recalled(3));
@@ -300,12 +267,6 @@ fn a_long_reply_reaches_the_disk_while_it_is_written() {
     let piece = "x".repeat(CHECKPOINT_BYTES);
     let effects = m.handle(text(1, &piece));
     assert_eq!(outside(&effects), [format!("save reply {piece:?} complete false last false")]);
-    // Its answer does not end the turn.
-    let message = message(2, Role::Assistant, &piece, false);
-    let saved =
-        TurnEvent::ReplySaved { message, record: json!({}), last: false, tokens_per_second: None };
-    step(&mut m, Event::Turn(1, saved), &[]);
-    assert_eq!(m.phase(), PhaseName::Replying);
 }
 
 #[test]
@@ -319,7 +280,7 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     m.handle(submit("What is my job?"));
     step(&mut m, saved(2, "What is my job?"), &["recall after 2"]);
     // No evidence: said plainly, nothing invented, no generation.
-    let effects = m.handle(found_nothing(2));
+    let effects = m.handle(nothing(2, false, true));
     assert!(outside(&effects)[0].contains("not told me that"), "{effects:?}");
 }
 
@@ -327,12 +288,12 @@ fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
 fn a_memory_that_cannot_be_searched_is_said() {
     let mut m = ready(Reader::Generative);
     said(&mut m, 1, "where do I live?");
-    let effects = m.handle(recall_failed(1, "damaged"));
+    let effects = m.handle(failed(1, "damaged"));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
     assert!(notices(&effects)[0].contains("damaged"));
     let mut m = ready(Reader::Extractive);
     said(&mut m, 1, "where do I live?");
-    let effects = m.handle(recall_failed(1, "damaged"));
+    let effects = m.handle(failed(1, "damaged"));
     assert_eq!(outside(&effects), ["resume"]);
 }
 
@@ -340,7 +301,7 @@ fn a_memory_that_cannot_be_searched_is_said() {
 fn a_failing_model_keeps_what_it_said() {
     let mut m = replying();
     m.handle(text(1, "Half"));
-    let effects = m.handle(generate_failed(1, "NaN"));
+    let effects = m.handle(failed(1, "NaN"));
     assert_eq!(outside(&effects), ["save reply \"Half\" complete false last true"]);
     assert!(notices(&effects)[0].contains("NaN"));
 }
@@ -401,10 +362,7 @@ fn an_earlier_chat_goes_on_where_it_was() {
         Event::SessionLoaded {
             session: SessionId(7),
             title: "Old".into(),
-            messages: vec![
-                message(1, Role::User, "q", true),
-                message(2, Role::Assistant, "a", true),
-            ],
+            messages: vec![message(1, Role::User, "q"), message(2, Role::Assistant, "a")],
         },
         &[],
     );
@@ -449,14 +407,12 @@ mod any_order {
             Just(command(Command::Leave)),
             Just(command(Command::Reload)),
             turn.clone().prop_map(|t| saved(t, "x")),
-            turn.clone().prop_map(|turn| user_not_saved(turn, "e")),
+            turn.clone().prop_map(not_saved),
             turn.clone().prop_map(recalled),
-            turn.clone().prop_map(|turn| recall_failed(turn, "e")),
             turn.clone().prop_map(|turn| text(turn, "p")),
             turn.clone().prop_map(|turn| generated(turn, Outcome::Ended)),
-            turn.clone().prop_map(|turn| generate_failed(turn, "e")),
-            turn.clone().prop_map(|t| reply_saved(t, "r", true)),
-            turn.prop_map(reply_not_saved),
+            turn.clone().prop_map(|turn| failed(turn, "e")),
+            turn.prop_map(|t| reply_saved(t, "r", true)),
         ]
     }
 

@@ -151,7 +151,7 @@ impl Machine {
                 let then = if stopped { self.rest() } else { self.answer(turn) };
                 [vec![saved], then].concat()
             }
-            (Phase::Saving { message, .. }, TurnEvent::UserNotSaved { error }) => {
+            (Phase::Saving { message, .. }, TurnEvent::NotSaved { error }) => {
                 let text = format!("Your message could not be saved, so it was not sent: {error}");
                 let returned = Effect::Tell(Update::Returned { text: message.text });
                 self.end(vec![returned, notice(Level::Error, text)])
@@ -170,7 +170,7 @@ impl Machine {
                     self.quote(turn, candidates, needs_no_memory)
                 }
             }
-            (Phase::Recalling { turn, for_model, .. }, TurnEvent::RecallFailed { error }) => {
+            (Phase::Recalling { turn, for_model, .. }, TurnEvent::Failed { error }) => {
                 self.recall_failed(turn, for_model, &error)
             }
             (Phase::Replying { turn, draft }, TurnEvent::Text(piece)) => {
@@ -179,7 +179,7 @@ impl Machine {
             (Phase::Replying { turn, draft }, TurnEvent::Generated(outcome)) => {
                 self.generated(turn, draft, outcome)
             }
-            (Phase::Replying { turn, draft }, TurnEvent::GenerateFailed { error }) => {
+            (Phase::Replying { turn, draft }, TurnEvent::Failed { error }) => {
                 self.generate_failed(turn, draft, &error)
             }
             (
@@ -197,7 +197,7 @@ impl Machine {
             }
             (
                 Phase::Finishing { .. },
-                TurnEvent::ReplySaved { message, record, last: true, tokens_per_second },
+                TurnEvent::ReplySaved { message, record, tokens_per_second },
             ) => {
                 if let Some(session) = &mut self.session {
                     session.history.push(PastMessage::from(&message));
@@ -205,13 +205,13 @@ impl Machine {
                 let done = Update::ReplyDone { message, record, tokens_per_second };
                 self.end(vec![Effect::Tell(done)])
             }
-            (Phase::Finishing { .. }, TurnEvent::ReplyNotSaved { error, last: true }) => {
+            (Phase::Finishing { .. }, TurnEvent::NotSaved { error }) => {
                 // Not in the history: the model must not build on what nobody can look up.
                 let text =
                     format!("The reply above could not be saved: {error}. Your message is saved.");
                 self.end(vec![notice(Level::Error, text)])
             }
-            // A checkpoint was saved, or a stopped job still answers.
+            // A stopped job still answers.
             (phase, _) => {
                 self.phase = phase;
                 Vec::new()
@@ -309,7 +309,7 @@ impl Machine {
         needs_no_memory: bool,
     ) -> Vec<Effect> {
         let nothing_found = match &self.model {
-            Model::Ready(profile) => profile.nothing_found,
+            Model::Ready(profile) => profile.nothing_found(),
             _ => policy::NOTHING_FOUND,
         };
         let quote = policy::quote(

@@ -169,60 +169,27 @@ fn as_json(hierarchy: &Hierarchy, depth: u8) -> Value {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::memory::{Moment, Role, SessionId};
+    use crate::memory::Role;
+    use crate::testing::{episode, fact, message};
 
     fn hierarchy() -> Hierarchy {
-        let at = Moment::from_civil_utc("2026-11-16T10:00".parse().unwrap());
-        let message = Message {
-            id: MessageId(1),
-            session: SessionId(1),
-            role: Role::User,
-            speaker: None,
-            content: "I moved\nto \u{1b}[31mLund".into(),
-            created_at: at,
-            external_id: None,
-            episode: Some(EpisodeId(1)),
-            complete: true,
-        };
-        let other = Message { id: MessageId(2), content: "unrelated".into(), ..message.clone() };
-        let fact = |id: i64, text: &str, by: Option<i64>| Semantic {
-            id: SemanticId(id),
-            content: text.into(),
-            subject: None,
-            attribute: None,
-            theme: ThemeId(1),
-            created_at: at,
-            superseded_by: by.map(SemanticId),
-            superseded_at: by.map(|_| at),
-            episodes: vec![EpisodeId(1)],
-            messages: vec![MessageId(1)],
-        };
+        let said = |id, text| (MessageId(id), message(id, Role::User, text));
+        let stated = |id, text, by| (SemanticId(id), fact(id, 1, text, by));
         Hierarchy {
             themes: vec![Theme {
                 id: ThemeId(1),
                 name: "Home".into(),
                 members: vec![SemanticId(1), SemanticId(2)],
             }],
-            semantics: [fact(1, "Ana lives in Malmö", Some(2)), fact(2, "Ana moved to Lund", None)]
-                .into_iter()
-                .map(|s| (s.id, s))
-                .collect(),
-            episodes: [Episode {
-                id: EpisodeId(1),
-                session: SessionId(1),
-                title: "Moving".into(),
-                content: String::new(),
-                started_at: at,
-                ended_at: at,
-                messages: vec![MessageId(1), MessageId(2)],
-            }]
-            .into_iter()
-            .map(|e| (e.id, e))
-            .collect(),
-            messages: [message, other].into_iter().map(|m| (m.id, m)).collect(),
+            semantics: [
+                stated(1, "Ana lives in Malmö", Some(2)),
+                stated(2, "Ana moved to Lund", None),
+            ]
+            .into(),
+            episodes: [(EpisodeId(1), episode(1, "Moving", ""))].into(),
+            messages: [said(4, "I moved\nto \u{1b}[31mLund"), said(5, "unrelated")].into(),
         }
     }
 
@@ -232,14 +199,14 @@ mod tests {
 t1 Home · 2 facts
 ├─ s2 Ana moved to Lund
 │  └─ e1 Moving · 16 Nov 2026, 2 messages
-│     └─ m1 you: I moved to Lund
+│     └─ m4 you: I moved to Lund
 └─ s1 Ana lives in Malmö (until s2)
    └─ e1 Moving · 16 Nov 2026, 2 messages
-      └─ m1 you: I moved to Lund
+      └─ m4 you: I moved to Lund
 ";
         assert_eq!(as_text(&hierarchy(), 4), expected);
         assert_eq!(as_text(&hierarchy(), 1), "t1 Home · 2 facts\n");
         let json = as_json(&hierarchy(), 4);
-        assert_eq!(json["themes"][0]["semantics"][0]["episodes"][0]["messages"][0]["id"], "m1");
+        assert_eq!(json["themes"][0]["semantics"][0]["episodes"][0]["messages"][0]["id"], "m4");
     }
 }

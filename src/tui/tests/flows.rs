@@ -164,7 +164,7 @@ fn a_huge_paste_is_kept_and_sent_in_parts() {
         h.press("y");
         let done = h.take();
         let [Effect::Chat(Command::Submit { text, .. })] = &done[..] else { panic!("{done:?}") };
-        assert!(text.len() <= SEND_BYTES_MAX);
+        assert!(text.len() <= SEND_BYTES_MAX && text.ends_with('\n'));
         sent.push_str(text);
         h.state.transcript.sending = None;
     }
@@ -354,7 +354,7 @@ fn hostile_text_reaches_no_cell() {
     h.exchange(1, evil, evil, record());
     h.chat(Update::Notice { level: Level::Error, text: evil.into() });
     h.chat(Update::Progress(evil.into()));
-    h.chat(Update::Worker(WorkerStatus { text: evil.into(), busy: true, failed: true }));
+    h.worker(WorkerState::Failed { what: evil.into() }, 0);
     let mut hostile = tree();
     hostile.themes[0].name = evil.into();
     hostile.themes[0].facts[0].content = evil.into();
@@ -416,11 +416,4 @@ fn any_size_at_any_time() {
             h.screen();
         }
     }
-}
-
-#[test]
-fn the_terminal_ending_is_an_end() {
-    let mut h = Harness::ready(80, 24);
-    h.feed(Event::Terminate(143));
-    assert_eq!(h.take(), [Effect::Quit(143)]);
 }

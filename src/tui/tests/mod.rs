@@ -8,17 +8,17 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
-use crate::chat::{ModelProfile, PhaseName, Reader, Update, WorkerStatus};
+use crate::chat::policy::Reader;
+use crate::chat::{ModelProfile, PhaseName, Update};
 use crate::interfaces::{Clock, LanguageModel};
-use crate::memory::{
-    Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, ThemeId,
-};
+use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::store::Session;
-use crate::testing::{ManualClock, ScriptedModel};
+use crate::testing::{ManualClock, ScriptedModel, episode, fact, message};
 use crate::tui::event::{Effect, Event, StoreReply, ThemeRow, Tree};
-use crate::tui::palette::{Palette, PaletteKind};
+use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::{update, view};
+use crate::worker::{WorkerState, WorkerStatus};
 
 pub struct Harness {
     pub state: State,
@@ -35,8 +35,7 @@ pub fn at(time: &str) -> Moment {
 impl Harness {
     pub fn new(width: u16, height: u16) -> Self {
         let clock = ManualClock::at("2026-11-21T10:00:00Z");
-        let mut state = State::new(&Palette::of(PaletteKind::Ansi), clock.now(), "starter");
-        (state.width, state.height) = (width, height);
+        let state = State::new(&Palette::named("ansi"), clock.now(), "starter");
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         Self { state, clock, terminal, effects: Vec::new() }
     }
@@ -45,7 +44,7 @@ impl Harness {
     pub fn ready(width: u16, height: u16) -> Self {
         let mut harness = Self::new(width, height);
         harness.chat(Update::Ready(starter()));
-        harness.worker("memory idle", false);
+        harness.worker(WorkerState::Idle, 0);
         harness
     }
 
@@ -58,8 +57,8 @@ impl Harness {
         self.feed(Event::Chat(update));
     }
 
-    pub fn worker(&mut self, text: &str, busy: bool) {
-        self.chat(Update::Worker(WorkerStatus { text: text.into(), busy, failed: false }));
+    pub fn worker(&mut self, state: WorkerState, jobs_left: usize) {
+        self.chat(Update::Worker(WorkerStatus { state, jobs_done: 0, jobs_left }));
     }
 
     /// "a", "enter", "esc", "ctrl-t", "shift-enter", "up", "pgdn", …
@@ -189,20 +188,6 @@ pub fn qwen() -> ModelProfile {
     profile("qwen3-0.6b", false, Reader::Generative)
 }
 
-pub fn message(id: i64, role: Role, text: &str) -> Message {
-    Message {
-        id: MessageId(id),
-        session: SessionId(1),
-        role,
-        speaker: None,
-        content: text.into(),
-        created_at: at("2026-11-21T09:58:00Z"),
-        external_id: None,
-        episode: None,
-        complete: true,
-    }
-}
-
 pub fn no_session(incognito: bool) -> Update {
     let (title, messages) = (String::new(), Vec::new());
     Update::Session { session: None, title, messages, incognito }
@@ -244,42 +229,20 @@ pub fn record() -> Value {
 }
 
 pub fn tree() -> Tree {
-    let stated = at("2026-11-16T09:12:00Z");
-    let fact = |id, text: &str, episode, superseded_by: Option<i64>| Semantic {
-        id: SemanticId(id),
-        content: text.into(),
-        subject: None,
-        attribute: None,
-        theme: ThemeId(1),
-        created_at: stated,
-        superseded_by: superseded_by.map(SemanticId),
-        superseded_at: None,
-        episodes: vec![EpisodeId(episode)],
-        messages: vec![MessageId(4)],
-    };
-    let episode = |id, title: &str, text: &str| Episode {
-        id: EpisodeId(id),
-        session: SessionId(1),
-        title: title.into(),
-        content: text.into(),
-        started_at: stated,
-        ended_at: stated,
-        messages: vec![MessageId(4), MessageId(5)],
-    };
     Tree {
         themes: vec![
             ThemeRow {
                 id: ThemeId(2),
                 name: "Home and moves".into(),
                 facts: vec![
-                    fact(12, "Ana lives in Malmö", 3, Some(31)),
-                    fact(31, "Ana moved to Lund (week of 9 November 2026)", 4, None),
+                    fact(12, 3, "Ana lives in Malmö", Some(31)),
+                    fact(31, 4, "Ana moved to Lund (week of 9 November 2026)", None),
                 ],
             },
             ThemeRow {
                 id: ThemeId(5),
                 name: "Pets".into(),
-                facts: vec![fact(7, "Ana has a dog named Max, a Labrador mix 🐕", 3, None)],
+                facts: vec![fact(7, 3, "Ana has a dog named Max, a Labrador mix 🐕", None)],
             },
         ],
         episodes: vec![

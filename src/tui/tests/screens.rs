@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chat::Level;
-use crate::interfaces::ModelSummary;
+use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::store::ForgetPlan;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
@@ -46,7 +46,10 @@ fn talked(width: u16, height: u16) -> Harness {
 fn loading() {
     check("loading", Harness::new, |h| {
         h.chat(Update::Loading { name: Some("qwen3-0.6b".into()) });
-        h.chat(Update::LoadProgress { stage: "reading weights".into(), fraction: Some(0.43) });
+        h.chat(Update::LoadProgress(LoadProgress {
+            stage: "reading weights".into(),
+            fraction: Some(0.43),
+        }));
         h.type_str("I can type already");
     });
 }
@@ -60,7 +63,7 @@ fn welcome() {
 fn chat() {
     check("chat", talked, |h| {
         h.chat(Update::Window { used_tokens: 412, limit_tokens: 8_192, n_dropped: 0 });
-        h.worker("memory: noting facts, 2 left", true);
+        h.worker(WorkerState::Working { what: "noting facts".into() }, 2);
     });
 }
 

@@ -8,10 +8,11 @@ use tui_tree_widget::Tree as TreeWidget;
 
 use crate::chat::export::speaker;
 use crate::memory::plain_text;
+use crate::store::AnyId;
 use crate::tui::keys::{self, Context};
 use crate::tui::palette::Palette;
-use crate::tui::panes::selected_node;
-use crate::tui::state::{MemoryPane, Node, State};
+use crate::tui::panes::selected;
+use crate::tui::state::{MemoryPane, State};
 use crate::tui::view::pane_frame;
 use crate::tui::{dates, wrap};
 
@@ -117,27 +118,27 @@ fn detail(pane: &MemoryPane, palette: &Palette, width: usize) -> Vec<Line<'stati
 /// What there is to say about the chosen node, and its text.
 fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
     let tree = pane.tree.as_ref()?;
-    match selected_node(pane)? {
-        Node::Fact(id) => {
-            let fact = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id.0 == id)?;
+    match selected(pane)? {
+        AnyId::Semantic(id) => {
+            let fact = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id == id)?;
             let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
             if let Some(later) = fact.superseded_by {
                 head = format!("{head} · replaced by {later}");
             }
             Some((head, fact.content.clone()))
         }
-        Node::Episode(id) => {
-            let episode = tree.episodes.iter().find(|e| e.id.0 == id)?;
+        AnyId::Episode(id) => {
+            let episode = tree.episodes.iter().find(|e| e.id == id)?;
             let (date, n) = (dates::date(episode.started_at), episode.messages.len());
             let head = format!("{} · {date} · {n} messages", episode.id);
             Some((head, format!("{}\n{}", episode.title, episode.content)))
         }
-        Node::Message(id) => {
-            let message = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id.0 == id)?;
+        AnyId::Message(id) => {
+            let message = pane.messages.iter().flat_map(|(_, m)| m).find(|m| m.id == id)?;
             let (date, time) = (dates::date(message.created_at), dates::time(message.created_at));
             let head = format!("{} · {} · {date} {time}", message.id, speaker(message));
             Some((head, message.content.clone()))
         }
-        Node::Theme(_) | Node::WithoutFacts | Node::Wait(_) => None,
+        AnyId::Theme(_) | AnyId::Session(_) => None,
     }
 }

@@ -5,11 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
+use crate::chat::PULL;
+use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::state::{ModelLine, State};
 use crate::tui::view::spread;
 use crate::tui::wrap;
+use crate::worker::{WorkerState, WorkerStatus};
 
 /// One frame of the spinner.
 pub(super) fn spinner(tick: u64) -> &'static str {
@@ -38,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         frame.render_widget(Span::styled(format!(" {text}"), palette.accent), area);
         return;
     }
-    let mut parts: Vec<Vec<Span<'static>>> = vec![model(state)];
+    let mut parts: Vec<Vec<Span<'static>>> = vec![model(state, area.width)];
     if let Some(speed) = state.tokens_per_second {
         parts.push(vec![Span::styled(format!("{speed:.0} tok/s"), palette.muted)]);
     }
@@ -47,13 +50,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
             format!("context {}/{}", thousands(window.used_tokens), thousands(window.limit_tokens));
         parts.push(vec![Span::styled(text, palette.muted)]);
     }
-    if !state.worker.text.is_empty() {
-        let style = if state.worker.failed { palette.warning } else { palette.muted };
+    if let Some(status) = &state.worker {
+        let failed = matches!(status.state, WorkerState::Failed { .. });
+        let style = if failed { palette.warning } else { palette.muted };
         let mut spans = Vec::new();
-        if state.worker.busy {
+        if state.worker_is_busy() {
             spans.push(Span::styled(format!("{} ", spinner(state.tick)), palette.accent));
         }
-        spans.push(Span::styled(plain_text(&state.worker.text).into_owned(), style));
+        spans.push(Span::styled(plain_text(&worker(status)).into_owned(), style));
         parts.push(spans);
     }
     let help = keys::hint_text(Context::Input, Action::Help);
@@ -67,12 +71,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         parts.remove(at);
     }
     // How to get a better model, where there is room; it matters more than that this is built in.
-    let built_in = match &state.model {
-        ModelLine::Ready(profile) => profile.built_in,
-        _ => None,
-    };
-    if let Some(built_in) = built_in {
-        let next = vec![Span::styled(format!("better: {}", built_in.upgrade), palette.muted)];
+    if matches!(&state.model, ModelLine::Ready(profile) if profile.starter) {
+        let next = vec![Span::styled(format!("better: {PULL}"), palette.muted)];
         let mut with_next = parts.clone();
         with_next.insert(1, next);
         if cells(&with_next) + 8 > width {
@@ -92,20 +92,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     frame.render_widget(spread(left, help, width), area);
 }
 
-fn model(state: &State) -> Vec<Span<'static>> {
+/// What the memory worker does, in a few words.
+fn worker(WorkerStatus { state, jobs_left, .. }: &WorkerStatus) -> String {
+    let text = match state {
+        WorkerState::Failed { what } => return format!("memory: {what}"),
+        WorkerState::Working { what } => format!("memory: {what}"),
+        // It pauses during every reply; that is worth a word only if it has work.
+        WorkerState::Paused if *jobs_left > 0 => "memory waits".into(),
+        WorkerState::Idle | WorkerState::Paused => return "memory idle".into(),
+    };
+    if *jobs_left == 0 { text } else { format!("{text}, {jobs_left} left") }
+}
+
+fn model(state: &State, width: u16) -> Vec<Span<'static>> {
     let palette = &state.palette;
     match &state.model {
-        ModelLine::Ready(profile) => match profile.built_in {
-            Some(built_in) => {
-                let note = if state.width < 60 { "" } else { built_in.note };
-                let label = Span::styled(built_in.label, palette.accent);
-                vec![label, Span::styled(note, palette.muted)]
-            }
-            None => {
-                vec![Span::styled(wrap::ellipsis(&plain_text(&profile.name), 28), palette.accent)]
-            }
-        },
-        ModelLine::Loading { name, stage, fraction, .. } => {
+        ModelLine::Ready(profile) if profile.starter => {
+            let note = if width < 60 { "" } else { " (built in)" };
+            vec![Span::styled("starter", palette.accent), Span::styled(note, palette.muted)]
+        }
+        ModelLine::Ready(profile) => {
+            vec![Span::styled(wrap::ellipsis(&plain_text(&profile.name), 28), palette.accent)]
+        }
+        ModelLine::Loading { name, progress, .. } => {
             let mut spans = vec![
                 Span::styled(spinner(state.tick), palette.accent),
                 Span::styled(
@@ -113,6 +122,7 @@ fn model(state: &State) -> Vec<Span<'static>> {
                     palette.text,
                 ),
             ];
+            let Some(LoadProgress { stage, fraction }) = progress else { return spans };
             if let Some(fraction) = fraction {
                 let cells = 10;
                 let full = (fraction.clamp(0.0, 1.0) * cells as f32).round() as usize;
@@ -126,7 +136,7 @@ fn model(state: &State) -> Vec<Span<'static>> {
             }
             spans
         }
-        ModelLine::Absent { .. } => vec![Span::styled("no model", palette.error)],
+        ModelLine::Absent => vec![Span::styled("no model", palette.error)],
     }
 }
 
@@ -140,5 +150,18 @@ mod tests {
         assert_eq!(thousands(999), "999");
         assert_eq!(thousands(8192), "8,192");
         assert_eq!(thousands(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn the_worker_in_a_few_words() {
+        let check = |state, jobs_left, text: &str| {
+            assert_eq!(worker(&WorkerStatus { state, jobs_done: 0, jobs_left }), text);
+        };
+        check(WorkerState::Idle, 0, "memory idle");
+        check(WorkerState::Paused, 0, "memory idle");
+        check(WorkerState::Paused, 2, "memory waits, 2 left");
+        let working = WorkerState::Working { what: "noting facts".into() };
+        check(working, 3, "memory: noting facts, 3 left");
+        check(WorkerState::Failed { what: "1 step failed".into() }, 3, "memory: 1 step failed");
     }
 }

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::chat::{Level, PhaseName};
+use crate::interfaces::LoadProgress;
 use crate::memory::{Message, Moment, plain_text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Body, Entry, Laid, ModelLine, State};
@@ -208,7 +209,9 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
     }
     let doing = match transcript.phase {
         PhaseName::AwaitingModel => match &state.model {
-            ModelLine::Loading { fraction: Some(f), .. } => {
+            ModelLine::Loading {
+                progress: Some(LoadProgress { fraction: Some(f), .. }), ..
+            } => {
                 format!("waiting for the model, {:.0} %", f * 100.0)
             }
             _ => "waiting for the model".into(),

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use crate::chat::PULL;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{ModelLine, State};
@@ -17,7 +18,7 @@ fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let palette = &state.palette;
     let width = usize::from(area.width.min(64));
-    let built_in = state.model.profile().and_then(|p| p.built_in).filter(|_| !state.incognito);
+    let is_starter = !state.incognito && state.model.profile().is_some_and(|p| p.starter);
     let mut full = Vec::new();
     if state.incognito {
         full.push(Line::styled("Incognito", palette.heading));
@@ -31,17 +32,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         full.extend(paragraph("Everything stays on this machine.", palette, width));
     }
     let mut short = full.clone();
-    if let Some(built_in) = built_in {
-        let command =
-            Line::from(vec![Span::raw("  "), Span::styled(built_in.upgrade, palette.code)]);
-        full.push(Line::raw(""));
-        full.extend(paragraph(built_in.introduction, palette, width));
-        full.push(command.clone());
-        short.push(Line::raw(""));
-        short.extend(paragraph(built_in.introduction_short, palette, width));
-        short.push(command);
+    if is_starter {
+        let command = Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]);
+        for (lines, introduction) in [
+            (
+                &mut full,
+                "This is the built-in starter model: it keeps and finds what you tell it, and quotes it \
+                 back. It is too small for real conversation. For that, leave and run",
+            ),
+            (&mut short, "The built-in starter quotes; to converse:"),
+        ] {
+            lines.push(Line::raw(""));
+            lines.extend(paragraph(introduction, palette, width));
+            lines.push(command.clone());
+        }
     }
-    if let ModelLine::Absent { .. } = state.model {
+    if let ModelLine::Absent = state.model {
         full.push(Line::raw(""));
         full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
     }

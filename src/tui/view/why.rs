@@ -117,10 +117,8 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     }
     if let (Some(first), Some(last)) = (start, why.final_nats) {
         let text = if why.steps.iter().any(|s| s.admitted) {
-            {
-                let (first, last) = (rounded(first), rounded(last));
-                format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
-            }
+            let (first, last) = (rounded(first), rounded(last));
+            format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
         } else if why.steps.is_empty() {
             "no episode was tried".into()
         } else {
@@ -185,12 +183,7 @@ fn themes(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: u
         return;
     }
     heading(lines, "Themes", palette);
-    let names: Vec<String> = why
-        .themes
-        .iter()
-        .map(|(id, name)| if name.is_empty() { id.clone() } else { name.clone() })
-        .collect();
-    lines.extend(wrap::plain(&names.join(" · "), palette.muted, width));
+    lines.extend(wrap::plain(&why.themes.join(" · "), palette.muted, width));
 }
 
 fn cost(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
