@@ -6,7 +6,7 @@
 
 use jiff::civil::DateTime;
 
-use crate::extractive::{asked_by, grounded, is_of_speaker, said_to};
+use crate::extractive::{Ungrounded, asked_by, grounded, is_of_speaker, said_to};
 use crate::memory::plain_text;
 use crate::prompts::Answer;
 
@@ -157,8 +157,7 @@ impl Speech {
                 if is_of_speaker(&told) {
                     told = asked_by(person, &told);
                 }
-                let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-                if Answer.refuses(&told) || !is_task && grounded(&told, &sources, *at).is_err() {
+                if Answer.refuses(&told) || !is_task && !is_told(&told, sources, person, *at) {
                     self.is_over = true;
                     self.is_refused = self.n_sentences == 0;
                     return String::new();
@@ -170,6 +169,22 @@ impl Speech {
         self.is_over |= is_short && self.n_sentences == SENTENCES_MAX;
         text
     }
+}
+
+/// Whether the sources support a sentence, and for each part of it one of them has all names, numbers and dates:
+/// "Elise's school is Ystad" is not told by a note of Elise and one of a school in Ystad.
+fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bool {
+    let all: Vec<&str> = sources.iter().map(String::as_str).chain([person]).collect();
+    let is_of_one = |part: &str| {
+        sources.iter().any(|source| {
+            matches!(
+                grounded(part, &[source, person], at),
+                Ok(()) | Err(Ungrounded::Words | Ungrounded::Empty)
+            )
+        })
+    };
+    let parts = || sentence.split(", ").flat_map(|part| part.split(" and "));
+    grounded(sentence, &all, at).is_ok() && (is_of_one(sentence) || parts().all(is_of_one))
 }
 
 /// Without "Based on the notes, " or "The assistant said: ".
@@ -254,6 +269,19 @@ mod tests {
         assert_eq!(said.trim_end(), "Your sister is Lena.");
         assert!(speech.is_over() && !speech.is_refused());
         assert!(say(memory(true), "Ana could cook a Thai curry.").0.contains("Thai curry"));
+    }
+
+    #[test]
+    fn what_two_memories_tell_is_not_put_together() {
+        let notes = ["Ana's niece Elise plays the cello.", "Ana taught at the school in Ystad."];
+        let heard = || Listener::Memory {
+            sources: notes.map(str::to_owned).to_vec(),
+            at: jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0),
+            is_task: false,
+        };
+        assert_eq!(say(heard(), "Elise's school is Ystad.").0, "");
+        let both = "Elise plays the cello and Ana taught in Ystad.";
+        assert_eq!(say(heard(), both).0, "Elise plays the cello and you taught in Ystad.");
     }
 
     #[test]

@@ -162,8 +162,10 @@ impl Reader<'_> {
         if !self.can_compare(query)? {
             return Ok(Vec::new());
         }
-        let sql =
-            format!("SELECT id, embedding FROM {}_vector JOIN {WANTED} ON id = wanted", level.name());
+        let sql = format!(
+            "SELECT id, embedding FROM {}_vector JOIN {WANTED} ON id = wanted",
+            level.name()
+        );
         // Not by sqlite-vec: it copies both vectors for each comparison, and the two threads of a search wait
         // for each other to allocate.
         let mut stored = Vec::with_capacity(query.dimensions());

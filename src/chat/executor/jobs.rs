@@ -188,7 +188,7 @@ impl Job {
             };
         }
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
-        sources.extend([lock(&self.data).recent.clone(), self.person().to_owned()]);
+        sources.extend(lock(&self.data).recent.lines().map(str::to_owned));
         Listener::Memory { sources, at: self.now.civil(), is_task: policy::is_task(message) }
     }
 
