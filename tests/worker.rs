@@ -40,6 +40,12 @@ fn beside_chat(bed: &Bed) -> WorkerHandle {
     )
 }
 
+/// Until every job is done.
+fn wait_idle(bed: &Bed, worker: &WorkerHandle) {
+    let n_pending = || bed.store.read(|r| r.stats()).unwrap().jobs_pending;
+    until("it is idle", || n_pending() == 0 && worker.status().state == WorkerState::Idle);
+}
+
 /// Generates for ever, a token every 5 ms, until it is cancelled.
 struct Slow {
     info: ModelInfo,
@@ -235,8 +241,7 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
         worker.resume();
     }
     free.store(true, Ordering::SeqCst);
-    worker.wait_idle(|_| {});
-    assert_eq!(worker.status().state, WorkerState::Idle);
+    wait_idle(&bed, &worker);
     let stats = bed.store.read(|r| r.stats()).unwrap();
     assert_eq!((stats.episodes, stats.jobs_pending, stats.jobs_failed), (1, 0, 0));
     worker.stop();
@@ -250,7 +255,7 @@ fn it_sees_new_messages_by_itself_and_stops_when_dropped() {
     bed.say(session, Role::User, "My dog is called Max.");
     bed.close(session);
     until("the fact is there", || !bed.semantics().is_empty());
-    worker.wait_idle(|_| {});
+    wait_idle(&bed, &worker);
     drop(worker);
     bed.say(session, Role::User, "My cat is called Miso.");
     bed.close(session);
@@ -333,7 +338,7 @@ fn remember_keeps_a_text_at_once() {
     let kept = bed.store.read(|r| r.semantics_by_id(&ids)).unwrap();
     assert!(kept[0].content.contains("hunter2"), "{kept:?}");
     assert!(worker.remember(session, "  ").is_err());
-    worker.wait_idle(|_| {});
+    wait_idle(&bed, &worker);
     drop(worker);
     let current = bed.current();
     assert!(current.iter().any(|f| f.contains("Lund")), "{current:?}");
@@ -349,7 +354,7 @@ fn what_the_person_changed_is_what_later_facts_are_compared_with() {
         let session = bed.session(title);
         bed.say(session, Role::User, text);
         bed.close(session);
-        worker.wait_idle(|_| {});
+        wait_idle(&bed, &worker);
     };
     say("first", "My dog is called Max.");
     say("second", "I live in Lund.");
@@ -420,14 +425,8 @@ fn a_step_that_fails_is_given_up_visibly_and_the_others_go_on() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let config = WorkerConfig { writer: Some(Mode::Extractive), ..WorkerConfig::default() };
-    let n = run_until_idle(
-        &bed.store,
-        &bed.models,
-        bed.clock.clone(),
-        config,
-        |_| {},
-        &Cancel::default(),
-    );
+    let (clock, cancel) = (bed.clock.clone(), Cancel::default());
+    let n = run_until_idle(&bed.store, &bed.models, clock, config, |_| {}, &cancel);
     std::panic::set_hook(hook);
     assert!(n.unwrap() >= 3);
     let failed = bed.store.read(|r| r.failed_jobs()).unwrap();
@@ -444,4 +443,55 @@ fn a_step_that_fails_is_given_up_visibly_and_the_others_go_on() {
     let current = bed.current();
     assert!(current.iter().any(|f| f.contains("cursed")), "{current:?}");
     assert_eq!(bed.store.read(|r| r.embedder_id()).unwrap().as_deref(), Some("hash-128"));
+}
+
+/// Works once it is told to.
+#[derive(Default)]
+struct Repaired(AtomicBool);
+
+impl Embedder for Repaired {
+    fn id(&self) -> &'static str {
+        "repaired"
+    }
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        if self.0.load(Ordering::SeqCst) {
+            return HashEmbedder.embed(texts);
+        }
+        Err(ModelError::EngineStopped)
+    }
+}
+
+#[test]
+fn an_engine_that_cannot_be_used_is_waited_for_and_no_step_fails() {
+    let mut bed = Bed::new(Store::in_memory().unwrap(), models());
+    let embedder = Arc::new(Repaired::default());
+    bed.models.embedder = embedder.clone();
+    let worker = beside_chat(&bed);
+    let session = bed.session("s");
+    bed.say(session, Role::User, "My dog is called Max.");
+    bed.close(session);
+    until("it says so", || matches!(worker.status().state, WorkerState::Failed { .. }));
+    embedder.0.store(true, Ordering::SeqCst);
+    until("the fact is there", || !bed.semantics().is_empty());
+    assert_eq!(bed.store.read(|r| r.stats()).unwrap().jobs_failed, 0);
+}
+
+#[test]
+fn a_job_that_kills_the_process_is_given_up() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let session = bed.session("s");
+    bed.close(session);
+    for _ in 0..50 {
+        let job = bed.store.read(|r| r.next_job()).unwrap().unwrap();
+        bed.store.write(|tx| tx.begin_job(job.id)).unwrap();
+        // As the next process finds it.
+        bed.store.write(|tx| tx.fail_job(job.id, "", u32::MAX)).unwrap();
+    }
+    let (clock, config) = (bed.clock.clone(), bed.config.clone());
+    run_until_idle(&bed.store, &bed.models, clock, config, |_| {}, &Cancel::default()).unwrap();
+    let failed = bed.store.read(|r| r.failed_jobs()).unwrap();
+    assert!(matches!(&failed[..], [(_, e)] if e.contains("begun 50 times")), "{failed:?}");
 }

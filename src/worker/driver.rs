@@ -1,21 +1,29 @@
-//! Executes the machine's effects, on its own thread or on the caller's.
+//! Does the queued jobs one after the other, on its own thread or on the caller's.
 //!
-//! The machine sits behind a mutex, so any thread can send it an event. That thread executes
-//! `Interrupt` at once (it only sets a flag); the driver executes all other effects, in order.
+//! A job that was begun is a row that says so: whatever happens to it, it is done, settled (pending again, or failed
+//! for good) or begun anew by the next process.
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::check::Check;
-use super::machine::{Effect, Event, Machine, Outcome};
 use super::step_context::{StepContext, StepError};
 use super::{WorkerState, WorkerStatus};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
-use crate::store::{Job, StoreError};
+use crate::store::{Job, JobKind, StoreError};
+
+/// A job is given up after so many failures.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// A job that was begun so often without an end must be crashing the process: it is given up.
+const CRASHES_MAX: u32 = 50;
+
+/// First pause after the store or the engine failed; doubles up to the second.
+const WAIT_SECONDS: (u64, u64) = (1, 60);
 
 /// How often an idle worker checks whether the memory has changed.
 const POLL: Duration = Duration::from_millis(300);
@@ -26,110 +34,117 @@ const SILENCE_POLL: Duration = Duration::from_secs(20);
 /// The check so far is kept after so many items.
 const CHECK_KEPT_EVERY: usize = 5;
 
-/// What the status line says of it.
+/// What the status line says before the first job, and while a model is tried.
+const GETTING_READY: &str = "getting ready";
 const CHECKING: &str = "trying what the model is good at";
 
 /// How often the queue is counted for the status line.
 const COUNT_EVERY: Duration = Duration::from_millis(200);
 
 /// What the worker's thread and its handle share.
-#[derive(Default)]
 pub(super) struct Shared {
     inner: Mutex<Inner>,
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct Inner {
-    machine: Machine,
-    effects: VecDeque<Effect>,
-    /// Cancels the running step.
+    is_paused: bool,
+    is_stopped: bool,
+    /// What is being done, in the person's words.
+    doing: Option<&'static str>,
+    /// Cancels it.
     cancel: Cancel,
-    /// Cancels the item of `model check` that idle time is spent on: at anything that happens.
-    checking: Option<Cancel>,
-    /// The check is under way, also between two items.
-    is_checking: bool,
+    /// The newest failure.
+    failed: Option<String>,
+    jobs_done: usize,
     jobs_left: usize,
 }
 
 impl Shared {
+    fn new() -> Self {
+        let inner = Inner {
+            is_paused: false,
+            is_stopped: false,
+            doing: Some(GETTING_READY),
+            cancel: Cancel::default(),
+            failed: None,
+            jobs_done: 0,
+            jobs_left: 0,
+        };
+        Self { inner: Mutex::new(inner), changed: Condvar::new() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         // Every state between two assignments is valid, so a poisoned lock is harmless.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends an event to the machine.
-    pub fn send(&self, event: Event) {
-        let mut inner = self.lock();
-        if let Some(checking) = inner.checking.take() {
-            checking.cancel();
-        }
-        inner.is_checking &= !matches!(event, Event::Pause | Event::Stop);
-        for effect in inner.machine.handle(event) {
-            match effect {
-                Effect::Interrupt => inner.cancel.cancel(),
-                other => inner.effects.push_back(other),
-            }
-        }
-        drop(inner);
+    fn change(&self, f: impl FnOnce(&mut Inner)) {
+        f(&mut self.lock());
         self.changed.notify_all();
+    }
+
+    /// Nothing begins, and what runs stops within one token.
+    pub fn pause(&self) {
+        self.change(|inner| {
+            inner.is_paused = true;
+            inner.cancel.cancel();
+        });
+    }
+
+    pub fn resume(&self) {
+        self.change(|inner| inner.is_paused = false);
+    }
+
+    /// As a pause, but for good.
+    pub fn stop(&self) {
+        self.change(|inner| {
+            inner.is_stopped = true;
+            inner.cancel.cancel();
+        });
     }
 
     pub fn status(&self) -> WorkerStatus {
         let inner = self.lock();
-        let state = match inner.machine.state() {
-            WorkerState::Idle if inner.is_checking => {
-                WorkerState::Working { what: CHECKING.into() }
-            }
-            state => state,
+        let state = match (inner.doing, &inner.failed) {
+            (Some(what), _) => WorkerState::Working { what: what.into() },
+            (None, _) if inner.is_paused => WorkerState::Paused,
+            (None, Some(what)) => WorkerState::Failed { what: what.clone() },
+            (None, None) => WorkerState::Idle,
         };
-        WorkerStatus { state, jobs_done: inner.machine.jobs_done(), jobs_left: inner.jobs_left }
+        WorkerStatus { state, jobs_done: inner.jobs_done, jobs_left: inner.jobs_left }
     }
 
-    /// See [`Machine::forgive`].
-    pub fn forgive(&self) {
-        self.lock().machine.forgive();
+    /// Waits until something happens, or for `at_most`.
+    fn wait(&self, at_most: Duration, has_happened: impl Fn(&Inner) -> bool) {
+        let waited =
+            self.changed.wait_timeout_while(self.lock(), at_most, |inner| !has_happened(inner));
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub fn is_idle(&self) -> bool {
-        let inner = self.lock();
-        inner.machine.is_idle() && inner.effects.is_empty()
-    }
-
-    pub fn has_ended(&self) -> bool {
-        self.lock().machine.has_ended()
-    }
-
-    /// Waits until something changes, or for `at_most`.
-    pub fn wait(&self, at_most: Duration) {
-        let inner = self.lock();
-        drop(self.changed.wait_timeout(inner, at_most).unwrap_or_else(PoisonError::into_inner));
+    /// Waits for the end of a pause; false if the worker is to stop.
+    fn wait_to_go_on(&self) -> bool {
+        let is_held = |inner: &mut Inner| inner.is_paused && !inner.is_stopped;
+        let held = self.changed.wait_while(self.lock(), is_held);
+        !held.unwrap_or_else(PoisonError::into_inner).is_stopped
     }
 }
 
-/// Why a driver stopped before the machine ended.
-#[derive(Debug)]
-pub(super) enum Halt {
-    /// Nothing is left to do.
-    Idle,
-    /// The machine ended.
-    Ended,
-    /// A test's simulated crash.
-    Crashed,
-    /// The store or the engine cannot be used; only if [`Driver::impatient`].
-    Unavailable(StepError),
-}
-
-/// Executes the machine's effects.
+/// Does the jobs.
 pub(super) struct Driver {
     pub shared: Arc<Shared>,
-    pub context: StepContext,
-    /// Stop at the first unavailability instead of waiting.
-    pub impatient: bool,
+    context: StepContext,
     /// The caller's: cancels the running step and the whole run.
-    pub cancel: Option<Cancel>,
+    cancel: Option<Cancel>,
+    is_prepared: bool,
+    /// The job that the store has as running.
+    begun: Option<i64>,
+    /// Failures by job in this process, not counting interruptions and crashes.
+    failures: HashMap<i64, u32>,
+    n_waits: u32,
     counted: Option<Instant>,
-    generation: u64,
+    /// The store's generation when the queue was last found empty.
+    empty_at: Option<u64>,
     silence_checked: Instant,
     idle_since: Instant,
     check: Checked,
@@ -146,87 +161,221 @@ enum Checked {
 }
 
 impl Driver {
-    pub fn new(shared: Arc<Shared>, context: StepContext) -> Self {
-        let generation = context.store.generation();
+    pub fn new(context: StepContext, cancel: Option<Cancel>) -> Self {
         Self {
-            shared,
+            shared: Arc::new(Shared::new()),
             context,
-            impatient: false,
-            cancel: None,
+            cancel,
+            is_prepared: false,
+            begun: None,
+            failures: HashMap::new(),
+            n_waits: 0,
             counted: None,
-            generation,
+            empty_at: None,
             silence_checked: Instant::now(),
             idle_since: Instant::now(),
             check: Checked::default(),
         }
     }
 
-    /// Executes effects until the machine waits for an event from outside.
-    pub fn run_until_quiet(&mut self, on_step: &mut dyn FnMut(&Shared)) -> Halt {
-        loop {
-            let Some(effect) = self.shared.lock().effects.pop_front() else {
-                return if self.shared.has_ended() { Halt::Ended } else { Halt::Idle };
-            };
-            if let Some(halt) = self.execute(effect) {
-                return halt;
-            }
-            on_step(&self.shared);
+    /// Does every job; the number of steps done.
+    pub fn run_until_idle(
+        &mut self,
+        on_progress: &mut dyn FnMut(&WorkerStatus),
+    ) -> Result<usize, StepError> {
+        while self.do_next(on_progress)? {
+            on_progress(&self.shared.status());
         }
+        Ok(self.shared.status().jobs_done)
     }
 
-    /// The worker's thread: until [`Event::Stop`].
+    /// The worker's thread: until it is stopped.
     pub fn run_thread(mut self) {
         loop {
-            match self.run_until_quiet(&mut |_| {}) {
-                Halt::Ended | Halt::Crashed => return,
-                Halt::Idle | Halt::Unavailable(_) => self.shared.wait(POLL),
+            match self.do_next(&mut |_| {}) {
+                Ok(true) => self.idle_since = Instant::now(),
+                Ok(false) => self.idle(),
+                Err(StepError::Interrupted) => {
+                    self.idle_since = Instant::now();
+                    if !self.shared.wait_to_go_on() {
+                        return;
+                    }
+                }
+                Err(StepError::Crashed) => return,
+                Err(error) => self.wait_for_better(&error),
             }
-            let generation = self.context.store.generation();
-            if generation != self.generation {
-                self.generation = generation;
-                self.shared.send(Event::Woken);
-            }
-            self.look_for_silence();
-            self.look_for_check();
         }
     }
 
-    /// Spends idle time on `model check`, item by item, if the model has no grade yet.
-    fn look_for_check(&mut self) {
-        let Some(after) = self.context.config.check_after else { return };
-        let mut inner = self.shared.lock();
-        if inner.machine.state() != WorkerState::Idle {
-            inner.is_checking = false;
+    /// The lock, unless nothing is to be begun now.
+    fn unless_interrupted(&self) -> Result<MutexGuard<'_, Inner>, StepError> {
+        let inner = self.shared.lock();
+        let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        if is_cancelled || inner.is_paused || inner.is_stopped {
+            return Err(StepError::Interrupted);
+        }
+        Ok(inner)
+    }
+
+    /// Says what is done from now on.
+    fn begin(&self, what: &'static str) -> Result<Cancel, StepError> {
+        let mut inner = self.unless_interrupted()?;
+        inner.doing = Some(what);
+        inner.cancel = self.cancel.clone().unwrap_or_default();
+        Ok(inner.cancel.clone())
+    }
+
+    /// Does one job; false if there is none. An error says that it was interrupted, or that the store or the engine
+    /// can't be used.
+    fn do_next(&mut self, on_progress: &mut dyn FnMut(&WorkerStatus)) -> Result<bool, StepError> {
+        let done = self.next_job().and_then(|job| match job {
+            Some(job) => self.do_job(&job, on_progress).map(|()| true),
+            None => Ok(false),
+        });
+        // The check goes on between its items.
+        if !matches!((&done, &self.check), (Ok(false), Checked::UnderWay(_))) {
+            self.shared.lock().doing = None;
+        }
+        done
+    }
+
+    /// Gets ready, if that is still to do, and asks for the next job.
+    fn next_job(&mut self) -> Result<Option<Job>, StepError> {
+        drop(self.unless_interrupted()?);
+        if let Some(id) = self.begun {
+            self.settle(id, "interrupted", u32::MAX)?;
+        }
+        if !self.is_prepared {
+            let cancel = self.begin(GETTING_READY)?;
+            self.context.prepare(&cancel)?;
+            self.is_prepared = true;
+        }
+        // Before reading, so that whatever is written from now on is seen.
+        let generation = self.context.store.generation();
+        if self.empty_at == Some(generation) {
+            return Ok(None);
+        }
+        if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
+            self.counted = Some(Instant::now());
+            let n = self.context.store.read(|r| r.pending_jobs())?.len();
+            self.shared.lock().jobs_left = n;
+        }
+        let job = self.context.store.read(|r| r.next_job())?;
+        self.empty_at = job.is_none().then_some(generation);
+        if job.is_none() {
+            self.n_waits = 0;
+            self.shared.lock().jobs_left = 0;
+        }
+        Ok(job)
+    }
+
+    fn do_job(
+        &mut self,
+        job: &Job,
+        on_progress: &mut dyn FnMut(&WorkerStatus),
+    ) -> Result<(), StepError> {
+        let cancel = self.begin(what(&job.kind))?;
+        on_progress(&self.shared.status());
+        if job.attempts >= CRASHES_MAX {
+            let error = format!("was begun {} times and never ended", job.attempts);
+            return self.give_up(job, &error);
+        }
+        match self.context.commit(|tx| tx.begin_job(job.id)) {
+            Ok(()) => self.begun = Some(job.id),
+            // Forgotten since it was fetched; the step will find nothing to do.
+            Err(StepError::Store(StoreError::NotFound { .. })) => {}
+            Err(error) => return Err(error),
+        }
+        // A damaged model or a bug in a rule must not crash the chat.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.context.run(job, &cancel)));
+        let error = match outcome {
+            Ok(Ok(())) => {
+                self.begun = None;
+                self.failures.remove(&job.id);
+                self.n_waits = 0;
+                let mut inner = self.shared.lock();
+                inner.jobs_done += 1;
+                inner.jobs_left = inner.jobs_left.saturating_sub(1);
+                return Ok(());
+            }
+            Ok(Err(StepError::Interrupted)) => {
+                self.settle(job.id, "interrupted", u32::MAX)?;
+                return Err(StepError::Interrupted);
+            }
+            Ok(Err(error @ (StepError::Crashed | StepError::Model(ModelError::EngineStopped)))) => {
+                return Err(error);
+            }
+            Ok(Err(error)) => error_chain(&error),
+            Err(panic) => {
+                self.context.cache = None;
+                format!("internal error: {}", panic_message(&*panic))
+            }
+        };
+        let n = self.failures.entry(job.id).or_default();
+        *n += 1;
+        if *n >= ATTEMPTS_MAX {
+            self.failures.remove(&job.id);
+            return self.give_up(job, &error);
+        }
+        tracing::warn!(job = job.id, %error, "a memory step failed; trying again");
+        self.settle(job.id, &error, u32::MAX)
+    }
+
+    /// Keeps the failed job in the store with its error, for the person to see.
+    fn give_up(&mut self, job: &Job, error: &str) -> Result<(), StepError> {
+        tracing::error!(job = job.id, %error, "a memory step failed for good");
+        self.shared.lock().failed = Some(format!("{}: {error}", what(&job.kind)));
+        self.settle(job.id, error, 0)
+    }
+
+    /// Makes a job pending again, or failed after so many attempts.
+    fn settle(&mut self, job: i64, error: &str, attempts_max: u32) -> Result<(), StepError> {
+        self.context.commit(|tx| tx.fail_job(job, error, attempts_max))?;
+        self.begun = None;
+        Ok(())
+    }
+
+    /// Waits ever longer, until stopped.
+    fn wait_for_better(&mut self, error: &StepError) {
+        let error = error_chain(error);
+        tracing::error!(%error, "the memory worker has to wait");
+        self.shared.lock().failed = Some(error);
+        let pause = pause_after(self.n_waits);
+        self.n_waits += 1;
+        self.shared.wait(pause, |inner| inner.is_stopped);
+    }
+
+    /// Nothing is queued: looks for something else to do, or waits.
+    fn idle(&mut self) {
+        self.look_for_silence();
+        if self.shared.lock().failed.is_some() {
             self.idle_since = Instant::now();
         }
-        drop(inner);
-        let start = Instant::now();
-        while self.idle_since.elapsed() >= after
-            && self.check != Checked::Done
-            && start.elapsed() < POLL
-            && self.check_while_idle()
-        {}
+        let is_long = |after| self.idle_since.elapsed() >= after;
+        if self.check == Checked::Done || !self.context.config.check_after.is_some_and(is_long) {
+            return self.shared.wait(POLL, |inner| inner.is_paused || inner.is_stopped);
+        }
+        self.check_while_idle();
     }
 
-    /// One item, unless something happens; false if there is other work.
-    fn check_while_idle(&mut self) -> bool {
-        let cancel = Cancel::default();
-        {
-            let mut inner = self.shared.lock();
-            if !inner.machine.is_idle() || inner.machine.has_ended() {
-                return false;
-            }
-            inner.checking = Some(cancel.clone());
-            inner.is_checking = true;
+    fn look_for_silence(&mut self) {
+        let Some(after) = self.context.config.close_after else { return };
+        if self.silence_checked.elapsed() < SILENCE_POLL {
+            return;
         }
-        let result = catch_unwind(AssertUnwindSafe(|| self.check_one(&cancel)));
-        let mut inner = self.shared.lock();
-        // An event has taken it: the person is there again.
-        let is_disturbed = inner.checking.take().is_none();
-        inner.is_checking = !is_disturbed && matches!(self.check, Checked::UnderWay(_));
-        drop(inner);
+        self.silence_checked = Instant::now();
+        if let Err(error) = self.context.close_when_silent(after) {
+            tracing::warn!(%error, "cannot close the conversation that fell silent");
+        }
+    }
+
+    /// Spends idle time on an item of `model check`, if the model has no grade yet.
+    fn check_while_idle(&mut self) {
+        let result = catch_unwind(AssertUnwindSafe(|| self.check_one()));
+        let goes_on = matches!((&result, &self.check), (Ok(Ok(())), Checked::UnderWay(_)));
         match result {
             Ok(Ok(())) => {}
+            // The person is there again.
             Ok(Err(StepError::Interrupted)) => self.idle_since = Instant::now(),
             // A model that can't be tried is not trusted, and the chat says itself what is wrong with it.
             Ok(Err(error)) => {
@@ -238,10 +387,13 @@ impl Driver {
                 self.check = Checked::Done;
             }
         }
-        true
+        if !goes_on {
+            self.shared.lock().doing = None;
+        }
     }
 
-    fn check_one(&mut self, cancel: &Cancel) -> Result<(), StepError> {
+    fn check_one(&mut self) -> Result<(), StepError> {
+        let cancel = self.begin(CHECKING)?;
         let mut check = match std::mem::replace(&mut self.check, Checked::Done) {
             Checked::Not => match self.context.check_to_go_on_with()? {
                 Some(check) => check,
@@ -250,7 +402,7 @@ impl Driver {
             Checked::UnderWay(check) => check,
             Checked::Done => return Ok(()),
         };
-        let found = check.next(&self.context.models, cancel);
+        let found = check.next(&self.context.models, &cancel);
         let n_done = check.progress().0;
         if matches!(found, Ok(None)) && n_done.is_multiple_of(CHECK_KEPT_EVERY) {
             self.context.keep_check(&check)?;
@@ -263,130 +415,22 @@ impl Driver {
             None => Ok(()),
         }
     }
+}
 
-    fn look_for_silence(&mut self) {
-        let Some(after) = self.context.config.close_after else { return };
-        if self.silence_checked.elapsed() < SILENCE_POLL || !self.shared.is_idle() {
-            return;
-        }
-        self.silence_checked = Instant::now();
-        if let Err(error) = self.context.close_when_silent(after) {
-            tracing::warn!(%error, "cannot close the conversation that fell silent");
-        }
-    }
+/// How long to wait after so many waits in a row.
+fn pause_after(n_waits: u32) -> Duration {
+    Duration::from_secs((WAIT_SECONDS.0 << n_waits.min(10)).min(WAIT_SECONDS.1))
+}
 
-    /// Executes one effect; `Some` stops the driver.
-    fn execute(&mut self, effect: Effect) -> Option<Halt> {
-        let outcome = match effect {
-            Effect::Prepare => {
-                let cancel = self.step_cancel();
-                self.context.prepare(&cancel).map(|()| Event::Prepared)
-            }
-            Effect::Fetch => self.fetch(),
-            Effect::Begin(job) => match self.context.commit(|tx| tx.begin_job(job.id)) {
-                // Not found: forgotten since it was fetched; the step will find nothing to do.
-                Ok(()) | Err(StepError::Store(StoreError::NotFound { .. })) => return None,
-                Err(error) => {
-                    // Drops the `Run` that follows.
-                    self.shared.lock().effects.clear();
-                    Err(error)
-                }
-            },
-            Effect::Run(job) => return self.step(&job),
-            Effect::Release(job) => self
-                .context
-                .commit(|tx| tx.fail_job(job.id, "interrupted", u32::MAX))
-                .map(|()| Event::Settled),
-            Effect::Retry { job, error } => {
-                tracing::warn!(job = job.id, %error, "a memory step failed; trying again");
-                self.context
-                    .commit(|tx| tx.fail_job(job.id, &error, u32::MAX))
-                    .map(|()| Event::Settled)
-            }
-            Effect::GiveUp { job, error } => {
-                tracing::error!(job = job.id, %error, "a memory step failed for good");
-                self.context.commit(|tx| tx.fail_job(job.id, &error, 0)).map(|()| Event::Settled)
-            }
-            Effect::Wait { seconds } => {
-                let until = Instant::now() + Duration::from_secs(seconds);
-                // A `Stop` during the wait puts `End` in the queue.
-                while Instant::now() < until && self.shared.lock().effects.is_empty() {
-                    self.shared.wait(until.saturating_duration_since(Instant::now()));
-                }
-                Ok(Event::Waited)
-            }
-            Effect::Interrupt => return None, // executed by the sender
-            Effect::End => return Some(Halt::Ended),
-        };
-        match outcome {
-            Ok(event) => self.shared.send(event),
-            Err(StepError::Crashed) => return Some(Halt::Crashed),
-            Err(error) => return self.unavailable(error),
-        }
-        None
-    }
-
-    fn fetch(&mut self) -> Result<Event, StepError> {
-        // Before reading, so that whatever is written from now on wakes the worker again.
-        self.generation = self.context.store.generation();
-        if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
-            self.counted = Some(Instant::now());
-            let n = self.context.store.read(|r| r.pending_jobs())?.len();
-            self.shared.lock().jobs_left = n;
-        }
-        let job = self.context.store.read(|r| r.next_job())?;
-        if job.is_none() {
-            self.shared.lock().jobs_left = 0;
-        }
-        if self.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            self.shared.send(Event::Stop);
-        }
-        Ok(Event::Fetched(job))
-    }
-
-    fn step_cancel(&self) -> Cancel {
-        let cancel = self.cancel.clone().unwrap_or_default();
-        self.shared.lock().cancel = cancel.clone();
-        cancel
-    }
-
-    fn step(&mut self, job: &Job) -> Option<Halt> {
-        let cancel = self.step_cancel();
-        // A damaged model or a bug in a rule must not crash the chat.
-        let result = catch_unwind(AssertUnwindSafe(|| self.context.run(job, &cancel)));
-        let outcome = match result {
-            Ok(Ok(())) => {
-                let mut inner = self.shared.lock();
-                inner.jobs_left = inner.jobs_left.saturating_sub(1);
-                Outcome::Done
-            }
-            Ok(Err(StepError::Interrupted)) => {
-                if self.cancel.is_some() {
-                    self.shared.send(Event::Stop);
-                }
-                Outcome::Interrupted
-            }
-            Ok(Err(StepError::Crashed)) => return Some(Halt::Crashed),
-            Ok(Err(error @ StepError::Model(ModelError::EngineStopped))) => {
-                return self.unavailable(error);
-            }
-            Ok(Err(error)) => Outcome::Failed { error: error_chain(&error) },
-            Err(panic) => {
-                self.context.cache = None;
-                Outcome::Failed { error: format!("internal error: {}", panic_message(&*panic)) }
-            }
-        };
-        self.shared.send(Event::Stepped(outcome));
-        None
-    }
-
-    fn unavailable(&mut self, error: StepError) -> Option<Halt> {
-        tracing::error!(error = %error_chain(&error), "the memory worker has to wait");
-        if self.impatient {
-            return Some(Halt::Unavailable(error));
-        }
-        self.shared.send(Event::Unavailable { error: error_chain(&error) });
-        None
+/// A job in the person's words.
+fn what(kind: &JobKind) -> &'static str {
+    match kind {
+        JobKind::Boundary { .. } => "following the conversation",
+        JobKind::Close { .. } => "writing down a conversation",
+        JobKind::Semantics { .. } => "noting facts",
+        JobKind::NameTheme { .. } => "naming a theme",
+        JobKind::Consolidate { .. } => "comparing facts",
+        JobKind::Reembed => "linking the memory anew",
     }
 }
 
@@ -397,4 +441,16 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_fails_is_asked_again_ever_more_slowly() {
+        let waits: Vec<u64> = (0..9).map(|n| pause_after(n).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        assert_eq!(pause_after(u32::MAX), pause_after(9));
+    }
 }

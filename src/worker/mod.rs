@@ -1,10 +1,10 @@
 //! Builds the memory in the background: messages → episodes → semantics → themes, then
 //! consolidation.
 //!
-//! A pure state machine (`machine`) decides what comes next and a driver executes it; `steps/` has
-//! one file per step, `writer/` the two ways to write. A job is a row, and a step is a transaction
-//! that also completes its job: after a crash at any point the same job runs again, and nothing is
-//! written twice. The worker knows nothing of the terminal and yields to the chat within one token.
+//! `driver` does the queued jobs one after the other; `steps/` has one file per step, `writer/` the two
+//! ways to write. A job is a row, and a step is a transaction that also completes its job: after a crash
+//! at any point the same job runs again, and nothing is written twice. The worker knows nothing of the
+//! terminal and yields to the chat within one token.
 
 #![expect(
     clippy::redundant_closure_for_method_calls,
@@ -13,7 +13,6 @@
 
 mod cache;
 mod driver;
-mod machine;
 mod step_context;
 mod steps;
 
@@ -21,7 +20,6 @@ pub mod check;
 pub mod segment;
 pub mod writer;
 
-pub use machine::WorkerState;
 pub use steps::remember;
 
 use std::sync::Arc;
@@ -37,8 +35,7 @@ use crate::memory::reorganize::Policy;
 use crate::memory::{SemanticId, SessionId};
 use crate::model_policy::{Mode, Plan};
 use crate::store::{Store, StoreError};
-use driver::{Driver, Halt, Shared};
-use machine::Event;
+use driver::{Driver, Shared};
 use step_context::{StepContext, StepError};
 
 /// How often [`catch_up`] checks whether to stop.
@@ -126,7 +123,26 @@ impl From<StepError> for WorkerError {
     }
 }
 
-/// What the worker is doing, for status line and progress bars.
+/// What the worker is doing, for the status line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkerState {
+    /// Nothing to do.
+    Idle,
+    /// A step runs.
+    Working {
+        /// What it does, in the person's words.
+        what: String,
+    },
+    /// Waiting for the chat.
+    Paused,
+    /// Idle after a failure.
+    Failed {
+        /// What failed and why.
+        what: String,
+    },
+}
+
+/// The same, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerStatus {
     /// What it is doing.
@@ -153,10 +169,9 @@ impl Worker {
         clock: Arc<dyn Clock>,
         config: WorkerConfig,
     ) -> WorkerHandle {
-        let shared = Arc::new(Shared::default());
         let context = StepContext::new(store.clone(), models.clone(), Arc::clone(&clock), config);
-        let driver = Driver::new(Arc::clone(&shared), context);
-        shared.send(Event::Started);
+        let driver = Driver::new(context, None);
+        let shared = Arc::clone(&driver.shared);
         let thread = std::thread::Builder::new()
             .name("memory worker".into())
             .spawn(move || driver.run_thread())
@@ -183,52 +198,20 @@ impl WorkerHandle {
 
     /// Pauses: no step begins, and one that is generating stops within one token.
     pub fn pause(&self) {
-        self.shared.send(Event::Pause);
+        self.shared.pause();
     }
 
     /// Ends a pause.
     pub fn resume(&self) {
-        self.shared.send(Event::Resume);
+        self.shared.resume();
     }
 
-    /// Makes the worker look for new jobs now instead of at its next poll.
-    pub fn wake(&self) {
-        self.shared.send(Event::Woken);
-    }
-
-    /// Waits until nothing is left to do, or the worker is paused or stopped. Failed jobs stay.
-    pub fn wait_idle(&self, mut on_progress: impl FnMut(&WorkerStatus)) {
-        self.wake();
-        loop {
-            let status = self.status();
-            on_progress(&status);
-            if self.shared.is_idle() || status.state == WorkerState::Paused {
-                return;
-            }
-            self.shared.wait(Duration::from_millis(50));
-        }
-    }
-
-    /// Queues failed jobs again and returns their number.
-    ///
-    /// # Errors
-    /// If the store cannot be written.
-    pub fn retry_failed(&self) -> Result<usize, WorkerError> {
-        let n = self.store.write(|tx| tx.retry_failed()).map_err(WorkerError::Store)?;
-        self.shared.forgive();
-        self.wake();
-        Ok(n)
-    }
-
-    /// [`remember()`], then wakes the worker.
+    /// [`remember()`] with the worker's store, models and clock.
     ///
     /// # Errors
     /// As [`remember()`].
     pub fn remember(&self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, WorkerError> {
-        let clock = Arc::clone(&self.clock);
-        let remembered = remember(&self.store, &self.models, clock, session, text)?;
-        self.wake();
-        Ok(remembered)
+        remember(&self.store, &self.models, Arc::clone(&self.clock), session, text)
     }
 
     /// Stops within one token; unfinished jobs stay queued.
@@ -237,7 +220,7 @@ impl WorkerHandle {
     }
 
     fn end(&mut self) {
-        self.shared.send(Event::Stop);
+        self.shared.stop();
         if let Some(thread) = self.thread.take() {
             // Panics of steps are caught on the thread; another one has nobody left to report to.
             let _ = thread.join();
@@ -272,16 +255,8 @@ fn until_idle(
     mut on_progress: impl FnMut(&WorkerStatus),
     cancel: &Cancel,
 ) -> Result<usize, WorkerError> {
-    let mut driver = Driver::new(Arc::new(Shared::default()), context);
-    driver.impatient = true;
-    driver.cancel = Some(cancel.clone());
-    driver.shared.send(Event::Started);
-    let halt = driver.run_until_quiet(&mut |shared| on_progress(&shared.status()));
-    match halt {
-        Halt::Idle => Ok(driver.shared.status().jobs_done),
-        Halt::Ended | Halt::Crashed => Err(WorkerError::Cancelled),
-        Halt::Unavailable(error) => Err(error.into()),
-    }
+    let mut driver = Driver::new(context, Some(cancel.clone()));
+    Ok(driver.run_until_idle(&mut on_progress)?)
 }
 
 /// Brings the memory up to date before a single question (`ask`). Where rules write, which takes a few
