@@ -110,25 +110,6 @@ impl Grade {
 /// Qwen2.5-0.5B's facts were worse than the rules'.
 pub const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
 
-/// What `auto` goes by.
-enum Trust<'a> {
-    /// The built-in starter: it invents too much, whatever its grade says.
-    Never,
-    Graded(&'a Grade),
-    /// Not graded yet: by the number of parameters.
-    Ungraded(u64),
-}
-
-impl<'a> Trust<'a> {
-    fn of(info: &ModelInfo, grade: Option<&'a Grade>) -> Self {
-        match grade {
-            _ if info.starter => Self::Never,
-            Some(grade) => Self::Graded(grade),
-            None => Self::Ungraded(info.n_parameters),
-        }
-    }
-}
-
 /// Who does each step of writing: true is the model, false the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
@@ -163,12 +144,11 @@ impl Plan {
     /// The plan for `writer = mode`.
     #[must_use]
     pub fn of(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> Self {
-        match (mode, Trust::of(info, grade)) {
-            (Mode::Extractive, _) | (Mode::Auto, Trust::Never | Trust::Ungraded(_)) => {
-                Self::all(false)
-            }
+        // The starter invents too much, whatever its grade says.
+        match (mode, grade.filter(|_| !info.starter)) {
+            (Mode::Extractive, _) | (Mode::Auto, None) => Self::all(false),
             (Mode::Generative, _) => Self::all(true),
-            (Mode::Auto, Trust::Graded(grade)) => Self {
+            (Mode::Auto, Some(grade)) => Self {
                 boundary: grade.boundary.is_better(),
                 episode: grade.title.is_better(),
                 router: grade.router.is_better(),
@@ -183,15 +163,15 @@ impl Plan {
 /// Whether the model answers under `reader = mode`; otherwise rules quote memory.
 #[must_use]
 pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> bool {
-    match (mode, Trust::of(info, grade)) {
-        (Mode::Extractive, _) | (Mode::Auto, Trust::Never) => false,
+    let is_large = info.n_parameters >= N_PARAMETERS_GENERATE_MIN;
+    match (mode, grade) {
+        (Mode::Extractive, _) => false,
         (Mode::Generative, _) => true,
-        (Mode::Auto, Trust::Ungraded(n)) => n >= N_PARAMETERS_GENERATE_MIN,
-        (Mode::Auto, Trust::Graded(grade)) if info.n_parameters < N_PARAMETERS_GENERATE_MIN => {
-            grade.answering.is_better()
-        }
+        (Mode::Auto, _) if info.starter => false,
+        (Mode::Auto, None) => is_large,
         // What the rules are sure of they answer in any case.
-        (Mode::Auto, Trust::Graded(grade)) => grade.answering.model >= grade.answering.rules,
+        (Mode::Auto, Some(grade)) if is_large => grade.answering.model >= grade.answering.rules,
+        (Mode::Auto, Some(grade)) => grade.answering.is_better(),
     }
 }
 
