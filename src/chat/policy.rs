@@ -232,7 +232,7 @@ pub fn acknowledge(
         .collect();
     mine.reverse();
     mine.push((THIS, text));
-    let person = user_name.unwrap_or("The user");
+    let person = user_name.unwrap_or(extractive::THE_USER);
     let utterances: Vec<_> =
         mine.into_iter().map(|(message, text)| utterance(message, text, person, at)).collect();
     let mut statements = extractive::statements(&utterances);
@@ -288,7 +288,7 @@ pub fn quote(
             text: head(&line.text).to_owned(),
             relevance: WINDOW_RELEVANCE,
             at: line.at.civil(),
-            raw_speaker: Some(user_name.unwrap_or("The user").to_owned()),
+            raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
             superseded: false,
             answers: None,
         });

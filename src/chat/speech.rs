@@ -6,7 +6,7 @@
 
 use jiff::civil::DateTime;
 
-use crate::extractive::{Ungrounded, asked_by, grounded, is_of_speaker, said_to};
+use crate::extractive::{THE_USER, Ungrounded, asked_by, grounded, is_of_speaker, said_to};
 use crate::memory::plain_text;
 use crate::prompts::Answer;
 
@@ -140,7 +140,7 @@ impl Speech {
             return sentence.to_owned();
         }
         let sentence = &*plain_text(sentence);
-        let person = self.name.as_deref().unwrap_or("The user");
+        let person = self.name.as_deref().unwrap_or(THE_USER);
         let to_person = |text: &str| {
             let blanks = text.len() - text.trim_start().len();
             let text = said_to(self.name.as_deref(), text.trim_start());

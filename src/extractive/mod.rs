@@ -74,6 +74,9 @@ pub use titles::{narrative, theme_name, title};
 pub use triples::triple;
 pub use wants::{Model as WantsModel, Wants, features, wants};
 
+/// The person, while their name is unknown; in the third person, so that facts read well.
+pub const THE_USER: &str = "The user";
+
 /// One message as the rules see it.
 #[derive(Debug, Clone)]
 pub struct Utterance {

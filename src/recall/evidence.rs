@@ -10,16 +10,7 @@ use super::stage_one::Coarse;
 use super::stage_two::Outcome;
 use crate::extractive::Candidate;
 use crate::interfaces::{Context, Signal};
-use crate::memory::{EpisodeId, MessageId, SemanticId, ThemeId};
-
-/// A chosen theme.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThemeEvidence {
-    /// Its id.
-    pub id: ThemeId,
-    /// Its name.
-    pub name: String,
-}
+use crate::memory::{EpisodeId, MessageId, SemanticId, Theme};
 
 /// A chosen fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,10 +58,8 @@ pub struct EpisodeEvidence {
 /// The outcome of [`super::Recall::run`].
 #[derive(Default)]
 pub struct Evidence {
-    /// Rules are sure of an answer from [`Self::candidates`].
-    pub sure: bool,
     /// By the relevance of their best fact.
-    pub themes: Vec<ThemeEvidence>,
+    pub themes: Vec<Theme>,
     /// Best first.
     pub semantics: Vec<SemanticEvidence>,
     /// Whole messages of the coarse context, then those of expanded episodes.
@@ -119,11 +108,10 @@ impl Evidence {
         let mut evidence = Self {
             entropy_coarse_nats: outcome.coarse,
             entropy_final_nats: outcome.last,
+            themes: coarse.themes,
+            episodes: outcome.probes,
             ..Self::default()
         };
-        for theme in coarse.themes {
-            evidence.themes.push(ThemeEvidence { id: theme.id, name: theme.name });
-        }
         for Scored { unit, relevance, answers, .. } in coarse.semantics {
             let superseded = unit.superseded_by.is_some();
             evidence.candidates.push(Candidate {
@@ -144,8 +132,8 @@ impl Evidence {
         }
         let judged: BTreeMap<MessageId, (f64, Option<f64>)> =
             candidates.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
-        let expanded = outcome.probes.iter().flat_map(|probe| probe.messages.iter().cloned());
-        for message in coarse.messages.into_iter().map(|m| m.unit).chain(expanded) {
+        let whole = coarse.messages.into_iter().map(|m| m.unit);
+        for message in whole.chain(outcome.messages) {
             let speaker = names.of(&message).to_owned();
             let (relevance, answers) =
                 judged.get(&message.id).copied().unwrap_or((relevance_min, None));
@@ -161,16 +149,6 @@ impl Evidence {
             evidence.messages.push(MessageEvidence { id, speaker, text });
         }
         evidence.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
-        for probe in outcome.probes {
-            evidence.episodes.push(EpisodeEvidence {
-                id: probe.episode.id,
-                title: probe.episode.title,
-                admitted: probe.admitted,
-                expanded: !probe.messages.is_empty(),
-                entropy_before_nats: probe.before,
-                entropy_after_nats: probe.after,
-            });
-        }
         evidence
     }
 
@@ -192,70 +170,49 @@ impl Evidence {
     /// fact's messages have any.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let ids = |messages: &[MessageId]| -> Vec<String> {
-            messages.iter().map(ToString::to_string).collect()
+        let semantic = |s: &SemanticEvidence| {
+            let ids: Vec<String> = s.messages.iter().map(ToString::to_string).collect();
+            let mut value = json!({"id": s.id.to_string(), "text": s.text, "messages": ids});
+            let external = s.messages.iter().filter_map(|m| self.external_ids.get(m));
+            let external: Vec<&String> = external.collect();
+            if !external.is_empty() {
+                value["external_ids"] = json!(external);
+            }
+            if s.superseded {
+                value["superseded"] = json!(true);
+            }
+            value
         };
-        let external = |messages: &[MessageId]| -> Vec<&str> {
-            messages.iter().filter_map(|m| self.external_ids.get(m).map(String::as_str)).collect()
+        let message = |m: &MessageEvidence| {
+            let mut value = json!({"id": m.id.to_string(), "speaker": m.speaker, "text": m.text});
+            if let Some(external) = self.external_ids.get(&m.id) {
+                value["external_id"] = json!(external);
+            }
+            value
         };
-        let semantics: Vec<Value> = self
-            .semantics
-            .iter()
-            .map(|s| {
-                let mut value = json!({
-                    "id": s.id.to_string(),
-                    "text": s.text,
-                    "messages": ids(&s.messages),
-                });
-                let external = external(&s.messages);
-                if !external.is_empty() {
-                    value["external_ids"] = json!(external);
-                }
-                if s.superseded {
-                    value["superseded"] = json!(true);
-                }
-                value
+        // JSON has no NaN: it becomes null.
+        let episode = |e: &EpisodeEvidence| {
+            json!({
+                "id": e.id.to_string(),
+                "title": e.title,
+                "admitted": e.admitted,
+                "expanded": e.expanded,
+                "entropy_before_nats": e.entropy_before_nats,
+                "entropy_after_nats": e.entropy_after_nats,
             })
-            .collect();
-        let messages: Vec<Value> = self
-            .messages
-            .iter()
-            .map(|m| {
-                let mut value =
-                    json!({"id": m.id.to_string(), "speaker": m.speaker, "text": m.text});
-                if let Some(external) = self.external_ids.get(&m.id) {
-                    value["external_id"] = json!(external);
-                }
-                value
-            })
-            .collect();
-        let episodes: Vec<Value> = self
-            .episodes
-            .iter()
-            .map(|e| {
-                json!({
-                    "id": e.id.to_string(),
-                    "title": e.title,
-                    "admitted": e.admitted,
-                    "expanded": e.expanded,
-                    "entropy_before_nats": finite(e.entropy_before_nats),
-                    "entropy_after_nats": finite(e.entropy_after_nats),
-                })
-            })
-            .collect();
-        let themes: Vec<Value> =
-            self.themes.iter().map(|t| json!({"id": t.id.to_string(), "name": t.name})).collect();
+        };
+        let theme = |t: &Theme| json!({"id": t.id.to_string(), "name": t.name});
         json!({
             "evidence": {
-                "themes": themes,
-                "semantics": semantics,
-                "messages": messages,
-                "episodes": episodes,
+                "themes": self.themes.iter().map(theme).collect::<Vec<_>>(),
+                "semantics": self.semantics.iter().map(semantic).collect::<Vec<_>>(),
+                "messages": self.messages.iter().map(message).collect::<Vec<_>>(),
+                "episodes": self.episodes.iter().map(episode).collect::<Vec<_>>(),
                 "signal": self.signal.map(Signal::as_str),
             },
             "entropy_nats": {
-                "coarse": self.entropy_coarse_nats.and_then(finite),
-                "final": self.entropy_final_nats.and_then(finite),
+                "coarse": self.entropy_coarse_nats,
+                "final": self.entropy_final_nats,
             },
             "tokens": {
                 "prompt": self.prompt_tokens,
@@ -265,9 +222,4 @@ impl Evidence {
             "seconds": {"recall": self.seconds},
         })
     }
-}
-
-/// JSON has no NaN.
-fn finite(x: f64) -> Option<f64> {
-    x.is_finite().then_some(x)
 }

@@ -32,7 +32,7 @@ use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
 pub use config::{FactRule, FoundFact, Levels, RecallConfig, StageOne};
-pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence, ThemeEvidence};
+pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 pub(crate) use prompt::refill;
 pub use question::is_of_assistant;
@@ -99,7 +99,7 @@ pub struct RecallRequest<'a> {
     pub recent: &'a str,
     /// If nothing is found that is at least so relevant, there is no evidence.
     pub best_min: f64,
-    /// Where rules are sure of an answer, no prompt is built ([`Evidence::sure`]).
+    /// Where rules are sure of an answer, no prompt is built.
     pub rules_first: bool,
     /// When it is asked.
     pub now: Moment,
@@ -161,20 +161,19 @@ impl Recall<'_> {
             candidates.messages.clear();
         }
         let cancel = request.cancel;
-        let names = Names { user: user.as_deref().unwrap_or("The user") };
+        let names = Names { user: user.as_deref().unwrap_or(extractive::THE_USER) };
         let rules = |candidates: &Candidates, on_progress: &mut dyn FnMut(Progress)| {
             stop_if(cancel)?;
             let pipeline = Pipeline { recall: self, candidates, names, traits: &traits, cancel };
-            let mut evidence = pipeline.for_rules(on_progress)?;
-            evidence.sure = is_answered(&query, &evidence, user.as_deref());
-            Ok::<_, RecallError>(evidence)
+            pipeline.for_rules(on_progress)
         };
         // Reranking takes longer than everything else; where the rules are sure, it is skipped.
         let mut found = None;
         if request.rules_first || !request.prompt {
             found = Some(rules(&candidates, on_progress)?);
         }
-        if found.as_ref().is_none_or(|evidence| !evidence.sure) {
+        let is_sure = |e: &Evidence| is_answered(&query, e, user.as_deref());
+        if !found.as_ref().is_some_and(is_sure) {
             let was_read = match reranker {
                 Some(reranker) => {
                     rerank(&mut candidates, reranker, &self.config, &query, user.as_deref())?

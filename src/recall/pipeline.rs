@@ -3,17 +3,16 @@
 use super::candidates::Candidates;
 use super::evidence::Evidence;
 use super::lines::{self, Names};
-use super::prompt::{self, Frame, Limits};
+use super::prompt::{self, Frame};
 use super::question::QuestionTraits;
 use super::stage_one::Coarse;
-use super::stage_two::{self, Gating, Outcome};
+use super::stage_two::Outcome;
 use super::uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
 use super::{Progress, Recall, RecallError, RecallRequest};
 use crate::interfaces::{Cancel, Priority, Signal};
-use crate::memory::{Message, MessageId};
 use crate::prompts::Answer;
 
-type OnProgress<'a> = dyn FnMut(Progress) + 'a;
+pub(super) type OnProgress<'a> = dyn FnMut(Progress) + 'a;
 
 /// What every stage of one recall needs.
 pub(super) struct Pipeline<'a> {
@@ -75,36 +74,6 @@ impl Pipeline<'_> {
         self.gate(&mut probe, coarse, on_progress)
     }
 
-    fn gate(
-        &self,
-        probe: &mut dyn UncertaintyProbe,
-        coarse: &Coarse,
-        on_progress: &mut OnProgress<'_>,
-    ) -> Result<Outcome, RecallError> {
-        let config = &self.recall.config;
-        let gating = Gating {
-            policy: config.gate,
-            names: self.names,
-            cancel: self.cancel,
-            overhead_share: config.overhead_share,
-            overhead_tokens_min: config.overhead_tokens_min,
-            seen: coarse.messages.iter().map(|m| m.unit.id).collect(),
-        };
-        stage_two::admit(
-            probe,
-            &stage_two::probe_order(self.candidates, coarse),
-            gating,
-            |episode| self.messages_of(&episode.messages),
-            |episode, of| on_progress(Progress::Probing { episode, of }),
-        )
-    }
-
-    /// Messages by id, without those that were forgotten since the search.
-    fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
-        let found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
-        Ok(found.into_values().collect())
-    }
-
     /// Evidence for a model that reads: the prompt is built around the memories.
     pub(super) fn for_model(
         &self,
@@ -113,21 +82,15 @@ impl Pipeline<'_> {
     ) -> Result<Evidence, RecallError> {
         let config = &self.recall.config;
         let model = self.recall.models.language.as_ref();
-        let limits = Limits {
-            window_tokens: config.window_tokens,
-            evidence_tokens_max: config.evidence_tokens_max,
-        };
-        let Candidates { semantics, messages, .. } = self.candidates;
-        let has_evidence = !semantics.is_empty() || !messages.is_empty();
-        let RecallRequest { asked, recent, system, history, reuse, .. } = request;
-        let frame = Frame::new(model, system, history, asked, has_evidence, limits);
+        let has_evidence = !self.candidates.is_empty();
+        let frame = Frame::new(model, &request, has_evidence, config);
         let open = model.encode(&Answer.open());
         let (coarse, mut block) = self.fitting(&frame, open.len())?;
         if !coarse.is_empty() {
-            block += recent;
+            block += request.recent;
         }
         let signal = config.signal;
-        let mut context = match reuse {
+        let mut context = match request.reuse {
             Some(context) => context,
             None => model.context(Priority::Chat)?,
         };

@@ -3,6 +3,7 @@
 //! `[begin][system][history …][user: block, question][assistant`. The block comes last, so that
 //! system and history stay in the KV cache from turn to turn.
 
+use super::{RecallConfig, RecallRequest};
 use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
 use crate::prompts::Answer;
 
@@ -29,26 +30,18 @@ pub(super) struct Frame {
     pub question_cut: bool,
 }
 
-/// Limits on a prompt.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub window_tokens: usize,
-    pub evidence_tokens_max: usize,
-}
-
 impl Frame {
     /// Shares out the window: first the question, then half of the rest for evidence (at most
     /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether there will
     /// be any.
     pub(super) fn new(
         model: &dyn LanguageModel,
-        system: &str,
-        history: &[(TurnRole, String)],
-        question: &str,
+        request: &RecallRequest<'_>,
         has_evidence: bool,
-        limits: Limits,
+        config: &RecallConfig,
     ) -> Self {
-        let window = limits.window_tokens.min(model.info().context_tokens);
+        let &RecallRequest { system, history, asked: question, .. } = request;
+        let window = config.window_tokens.min(model.info().context_tokens);
         let room = window - REPLY_TOKENS_MAX.min(window / REPLY_SHARE);
         let mut head = model.begin();
         if !system.is_empty() {
@@ -69,7 +62,7 @@ impl Frame {
         bare_question.truncate(left);
         let n_question = asked.len().max(bare_question.len());
         let evidence_tokens = if has_evidence && n_question < left {
-            ((left - n_question) / 2).min(limits.evidence_tokens_max)
+            ((left - n_question) / 2).min(config.evidence_tokens_max)
         } else {
             0
         };

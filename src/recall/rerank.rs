@@ -6,6 +6,7 @@
 use super::candidates::{Candidates, rank_below_successors};
 use super::lines::Names;
 use super::{Query, RecallConfig};
+use crate::extractive::THE_USER;
 use crate::interfaces::{ModelError, Reranker};
 use crate::memory::Message;
 use crate::memory::relevance::Judgement;
@@ -63,14 +64,14 @@ pub(super) fn rerank(
 
 /// A message in the form that the reranker was trained on: `Speaker: text`.
 fn line(message: &Message) -> String {
-    let names = Names { user: "The user" };
+    let names = Names { user: THE_USER };
     format!("{}: {}", names.of(message), message.content)
 }
 
 /// A fact calls the person by name; a question that says "I" does not.
 fn named(fact: &str, query: &Query<'_>, user: Option<&str>) -> String {
     match user {
-        Some(user) if query.traits.of_user => fact.replace(user, "The user"),
+        Some(user) if query.traits.of_user => fact.replace(user, THE_USER),
         _ => fact.to_owned(),
     }
 }

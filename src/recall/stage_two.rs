@@ -3,23 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
-use super::lines::{self, Names};
+use super::evidence::EpisodeEvidence;
+use super::pipeline::{OnProgress, Pipeline};
 use super::stage_one::Coarse;
 use super::uncertainty_probe::UncertaintyProbe;
-use crate::interfaces::{Cancel, ModelError};
-use crate::memory::inclusion::{GatePolicy, Inclusion, UncertaintyGate};
+use super::{Progress, RecallError, lines, stop_if};
+use crate::memory::inclusion::{Inclusion, UncertaintyGate};
 use crate::memory::{Episode, EpisodeId, Message, MessageId};
-
-/// An episode that was shown to the reader.
-#[derive(Debug, Clone)]
-pub(super) struct ProbedEpisode {
-    pub episode: Episode,
-    pub admitted: bool,
-    /// The messages that were admitted beside it; empty if it was not expanded.
-    pub messages: Vec<Message>,
-    pub before: f64,
-    pub after: f64,
-}
 
 /// The result of Stage II.
 #[derive(Debug, Clone, Default)]
@@ -29,14 +19,16 @@ pub(super) struct Outcome {
     /// The uncertainty with everything admitted.
     pub last: Option<f64>,
     /// In the order of probing.
-    pub probes: Vec<ProbedEpisode>,
+    pub probes: Vec<EpisodeEvidence>,
+    /// The messages that were admitted beside their episodes.
+    pub messages: Vec<Message>,
     /// The text of everything admitted, in the order in which it was shown.
     pub admitted: Vec<String>,
 }
 
 /// The episodes of the coarse context, most promising first: by their own score plus the relevance of
 /// the selected units that come from them.
-pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episode> {
+fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episode> {
     /// What the best supported episode gains.
     const SUPPORT: f64 = 0.5;
     let mut support: BTreeMap<EpisodeId, f64> = BTreeMap::new();
@@ -62,105 +54,88 @@ pub(super) fn probe_order(candidates: &Candidates, coarse: &Coarse) -> Vec<Episo
     order.into_iter().map(|(_, episode)| episode.clone()).collect()
 }
 
-/// How to gate.
-pub(super) struct Gating<'a> {
-    pub policy: GatePolicy,
-    pub names: Names<'a>,
-    pub cancel: &'a Cancel,
-    pub overhead_share: f64,
-    pub overhead_tokens_min: usize,
-    /// Messages that the reader sees already, in the coarse context or in the window.
-    pub seen: BTreeSet<MessageId>,
-}
-
-/// The budget of tokens that do not stay in the prompt.
-struct Overhead {
-    n_spent: usize,
-    share: f64,
-    tokens_min: usize,
-}
-
-impl Overhead {
-    /// Whether something of this cost may be shown, though it may be refused.
-    fn affords(&self, cost: usize, probe: &dyn UncertaintyProbe) -> bool {
-        let most = ((probe.n_held() as f64 * self.share) as usize).max(self.tokens_min);
-        self.n_spent + cost <= most
-    }
-}
-
-/// Probes `episodes` in order; `messages_of` gives an episode's messages. The probe has been shown
-/// the coarse context.
-pub(super) fn admit<E: From<ModelError>>(
-    probe: &mut dyn UncertaintyProbe,
-    episodes: &[Episode],
-    gating: Gating<'_>,
-    mut messages_of: impl FnMut(&Episode) -> Result<Vec<Message>, E>,
-    mut on_probe: impl FnMut(usize, usize),
-) -> Result<Outcome, E> {
-    let coarse = probe.measure()?;
-    let n_question = probe.cost("");
-    let mut overhead = Overhead {
-        n_spent: n_question,
-        share: gating.overhead_share,
-        tokens_min: gating.overhead_tokens_min,
-    };
-    let mut gate = UncertaintyGate::new(gating.policy, coarse);
-    let mut seen = gating.seen;
-    let mut outcome = Outcome { coarse: Some(coarse), ..Outcome::default() };
-    let n = episodes.len().min(gating.policy.probes_max);
-    for episode in episodes {
-        if gate.is_done() || !gate.can_gain() {
-            break;
-        }
-        if gating.cancel.is_cancelled() {
-            return Err(ModelError::Cancelled.into());
-        }
-        on_probe(outcome.probes.len() + 1, n);
-        let (mark, before) = (probe.mark(), gate.reference());
-        let line = lines::of_episode(episode);
-        let cost = probe.cost(&line);
-        // Too long; a shorter one may still fit.
-        if !overhead.affords(cost, probe) || !probe.show(&line)? {
-            continue;
-        }
-        let after = probe.measure()?;
-        overhead.n_spent += n_question;
-        let mut probed = ProbedEpisode {
-            episode: episode.clone(),
-            admitted: gate.record(after) == Inclusion::Admit,
-            messages: Vec::new(),
-            before,
-            after,
+impl Pipeline<'_> {
+    /// Probes the episodes of the coarse context, which the probe has been shown.
+    pub(super) fn gate(
+        &self,
+        probe: &mut dyn UncertaintyProbe,
+        coarse: &Coarse,
+        on_progress: &mut OnProgress<'_>,
+    ) -> Result<Outcome, RecallError> {
+        let config = &self.recall.config;
+        // Whether something of this cost may be shown, though it may be refused.
+        let affords = |n_spent: usize, cost: usize, probe: &dyn UncertaintyProbe| {
+            let share = (probe.n_held() as f64 * config.overhead_share) as usize;
+            n_spent + cost <= share.max(config.overhead_tokens_min)
         };
-        if probed.admitted {
-            outcome.admitted.push(line);
-            let own: Vec<Message> = messages_of(episode)?
-                .into_iter()
-                .filter(|m| !seen.contains(&m.id) && !m.content.trim().is_empty())
-                .collect();
-            let raw: String = own.iter().map(|m| lines::of_message(m, &gating.names)).collect();
-            let mark = probe.mark();
-            let cost = probe.cost(&raw);
-            if !own.is_empty() && overhead.affords(cost, probe) && probe.show(&raw)? {
-                let expanded = probe.measure()?;
-                overhead.n_spent += n_question;
-                if gate.decide_expansion(after, expanded) == Inclusion::Admit {
-                    gate.record_expansion(expanded);
-                    seen.extend(own.iter().map(|m| m.id));
-                    outcome.admitted.push(raw);
-                    probed.messages = own;
-                    probed.after = expanded;
-                } else {
-                    probe.roll_back(mark);
-                    overhead.n_spent += cost - n_question;
-                }
+        let uncertainty = probe.measure()?;
+        let n_question = probe.cost("");
+        // Tokens that do not stay in the prompt.
+        let mut n_spent = n_question;
+        let mut gate = UncertaintyGate::new(config.gate, uncertainty);
+        // What the reader sees already.
+        let mut seen: BTreeSet<MessageId> = coarse.messages.iter().map(|m| m.unit.id).collect();
+        let mut outcome = Outcome { coarse: Some(uncertainty), ..Outcome::default() };
+        let episodes = probe_order(self.candidates, coarse);
+        let n = episodes.len().min(config.gate.probes_max);
+        for episode in &episodes {
+            if gate.is_done() || !gate.can_gain() {
+                break;
             }
-        } else {
-            probe.roll_back(mark);
-            overhead.n_spent += cost - n_question;
+            stop_if(self.cancel)?;
+            on_progress(Progress::Probing { episode: outcome.probes.len() + 1, of: n });
+            let (mark, before) = (probe.mark(), gate.reference());
+            let line = lines::of_episode(episode);
+            let cost = probe.cost(&line);
+            // Too long; a shorter one may still fit.
+            if !affords(n_spent, cost, probe) || !probe.show(&line)? {
+                continue;
+            }
+            let after = probe.measure()?;
+            n_spent += n_question;
+            let mut probed = EpisodeEvidence {
+                id: episode.id,
+                title: episode.title.clone(),
+                admitted: gate.record(after) == Inclusion::Admit,
+                expanded: false,
+                entropy_before_nats: before,
+                entropy_after_nats: after,
+            };
+            if probed.admitted {
+                outcome.admitted.push(line);
+                let mut own = self.messages_of(&episode.messages)?;
+                own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
+                let raw: String = own.iter().map(|m| lines::of_message(m, &self.names)).collect();
+                let mark = probe.mark();
+                let cost = probe.cost(&raw);
+                if !own.is_empty() && affords(n_spent, cost, probe) && probe.show(&raw)? {
+                    let expanded = probe.measure()?;
+                    n_spent += n_question;
+                    if gate.decide_expansion(after, expanded) == Inclusion::Admit {
+                        gate.record_expansion(expanded);
+                        seen.extend(own.iter().map(|m| m.id));
+                        outcome.admitted.push(raw);
+                        outcome.messages.extend(own);
+                        probed.expanded = true;
+                        probed.entropy_after_nats = expanded;
+                    } else {
+                        probe.roll_back(mark);
+                        n_spent += cost - n_question;
+                    }
+                }
+            } else {
+                probe.roll_back(mark);
+                n_spent += cost - n_question;
+            }
+            outcome.probes.push(probed);
         }
-        outcome.probes.push(probed);
+        outcome.last = Some(gate.admitted());
+        Ok(outcome)
     }
-    outcome.last = Some(gate.admitted());
-    Ok(outcome)
+
+    /// Messages by id, without those that were forgotten since the search.
+    fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
+        let found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        Ok(found.into_values().collect())
+    }
 }

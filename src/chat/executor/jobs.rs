@@ -82,7 +82,7 @@ impl Job {
 
     /// The person's name in prompts.
     fn person(&self) -> &str {
-        self.user_name.as_deref().unwrap_or("The user")
+        self.user_name.as_deref().unwrap_or(extractive::THE_USER)
     }
 
     /// What was said last in this chat, as lines behind the memories.

@@ -5,9 +5,9 @@
 //! superseded fact keeps its row, its theme and its time span. Where only a part of it changed ("is 34 and
 //! works as a nurse"), the rest becomes a fact of its own from the same messages.
 
-use super::names::{THE_USER, user_name};
+use super::names::user_name;
 use super::semantics::same_text;
-use crate::extractive::{self, Judgement, Statement};
+use crate::extractive::{self, Judgement, Statement, THE_USER};
 use crate::interfaces::Cancel;
 use crate::memory::consolidation::{Dated, update_queue};
 use crate::memory::{Semantic, SemanticId};

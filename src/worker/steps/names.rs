@@ -1,11 +1,9 @@
 //! Messages as the writers see them: who speaks to whom.
 
-use crate::extractive::{self, Utterance};
+use crate::extractive::{self, THE_USER, Utterance};
 use crate::memory::{Message, Role};
 use crate::store::{Reader, StoreError, WriteTx};
 
-/// The person, while their name is unknown; in the third person, so that facts read well.
-pub(crate) const THE_USER: &str = "The user";
 const ASSISTANT: &str = "Assistant";
 const USER_NAME: &str = "user_name";
 
