@@ -31,7 +31,6 @@ use jiff::SignedDuration;
 use thiserror::Error;
 
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
-use crate::memory::reorganize::Policy;
 use crate::memory::{SemanticId, SessionId};
 use crate::model_policy::{Mode, Plan};
 use crate::store::{Store, StoreError};
@@ -42,18 +41,10 @@ use step_context::{StepContext, StepError};
 const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 
 /// How the worker works; the default is the program's.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct WorkerConfig {
     /// Overrides the setting `writer`.
     pub writer: Option<Mode>,
-    /// How facts are organised into themes.
-    pub policy: Policy,
-    /// Where episodes end.
-    pub boundaries: segment::Rules,
-    /// Length n of the update queue.
-    pub queue_length: usize,
-    /// Pairs less similar than this are not judged.
-    pub queue_similarity_min: f32,
     /// A chat is open, so a reply may be streaming.
     pub live: bool,
     /// The session on the screen: it is not closed at the start.
@@ -62,22 +53,6 @@ pub struct WorkerConfig {
     pub close_after: Option<SignedDuration>,
     /// A model without a grade is tried after so much idle time ([`check`]); `None`: never.
     pub check_after: Option<Duration>,
-}
-
-impl Default for WorkerConfig {
-    fn default() -> Self {
-        Self {
-            writer: None,
-            policy: Policy::default(),
-            boundaries: segment::Rules::default(),
-            queue_length: 6,
-            queue_similarity_min: 0.4,
-            live: false,
-            current_session: None,
-            close_after: None,
-            check_after: None,
-        }
-    }
 }
 
 impl WorkerConfig {

@@ -22,29 +22,14 @@ pub struct Turn {
     pub similarity: Option<f32>,
 }
 
-/// The thresholds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rules {
-    /// A pause this long ends an episode.
-    pub gap: SignedDuration,
-    /// Most messages of an episode.
-    pub messages_max: usize,
-    /// A change of topic ends no episode shorter than this.
-    pub messages_min: usize,
-    /// τ: a local minimum below this is a change of topic.
-    pub similarity_max: f32,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            gap: SignedDuration::from_mins(30),
-            messages_max: 15,
-            messages_min: 4,
-            similarity_max: 0.15,
-        }
-    }
-}
+/// A pause this long ends an episode.
+const GAP: SignedDuration = SignedDuration::from_mins(30);
+/// Most messages of an episode.
+pub const MESSAGES_MAX: usize = 15;
+/// A change of topic ends no episode shorter than this.
+const MESSAGES_MIN: usize = 4;
+/// τ: a local minimum below this is a change of topic.
+const SIMILARITY_MAX: f32 = 0.15;
 
 /// Why an episode ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,24 +50,23 @@ pub enum Why {
 /// If `opinion` fails.
 pub fn first_boundary<E>(
     turns: &[Turn],
-    rules: &Rules,
     mut opinion: impl FnMut(usize, Option<f32>) -> Result<Option<bool>, E>,
 ) -> Result<Option<(usize, Why)>, E> {
     for k in 1..turns.len() {
         let gap = turns[k].at.timestamp.duration_since(turns[k - 1].at.timestamp);
-        if gap >= rules.gap {
+        if gap >= GAP {
             return Ok(Some((k, Why::Gap)));
         }
-        if k >= rules.messages_max {
-            return Ok(Some((best_cut(turns, rules), Why::Full)));
+        if k >= MESSAGES_MAX {
+            return Ok(Some((best_cut(turns), Why::Full)));
         }
-        if k < rules.messages_min || !turns[k].may_start {
+        if k < MESSAGES_MIN || !turns[k].may_start {
             continue;
         }
         let dip = dip(turns, k);
         let topic = match opinion(k, dip)? {
             Some(verdict) => verdict,
-            None => dip.is_some_and(|similarity| similarity < rules.similarity_max),
+            None => dip.is_some_and(|similarity| similarity < SIMILARITY_MAX),
         };
         if topic {
             return Ok(Some((k, Why::Topic)));
@@ -101,10 +85,10 @@ fn dip(turns: &[Turn], k: usize) -> Option<f32> {
 
 /// A full episode is cut where its second half is least coherent, and so that the next one is not
 /// too short.
-fn best_cut(turns: &[Turn], rules: &Rules) -> usize {
-    let first = rules.messages_max / 2 + 1;
-    let leaves_enough = turns.len().saturating_sub(rules.messages_min);
-    let last = rules.messages_max.min(leaves_enough).max(first);
+fn best_cut(turns: &[Turn]) -> usize {
+    let first = MESSAGES_MAX / 2 + 1;
+    let leaves_enough = turns.len().saturating_sub(MESSAGES_MIN);
+    let last = MESSAGES_MAX.min(leaves_enough).max(first);
     (first..=last)
         .rev() // of equals the later
         .filter(|&k| turns[k].may_start)
@@ -137,7 +121,7 @@ mod tests {
 
     #[track_caller]
     fn check(turns: &[Turn], expected: Option<(usize, Why)>) {
-        let found = first_boundary(turns, &Rules::default(), |_, _| Ok::<_, Infallible>(None));
+        let found = first_boundary(turns, |_, _| Ok::<_, Infallible>(None));
         assert_eq!(found, Ok(expected));
     }
 
@@ -166,7 +150,7 @@ mod tests {
     fn a_model_may_decide() {
         let chat = turns(&[(0, 0), (1, 50), (2, 40), (3, 45), (4, 90), (5, 60)]);
         let mut asked = Vec::new();
-        let found = first_boundary(&chat, &Rules::default(), |k, _| {
+        let found = first_boundary(&chat, |k, _| {
             asked.push(k);
             Ok::<_, Infallible>(Some(k == 5))
         });
@@ -185,7 +169,7 @@ mod tests {
             let mut cuts = Vec::new();
             let mut at = start;
             while let Ok(Some((n, _))) =
-                first_boundary(&all[at..], &Rules::default(), |_, _| Ok::<_, Infallible>(None))
+                first_boundary(&all[at..], |_, _| Ok::<_, Infallible>(None))
             {
                 at += n;
                 cuts.push(at);

@@ -18,6 +18,12 @@ use crate::worker::step_context::{StepContext, StepError, found};
 /// How many earlier facts of the same subject and attribute are judged besides the similar ones.
 const SAME_ATTRIBUTE_MAX: usize = 8;
 
+/// Length n of the update queue.
+const QUEUE_LENGTH: usize = 6;
+
+/// Pairs less similar than this are not judged.
+const QUEUE_SIMILARITY_MIN: f32 = 0.4;
+
 /// How many facts that share its words a fact that takes something back is judged against.
 const SAME_WORDS_MAX: usize = 12;
 
@@ -37,8 +43,7 @@ impl StepContext {
         let Some(this) = rows.pop().filter(|s| s.superseded_by.is_none()) else {
             return self.finish(job);
         };
-        let (n, floor) = (self.config.queue_length, self.config.queue_similarity_min);
-        let mut candidates = candidates(self.cache()?, &this, n, floor);
+        let mut candidates = candidates(self.cache()?, &this);
         // "Fifi died" is near nothing that was said of Fifi.
         if extractive::takes_back(&this.content) {
             let found =
@@ -133,7 +138,7 @@ impl StepContext {
 
 /// The facts to judge against: the update queue in both directions of time, and earlier facts of the
 /// same subject and attribute.
-fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<SemanticId> {
+fn candidates(cache: &Cache, this: &Semantic) -> Vec<SemanticId> {
     let before = cache.facts.range(..this.id);
     let mut ids = Vec::new();
     if let Some(embedding) = cache.hierarchy.embedding(this.id) {
@@ -148,16 +153,20 @@ fn candidates(cache: &Cache, this: &Semantic, n: usize, floor: f32) -> Vec<Seman
                 Some(Dated { id: *id, at: cache.facts.get(id)?.at, embedding })
             })
             .collect();
-        ids.extend(update_queue(of, &others, n, floor).into_iter().map(|(id, _)| id));
+        ids.extend(
+            update_queue(of, &others, QUEUE_LENGTH, QUEUE_SIMILARITY_MIN)
+                .into_iter()
+                .map(|(id, _)| id),
+        );
         // Earlier facts in whose queue Q(e_i) this one is.
         let mut earlier: Vec<(SemanticId, f32)> = others
             .iter()
             .filter(|o| o.at.timestamp <= this.created_at.timestamp)
             .map(|o| (o.id, embedding.cosine(o.embedding)))
-            .filter(|&(_, similarity)| similarity >= floor)
+            .filter(|&(_, similarity)| similarity >= QUEUE_SIMILARITY_MIN)
             .collect();
         earlier.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ids.extend(earlier.into_iter().take(n).map(|(id, _)| id));
+        ids.extend(earlier.into_iter().take(QUEUE_LENGTH).map(|(id, _)| id));
     }
     if let (Some(subject), Some(attribute)) = (&this.subject, &this.attribute) {
         let same =

@@ -7,8 +7,10 @@ use super::segment_session::open_spans;
 use super::semantics::new_facts;
 use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
+use crate::memory::reorganize::Policy;
 use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 use crate::store::{JobKind, Level, NewEpisode, NewMessage, Store};
+use crate::worker::segment::MESSAGES_MAX;
 use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
@@ -69,7 +71,7 @@ impl StepContext {
         let told = Extractive.episode(&lines, &cancel)?;
         let earlier_lines = utterances(&before, name.as_deref());
         let mut earlier = Vec::new();
-        for (start, end) in open_spans(&before, self.config.boundaries.messages_max) {
+        for (start, end) in open_spans(&before, MESSAGES_MAX) {
             let told = Extractive.episode(&earlier_lines[start..end], &cancel)?;
             earlier.push(NewEpisode {
                 session,
@@ -84,7 +86,7 @@ impl StepContext {
             new_facts(statements, std::slice::from_ref(&draft), crate::memory::EpisodeId(0));
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let fact_vectors = self.embed(&texts, &cancel)?;
-        let policy = self.config.policy;
+        let policy = Policy::default();
         self.commit_with_cache(move |tx, cache| {
             tx.use_embedder(embedder.id(), embedder.dimensions())?;
             learn_name(tx, name.as_deref())?;

@@ -49,15 +49,14 @@ impl StepContext {
             // Only the run at the session's end is still being written.
             let live = !close && end == messages.len();
             while start < end {
-                let boundary =
-                    first_boundary(&turns[start..end], &self.config.boundaries, |k, dip| {
-                        writers.boundary.boundary(
-                            &lines[start..start + k],
-                            &lines[start + k],
-                            dip,
-                            cancel,
-                        )
-                    })?;
+                let boundary = first_boundary(&turns[start..end], |k, dip| {
+                    writers.boundary.boundary(
+                        &lines[start..start + k],
+                        &lines[start + k],
+                        dip,
+                        cancel,
+                    )
+                })?;
                 let stop = match boundary {
                     Some((n, _)) => start + n,
                     None if live => break,

@@ -14,7 +14,9 @@ use super::forms::Forms;
 use super::{EpisodeText, Extractive, Writer};
 use crate::extractive::{self, Judgement, Route, Statement, Utterance};
 use crate::grammar::Constraint;
-use crate::interfaces::{Cancel, Finish, LanguageModel, ModelError, Priority, Sampling, TurnRole};
+use crate::interfaces::{
+    Cancel, Finish, Generated, LanguageModel, ModelError, Priority, Sampling, TurnRole,
+};
 use crate::memory::{MessageId, Role};
 use crate::model_policy::prompt_style;
 use crate::prompts::{
@@ -48,15 +50,6 @@ pub struct Generative {
     style: Style,
     forms: Forms,
     routes: bool,
-}
-
-/// What a model said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// The reply.
-    pub text: String,
-    /// Whether the token budget cut it off.
-    pub cut: bool,
 }
 
 impl Generative {
@@ -100,7 +93,7 @@ impl Generative {
         tokens_max: usize,
         form: Option<&Constraint>,
         cancel: &Cancel,
-    ) -> Result<Option<Reply>, ModelError> {
+    ) -> Result<Option<Generated>, ModelError> {
         stop_if(cancel)?;
         let tokens = self.tokens(prompt);
         if tokens.len() + tokens_max > self.model.info().context_tokens {
@@ -112,7 +105,7 @@ impl Generative {
         let reply = context.generate(&sampling, cancel, &mut |_| {})?;
         match reply.finish {
             Finish::Cancelled => Err(ModelError::Cancelled),
-            finish => Ok(Some(Reply { text: reply.text, cut: finish == Finish::Length })),
+            _ => Ok(Some(reply)),
         }
     }
 
@@ -209,8 +202,10 @@ impl Generative {
         let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
         Ok(reply.map(|reply| {
             // A fact that was cut off can mean the opposite.
-            let whole =
-                if reply.cut { reply.text.rfind('\n').unwrap_or(0) } else { reply.text.len() };
+            let whole = match reply.finish {
+                Finish::Length => reply.text.rfind('\n').unwrap_or(0),
+                _ => reply.text.len(),
+            };
             let (facts, problems) = Semantics::parse(&reply.text[..whole]);
             NotedFacts { facts, problems }
         }))
