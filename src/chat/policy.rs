@@ -5,12 +5,14 @@
 //! that touches memory, and the model only makes small talk. What is special about the built-in
 //! starter is decided here.
 
+use std::sync::Arc;
+
 use jiff::civil::DateTime;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent, Wants};
-use crate::interfaces::{ModelInfo, Sampling};
+use crate::interfaces::{ModelInfo, Reranker, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style};
 use crate::prompts::Style;
@@ -38,6 +40,8 @@ pub enum Reader {
 pub struct ModelProfile {
     pub name: String,
     pub reader: Reader,
+    /// What tells what a message wants; without it, rules do.
+    pub encoder: Option<Arc<dyn Reranker>>,
     /// How its system turn is worded.
     pub style: Style,
     /// The built-in starter. Its small talk is a short reply to the last message alone: a longer chat only
@@ -51,10 +55,11 @@ pub struct ModelProfile {
 
 impl ModelProfile {
     /// The profile of a model whose evidence is read by `reader`.
-    pub fn new(info: &ModelInfo, reader: Reader) -> Self {
+    pub fn new(info: &ModelInfo, reader: Reader, encoder: Option<Arc<dyn Reranker>>) -> Self {
         Self {
             name: info.name.clone(),
             reader,
+            encoder,
             style: prompt_style(info),
             starter: info.starter,
             is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
@@ -110,7 +115,7 @@ const RULES_BYTES_MAX: usize = 16_000;
 /// A title has at most this many characters.
 const TITLE_CHARS: usize = 60;
 
-fn head(text: &str) -> &str {
+pub(super) fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
 
@@ -128,8 +133,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
             Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::Talk,
         };
     }
-    match (extractive::wants(text), profile.reader) {
-        (Wants::Memory, _) if extractive::asks_assistant(text) => Plan::Talk,
+    match (profile.wants(text), profile.reader) {
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.
@@ -160,7 +164,7 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
         lower.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     });
     !words.any(|word| POINTING.contains(&word))
-        && (profile.is_distracted && !goes_on || extractive::wants(text) == Wants::SmallTalk)
+        && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }
 
 /// A chat as the model that talks sees it: it would repeat how rules acknowledge and quote, and that it was not
@@ -388,7 +392,7 @@ mod tests {
             vocabulary: 100,
             starter,
         };
-        ModelProfile::new(&info, reader)
+        ModelProfile::new(&info, reader, None)
     }
 
     #[test]

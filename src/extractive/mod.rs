@@ -72,7 +72,7 @@ pub use small_talk::asks_assistant;
 pub use statements::statements;
 pub use titles::{narrative, theme_name, title};
 pub use triples::triple;
-pub use wants::{Model as WantsModel, Wants, features, wants};
+pub use wants::{Wants, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

@@ -20,6 +20,7 @@ mod encoder;
 pub mod engine;
 mod families;
 pub mod gguf;
+pub mod heads;
 mod kv_cache;
 mod linear;
 mod load;
@@ -38,6 +39,7 @@ pub mod sequence;
 pub mod starter;
 mod stop_text;
 pub mod tokenizer;
+mod trunk;
 mod weight_files;
 pub mod weights;
 

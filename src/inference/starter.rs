@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::embedder::EncoderEmbedder;
+use super::heads::BertHeads;
 use super::load::load_starter;
 use super::reranker::BertReranker;
 use super::weights::Bytes;
@@ -15,10 +16,13 @@ const LANGUAGE: &[u8] = include_bytes!("../../models/starter/language.gguf");
 const TOKENIZER: &[u8] = include_bytes!("../../models/starter/tokenizer.json");
 const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
 const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
+const ENCODER: &[u8] = include_bytes!("../../models/starter/encoder.gguf");
+/// The encoder's heads: what a message wants.
+const HEADS: [&str; 1] = ["wants"];
 
 /// Size of all together.
 pub fn bytes() -> u64 {
-    (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len() + RERANKER.len()) as u64
+    (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len() + RERANKER.len() + ENCODER.len()) as u64
 }
 
 /// Starts the built-in language model.
@@ -41,24 +45,43 @@ pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embe
     Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
 }
 
-/// The built-in reranker, whose word table is the embedder's. It is loaded at the first question that has something
-/// to rank.
+/// The built-in reranker and the built-in encoder with its heads, whose word table is the embedder's. Each is loaded
+/// when it is first asked.
 #[must_use]
 pub fn reranker() -> Arc<dyn Reranker> {
     Arc::new(BuiltInReranker::default())
 }
 
 #[derive(Default)]
-struct BuiltInReranker(OnceLock<BertReranker>);
+struct BuiltInReranker {
+    reranker: OnceLock<BertReranker>,
+    heads: OnceLock<BertHeads>,
+}
 
 impl Reranker for BuiltInReranker {
     fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
-        if let Some(loaded) = self.0.get() {
-            return loaded.scores(question, texts);
-        }
-        let path = Path::new("(built in) starter reranker");
-        let (own, words) = (Bytes::Static(RERANKER), Bytes::Static(EMBEDDER));
-        let loaded = BertReranker::from_gguf(path, own, words)?;
-        self.0.get_or_init(|| loaded).scores(question, texts)
+        let reranker = loaded(&self.reranker, || {
+            let path = Path::new("(built in) starter reranker");
+            BertReranker::from_gguf(path, Bytes::Static(RERANKER), Bytes::Static(EMBEDDER))
+        })?;
+        reranker.scores(question, texts)
+    }
+
+    fn probabilities(&self, head: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+        let heads = loaded(&self.heads, || {
+            let path = Path::new("(built in) starter encoder");
+            BertHeads::from_gguf(path, Bytes::Static(ENCODER), Bytes::Static(EMBEDDER), &HEADS)
+        })?;
+        heads.probabilities(head, texts)
+    }
+}
+
+fn loaded<T>(
+    kept: &OnceLock<T>,
+    load: impl FnOnce() -> Result<T, ModelError>,
+) -> Result<&T, ModelError> {
+    match kept.get() {
+        Some(loaded) => Ok(loaded),
+        None => load().map(|loaded| kept.get_or_init(|| loaded)),
     }
 }

@@ -1,9 +1,11 @@
-//! A question and texts → how well each answers it.
+//! A small model that reads texts: how well each answers a question, and what they are.
+
+use std::fmt;
 
 use crate::interfaces::ModelError;
 
 /// A local model that reads a question and a text together (a cross-encoder): slower than comparing
-/// vectors, and a better judge.
+/// vectors, and a better judge. It may have heads that say something else of texts.
 pub trait Reranker: Send + Sync {
     /// One score a text, in order: the higher, the more the text has of an answer. Scores of one
     /// question compare with those of another. Over-long texts are cut at the model's limit.
@@ -12,4 +14,26 @@ pub trait Reranker: Send + Sync {
     /// # Errors
     /// If the model fails; never because of a text.
     fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError>;
+
+    /// What a head says of a text or a pair of texts: the probability of each of its labels, in alphabetical order.
+    /// `None` if there is no such head, or it can't read the texts.
+    ///
+    /// # Errors
+    /// As [`Self::scores`].
+    fn probabilities(&self, _head: &str, _texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+        Ok(None)
+    }
+}
+
+impl fmt::Debug for dyn Reranker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reranker")
+    }
+}
+
+/// The very same one.
+impl PartialEq for dyn Reranker {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::addr_eq(self, other)
+    }
 }

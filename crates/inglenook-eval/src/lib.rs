@@ -55,7 +55,7 @@ pub use retrieval::{
 pub use scale::{N_ROUNDS, ScaleReport, ScaleRow, ScaleStep, SizedMemory, assimilate};
 pub use score::{BadRow, Scored, Scores, score};
 pub use starter::{Options, measure};
-pub use turns::{ScoredTurns, Turn, fit_turns, parse_turns, render_turns, score_turns};
+pub use turns::{ScoredTurns, Turn, parse_turns, score_turns};
 
 pub use crate::metrics::{Interval, interval};
 

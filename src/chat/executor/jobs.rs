@@ -182,7 +182,7 @@ impl Job {
     fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
         if !with_memories {
-            return match extractive::wants(message) {
+            return match self.profile.wants(message) {
                 Wants::World | Wants::Memory => Listener::World,
                 Wants::SmallTalk | Wants::Statement => Listener::Told { message: message.clone() },
             };

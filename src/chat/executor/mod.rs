@@ -154,7 +154,10 @@ impl Executor {
                 return None;
             }
             let info = models.language.info();
-            let profile = ModelProfile::new(info, reader_of(reader, &store, info));
+            let profile =
+                ModelProfile::new(info, reader_of(reader, &store, info), models.reranker.clone());
+            // The encoder is loaded now, not while the first message waits.
+            profile.wants("Hello");
             let loaded = LoadedModels { models, profile: profile.clone() };
             *in_use.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded);
             Some(Event::ModelReady(profile))

@@ -14,7 +14,7 @@ fn now() -> Moment {
 }
 
 fn profile(reader: Reader) -> ModelProfile {
-    ModelProfile::new(ScriptedModel::new(&[]).info(), reader)
+    ModelProfile::new(ScriptedModel::new(&[]).info(), reader, None)
 }
 
 fn command(command: Command) -> Event {

@@ -177,7 +177,7 @@ fn profile(name: &str, starter: bool, reader: Reader) -> ModelProfile {
         info.name = name.into();
         info.starter = starter;
     });
-    ModelProfile::new(model.info(), reader)
+    ModelProfile::new(model.info(), reader, None)
 }
 
 pub fn starter() -> ModelProfile {

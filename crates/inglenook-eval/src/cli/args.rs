@@ -160,15 +160,6 @@ pub struct Turns {
     /// Messages a line: S, W, M or T, a tab, the text
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Fit new weights to the messages of this file, and score these
-    #[arg(long, value_name = "FILE")]
-    pub fit: Vec<PathBuf>,
-    /// The penalty of large weights in a fit
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
-    pub l2: f32,
-    /// Write the fitted weights here (the program's are assets/words/wants.tsv)
-    #[arg(long, value_name = "FILE", requires = "fit")]
-    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

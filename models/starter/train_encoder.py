@@ -1,0 +1,282 @@
+"""The built-in encoder: MiniLM's layers over the embedder's word table, and heads that say something of a text or of two.
+
+    python train_encoder.py --minilm DIR --embedder embedder.gguf --head wants=turns --out /tmp/encoder.gguf
+
+Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text). A file is a
+writer; a head's only file counts as twelve, piece by piece. `--folds 3` says how well the same training does on writers
+that it did not see, instead of writing a file. All heads are trained together, with the layers but the lowest two; the word table stays.
+"""
+
+import argparse
+import os
+import random
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+from transformers import BertModel
+
+import convert
+
+# Of a longer text the beginning and the end are read: what asks is often the last sentence.
+TOKENS_BEGINNING, TOKENS_END = 24, 40
+BATCH, SMOOTHING = 32, 0.05
+N_FROZEN = 2  # the lowest layers; it costs nothing, and saves a quarter of the time
+LEARNING_RATE, HEAD_RATE, WARM_UP = 6e-5, 1e-3, 0.1
+CLS, SEP = 101, 102
+
+
+@dataclass
+class Task:
+    """A head and what it is trained on: (writer, label, texts)."""
+
+    name: str
+    rows: list
+    labels: list
+
+
+def read_rows(path):
+    files = sorted(Path(path).glob("*.tsv")) if Path(path).is_dir() else [Path(path)]
+    for file in files:
+        lines = [line.split("\t") for line in file.read_text().splitlines() if "\t" in line]
+        for i, (label, *texts) in enumerate(lines):
+            writer = file.stem if len(files) > 1 else f"{file.stem}-{12 * i // len(lines)}"
+            yield writer, label, tuple(texts)
+
+
+def read_task(spec):
+    name, paths = spec.split("=", 1)
+    rows = [row for path in paths.split(",") for row in read_rows(path)]
+    return Task(name, rows, sorted({label for _, label, _ in rows}))
+
+
+# ----------------------------------------------------------------------------------------------- texts
+
+
+def misspelt(rng, text):
+    places = [i for i in range(1, len(text) - 2) if text[i - 1: i + 2].isalpha()]
+    if not places:
+        return text
+    i = rng.choice(places)
+    swapped = text[:i] + text[i + 1] + text[i] + text[i + 2:]
+    return rng.choice([swapped, text[:i] + text[i + 1:], text[:i] + text[i] + text[i:]])
+
+
+def varied(rng, text):
+    """As somebody else might type it (the vocabulary has no capitals anyway)."""
+    if rng.random() < 0.4:
+        text = text.rstrip(".?!")
+    if rng.random() < 0.15:
+        text = re.sub(r"[,;]", "", text)
+    if rng.random() < 0.15:
+        text = text.replace("'", "")
+    if rng.random() < 0.15:
+        text = misspelt(rng, text)
+    return text
+
+
+def encoded(tokenizer, texts):
+    """[CLS] text [SEP], or [CLS] first [SEP] second [SEP]."""
+    ids = [CLS]
+    for text in texts:
+        tokens = tokenizer.encode(text, add_special_tokens=False).ids
+        if len(tokens) > TOKENS_BEGINNING + TOKENS_END:
+            tokens = tokens[:TOKENS_BEGINNING] + tokens[-TOKENS_END:]
+        ids += [*tokens, SEP]
+    return ids
+
+
+def padded(rows):
+    n = max(map(len, rows))
+    ids = torch.tensor([row + [0] * (n - len(row)) for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (n - len(row)) for row in rows])
+    return ids, mask
+
+
+def batches(rng, tokenizer, task, rows):
+    """Every row once, varied; texts of similar length together, so that little is padding."""
+    read = [(encoded(tokenizer, [varied(rng, text) for text in texts]), task.labels.index(label))
+            for _, label, texts in rows]
+    rng.shuffle(read)
+    for k in range(0, len(read), BATCH * 16):
+        block = sorted(read[k: k + BATCH * 16], key=lambda row: len(row[0]))
+        for j in range(0, len(block), BATCH):
+            yield task, block[j: j + BATCH]
+
+
+# ----------------------------------------------------------------------------------------------- model
+
+
+def starter_words(embedder, tokenizer):
+    """The starter embedder's word table, and where MiniLM has each of its rows."""
+    file = gguf.GGUFReader(embedder)
+    table = next(t for t in file.tensors if t.name == "token_embd.weight")
+    tokens_of, known = file.fields["tokenizer.ggml.tokens"], tokenizer.get_vocab()
+    tokens = [bytes(tokens_of.parts[i]).decode() for i in tokens_of.data]
+    name = lambda t: t if len(t) > 2 and t[0] == "[" else t[1:] if t[0] == "▁" else "##" + t
+    rows = torch.tensor([known[name(token)] for token in tokens])
+    return rows, torch.from_numpy(gguf.quants.dequantize(table.data, table.tensor_type).astype(np.float32))
+
+
+class Encoder(nn.Module):
+    """As src/inference/heads.rs has it: a head sees the mean of the last hidden states."""
+
+    def __init__(self, args, tokenizer, tasks):
+        super().__init__()
+        self.trunk = BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
+        self.trunk.encoder.layer = self.trunk.encoder.layer[:args.layers]
+        rows, words = starter_words(args.embedder, tokenizer)
+        table = self.trunk.embeddings.word_embeddings.weight.requires_grad_(False)
+        table[rows] = words
+        for layer in self.trunk.encoder.layer[:N_FROZEN]:
+            layer.requires_grad_(False)
+        self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
+
+    def forward(self, ids, mask, name):
+        states = self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
+        mean = states.sum(1) / mask.sum(1, keepdim=True)
+        return self.heads[name](functional.dropout(mean, 0.1, self.training))
+
+
+def train(model, tokenizer, tasks, epochs, seed):
+    rng = random.Random(seed)
+    trunk = [p for p in model.trunk.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW([{"params": trunk, "lr": LEARNING_RATE},
+                                   {"params": model.heads.parameters(), "lr": HEAD_RATE}], weight_decay=0.01, fused=True)
+    n_steps = epochs * sum(-(-len(task.rows) // BATCH) for task in tasks)
+    rate = lambda step: min((step + 1) / (WARM_UP * n_steps), 1 - step / n_steps)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+    model.train()
+    begun, step, losses = time.time(), 0, []
+    for epoch in range(epochs):
+        parts = [batch for task in tasks for batch in batches(rng, tokenizer, task, task.rows)]
+        rng.shuffle(parts)
+        for task, rows in parts:
+            ids, mask = padded([ids for ids, _ in rows])
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                scores = model(ids, mask, task.name)
+            labels = torch.tensor([label for _, label in rows])
+            loss = functional.cross_entropy(scores.float(), labels, label_smoothing=SMOOTHING)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(trunk, 1.0)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            step += 1
+        print(f"epoch {epoch + 1}: {step} steps, {time.time() - begun:.0f} s, loss {np.mean(losses[-100:]):.3f}", flush=True)
+
+
+@torch.inference_mode()
+def probabilities(model, tokenizer, name, rows):
+    model.eval()
+    order = sorted(range(len(rows)), key=lambda i: len("".join(rows[i][2])))
+    out = [None] * len(rows)
+    for k in range(0, len(order), 64):
+        ids, mask = padded([encoded(tokenizer, rows[i][2]) for i in order[k: k + 64]])
+        for i, row in zip(order[k:], torch.softmax(model(ids, mask, name), 1).tolist()):
+            out[i] = row
+    return out
+
+
+def score(model, tokenizer, task, rows, wrong):
+    """The share that is right; what is not goes to `wrong`."""
+    said = [task.labels[int(np.argmax(row))] for row in probabilities(model, tokenizer, task.name, rows)]
+    for (writer, label, texts), guess in zip(rows, said):
+        if guess != label:
+            print(task.name, writer, label, guess, *texts, sep="\t", file=wrong)
+    return sum(guess == label for guess, (_, label, _) in zip(said, rows)) / max(1, len(rows))
+
+
+# ------------------------------------------------------------------------------------------------ file
+
+
+def write(model, tasks, out):
+    state = {name: value.float().numpy() for name, value in model.trunk.state_dict().items()}
+    config = model.trunk.config.to_dict()
+    n_layers = convert.layers_in(state)
+    writer = convert.bert_writer(out, "inglenook-encoder", config, n_layers)
+    for task in tasks:
+        head = model.heads[task.name]
+        writer.add_array(f"inglenook.head.{task.name}", task.labels)
+        writer.add_tensor(f"head.{task.name}.weight", head.weight.detach().numpy())
+        writer.add_tensor(f"head.{task.name}.bias", head.bias.detach().numpy())
+    convert.encoder(writer, state, n_layers, convert.Q5_0, convert.Q5_0)
+    convert.finish(writer, out)
+
+
+def cross_validate(args, tokenizer, tasks, wrong):
+    right = {task.name: [] for task in tasks}
+    for fold in range(args.folds):
+        parts, held = [], {}
+        for task in tasks:
+            writers = sorted({writer for writer, _, _ in task.rows})
+            random.Random(3).shuffle(writers)
+            out = set(writers[fold::args.folds])
+            held[task.name] = [row for row in task.rows if row[0] in out]
+            parts.append(Task(task.name, [row for row in task.rows if row[0] not in out], task.labels))
+        if args.write_folds:
+            for task in parts:
+                for kind, rows in (("train", task.rows), ("held", held[task.name])):
+                    text = "".join("\t".join([label, *texts]) + "\n" for _, label, texts in rows)
+                    Path(args.write_folds, f"{task.name}-{fold}-{kind}.tsv").write_text(text)
+            continue
+        torch.manual_seed(args.seed)
+        model = Encoder(args, tokenizer, parts)
+        train(model, tokenizer, parts, args.epochs, args.seed)
+        for task in parts:
+            share = score(model, tokenizer, task, held[task.name], wrong)
+            right[task.name].append((share, len(held[task.name])))
+            print(f"fold {fold}, {task.name}: {share:.4f} of {len(held[task.name])}", flush=True)
+        for spec in args.choose:
+            other = read_task(spec)
+            print(f"fold {fold}, {spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)
+        if args.only_fold:
+            return
+    for name, shares in right.items():
+        if shares:
+            print(f"{name}: {sum(s * n for s, n in shares) / sum(n for _, n in shares):.4f} of writers never seen", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minilm", required=True)
+    parser.add_argument("--embedder", required=True)
+    parser.add_argument("--head", action="append", required=True, metavar="NAME=FILES")
+    parser.add_argument("--choose", action="append", default=[], metavar="NAME=FILE", help="scored, never trained on")
+    parser.add_argument("--out", help="the GGUF file; beside it .wrong.tsv")
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--only-fold", action="store_true", help="the first only")
+    parser.add_argument("--write-folds", help="write the folds' data to this folder, for another model; train nothing")
+    args = parser.parse_args()
+    tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tasks = [read_task(spec) for spec in args.head]
+    for task in tasks:
+        print(f"{task.name}: {len(task.rows)} rows, labels {task.labels}", flush=True)
+    with open(f"{args.out}.wrong.tsv" if args.out else os.devnull, "w") as wrong:
+        if args.folds:
+            return cross_validate(args, tokenizer, tasks, wrong)
+        torch.manual_seed(args.seed)
+        model = Encoder(args, tokenizer, tasks)
+        train(model, tokenizer, tasks, args.epochs, args.seed)
+        for spec in args.choose:
+            other = read_task(spec)
+            print(f"{spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)
+        write(model, tasks, args.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

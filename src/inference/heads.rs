@@ -1,0 +1,96 @@
+//! A text, or two → probabilities, with a BERT encoder: one for all heads, each a linear layer over the mean of the
+//! last hidden states. `models/starter/train_encoder.py` trains it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::attention::dot;
+use super::ops;
+use super::trunk::Trunk;
+use super::weights::Bytes;
+use crate::interfaces::ModelError;
+
+/// Of a longer text the beginning and the end are read: what asks is often the last sentence.
+const TOKENS_BEGINNING: usize = 24;
+const TOKENS_END: usize = 40;
+
+/// An encoder and its heads, by name.
+pub struct BertHeads {
+    trunk: Trunk,
+    heads: BTreeMap<String, Head>,
+}
+
+struct Head {
+    /// A row for each label.
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl BertHeads {
+    /// From a GGUF file without a word table, and the embedder's that has it.
+    ///
+    /// # Errors
+    /// If a file is damaged, or they don't fit each other, or a head is missing.
+    pub fn from_gguf(
+        path: &Path,
+        bytes: Bytes,
+        embedder: Bytes,
+        names: &[&str],
+    ) -> Result<Self, ModelError> {
+        let tokens_max = 2 * (TOKENS_BEGINNING + TOKENS_END);
+        let (trunk, weights) = Trunk::from_gguf(path, bytes, embedder, tokens_max)?;
+        let mut heads = BTreeMap::new();
+        for name in names {
+            let of_weight = format!("head.{name}.weight");
+            let n_labels = weights.dims(&of_weight).and_then(|dims| dims.first().copied());
+            let n_labels = n_labels.unwrap_or(0);
+            let weight = weights.values(&of_weight, &[n_labels, trunk.hidden()])?;
+            let bias = weights.values(&format!("head.{name}.bias"), &[n_labels])?;
+            heads.insert((*name).to_owned(), Head { weight, bias });
+        }
+        Ok(Self { trunk, heads })
+    }
+
+    /// The probability of each label of a head, in the labels' order; `None` if there is no such head, or a text is
+    /// in letters that the vocabulary has not.
+    ///
+    /// # Errors
+    /// If the model fails.
+    pub fn probabilities(
+        &self,
+        head: &str,
+        texts: &[&str],
+    ) -> Result<Option<Vec<f32>>, ModelError> {
+        let Some(head) = self.heads.get(head) else { return Ok(None) };
+        let encoded: Option<Vec<Vec<u32>>> = texts.iter().map(|text| self.encode(text)).collect();
+        let Some(encoded) = encoded else { return Ok(None) };
+        let states = self.trunk.states(&[encoded.iter().map(Vec::as_slice).collect()])?.concat();
+        let hidden = self.trunk.hidden();
+        let mut mean = vec![0.0; hidden];
+        for state in states.chunks_exact(hidden) {
+            mean.iter_mut().zip(state).for_each(|(sum, x)| *sum += x);
+        }
+        let n = (states.len() / hidden) as f32;
+        for sum in &mut mean {
+            *sum /= n;
+        }
+        let rows = head.weight.chunks_exact(hidden).zip(&head.bias);
+        let mut odds: Vec<f32> = rows.map(|(row, bias)| dot(row, &mean) + bias).collect();
+        if odds.iter().any(|score| !score.is_finite()) {
+            return Err(ModelError::NotANumber);
+        }
+        ops::softmax(&mut odds);
+        Ok(Some(odds))
+    }
+
+    fn encode(&self, text: &str) -> Option<Vec<u32>> {
+        let mut tokens = self.trunk.encode(text);
+        if tokens.is_empty() || tokens.len() < text.split_whitespace().count() {
+            return None;
+        }
+        if tokens.len() > TOKENS_BEGINNING + TOKENS_END {
+            tokens.drain(TOKENS_BEGINNING..tokens.len() - TOKENS_END);
+        }
+        Some(tokens)
+    }
+}
