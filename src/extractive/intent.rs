@@ -6,7 +6,7 @@ use super::openings::strip_opening;
 use super::patterns::Patterns;
 use super::small_talk::{is_greeting, is_small_talk, is_thanks};
 use super::words::{Token, tokens};
-use super::{Intent, Route, Utterance, sentences};
+use super::{Intent, Utterance, says_something, sentences};
 
 static ASKED_FOR_WITH_ANY: Words = Words::new("asked for with any");
 static AUXILIARY_START: Words = Words::new("auxiliaries that ask");
@@ -16,12 +16,6 @@ static RECALL_REQUESTS: Patterns = Patterns::new("recall requests");
 static REQUESTS: Patterns = Patterns::new("requests");
 static WISHES: Patterns = Patterns::new("wishes");
 static SUBJECTS_OF_QUESTIONS: Words = Words::new("subjects of questions");
-
-/// Store or discard: a message is stored if a statement can be made of it, by itself or together
-/// with what was said before ("He loves playing fetch").
-pub fn route(utterance: &Utterance) -> Route {
-    if super::statements::says_something(utterance) { Route::Store } else { Route::Discard }
-}
 
 /// What a user's message wants. A message that tells something and asks something is a question.
 pub fn intent(text: &str) -> Intent {
@@ -62,7 +56,7 @@ pub fn intent(text: &str) -> Intent {
             text: head.to_owned(),
             at: jiff::civil::date(2000, 1, 3).at(12, 0, 0, 0),
         };
-        if route(&probe) == Route::Store {
+        if says_something(&probe) {
             return Intent::Statement;
         }
     }

@@ -61,7 +61,7 @@ pub use boundary::changes_topic;
 pub use changes::{remainder, takes_back};
 pub use dates::dated;
 pub use grounded::{Ungrounded, grounded};
-pub use intent::{intent, route};
+pub use intent::intent;
 pub use judge::judge;
 pub use memorable::memorable;
 pub use names::user_name;
@@ -69,7 +69,7 @@ pub use retelling::{asked_by, is_of_speaker, retold, said_to};
 pub use second_person::{NOTED, acknowledge};
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
-pub use statements::statements;
+pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
 pub use triples::triple;
 pub use wants::{Wants, wants};
@@ -107,15 +107,6 @@ pub struct Statement {
     pub value: Option<String>,
     /// The messages that say it.
     pub messages: Vec<MessageId>,
-}
-
-/// What becomes of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    /// It states something.
-    Store,
-    /// It holds nothing to remember.
-    Discard,
 }
 
 /// What a user's message wants: decides how an extractive reader replies.

@@ -44,8 +44,9 @@ pub fn statements(utterances: &[Utterance]) -> Vec<Statement> {
     run(utterances).0
 }
 
-/// True if the message states something, by itself or together with what was said before.
-pub(super) fn says_something(utterance: &Utterance) -> bool {
+/// Whether a message is worth storing: a statement can be made of it, by itself or together with what was
+/// said before ("He loves playing fetch").
+pub fn says_something(utterance: &Utterance) -> bool {
     let (statements, n_loose) = run(std::slice::from_ref(utterance));
     !statements.is_empty() || n_loose > 0
 }

@@ -1,7 +1,7 @@
 //! The same items answered by rules (`extractive`): the baseline that a model has to beat before it may write
 //! memory.
 
-use inglenook::extractive::{self, Candidate, Judgement, Route, Utterance};
+use inglenook::extractive::{self, Candidate, Judgement, Utterance};
 use inglenook::interfaces::{Cancel, Embedder, ModelError};
 use inglenook::memory::{MessageId, Role};
 use inglenook::worker::writer::{Extractive, Writer};
@@ -36,7 +36,7 @@ fn similarity(embedder: &dyn Embedder, a: &str, b: &str) -> Result<f32, ModelErr
 
 pub(super) fn route(item: &RoutingItem) -> Decision {
     let message = utterance("The user", &item.text, DateTime::default());
-    let stores = extractive::route(&message) == Route::Store;
+    let stores = extractive::says_something(&message);
     (usize::from(item.answer == StoreOrDiscard::Store), Some(usize::from(stores)))
 }
 

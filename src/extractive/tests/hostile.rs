@@ -78,7 +78,7 @@ fn everything(text: &str, other: &str) {
     let u = said("Ana", Some("Melanie"), text);
     let v = said("The user", None, other);
     let made = statements(&[u.clone(), v.clone()]);
-    let _ = (route(&u), intent(text), user_name(text), title(&[u.clone(), v.clone()]));
+    let _ = (says_something(&u), intent(text), user_name(text), title(&[u.clone(), v.clone()]));
     let _ = (narrative(NOW, &made), theme_name(&[text, other]), keyphrases(&[text, other], 5));
     let _ = (acknowledge(&made, Some("Ana")), to_second_person(text, Some("Ana")));
     let _ = (grounded(text, &[other], NOW), changes_topic(&[v], &u, Some(0.1)));

@@ -13,7 +13,7 @@ use jiff::civil::{DateTime, date};
 use serde::{Deserialize, Serialize};
 
 use super::writer::{Extractive, Generative, Writer};
-use crate::extractive::{self, Candidate, HEDGE, Judgement, Route, Statement, Utterance};
+use crate::extractive::{self, Candidate, HEDGE, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Models};
 use crate::memory::{Embedding, MessageId, Role};
 use crate::model_policy::{Grade, Score};
@@ -151,7 +151,7 @@ impl Examiner<'_> {
             Item::Question(item) => self.answering(item),
             Item::Routed(item) => {
                 let line = ana(&item.text);
-                let by_rules = extractive::route(&line) == Route::Store;
+                let by_rules = extractive::says_something(&line);
                 let found = [self.writer.route(&line, self.cancel)?, by_rules];
                 Ok(found.map(|store| f64::from(store == item.store)))
             }

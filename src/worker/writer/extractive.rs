@@ -1,7 +1,7 @@
 //! Writes memory by rules over text, in the person's own words.
 
 use super::{EpisodeText, Writer};
-use crate::extractive::{self, Judgement, Route, Statement, Utterance};
+use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, ModelError};
 
 /// Writes memory by rules.
@@ -29,7 +29,7 @@ impl Writer for Extractive {
 
     fn statements(&self, lines: &[Utterance], _: &Cancel) -> Result<Vec<Statement>, ModelError> {
         let stored: Vec<Utterance> =
-            lines.iter().filter(|line| extractive::route(line) == Route::Store).cloned().collect();
+            lines.iter().filter(|line| extractive::says_something(line)).cloned().collect();
         Ok(extractive::memorable(&extractive::statements(&stored), &stored))
     }
 

@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 
 use super::forms::Forms;
 use super::{EpisodeText, Extractive, Writer};
-use crate::extractive::{self, Judgement, Route, Statement, Utterance};
+use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{
     Cancel, Finish, Generated, LanguageModel, ModelError, Priority, Sampling, TurnRole,
@@ -408,7 +408,7 @@ impl Writer for Generative {
                 && if self.routes {
                     self.route(utterance, cancel)?
                 } else {
-                    extractive::route(utterance) == Route::Store
+                    extractive::says_something(utterance)
                 };
             if is_stored {
                 stored.push(utterance.clone());
