@@ -13,10 +13,6 @@ use super::pattern as regex;
 
 static PASTS_OF_NO_PAST: Words = Words::new("pasts of no past");
 
-pub(super) fn month_name(day: Date) -> &'static str {
-    MONTHS[(day.month() as usize).clamp(1, 12) - 1]
-}
-
 /// Whether the sentence looks back or ahead: which Tuesday "on Tuesday" is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tense {
@@ -142,7 +138,7 @@ fn weekend_of(span: DateSpan) -> Expression {
 }
 
 fn month_of(span: DateSpan) -> Expression {
-    within(span, format!("{} {}", month_name(span.first), span.first.year()))
+    within(span, span.first.strftime("%B %Y").to_string())
 }
 
 fn year_of(span: DateSpan) -> Expression {
@@ -162,6 +158,7 @@ fn part_of(day: Date, part: &str) -> Expression {
     on(DateSpan::day(day), format!("the {part} of {}", long_date(day)))
 }
 
+/// What a match of [`RELATIVE`] means.
 ///
 /// `stated` is the year that stands beside it: "in 2015, on 14 March".
 pub(super) fn expression(
@@ -186,7 +183,7 @@ pub(super) fn expression(
     if let (Some(n), Some(unit)) = (get("about"), get("aboutunit")) {
         let exact = ago(number(&n)?, &unit, today)?;
         let noun = format!("around {}", exact.noun.trim_start_matches("the "));
-        return Some(bracketed(exact.span.about(), noun));
+        return Some(bracketed(exact.span, noun));
     }
     if let (Some(n), Some(unit)) = (get("in"), get("inunit")) {
         return if tense == Tense::Future { ahead(&n, &unit, today) } else { None };
@@ -263,7 +260,7 @@ fn a_few_ago(few: &str, unit: &str, today: Date) -> Option<Expression> {
     let (few, n) = if few.contains("couple") { ("a couple of", 2) } else { ("a few", 3) };
     let last = plus(back(today, n, unit)?, 1.day()).min(today);
     Some(bracketed(
-        DateSpan { first: back(today, 2 * n, unit)?, last, approximate: true },
+        DateSpan { first: back(today, 2 * n, unit)?, last },
         format!("{few} {} before {}", plural(unit), long_date(today)),
     ))
 }
@@ -275,7 +272,7 @@ fn ahead(n: &str, unit: &str, today: Date) -> Option<Expression> {
         "a couple of" => 2,
         _ => return ago(-number(n)?, unit, today),
     };
-    let span = ago(-count, unit, today)?.span.about();
+    let span = ago(-count, unit, today)?.span;
     Some(bracketed(span, format!("{n} {} after {}", plural(unit), long_date(today))))
 }
 
@@ -323,8 +320,7 @@ fn in_month(whole: &str, name: &str, today: Date, tense: Tense) -> Option<Expres
 }
 
 fn weekday_expression(date: Date) -> Expression {
-    let name = WEEKDAYS[date.weekday().to_monday_zero_offset() as usize];
-    on(DateSpan::day(date), format!("{name} {}", long_date(date)))
+    on(DateSpan::day(date), date.strftime("%A %-d %B %Y").to_string())
 }
 
 fn previous(today: Date, wanted: Weekday) -> Date {
@@ -401,7 +397,7 @@ fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
     let span_in = |year: i16| -> Option<DateSpan> {
         let first = Date::new(year, first_month, 1).ok()?;
         let last = first.checked_add(i64::from(months - 1).months()).ok()?.last_of_month();
-        Some(DateSpan { first, last, approximate: false })
+        Some(DateSpan { first, last })
     };
     // The last before the one that is not over, the first that lies ahead, or this one.
     let fits = |year: &i16| match rel {

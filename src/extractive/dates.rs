@@ -11,8 +11,7 @@ use jiff::civil::{Date, DateTime};
 use regex::{Captures, Regex};
 
 use super::calendar::{
-    ANY_MONTH, Expression, MONTH, RELATIVE, Tense, back, expression, monday, month_name,
-    month_number, plus,
+    ANY_MONTH, Expression, MONTH, RELATIVE, Tense, back, expression, monday, month_number, plus,
 };
 use super::lexicon::capitalise;
 use super::lists::Words;
@@ -27,36 +26,29 @@ static BEFORE_A_TIME: Words = Words::new("before a time");
 pub(super) struct DateSpan {
     pub first: Date,
     pub last: Date,
-    /// "A few days ago": near, not exactly.
-    pub approximate: bool,
 }
 
 impl DateSpan {
     pub(super) fn day(day: Date) -> Self {
-        Self { first: day, last: day, approximate: false }
-    }
-
-    pub(super) fn about(mut self) -> Self {
-        self.approximate = true;
-        self
+        Self { first: day, last: day }
     }
 
     pub(super) fn week(day: Date) -> Self {
         let first = monday(day);
-        Self { first, last: plus(first, 6.days()), approximate: false }
+        Self { first, last: plus(first, 6.days()) }
     }
 
     pub(super) fn weekend(day: Date) -> Self {
         let first = plus(monday(day), 5.days());
-        Self { first, last: plus(first, 1.day()), approximate: false }
+        Self { first, last: plus(first, 1.day()) }
     }
 
     pub(super) fn month(day: Date) -> Self {
-        Self { first: day.first_of_month(), last: day.last_of_month(), approximate: false }
+        Self { first: day.first_of_month(), last: day.last_of_month() }
     }
 
     pub(super) fn year(day: Date) -> Self {
-        Self { first: day.first_of_year(), last: day.last_of_year(), approximate: false }
+        Self { first: day.first_of_year(), last: day.last_of_year() }
     }
 
     /// True if the two have a day in common.
@@ -126,7 +118,7 @@ pub fn dated(text: &str, at: DateTime) -> String {
 
 /// "20 November 2026".
 pub(super) fn long_date(day: Date) -> String {
-    format!("{} {} {}", day.day(), month_name(day), day.year())
+    day.strftime("%-d %B %Y").to_string()
 }
 
 /// Inside a quotation are names and titles, not times.
@@ -231,15 +223,14 @@ fn absolute(found: &Captures<'_>) -> Option<DateSpan> {
     let month = |name: &str| get(name).and_then(|m| month_number(m).or_else(|| m.parse().ok()));
     let day =
         |y: &str, m: &str, d: &str| Date::new(year(y)?, month(m)?, get(d)?.parse().ok()?).ok();
-    let span = |first: Date, last: Date| DateSpan { first, last, approximate: false };
     if let Some(kind) = get("kind") {
         let first = day("ky", "km", "kd")?;
         let last = if kind.eq_ignore_ascii_case("week") { 6 } else { 1 };
-        return Some(span(first, plus(first, last.days())));
+        return Some(DateSpan { first, last: plus(first, last.days()) });
     }
     if let Some(unit) = get("relunit") {
         let said = day("ry", "rm", "rd")?;
-        return Some(span(back(said, 6, unit)?, said).about());
+        return Some(DateSpan { first: back(said, 6, unit)?, last: said });
     }
     for [y, m, d] in [["y", "m", "d"], ["y2", "m2", "d2"], ["iy", "im", "id"]] {
         if get(d).is_some() {
@@ -254,7 +245,7 @@ fn absolute(found: &Captures<'_>) -> Option<DateSpan> {
             _ => 9,
         };
         let first = Date::new(year("sy")?, month, 1).ok()?;
-        return Some(span(first, plus(first, 2.months()).last_of_month()));
+        return Some(DateSpan { first, last: plus(first, 2.months()).last_of_month() });
     }
     if get("m3").is_some() {
         return Some(DateSpan::month(Date::new(year("y3")?, month("m3")?, 1).ok()?));

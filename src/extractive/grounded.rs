@@ -69,7 +69,7 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
             spans.extend(dates::find(sentence).into_iter().map(|f| f.span));
         }
     }
-    spans.push(dates::DateSpan { first: at.date(), last: at.date(), approximate: false });
+    spans.push(dates::DateSpan::day(at.date()));
     // Dates first; what they consist of is not checked again.
     let mut rest = String::with_capacity(fact.len());
     let mut done = 0;

@@ -37,8 +37,8 @@ fn absolute_dates_are_read_back() {
         let days = found.first().map(|f| [f.span.first, f.span.last].map(|day| day.to_string()));
         assert_eq!(days.map_or(Vec::new(), Vec::from), expected, "of {text:?}");
     }
-    let a = DateSpan { first: date(2026, 1, 1), last: date(2026, 1, 31), approximate: false };
-    let b = DateSpan { first: date(2026, 1, 31), last: date(2026, 2, 3), approximate: false };
+    let a = DateSpan { first: date(2026, 1, 1), last: date(2026, 1, 31) };
+    let b = DateSpan { first: date(2026, 1, 31), last: date(2026, 2, 3) };
     assert!(a.overlaps(&b));
 }
 
