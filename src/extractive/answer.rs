@@ -19,7 +19,6 @@ use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Statement};
 
-/// Precedes an answer that may only be related.
 /// What an answer begins with that may be none.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
 

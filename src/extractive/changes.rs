@@ -41,10 +41,10 @@ pub(super) struct Line {
     parts: Vec<Part>,
     /// As a later line: also what stands behind "that", "says", a comma.
     clauses: Vec<Part>,
-    /// Its words and attributes, to see at once that two lines have nothing in common.
-    stems: HashSet<String>,
-    /// "Quit my job" may concern lines that share no word with it.
-    sweeping: bool,
+    /// Its words and attributes: two lines without a common one have nothing to do with each other …
+    pub(super) stems: HashSet<String>,
+    /// … except for what may end anything: "Quit my job".
+    pub(super) sweeping: bool,
 }
 
 impl Line {
@@ -73,16 +73,6 @@ impl Line {
         let related = later.sweeping || !self.stems.is_disjoint(&later.stems);
         let lost = |p: &Part| related && later.clauses.iter().any(|clause| makes_untrue(clause, p));
         self.parts.iter().map(lost).collect()
-    }
-
-    /// Its words and attributes: two lines without a common one have nothing to do with each other …
-    pub(super) fn stems(&self) -> impl Iterator<Item = &String> {
-        self.stems.iter()
-    }
-
-    /// … except for what may end anything.
-    pub(super) fn sweeping(&self) -> bool {
-        self.sweeping
     }
 
     /// Whether a later line makes any of it untrue.
@@ -166,7 +156,7 @@ pub fn takes_back(text: &str) -> bool {
         || lexicon::words(&low).any(|w| NOW.has(w) || MOVES.has(w))
         || [&DEATHS, &LOSSES, &ENDINGS, &SEPARATIONS, &CALLS_OFF]
             .iter()
-            .any(|phrases| phrases.iter().any(|p| low.contains(&format!(" {p} "))))
+            .any(|phrases| around(&low, phrases).is_some())
 }
 
 /// Subject and verb are repeated where a part lacks them: "has a dog and two cats" has a dog, has two cats.

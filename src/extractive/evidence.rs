@@ -120,17 +120,6 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
             out.push(Evidence::new(statement, index, candidate, raw, out.len()));
         }
     }
-    // What raw messages say and a superseded fact said is superseded as well.
-    let gone: Vec<(String, DateTime)> = out
-        .iter()
-        .filter(|e| e.superseded)
-        .map(|e| (e.statement.text.to_lowercase(), e.at))
-        .collect();
-    for e in &mut out {
-        if e.raw && gone.iter().any(|(text, _)| *text == e.statement.text.to_lowercase()) {
-            e.superseded = true;
-        }
-    }
     settle(candidates, &mut out, person);
     out
 }
@@ -165,15 +154,15 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
     let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
     for (n, &later) in by_time.iter().enumerate() {
         let line = &lines[&later];
-        let mut earlier: Vec<usize> = if line.sweeping() {
+        let mut earlier: Vec<usize> = if line.sweeping {
             by_time[..n].to_vec()
         } else {
-            let sharing = line.stems().filter_map(|stem| by_stem.get(stem));
+            let sharing = line.stems.iter().filter_map(|stem| by_stem.get(stem));
             sharing.flat_map(|of| of.iter().rev().take(SHARING_MAX)).copied().collect()
         };
         earlier.sort_unstable();
         earlier.dedup();
-        for stem in line.stems() {
+        for stem in &line.stems {
             by_stem.entry(stem.clone()).or_default().push(later);
         }
         for earlier in earlier {
@@ -195,7 +184,7 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
                 let of = Candidate { superseded: false, ..candidates[candidate].clone() };
                 let n = out.len();
                 let line = Line::new(&text, person);
-                for stem in line.stems() {
+                for stem in &line.stems {
                     by_stem.entry(stem.clone()).or_default().push(n);
                 }
                 out.push(Evidence::new(parse_statement(&text), candidate, &of, raw, n));

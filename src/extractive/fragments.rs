@@ -25,11 +25,7 @@ pub(super) fn opens_correction(text: &str) -> bool {
 
 /// Whether a sentence is one if there is something before it that it may correct.
 pub(super) fn may_correct(sentence: &str) -> bool {
-    let telling = |t: &Token| {
-        t.upper()
-            || t.lower.chars().any(|c| c.is_ascii_digit())
-            || lexicon::number(&t.lower).is_some_and(|n| n > 1)
-    };
+    let telling = |t: &Token| t.upper() || lexicon::is_value(&t.lower);
     value(sentence, "").is_some_and(|value| tokens(&value).iter().any(telling))
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::attributes::{is_single_valued, parse_statement};
+use super::attributes::is_single_valued;
 use super::changes::Line;
 use super::{Judgement, Statement, dates, lexicon};
 
@@ -12,14 +12,14 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     if earlier.text.trim().eq_ignore_ascii_case(later.text.trim()) {
         return Judgement::Merge(later.text.clone());
     }
-    let (a, b) = (completed(earlier), completed(later));
+    let (a, b) = (earlier, later);
     let same_subject = match (&a.subject, &b.subject) {
         (Some(x), Some(y)) => same_name(x, y),
         _ => false,
     };
     let (x, y) = (substance(&a.text), substance(&b.text));
     // A relation ("Max is Ana's dog") stays true whatever else is said.
-    let relations = [&a, &b].map(|s| s.attribute.as_deref() == Some("relation"));
+    let relations = [a, b].map(|s| s.attribute.as_deref() == Some("relation"));
     if relations != [false, false] {
         let same = relations == [true, true] && same_subject && x == y;
         return if same { Judgement::Merge(later.text.clone()) } else { Judgement::KeepBoth };
@@ -27,8 +27,8 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     if Line::new(&a.text, None).changed_by(&Line::new(&b.text, None)) {
         return Judgement::Supersedes;
     }
-    if same_subject && let Some(judgement) = by_values(&a, &b) {
-        return judgement.unwrap_or_else(|| merge_or_keep(&a, &b, &x, &y));
+    if same_subject && let Some(judgement) = by_values(a, b) {
+        return judgement.unwrap_or_else(|| merge_or_keep(a, b, &x, &y));
     }
     if negates(&a.text) != negates(&b.text) {
         // "doesn't live in Rome anymore", "no longer works at X": the same predicate denied.
@@ -44,7 +44,7 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     let same_matter = (same_subject || a.subject.is_none() && b.subject.is_none())
         && (a.attribute == b.attribute || a.attribute.is_none() || b.attribute.is_none());
     if same_matter && same_numbers && x.len() >= 2 && y.len() >= 2 && similarity >= 0.3 {
-        return merge_or_keep(&a, &b, &x, &y);
+        return merge_or_keep(a, b, &x, &y);
     }
     // "X has a cat" … "X now has two cats": only with a sign of correction.
     let common = x.intersection(&y).count();
@@ -100,15 +100,6 @@ fn numbers(text: &str) -> HashSet<String> {
         .filter(|w| w.chars().any(|c| c.is_ascii_digit()))
         .map(str::to_lowercase)
         .collect()
-}
-
-fn completed(statement: &Statement) -> Statement {
-    if statement.attribute.is_some() && statement.subject.is_some() && statement.value.is_some() {
-        return statement.clone();
-    }
-    let mut parsed = parse_statement(&statement.text);
-    parsed.messages.clone_from(&statement.messages);
-    parsed
 }
 
 /// "The user" and "the user" are one name.
@@ -179,6 +170,7 @@ fn corrects(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parse_statement;
     use super::super::tests::cases;
     use super::*;
 

@@ -103,6 +103,11 @@ pub(super) fn number(word: &str) -> Option<i64> {
     })
 }
 
+/// Something in digits, or a number above one in words.
+pub(super) fn is_value(lower: &str) -> bool {
+    lower.chars().any(|c| c.is_ascii_digit()) || number(lower).is_some_and(|n| n > 1)
+}
+
 /// True of a base form.
 pub(super) fn is_base_verb(lower: &str) -> bool {
     VERBS.has(lower) || UNCHANGING.has(lower) || IRREGULARS.bases.contains(lower)
@@ -149,13 +154,14 @@ pub(super) fn base_of_third(lower: &str) -> String {
     lower.strip_suffix('s').unwrap_or(lower).to_owned()
 }
 
+/// Surely a finite verb, which base forms are not.
+pub(super) fn is_clearly_finite(lower: &str) -> bool {
+    AUXILIARIES.has(lower) || MODALS.has(lower) || is_past(lower) || is_third_person(lower)
+}
+
 /// Any finite verb that the lists know (a base form counts: "they live").
 pub(super) fn is_finite(lower: &str) -> bool {
-    AUXILIARIES.has(lower)
-        || MODALS.has(lower)
-        || is_past(lower)
-        || is_third_person(lower)
-        || is_base_verb(lower)
+    is_clearly_finite(lower) || is_base_verb(lower)
 }
 
 static THIRD_PERSONS: Table = Table::new("irregular third persons");

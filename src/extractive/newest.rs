@@ -153,7 +153,7 @@ fn takes_the_place(asked: &Question, earlier: &Said<'_>, later: &Said<'_>) -> bo
     let named = !names.is_empty();
     let is_topic = |s: &&String| {
         !names.contains(*s)
-            && !is_value(s)
+            && !lexicon::is_value(s)
             && (named || !UNITS.has(s))
             && (told.contains(*s) || of_attribute(s))
     };
@@ -244,11 +244,7 @@ fn names_a_number(text: &str) -> bool {
     for found in dates::find(text).iter().rev() {
         rest.replace_range(found.start..found.end, " ");
     }
-    lexicon::words(&rest).any(|w| is_value(&w.to_lowercase()) && !time(w))
-}
-
-fn is_value(word: &str) -> bool {
-    word.chars().any(|c| c.is_ascii_digit()) || lexicon::number(word).is_some_and(|n| n > 1)
+    lexicon::words(&rest).any(|w| lexicon::is_value(&w.to_lowercase()) && !time(w))
 }
 
 /// Somebody who was not named before. In small letters any noun may be a name.
@@ -259,7 +255,7 @@ fn names_somebody(asked: &Question, told: &HashSet<String>, text: &str) -> bool 
         let stem = lexicon::stem(&low);
         let known = asked.names.iter().any(|n| lexicon::stem(n) == stem) || told.contains(&stem);
         !known
-            && !is_value(&low)
+            && !lexicon::is_value(&low)
             && !lexicon::STOP.has(&low)
             && !lexicon::is_month_or_weekday(&low)
             && (small && !lexicon::is_finite(&low) || !small && starts_upper(w))
@@ -273,7 +269,7 @@ fn names_somebody(asked: &Question, told: &HashSet<String>, text: &str) -> bool 
 fn names_a_place(text: &str) -> bool {
     let words: Vec<&str> = lexicon::words(text).collect();
     let day = |w: &str| lexicon::is_month_or_weekday(&w.to_lowercase());
-    words.windows(2).any(|w| PLACES.has(w[0]) && !day(w[1]) && !is_value(w[1]))
+    words.windows(2).any(|w| PLACES.has(w[0]) && !day(w[1]) && !lexicon::is_value(w[1]))
 }
 
 /// What a message says besides that something ended or was otherwise: "got a grey Yaris instead" of "sold the Corsa,
@@ -306,7 +302,7 @@ fn segments(text: &str) -> Vec<&str> {
     let contrast = |segment: &str| {
         segment.find(" not ").filter(|at| {
             let words = lexicon::words(&segment[at + 5..]).count();
-            words <= 2 && lexicon::words(&segment[..*at]).last().is_some_and(is_value)
+            words <= 2 && lexicon::words(&segment[..*at]).last().is_some_and(lexicon::is_value)
         })
     };
     let cut = out.into_iter().flat_map(|segment| match contrast(segment) {
@@ -343,7 +339,7 @@ fn stems(text: &str) -> HashSet<String> {
     let telling = |w: &&str| {
         let low = w.to_lowercase();
         !low.starts_with("user")
-            && (low.len() > 1 || is_value(&low))
+            && (low.len() > 1 || lexicon::is_value(&low))
             && !lexicon::STOP.has(&low)
             && !lexicon::is_month_or_weekday(low.trim_end_matches('s'))
     };

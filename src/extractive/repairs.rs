@@ -59,9 +59,9 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
     // "I'm Ana, nice to meet you".
     for i in 1..words.len() {
         let greets = words[i].among(&["nice", "pleased", "good", "great", "lovely"])
-            && words.get(i + 1).is_some_and(|t| t.is("to"))
-            && words.get(i + 2).is_some_and(|t| t.among(&["meet", "see"]))
-            && words.get(i + 3).is_some_and(|t| t.among(&["you", "ya"]));
+            && words.lower(i + 1) == "to"
+            && words.among(i + 2, &["meet", "see"])
+            && words.among(i + 3, &["you", "ya"]);
         if greets {
             words.truncate(i);
             while words.last().is_some_and(|t| !t.word || t.is("and")) {
@@ -126,21 +126,13 @@ fn is_bare_gerund(words: &[Token], j: usize) -> bool {
         .iter()
         .skip(j + 1)
         .take_while(|t| !matches!(t.text.as_str(), "—" | "–" | "-" | ";"))
-        .any(|t| is_verb(t) || t.lower.ends_with("'s"));
+        .any(|t| lexicon::is_clearly_finite(&t.lower) || t.lower.ends_with("'s"));
     // "planning": plan.
     let single = base.char_indices().next_back().map_or(base, |(last, _)| &base[..last]);
     !has_verb
         && (lexicon::is_base_verb(base)
             || lexicon::is_base_verb(&format!("{base}e"))
             || base.len() > 2 && lexicon::is_base_verb(single))
-}
-
-/// Surely a finite verb, which base forms are not.
-fn is_verb(t: &Token) -> bool {
-    lexicon::AUXILIARIES.has(&t.lower)
-        || lexicon::MODALS.has(&t.lower)
-        || lexicon::is_third_person(&t.lower)
-        || lexicon::is_past(&t.lower)
 }
 
 /// "my dog max is", "a cat called tom": names typed in lowercase are capitalised.
@@ -231,9 +223,11 @@ fn follows_kin(words: &[Token], i: usize) -> bool {
         && is_owned(words, i - 1)
         && !known
         && word.space_before
-        && words
-            .get(i + 1)
-            .is_none_or(|t| !t.word || is_verb(t) || t.among(&["and", "who", "in", "from"]))
+        && words.get(i + 1).is_none_or(|t| {
+            !t.word
+                || lexicon::is_clearly_finite(&t.lower)
+                || t.among(&["and", "who", "in", "from"])
+        })
 }
 
 /// "a cat called tom", "my name is bob".

@@ -184,19 +184,8 @@ fn ends(later: &Part, earlier: &Part, lasting: bool) -> bool {
         }
     }
     let low = text.to_lowercase();
-    let off = CALLS_OFF.iter().find_map(|p| {
-        [
-            format!(" was {p} "),
-            format!(" is {p} "),
-            format!(" got {p} "),
-            format!(" has been {p} "),
-            format!(" {p} "),
-        ]
-        .iter()
-        .find_map(|p| low.find(p.as_str()))
-    });
-    off.is_some_and(|at| {
-        let what = substance(&low[..at]);
+    around(&low, &CALLS_OFF).is_some_and(|(what, _)| {
+        let what = substance(what);
         let dated = !dates::find(&earlier.statement.text).is_empty()
             || has_time(&earlier.statement.text.to_lowercase())
             || earlier.statement.attribute.as_deref() == Some("plan");
@@ -248,9 +237,7 @@ fn values(part: &Part) -> [HashSet<String>; 3] {
             out[1].insert(low.trim_end_matches('s').to_owned());
         } else if timed {
             out[2].insert(low);
-        } else if low.chars().any(|c| c.is_ascii_digit())
-            || lexicon::number(&low).is_some_and(|n| n > 1)
-        {
+        } else if lexicon::is_value(&low) {
             out[0].insert(lexicon::number(&low).map_or(low, |n| n.to_string()));
         }
     }
