@@ -56,65 +56,57 @@ pub(super) struct Antecedents {
 impl Antecedents {
     /// Replaces a leading pronoun if it is clear.
     pub fn resolve(&mut self, mut words: Vec<Token>) -> Vec<Token> {
-        let choice = match words.lower(0) {
-            "he" | "his" => self.of_gender(Gender::Male),
-            "she" | "her" => self.of_gender(Gender::Female),
-            "it" | "its" => self.neuter(&words),
-            "they" | "their" => only(self.candidates.iter().filter(|c| c.plural)),
-            _ => None,
-        };
-        let Some(name) = choice.map(|c| c.text.clone()) else { return words };
         let gender = match words.lower(0) {
             "he" | "his" => Gender::Male,
             "she" | "her" => Gender::Female,
             _ => Gender::Unknown,
         };
-        if let Some(c) = self.candidates.iter_mut().find(|c| c.text == name)
-            && gender != Gender::Unknown
-        {
-            c.gender = gender;
+        let choice = match words.lower(0) {
+            "it" | "its" => self.neuter(&words),
+            "they" | "their" => self.only(|c| c.plural),
+            _ if gender != Gender::Unknown => self.of_gender(gender),
+            _ => None,
+        };
+        let Some(chosen) = choice.map(|i| &mut self.candidates[i]) else { return words };
+        if gender != Gender::Unknown {
+            chosen.gender = gender;
         }
         let possessive = words.among(0, &["his", "her", "its", "their"]);
+        let name = chosen.text.clone();
         // "His name is Max" names the dog.
         if possessive
             && words.lower(1) == "name"
             && words.lower(2) == "is"
             && words.is_upper(3)
             && name.contains("'s ")
-            && let Some(c) = self.candidates.iter_mut().find(|c| c.text == name)
         {
-            c.text.clone_from(&words[3].text);
+            chosen.text.clone_from(&words[3].text);
         }
         self.age = 0;
-        let text = if possessive { person::possessive(&name) } else { name };
-        let mut replaced = tokens(&text);
-        if let Some(last) = replaced.last_mut()
-            && possessive
-            && !last.lower.ends_with("'s")
-        {
-            *last = Token::new(format!("{}'s", last.text), last.space_before);
-        }
-        if let Some(first) = replaced.first_mut() {
-            first.space_before = false;
-        }
-        words.splice(0..1, replaced);
+        words.splice(0..1, tokens(&if possessive { person::possessive(&name) } else { name }));
         words
     }
 
-    fn of_gender(&self, gender: Gender) -> Option<&Candidate> {
-        let one = || self.candidates.iter().filter(|c| !c.thing && !c.plural);
-        only(one().filter(|c| c.gender == gender || c.gender == Gender::Unknown))
-            .or_else(|| only(one().filter(|c| c.gender == gender)))
+    /// The place of the one candidate that fits, if there is just one.
+    fn only(&self, fits: impl Fn(&Candidate) -> bool) -> Option<usize> {
+        let mut fitting = (0..self.candidates.len()).filter(|&i| fits(&self.candidates[i]));
+        fitting.next().filter(|_| fitting.next().is_none())
+    }
+
+    fn of_gender(&self, gender: Gender) -> Option<usize> {
+        let one = |c: &Candidate| !c.thing && !c.plural;
+        self.only(|c| one(c) && (c.gender == gender || c.gender == Gender::Unknown))
+            .or_else(|| self.only(|c| one(c) && c.gender == gender))
     }
 
     /// "It" is a pet or a thing, and only where a description follows.
-    fn neuter(&self, words: &[Token]) -> Option<&Candidate> {
+    fn neuter(&self, words: &[Token]) -> Option<usize> {
         let describes = words.lower(0) == "its"
             || words.among(1, &["is", "was"])
                 && (words.among(2, &["a", "an", "called", "named", "from"])
                     || lexicon::number(words.lower(2)).is_some());
-        let candidate = only(self.candidates.iter())?;
-        (describes && candidate.neuter && !candidate.plural).then_some(candidate)
+        let only = self.only(|_| describes)?;
+        (self.candidates[only].neuter && !self.candidates[only].plural).then_some(only)
     }
 
     /// Records the candidates that a third-person sentence names.
@@ -139,11 +131,6 @@ impl Antecedents {
         self.age = 0;
         self.candidates = found;
     }
-}
-
-/// The one item, if there is just one.
-fn only<'a>(mut items: impl Iterator<Item = &'a Candidate>) -> Option<&'a Candidate> {
-    items.next().filter(|_| items.next().is_none())
 }
 
 fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {

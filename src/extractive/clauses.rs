@@ -17,43 +17,29 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Vec<Token>> {
     let mut start = 0;
     let mut i = 1;
     while i < tokens.len() {
-        if let Some(next) = boundary(&tokens[start..], i - start) {
-            let next = start + next;
-            let left = tokens[start..i].to_vec();
-            let subject = subject_of(&tokens[start..i]);
-            parts.push(left);
-            start = next.min(tokens.len());
-            // An elided subject is put in again.
-            if let Some(first) = tokens.get(start)
-                && !begins_with_subject(&tokens[start..])
-                && !tokens[start].within(&SUBORDINATORS)
-                && let Some(subject) = subject
-            {
-                let mut right = subject;
-                let mut first = first.clone();
-                first.space_before = true;
-                right.push(first);
-                let rest: Vec<Token> = tokens[start + 1..].to_vec();
-                right.extend(rest);
-                parts.extend(clauses_bounded(&right, 16));
-                return parts;
-            }
-            i = start + 1;
+        let Some(next) = boundary(&tokens[start..], i - start) else {
+            i += 1;
             continue;
+        };
+        // "I'm 34, live in Lund": only a plain "I" is safe to repeat.
+        let repeats = tokens[start].is("i");
+        parts.push(tokens[start..i].to_vec());
+        start = (start + next).min(tokens.len());
+        if repeats
+            && let Some(first) = tokens.get(start)
+            && !begins_with_subject(&tokens[start..])
+            && !first.within(&SUBORDINATORS)
+        {
+            let mut right = vec![Token::new("I", false), Token::new(&*first.text, true)];
+            right.extend_from_slice(&tokens[start + 1..]);
+            parts.extend(clauses(&right));
+            return parts;
         }
-        i += 1;
+        i = start + 1;
     }
-    parts.push(tokens[start.min(tokens.len())..].to_vec());
+    parts.push(tokens[start..].to_vec());
     parts.retain(|p| p.iter().any(|t| t.word));
     parts
-}
-
-/// Recursion is bounded: every elided subject lengthens the rest.
-fn clauses_bounded(tokens: &[Token], depth: usize) -> Vec<Vec<Token>> {
-    if depth == 0 || tokens.len() > 400 {
-        return vec![tokens.to_vec()];
-    }
-    clauses(tokens)
 }
 
 /// If a clause ends before token `i`: where the next one begins.
@@ -216,9 +202,4 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
             && !tokens[i - 1].is("to");
         strong || after_pronoun || plural
     })
-}
-
-/// "I" of "I'm 34, …": only a plain "I" is safe to repeat.
-fn subject_of(left: &[Token]) -> Option<Vec<Token>> {
-    left.first().filter(|t| t.is("i")).map(|_| vec![Token::new("I", false)])
 }

@@ -53,21 +53,22 @@ impl Pattern {
         pattern
     }
 
-    fn matches(&self, words: &[&str]) -> bool {
+    fn matches(&self, words: &[impl AsRef<str>]) -> bool {
         words.len() <= self.at_most
             && match_parts(&self.parts, words)
-            && !words.iter().any(|word| self.without.contains(word))
+            && !words.iter().any(|word| self.without.contains(&word.as_ref()))
     }
 }
 
-fn match_parts(parts: &[Part], words: &[&str]) -> bool {
+fn match_parts(parts: &[Part], words: &[impl AsRef<str>]) -> bool {
     let Some((part, parts)) = parts.split_first() else { return words.is_empty() };
     if matches!(part, Part::Any) {
         return parts.is_empty() || (0..=words.len()).any(|n| match_parts(parts, &words[n..]));
     }
     let Some((word, words)) = words.split_first() else { return false };
+    let word = word.as_ref();
     let fits = match part {
-        Part::Of(alternatives) => alternatives.contains(word),
+        Part::Of(alternatives) => alternatives.contains(&word),
         Part::Listed(list) => list.has(word),
         Part::One | Part::Any => true,
     };
@@ -82,7 +83,7 @@ impl Patterns {
     }
 
     /// True if one of them matches.
-    pub fn match_any(&self, words: &[&str]) -> bool {
+    pub fn match_any(&self, words: &[impl AsRef<str>]) -> bool {
         self.iter().any(|pattern| pattern.matches(words))
     }
 

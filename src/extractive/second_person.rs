@@ -46,9 +46,7 @@ pub(super) fn to_second_person(text: &str, person: Option<&str>) -> String {
         let you = if start && first.upper() { capitalise(you) } else { you.to_owned() };
         words.splice(i..i + length, [Token::new(you, first.space_before)]);
         // "Ana and others live in Solna": "you" is plural as well.
-        if words.get(i + 1).is_some_and(|t| t.is("and"))
-            && words.get(i + 2).is_some_and(|t| t.is("others"))
-        {
+        if words.lower(i + 1) == "and" && words.lower(i + 2) == "others" {
             words.drain(i + 1..i + 3);
         }
         if subject {
@@ -60,11 +58,7 @@ pub(super) fn to_second_person(text: &str, person: Option<&str>) -> String {
         if words[i].is("themself") && words[..i].iter().any(|t| t.is("you")) {
             words[i] = Token::new("yourself", words[i].space_before);
         }
-        if words[i].is("their")
-            && words.get(i + 1).is_some_and(|t| t.is("own"))
-            && i > 0
-            && words[i - 1].is("on")
-        {
+        if i > 0 && words[i].is("their") && words[i - 1].is("on") && words.lower(i + 1) == "own" {
             words[i] = Token::new("your", words[i].space_before);
         }
     }
@@ -73,24 +67,16 @@ pub(super) fn to_second_person(text: &str, person: Option<&str>) -> String {
 
 /// How many words at `i` name the person, and whether in the possessive.
 fn mention(words: &[Token], i: usize, name: &[String]) -> (usize, bool) {
-    if words[i].is("the") && words.get(i + 1).is_some_and(|t| t.is("user")) {
-        return (2, false);
-    }
-    if words[i].is("the") && words.get(i + 1).is_some_and(|t| t.is("user's")) {
-        return (2, true);
+    if words[i].is("the") && words.among(i + 1, &["user", "user's"]) {
+        return (2, words[i + 1].is("user's"));
     }
     let Some((last, head)) = name.split_last() else { return (0, false) };
-    for (n, part) in head.iter().enumerate() {
-        if words.get(i + n).is_none_or(|t| t.lower != *part) {
-            return (0, false);
-        }
+    if head.iter().enumerate().any(|(n, part)| words.lower(i + n) != part) {
+        return (0, false);
     }
-    match words.get(i + head.len()) {
-        Some(t) if t.lower == *last => {
-            // "Ana Silva" is another Ana if the person is just "Ana"; "Ana is Ana's name".
-            (head.len() + 1, false)
-        }
-        Some(t) if t.lower.strip_suffix("'s") == Some(last) => (head.len() + 1, true),
+    match words.lower(i + head.len()) {
+        lower if lower == last => (name.len(), false),
+        lower if lower.strip_suffix("'s") == Some(last) => (name.len(), true),
         _ => (0, false),
     }
 }

@@ -16,9 +16,8 @@ static THANKS: Patterns = Patterns::new("thanks");
 
 pub(super) fn is_thanks(sentence: &str) -> bool {
     let words = lower_words(sentence);
-    let words: Vec<&str> =
-        words.iter().map(String::as_str).skip_while(|w| BEFORE_THANKS.has(w)).collect();
-    THANKS.match_any(&words)
+    let n_before = words.iter().take_while(|w| BEFORE_THANKS.has(w)).count();
+    THANKS.match_any(&words[n_before..])
 }
 
 /// A question to the assistant about itself ("How are you?", "What can you do?"), which no memory
@@ -38,9 +37,7 @@ pub fn asks_assistant(text: &str) -> bool {
 }
 
 pub(super) fn is_greeting(sentence: &str) -> bool {
-    let words = lower_words(sentence);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    GREETINGS.match_any(&words)
+    GREETINGS.match_any(&lower_words(sentence))
 }
 
 fn lower_words(sentence: &str) -> Vec<String> {
