@@ -6,7 +6,9 @@
 
 use jiff::civil::DateTime;
 
-use crate::extractive::{THE_USER, Ungrounded, asked_by, grounded, is_of_speaker, said_to};
+use crate::extractive::{
+    THE_USER, Ungrounded, asked_by, grounded, is_of_speaker, to_second_person,
+};
 use crate::memory::plain_text;
 use crate::prompts::Answer;
 
@@ -143,7 +145,7 @@ impl Speech {
         let person = self.name.as_deref().unwrap_or(THE_USER);
         let to_person = |text: &str| {
             let blanks = text.len() - text.trim_start().len();
-            let text = said_to(self.name.as_deref(), text.trim_start());
+            let text = to_second_person(text.trim_start(), self.name.as_deref());
             format!("{}{text}", &sentence[..blanks.min(sentence.len())])
         };
         let (text, is_short) = match &self.listener {

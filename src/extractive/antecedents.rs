@@ -230,14 +230,7 @@ fn creature(
 /// A bare name, not a place and not the speaker.
 fn is_name(words: &[Token], i: usize, speaker: &str) -> bool {
     let word = &words[i];
-    let acts = || {
-        words.get(1).is_some_and(|t| {
-            t.is("and")
-                || lexicon::AUXILIARIES.has(&t.lower)
-                || lexicon::is_third_person(&t.lower)
-                || lexicon::is_past(&t.lower)
-        })
-    };
+    let acts = || words.lower(1) == "and" || lexicon::is_clearly_finite(words.lower(1));
     let placed = match i.checked_sub(1).map(|before| &words[before]) {
         None => acts() && !lexicon::is_adverb(&word.lower),
         Some(before) => before.within(&BEFORE_A_NAME) && !before.within(&BEFORE_A_PLACE),

@@ -250,7 +250,7 @@ fn of_verb(main: &str, after: &str, negated: bool) -> Option<(&'static str, Stri
 }
 
 /// "On 20 November 2026, …", "In March 2026 …" at the beginning say when, not who.
-pub(super) fn strip_adverbial(text: &str) -> &str {
+pub fn strip_adverbial(text: &str) -> &str {
     let Some(found) = dates::find(text).into_iter().next() else { return text };
     if found.start > 24 || found.end + 2 > text.len() {
         return text;
@@ -262,7 +262,7 @@ pub(super) fn strip_adverbial(text: &str) -> &str {
 }
 
 /// Where the subject ends.
-pub(super) fn main_verb(words: &[Token]) -> Option<usize> {
+pub fn main_verb(words: &[Token]) -> Option<usize> {
     let user = words.first().is_some_and(|t| t.is("the"))
         && words.get(1).is_some_and(|t| t.is("user") || t.is("user's"));
     let first = if user { 2 } else { 1 };
@@ -272,7 +272,7 @@ pub(super) fn main_verb(words: &[Token]) -> Option<usize> {
             return false;
         }
         let lower = t.lower.as_str();
-        if lexicon::AUXILIARIES.has(lower) || lexicon::MODALS.has(lower) {
+        if lexicon::helps(lower) {
             return true;
         }
         let possessed = words[i - 1].lower.ends_with("'s")

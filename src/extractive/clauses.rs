@@ -157,10 +157,7 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
         && !is_finite(&first.lower)
         && !first.lower.ends_with("ing");
     // "Max is", "Emily lives".
-    let name = first.upper()
-        && (lexicon::AUXILIARIES.has(next)
-            || lexicon::is_third_person(next)
-            || lexicon::is_past(next));
+    let name = first.upper() && lexicon::is_clearly_finite(next);
     first.word && (small_name || name)
 }
 
@@ -186,8 +183,7 @@ fn verb_of(tokens: &[Token]) -> Option<usize> {
         if t.text == "'s" {
             return true;
         }
-        let strong = lexicon::AUXILIARIES.has(&t.lower)
-            || lexicon::MODALS.has(&t.lower)
+        let strong = lexicon::helps(&t.lower)
             || lexicon::is_past(&t.lower)
             || lexicon::is_third_person(&t.lower)
                 && (i > 1

@@ -52,7 +52,7 @@ impl DateSpan {
     }
 
     /// True if the two have a day in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 }

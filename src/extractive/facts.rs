@@ -51,9 +51,7 @@ fn relative_clause(words: &[Token]) -> Option<Vec<String>> {
     let verb = words.get(who + 1)?;
     let end = if words[who - 1].text == "," { who - 1 } else { who };
     let name = &words[end - 1];
-    let finite = lexicon::AUXILIARIES.has(&verb.lower)
-        || lexicon::is_third_person(&verb.lower)
-        || lexicon::is_past(&verb.lower);
+    let finite = lexicon::is_clearly_finite(&verb.lower);
     let has_name = name.upper()
         && name.word
         && !name.lower.ends_with("'s")

@@ -74,7 +74,7 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
     let mut rest = String::with_capacity(fact.len());
     let mut done = 0;
     for found in dates::find(fact) {
-        let known = spans.iter().any(|s| s.overlaps(&found.span));
+        let known = spans.iter().any(|s| s.overlaps(found.span));
         if !known {
             return Err(Ungrounded::Date);
         }

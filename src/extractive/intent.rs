@@ -129,9 +129,7 @@ pub(super) fn is_request(words: &[Token]) -> bool {
         // "Read a book yesterday" leaves out "I".
         [first, second, ..] if COMMANDS_THAT_MAY_TELL.has(first) => {
             !words.iter().any(|t| t.among(&["yesterday", "ago", "today"]))
-                && !(lexicon::AUXILIARIES.has(second)
-                    || lexicon::is_third_person(second)
-                    || lexicon::is_past(second))
+                && !lexicon::is_clearly_finite(second)
         }
         [first, second, ..] => {
             COMMANDS.has(first)

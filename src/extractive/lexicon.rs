@@ -109,7 +109,7 @@ pub(super) fn is_value(lower: &str) -> bool {
 }
 
 /// True of a base form.
-pub(super) fn is_base_verb(lower: &str) -> bool {
+pub fn is_base_verb(lower: &str) -> bool {
     VERBS.has(lower) || UNCHANGING.has(lower) || IRREGULARS.bases.contains(lower)
 }
 
@@ -120,7 +120,8 @@ pub(super) fn is_past(lower: &str) -> bool {
         || (lower.len() > 3 && lower.ends_with("ed") && !ED_BASES.has(lower))
 }
 
-pub(super) fn is_participle(lower: &str) -> bool {
+/// Past participle, by the table or by -ed.
+pub fn is_participle(lower: &str) -> bool {
     IRREGULARS.participle.contains(lower)
         || UNCHANGING.has(lower)
         || (lower.len() > 3 && lower.ends_with("ed") && !ED_BASES.has(lower))
@@ -154,9 +155,14 @@ pub(super) fn base_of_third(lower: &str) -> String {
     lower.strip_suffix('s').unwrap_or(lower).to_owned()
 }
 
+/// An auxiliary or a modal.
+pub fn helps(lower: &str) -> bool {
+    AUXILIARIES.has(lower) || MODALS.has(lower)
+}
+
 /// Surely a finite verb, which base forms are not.
 pub(super) fn is_clearly_finite(lower: &str) -> bool {
-    AUXILIARIES.has(lower) || MODALS.has(lower) || is_past(lower) || is_third_person(lower)
+    helps(lower) || is_past(lower) || is_third_person(lower)
 }
 
 /// Any finite verb that the lists know (a base form counts: "they live").
@@ -184,7 +190,7 @@ pub(super) fn third_person(base: &str) -> String {
 }
 
 /// True of a word that may stand between a subject and its verb.
-pub(super) fn is_adverb(lower: &str) -> bool {
+pub fn is_adverb(lower: &str) -> bool {
     ADVERBS.has(lower) || (lower.len() > 4 && lower.ends_with("ly") && !LY_WORDS.has(lower))
 }
 

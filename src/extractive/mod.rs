@@ -45,7 +45,6 @@ mod sentences;
 mod small_talk;
 mod statements;
 mod titles;
-mod triples;
 mod untrue;
 mod values;
 mod wants;
@@ -65,17 +64,23 @@ pub use intent::intent;
 pub use judge::judge;
 pub use memorable::memorable;
 pub use names::user_name;
-pub use retelling::{asked_by, is_of_speaker, retold, said_to};
-pub use second_person::{NOTED, acknowledge};
+pub use retelling::{asked_by, is_of_speaker, retold};
+pub use second_person::{NOTED, acknowledge, to_second_person};
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
-pub use triples::triple;
 pub use wants::{Wants, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";
+
+/// The words of a statement and what kind of words they are, for who takes it apart in another way.
+pub mod syntax {
+    pub use super::attributes::{main_verb, strip_adverbial};
+    pub use super::lexicon::{helps, is_adverb, is_base_verb, is_participle};
+    pub use super::words::{Token, join, tokens};
+}
 
 /// One message as the rules see it.
 #[derive(Debug, Clone)]

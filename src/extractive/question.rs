@@ -179,12 +179,14 @@ fn names(words: &[Token], person: &[String], known: &HashSet<String>) -> Vec<Str
 
 /// "Where do I live?", "where I live": the person is the subject.
 fn is_subject(words: &[Token], person: &[String]) -> bool {
-    words.windows(2).any(|w| {
-        (w[1].is("i") || person.contains(&w[1].lower))
-            && (lexicon::AUXILIARIES.has(&w[0].lower) || lexicon::MODALS.has(&w[0].lower))
-    }) || words.windows(2).any(|w| {
-        w[0].is("i") && lexicon::is_finite(&w[1].lower) && !words.first().is_some_and(|f| f.is("i"))
-    })
+    words
+        .windows(2)
+        .any(|w| (w[1].is("i") || person.contains(&w[1].lower)) && lexicon::helps(&w[0].lower))
+        || words.windows(2).any(|w| {
+            w[0].is("i")
+                && lexicon::is_finite(&w[1].lower)
+                && !words.first().is_some_and(|f| f.is("i"))
+        })
 }
 
 /// Stems that say what it is about, in order, without the words for which `is_name` is true, the

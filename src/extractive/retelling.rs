@@ -1,11 +1,10 @@
-//! The same text as somebody else would say it: a person's question and messages in the third person, for a
-//! model that reads them; what it answers in the second person, for the person.
+//! A person's question and messages as somebody else would say them, for a model that reads them.
 //!
 //! A small model that reads "I am a nurse" answers "I am a nurse". It reads "Ana is a nurse".
 
 use super::person::{Parties, inside, third_person};
 use super::words::{Token, join, tokens};
-use super::{lexicon, second_person, sentences};
+use super::{lexicon, sentences};
 
 /// A question of the person `name` ("Ana", "The user") as somebody else would ask it: "Where do I live?" →
 /// "Where does Ana live?"
@@ -61,12 +60,6 @@ pub fn retold(text: &str, speaker: &str, addressee: Option<&str>) -> String {
     sentences(text).iter().map(retell).collect::<Vec<_>>().join(" ")
 }
 
-/// What a model says of the person `name`, said to the person: "Ana lives in Lund." → "You live in Lund."
-#[must_use]
-pub fn said_to(name: Option<&str>, text: &str) -> String {
-    second_person::to_second_person(text, name)
-}
-
 /// Whether a sentence speaks of its speaker: "I", "my", "we".
 #[must_use]
 pub fn is_of_speaker(sentence: &str) -> bool {
@@ -105,9 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_said_to_the_person() {
-        assert_eq!(said_to(Some("Ana"), "Ana's sister is Lena."), "Your sister is Lena.");
-        assert_eq!(said_to(None, "The user lives in Lund."), "You live in Lund.");
+    fn the_first_person_is_of_the_speaker() {
         assert!(is_of_speaker("I moved.") && !is_of_speaker("You moved."));
     }
 }

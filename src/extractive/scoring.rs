@@ -211,7 +211,7 @@ fn timeliness(e: &Evidence, span: DateSpan, carried: bool) -> Option<f64> {
     let inside = if found.is_empty() {
         span.first <= day && day <= span.last
     } else {
-        found.iter().any(|f| f.span.overlaps(&span))
+        found.iter().any(|f| f.span.overlaps(span))
     };
     if inside { Some(0.3) } else { (carried && found.is_empty()).then_some(0.2) }
 }

@@ -12,15 +12,19 @@ static CONTRACTING_PRONOUNS: Words = Words::new("contracting pronouns");
 
 /// A word, a number or one mark.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Token {
+pub struct Token {
+    /// As it was typed.
     pub text: String,
+    /// In lowercase.
     pub lower: String,
+    /// Whether white space stands before it.
     pub space_before: bool,
+    /// Whether it holds a letter or a digit.
     pub word: bool,
 }
 
 impl Token {
-    pub fn new(text: impl Into<String>, space_before: bool) -> Self {
+    pub(super) fn new(text: impl Into<String>, space_before: bool) -> Self {
         let text = text.into();
         let lower = text.to_lowercase();
         let word = text.chars().any(char::is_alphanumeric);
@@ -32,15 +36,16 @@ impl Token {
         lexicon::starts_upper(&self.text)
     }
 
+    /// Whether it is this word, whatever its capitals.
     pub fn is(&self, lower: &str) -> bool {
         self.lower == lower
     }
 
-    pub fn within(&self, words: &Words) -> bool {
+    pub(super) fn within(&self, words: &Words) -> bool {
         words.has(&self.lower)
     }
 
-    pub fn among(&self, lowers: &[&str]) -> bool {
+    pub(super) fn among(&self, lowers: &[&str]) -> bool {
         lowers.contains(&self.lower.as_str())
     }
 }
@@ -74,7 +79,7 @@ impl Sentence for [Token] {
 }
 
 /// Splits a sentence.
-pub(super) fn tokens(sentence: &str) -> Vec<Token> {
+pub fn tokens(sentence: &str) -> Vec<Token> {
     let mut out = Vec::new();
     for chunk in sentence.split_whitespace() {
         let mut space = !out.is_empty();
@@ -200,7 +205,7 @@ fn resolve_clitics(tokens: &mut [Token]) {
 }
 
 /// Puts a sentence together again.
-pub(super) fn join(tokens: &[Token]) -> String {
+pub fn join(tokens: &[Token]) -> String {
     let mut out = String::new();
     for (i, token) in tokens.iter().enumerate() {
         if i > 0 && token.space_before {

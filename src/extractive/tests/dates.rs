@@ -39,7 +39,7 @@ fn absolute_dates_are_read_back() {
     }
     let a = DateSpan { first: date(2026, 1, 1), last: date(2026, 1, 31) };
     let b = DateSpan { first: date(2026, 1, 31), last: date(2026, 2, 3) };
-    assert!(a.overlaps(&b));
+    assert!(a.overlaps(b));
 }
 
 #[test]

@@ -17,6 +17,7 @@
 
 mod documents;
 mod retrieval;
+mod triples;
 mod writing;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use inglenook::extractive;
 use inglenook::interfaces::LanguageModel as _;
 use inglenook::prompts::{Line, Prompt};
 use inglenook::worker::writer::{Extractive, Writer as _, sources};
@@ -36,7 +35,7 @@ pub(super) fn write(
             };
             let n_facts = facts.len();
             let triples = facts.into_iter().filter_map(|fact| {
-                let parts = extractive::triple(&fact.text)?;
+                let parts = super::triples::triple(&fact.text)?;
                 Some(Unit { text: parts.join("; "), ..fact })
             });
             Ok(built(MadeBy::Rules, triples.collect(), [("facts", n_facts)]))
