@@ -46,7 +46,7 @@ pub fn answer(
     if asked.advice {
         return None;
     }
-    let by_rules = by_rules(question, &asked, &evidence, candidates, person);
+    let by_rules = by_rules(&asked, &evidence, candidates, person);
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
@@ -107,7 +107,6 @@ fn without_endings(chosen: &mut Vec<&Evidence>, asked: &Question) {
 }
 
 fn by_rules(
-    question: &str,
     asked: &Question,
     evidence: &[Evidence],
     candidates: &[Candidate],
@@ -123,9 +122,8 @@ fn by_rules(
         .filter_map(|e| {
             let carried = carried.contains(&e.order);
             // The question finds what was said first, the correction answers it.
-            let keeps = asked.past
-                || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e))
-                || is_about_another(asked, evidence, e);
+            let keeps =
+                asked.past || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e));
             let answers = if keeps { e } else { latest_of(evidence, e) };
             score(asked, e, &targets, person_name, carried).map(|s| (s, answers))
         })
@@ -149,7 +147,6 @@ fn by_rules(
     let several = match asked.kind {
         _ if !sure => false,
         Kind::List => true,
-        Kind::YesNo if question.to_lowercase().contains(" any") => true,
         Kind::When | Kind::HowOld | Kind::YesNo | Kind::Who | Kind::HowLong => false,
         _ => !scored[0].1.statement.attribute.as_deref().is_some_and(is_single_valued),
     };
@@ -274,15 +271,6 @@ pub(super) fn is_about(asked: &Question, rest: &Evidence, whole: &Evidence) -> b
         |e: &Evidence| e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a));
     let of = |e: &Evidence| asked.stems.iter().filter(|s| e.stems.contains(*s)).count();
     attribute(rest) && !attribute(whole) || of(rest) > 0 && of(rest) >= of(whole)
-}
-
-/// Whether what the question is about first was said beside it: "Harold is the chairman and Doris the treasurer".
-fn is_about_another(asked: &Question, evidence: &[Evidence], e: &Evidence) -> bool {
-    let Some(first) = asked.stems.first().filter(|s| !e.stems.contains(*s)) else { return false };
-    if e.statement.attribute.as_ref().is_some_and(|a| asked.attributes.contains(a)) {
-        return false;
-    }
-    evidence.iter().any(|o| o.at == e.at && !o.superseded && o.stems.contains(first))
 }
 
 /// What was said together with a correction that only ends something: "I'm at Bosch now".

@@ -30,9 +30,8 @@ pub(super) struct Part {
     pub stems: HashSet<String>,
     pub negated: bool,
     pub past: bool,
-    /// Where it stood in the line it is a part of, and whether it brings its own verb.
+    /// Where it stood in the line it is a part of.
     segment: String,
-    own_verb: bool,
 }
 
 /// A line that others are compared with.
@@ -41,10 +40,8 @@ pub(super) struct Line {
     parts: Vec<Part>,
     /// As a later line: also what stands behind "that", "says", a comma.
     clauses: Vec<Part>,
-    /// Its words and attributes: two lines without a common one have nothing to do with each other …
+    /// Its words and attributes: two lines without a common one have nothing to do with each other.
     pub(super) stems: HashSet<String>,
-    /// … except for what may end anything: "Quit my job".
-    pub(super) sweeping: bool,
 }
 
 impl Line {
@@ -55,22 +52,17 @@ impl Line {
             _ => text.to_owned(),
         };
         let text = text.trim().trim_end_matches('.');
-        let text = text.strip_prefix("The user said: ").unwrap_or(text);
-        let now = text.strip_prefix("Now ").map(|text| format!("{text} now"));
-        let text = now.as_deref().unwrap_or(text);
         let parts = parts(text);
         let clauses = if text.len() > BYTES_MAX { Vec::new() } else { clauses(text, &parts) };
         let all = || clauses.iter().chain(&parts);
         let attributes = all().filter_map(|p| p.statement.attribute.clone());
         let stems = all().flat_map(|p| p.stems.iter().cloned()).chain(attributes).collect();
-        let low = format!(" {} ", text.to_lowercase());
-        let sweeping = around(&low, &SEPARATIONS).or_else(|| around(&low, &ENDINGS)).is_some();
-        Self { parts, clauses, stems, sweeping }
+        Self { parts, clauses, stems }
     }
 
     /// Which parts of this line are no longer true after `later`.
     fn lost(&self, later: &Self) -> Vec<bool> {
-        let related = later.sweeping || !self.stems.is_disjoint(&later.stems);
+        let related = !self.stems.is_disjoint(&later.stems);
         let lost = |p: &Part| related && later.clauses.iter().any(|clause| makes_untrue(clause, p));
         self.parts.iter().map(lost).collect()
     }
@@ -121,26 +113,9 @@ impl Line {
         if let Some(counted) = self.recounted(&lost) {
             return Some(counted);
         }
-        let mut out: Option<String> = None;
-        let mut verb_said = true;
-        for (part, _) in self.parts.iter().zip(lost).filter(|(_, lost)| !lost) {
-            match &mut out {
-                None => {
-                    out = Some(part.statement.text.clone());
-                    verb_said = !part.own_verb;
-                }
-                Some(text) => {
-                    let segment = if part.own_verb || verb_said {
-                        part.segment.clone()
-                    } else {
-                        part.statement.text.clone()
-                    };
-                    text.push_str(" and ");
-                    text.push_str(segment.trim());
-                }
-            }
-        }
-        out
+        let mut kept = self.parts.iter().zip(lost).filter(|(_, lost)| !lost).map(|(part, _)| part);
+        let first = kept.next()?.statement.text.clone();
+        Some(kept.fold(first, |text, part| format!("{text} and {}", part.segment.trim())))
     }
 }
 
@@ -162,7 +137,7 @@ pub fn takes_back(text: &str) -> bool {
 /// Subject and verb are repeated where a part lacks them: "has a dog and two cats" has a dog, has two cats.
 fn parts(text: &str) -> Vec<Part> {
     let words = tokens(text);
-    let whole = || vec![Part::new(text.to_owned(), text.to_owned(), true)];
+    let whole = || vec![Part::new(text.to_owned(), text.to_owned())];
     let Some(verb) = main_verb(&words).filter(|_| text.len() <= BYTES_MAX) else { return whole() };
     let mut end = verb + 1;
     while words.get(end).is_some_and(|t| lexicon::AUXILIARIES.has(&t.lower) || t.is("not")) {
@@ -216,7 +191,7 @@ fn parts(text: &str) -> Vec<Part> {
         } else {
             format!("{lead} {said}")
         };
-        Part::new(text, said.to_owned(), own_verb || clause)
+        Part::new(text, said.to_owned())
     };
     segments.iter().enumerate().map(part).collect()
 }
@@ -229,8 +204,7 @@ fn begins_with_verb(segment: &[Token]) -> bool {
     let at = segment.iter().take_while(|t| lexicon::is_adverb(&t.lower)).count();
     segment.get(at).is_some_and(|t| {
         !t.upper()
-            && (lexicon::AUXILIARIES.has(&t.lower)
-                || lexicon::MODALS.has(&t.lower)
+            && (lexicon::helps(&t.lower)
                 || lexicon::is_third_person(&t.lower)
                     && segment.get(at + 1).is_some_and(|next| {
                         !next.among(&["with", "of", "for"])
@@ -258,19 +232,7 @@ fn clauses(text: &str, parts: &[Part]) -> Vec<Part> {
         let opens = matches!(words[i].text.as_str(), "," | ":" | ";" | "—" | "–")
             || words[i].among(&["that", "says", "said", "but", "and"]);
         if opens && main_verb(&words[i + 1..]).is_some() {
-            let clause = &words[i + 1..];
-            let meant = words[..i].iter().rposition(|t| t.among(&["the", "a"]) || t.is("user's"));
-            texts.push(match meant {
-                // "renamed the cat, she is called Pepper"
-                Some(meant) if clause[0].among(&["it", "she", "he", "they"]) && meant + 1 < i => {
-                    format!(
-                        "The {} {}",
-                        join(&words[meant + 1..i]).trim(),
-                        join(&clause[1..]).trim()
-                    )
-                }
-                _ => join(clause).trim().to_owned(),
-            });
+            texts.push(join(&words[i + 1..]).trim().to_owned());
         }
     }
     let mut seen = HashSet::new();
@@ -279,8 +241,8 @@ fn clauses(text: &str, parts: &[Part]) -> Vec<Part> {
         let settled = settled(&text);
         // What was read once as a part is not read again.
         match parts.iter().find(|p| p.statement.text == settled) {
-            Some(known) => Part { segment: text, own_verb: true, ..known.clone() },
-            None => Part::new(settled, text, true),
+            Some(known) => Part { segment: text, ..known.clone() },
+            None => Part::new(settled, text),
         }
     };
     texts.into_iter().map(clause).collect()
@@ -329,7 +291,7 @@ fn is_person(subject: &[Token]) -> bool {
 }
 
 impl Part {
-    fn new(text: String, segment: String, own_verb: bool) -> Self {
+    fn new(text: String, segment: String) -> Self {
         let words = tokens(&text);
         let at = main_verb(&words);
         let statement = parse_statement(&text);
@@ -340,9 +302,7 @@ impl Part {
                 || lexicon::is_past(&t.lower) && !lexicon::AUXILIARIES.has(&t.lower)
         });
         // "is reading", "has been living", "doesn't go": the verb is what carries meaning.
-        if let Some(at) = at.filter(|&at| {
-            lexicon::AUXILIARIES.has(&words[at].lower) || lexicon::MODALS.has(&words[at].lower)
-        }) {
+        if let Some(at) = at.filter(|&at| lexicon::helps(&words[at].lower)) {
             let main = words[at + 1..].iter().find(|t| {
                 !lexicon::AUXILIARIES.has(&t.lower) && !lexicon::is_adverb(&t.lower) && !t.is("not")
             });
@@ -373,7 +333,6 @@ impl Part {
             verb: lexicon::stem(&verb),
             past,
             segment,
-            own_verb,
             statement,
         }
     }

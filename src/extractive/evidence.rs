@@ -152,14 +152,11 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
     let mut lines: HashMap<usize, Line> =
         by_time.iter().map(|&i| (i, Line::new(&out[i].statement.text, person))).collect();
     let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
-    for (n, &later) in by_time.iter().enumerate() {
+    for &later in &by_time {
         let line = &lines[&later];
-        let mut earlier: Vec<usize> = if line.sweeping {
-            by_time[..n].to_vec()
-        } else {
-            let sharing = line.stems.iter().filter_map(|stem| by_stem.get(stem));
-            sharing.flat_map(|of| of.iter().rev().take(SHARING_MAX)).copied().collect()
-        };
+        let sharing = line.stems.iter().filter_map(|stem| by_stem.get(stem));
+        let mut earlier: Vec<usize> =
+            sharing.flat_map(|of| of.iter().rev().take(SHARING_MAX)).copied().collect();
         earlier.sort_unstable();
         earlier.dedup();
         for stem in &line.stems {

@@ -42,11 +42,11 @@ pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> O
         {
             let mut words = words;
             words[at] = Token::new(value, words[at].space_before);
-            return Some(actually(&join(&words)));
+            return Some(join(&words));
         }
         let value = dates::resolve(&value, at).text;
         let text = with_value(&statement.text, value.trim())?;
-        (!text.eq_ignore_ascii_case(&statement.text)).then(|| actually(&text))
+        (!text.eq_ignore_ascii_case(&statement.text)).then_some(text)
     })
 }
 
@@ -77,11 +77,8 @@ fn value(sentence: &str, statement: &str) -> Option<String> {
         rest = &rest[..end];
     }
     let n_words = rest.iter().filter(|t| t.word).count();
-    let verb = rest.iter().any(|t| {
-        lexicon::AUXILIARIES.has(&t.lower)
-            || lexicon::MODALS.has(&t.lower)
-            || lexicon::is_past(&t.lower) && !t.upper()
-    });
+    let verb =
+        rest.iter().any(|t| lexicon::helps(&t.lower) || lexicon::is_past(&t.lower) && !t.upper());
     (strong && !verb && (1..=WORDS_MAX).contains(&n_words)).then(|| join(rest).trim().to_owned())
 }
 
@@ -140,15 +137,6 @@ fn with_value(statement: &str, value: &str) -> Option<String> {
         words.splice(begin..begin + n_old, [Token::new(core, true)]);
         join(&words)
     })
-}
-
-/// "The user actually lives in Lund".
-fn actually(text: &str) -> String {
-    let mut words = tokens(text);
-    if let Some(verb) = main_verb(&words).filter(|_| words.iter().all(|t| !t.is("actually"))) {
-        words.insert(verb, Token::new("actually", true));
-    }
-    join(&words)
 }
 
 #[cfg(test)]

@@ -31,13 +31,7 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
         return judgement.unwrap_or_else(|| merge_or_keep(a, b, &x, &y));
     }
     if negates(&a.text) != negates(&b.text) {
-        // "doesn't live in Rome anymore", "no longer works at X": the same predicate denied.
-        let same_opening = a.text.split(' ').next() == b.text.split(' ').next();
-        let (x, y) = (without_negation(&x), without_negation(&y));
-        let smaller = x.len().min(y.len());
-        let denies =
-            (same_subject || same_opening) && smaller >= 2 && x.intersection(&y).count() >= smaller;
-        return if denies { Judgement::Supersedes } else { Judgement::KeepBoth };
+        return Judgement::KeepBoth;
     }
     let (n_a, n_b) = (numbers(&a.text), numbers(&b.text));
     let same_numbers = n_a == n_b || n_a.is_empty() || n_b.is_empty();
@@ -46,16 +40,7 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     if same_matter && same_numbers && x.len() >= 2 && y.len() >= 2 && similarity >= 0.3 {
         return merge_or_keep(a, b, &x, &y);
     }
-    // "X has a cat" … "X now has two cats": only with a sign of correction.
-    let common = x.intersection(&y).count();
-    let corrected = same_subject
-        && similarity >= 0.75
-        && corrects(&b.text)
-        && a.attribute.is_none()
-        && b.attribute.is_none()
-        && common >= 2
-        && common * 3 >= x.len().min(y.len()) * 2;
-    if corrected { Judgement::Supersedes } else { Judgement::KeepBoth }
+    Judgement::KeepBoth
 }
 
 /// Whether two values of one attribute, or of opposite ones, contradict; `None` if they are of others or the same.
@@ -148,24 +133,6 @@ pub(super) fn negates(text: &str) -> bool {
                 "not" | "never" | "longer" | "stopped" | "quit" | "anymore" | "cannot" | "without"
             )
     })
-}
-
-fn without_negation(stems: &HashSet<String>) -> HashSet<String> {
-    stems
-        .iter()
-        .filter(|s| {
-            !matches!(s.as_str(), "anymor" | "longer" | "stop" | "quit" | "long" | "anymore")
-        })
-        .cloned()
-        .collect()
-}
-
-fn corrects(text: &str) -> bool {
-    let low = text.to_lowercase();
-    [" now ", " actually ", " instead", ", not ", " rather than ", " no longer ", " changed "]
-        .iter()
-        .any(|c| low.contains(c))
-        || low.ends_with(" now")
 }
 
 #[cfg(test)]

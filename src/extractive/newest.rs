@@ -73,8 +73,6 @@ pub(super) fn newer(
     of: usize,
     text: &str,
 ) -> Option<Newer> {
-    /// Corrections of corrections.
-    const LINKS_MAX: usize = 4;
     let raw = candidates.iter().enumerate().filter(|(_, c)| c.raw_speaker.is_some());
     let raw = raw.map(|(i, c)| Said::new(i, true, &c.text));
     let read = evidence.iter().filter(|e| !e.superseded);
@@ -95,18 +93,12 @@ pub(super) fn newer(
         .collect();
     let all: Vec<Said<'_>> =
         all.into_iter().filter(|said| !kept.contains(&candidates[said.candidate].at)).collect();
-    let mut found: Option<&Said<'_>> = None;
-    let mut of = Said::new(of, false, text);
-    for _ in 0..LINKS_MAX {
-        let later = |said: &&Said<'_>| candidates[said.candidate].at > candidates[of.candidate].at;
-        let next = all.iter().filter(later).filter(|said| takes_the_place(asked, &of, said));
-        // The person's own words, if they were said last.
-        let next = next.max_by_key(|said| (candidates[said.candidate].at, said.raw));
-        let Some(next) = next else { break };
-        of = Said::new(next.candidate, next.raw, next.text);
-        found = Some(next);
-    }
-    found.map(|said| Newer {
+    let of = Said::new(of, false, text);
+    let later = |said: &&Said<'_>| candidates[said.candidate].at > candidates[of.candidate].at;
+    let taking = all.iter().filter(later).filter(|said| takes_the_place(asked, &of, said));
+    // The person's own words, if they were said last.
+    let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
+    last.map(|said| Newer {
         candidate: said.candidate,
         text: news(asked, said.text, true).unwrap_or_else(|| said.text.to_owned()),
         raw: said.raw,
@@ -298,18 +290,10 @@ fn segments(text: &str) -> Vec<&str> {
     for mark in [", and ", "; ", ", ", ": ", " — ", " – ", " and ", " but ", " n "] {
         out = out.into_iter().flat_map(|segment| segment.split(mark)).collect();
     }
-    // "6:45 not 7"
-    let contrast = |segment: &str| {
-        segment.find(" not ").filter(|at| {
-            let words = lexicon::words(&segment[at + 5..]).count();
-            words <= 2 && lexicon::words(&segment[..*at]).last().is_some_and(lexicon::is_value)
-        })
-    };
-    let cut = out.into_iter().flat_map(|segment| match contrast(segment) {
-        Some(at) => vec![&segment[..at], &segment[at + 1..]],
-        None => vec![segment],
-    });
-    cut.map(|s| s.trim().trim_end_matches(['.', '!'])).filter(|s| !s.is_empty()).collect()
+    out.into_iter()
+        .map(|s| s.trim().trim_end_matches(['.', '!']))
+        .filter(|s| !s.is_empty())
+        .collect()
 }
 
 fn spaced(text: &str) -> String {
