@@ -74,8 +74,8 @@ impl Embedding {
         &self.0
     }
 
-    #[must_use]
     /// The values, which have unit length.
+    #[must_use]
     pub fn into_inner(self) -> Vec<f32> {
         self.0.to_vec()
     }
@@ -127,31 +127,18 @@ impl WithSimd for Dot<'_> {
     }
 }
 
-/// The same in double precision, where scores are compared to 1e-9.
+/// The same in double precision, where scores are compared to 1e-9; the first vector may be of
+/// single precision.
 #[must_use]
-pub fn dot64(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot64<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0f64; LANES];
     let (chunks_a, chunks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f64 = chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(x, y)| x * y).sum();
+    let rest = chunks_a.remainder().iter().zip(chunks_b.remainder());
+    let rest: f64 = rest.map(|(&x, y)| x.into() * y).sum();
     for (x, y) in chunks_a.zip(chunks_b) {
         for lane in 0..LANES {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
-}
-
-/// Dot product of a single-precision vector with a double-precision one.
-pub(super) fn dot_mixed(a: &[f32], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut lanes = [0.0f64; LANES];
-    let (chunks_a, chunks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f64 =
-        chunks_a.remainder().iter().zip(chunks_b.remainder()).map(|(x, y)| f64::from(*x) * y).sum();
-    for (x, y) in chunks_a.zip(chunks_b) {
-        for lane in 0..LANES {
-            lanes[lane] += f64::from(x[lane]) * y[lane];
+            lanes[lane] += x[lane].into() * y[lane];
         }
     }
     lanes.iter().sum::<f64>() + rest

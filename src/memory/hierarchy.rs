@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use super::partition::{Cluster, Partition};
-use super::reorganize::{Change, Policy, attach};
+use super::reorganize::{Change, attach};
 use super::{Embedding, SemanticId, ThemeId};
 
 /// The partition and the graphs over it.
@@ -40,13 +40,6 @@ pub struct Inserted {
     pub semantics: BTreeSet<SemanticId>,
 }
 
-impl Inserted {
-    /// Themes whose members changed, or that are gone.
-    pub fn themes(&self) -> impl Iterator<Item = ThemeId> {
-        touched(&self.changes)
-    }
-}
-
 /// The themes that changes create, add to or remove from; some occur twice.
 pub fn touched(changes: &[Change]) -> impl Iterator<Item = ThemeId> {
     changes.iter().flat_map(|&change| match change {
@@ -76,13 +69,8 @@ impl Hierarchy {
 
     /// Attaches a semantic ([`attach`]) and links it. Themes are linked by [`Hierarchy::link_themes`],
     /// once per batch.
-    pub fn insert(
-        &mut self,
-        semantic: SemanticId,
-        embedding: Embedding,
-        policy: &Policy,
-    ) -> Inserted {
-        let changes = attach(&mut self.partition, semantic, embedding.clone(), policy);
+    pub fn insert(&mut self, semantic: SemanticId, embedding: Embedding) -> Inserted {
+        let changes = attach(&mut self.partition, semantic, embedding.clone());
         Inserted { changes, semantics: self.link_semantic(semantic, embedding) }
     }
 

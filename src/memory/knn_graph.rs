@@ -120,18 +120,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         graph
     }
 
-    /// Number of nodes.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Whether it has no nodes.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
     /// The nodes' ids, ascending.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         let mut ids: Vec<Id> = self.nodes.keys().copied().collect();

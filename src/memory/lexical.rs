@@ -1,4 +1,4 @@
-//! Words that texts share: terms, BM25 and overlap. Stop words and stems are English; other languages
+//! Words that texts share: terms, and how rare they are. Stop words and stems are English; other languages
 //! pass through unchanged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,22 +27,13 @@ pub fn terms(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn words(text: &str) -> impl Iterator<Item = String> {
+/// The words of a text in lower case, in order.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase)
 }
 
 fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&format!(" {word} "))
-}
-
-/// Share of the question's distinct terms that occur in the text, in [0, 1]; 0 if it has none.
-#[must_use]
-pub fn overlap(question: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
-    if question.is_empty() {
-        0.0
-    } else {
-        question.intersection(text).count() as f64 / question.len() as f64
-    }
 }
 
 /// In how many of some texts each term occurs.
@@ -69,7 +60,8 @@ impl Rarity {
     /// Inverse document frequency as in BM25, above 0.
     #[must_use]
     pub fn idf(&self, term: &str) -> f64 {
-        idf(self.n_texts, self.n_with.get(term).copied().unwrap_or(0.0))
+        let n_with = self.n_with.get(term).copied().unwrap_or(0.0);
+        (1.0 + (self.n_texts - n_with + 0.5) / (n_with + 0.5)).ln()
     }
 
     /// Weights of a question's terms by their rarity; they sum to 1.
@@ -101,61 +93,6 @@ pub fn unnamed(weights: &BTreeMap<String, f64>, lines: &[&BTreeSet<String>]) -> 
     f64::midpoint(everywhere, together)
 }
 
-fn idf(n: f64, n_with: f64) -> f64 {
-    (1.0 + (n - n_with + 0.5) / (n_with + 0.5)).ln()
-}
-
-/// BM25 over texts that are given at once (k₁ = 1.2, b = 0.75). The store has its own (FTS5) over
-/// all of memory; this one serves where there is no store.
-#[derive(Debug, Clone)]
-pub struct Bm25 {
-    /// term → (text, occurrences)
-    postings: HashMap<String, Vec<(usize, f64)>>,
-    lengths: Vec<f64>,
-    mean_length: f64,
-}
-
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-
-impl Bm25 {
-    /// Indexes the texts; their positions are their ids.
-    #[must_use]
-    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut postings: HashMap<String, Vec<(usize, f64)>> = HashMap::new();
-        let mut lengths = Vec::new();
-        for (text_number, text) in texts.into_iter().enumerate() {
-            let terms = terms(text);
-            lengths.push(terms.len() as f64);
-            for term in terms {
-                let list = postings.entry(term).or_default();
-                match list.last_mut() {
-                    Some((last, count)) if *last == text_number => *count += 1.0,
-                    _ => list.push((text_number, 1.0)),
-                }
-            }
-        }
-        let mean_length = lengths.iter().sum::<f64>() / (lengths.len().max(1) as f64);
-        Self { postings, lengths, mean_length: mean_length.max(1.0) }
-    }
-
-    /// One score a text; 0 without a common term.
-    #[must_use]
-    pub fn scores(&self, query: &str) -> Vec<f64> {
-        let n = self.lengths.len() as f64;
-        let mut scores = vec![0.0; self.lengths.len()];
-        for term in terms(query).into_iter().collect::<BTreeSet<_>>() {
-            let Some(list) = self.postings.get(&term) else { continue };
-            let idf = idf(n, list.len() as f64);
-            for &(text, count) in list {
-                let norm = K1 * (1.0 - B + B * self.lengths[text] / self.mean_length);
-                scores[text] += idf * count * (K1 + 1.0) / (count + norm);
-            }
-        }
-        scores
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,17 +102,6 @@ mod tests {
         assert_eq!(terms("Where did Ana's dogs go running?"), ["ana", "dog", "go", "run"]);
         assert_eq!(terms("Größe 東京 42"), ["größe", "東京", "42"]);
         assert_eq!(terms("what is the"), Vec::<String>::new());
-    }
-
-    #[test]
-    fn overlap_is_a_share_of_the_question() {
-        let set = |text| terms(text).into_iter().collect();
-        assert!(
-            (overlap(&set("Where does Ana work?"), &set("Ana works at a mill")) - 1.0).abs()
-                < 1e-12
-        );
-        assert!((overlap(&set("Ana dog"), &set("a dog")) - 0.5).abs() < 1e-12);
-        assert!(overlap(&set("who"), &set("a dog")).abs() < 1e-12);
     }
 
     #[test]
@@ -193,18 +119,5 @@ mod tests {
         assert!(left(&[&dog, &ana]) < left(&[&dog]) && left(&[&dog, &ana]) > 0.0);
         assert!(left(&[&both]).abs() < 1e-12);
         assert!(unnamed(&BTreeMap::new(), &[&both]).abs() < 1e-12);
-    }
-
-    #[test]
-    fn bm25_by_hand() {
-        let index = Bm25::new(["dog", "dog dog cat", "bird"]);
-        let scores = index.scores("dogs");
-        // n = 3, 2 have it: idf = ln(1 + 1.5/2.5). Mean length 5/3.
-        let idf = (1.0f64 + 1.5 / 2.5).ln();
-        let norm = |length: f64| 1.2 * (0.25 + 0.75 * length * 3.0 / 5.0);
-        assert!((scores[0] - idf * 2.2 / (1.0 + norm(1.0))).abs() < 1e-12);
-        assert!((scores[1] - idf * 4.4 / (2.0 + norm(3.0))).abs() < 1e-12);
-        assert!(scores[2].abs() < 1e-12);
-        assert!(Bm25::new([]).scores("dogs").is_empty());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::embedding::dot_mixed;
+use super::embedding::dot64;
 use super::theme_index::{EXACT_THEMES, ThemeIndex, by_nearness};
 use super::{Embedding, SemanticId, ThemeId};
 
@@ -85,11 +85,7 @@ impl Cluster {
     /// Cosine of a vector with the centroid, cos(x, μ_k); 0 if the members cancel out.
     #[must_use]
     pub fn similarity(&self, embedding: &Embedding) -> f64 {
-        if self.length > 1e-12 {
-            dot_mixed(embedding.as_slice(), &self.sum) / self.length
-        } else {
-            0.0
-        }
+        if self.length > 1e-12 { dot64(embedding.as_slice(), &self.sum) / self.length } else { 0.0 }
     }
 
     /// The cluster of both clusters' members.
@@ -249,9 +245,8 @@ impl Partition {
         // Single precision finds a few more than asked for; double precision ranks them.
         const SPARE: usize = 6;
         let keep = k.saturating_add(SPARE);
-        let mut found = self.index.near(query.as_slice(), keep.saturating_add(1));
+        let mut found = self.near(query, keep.saturating_add(1));
         found.retain(|&(_, id)| Some(id) != except);
-        nearest_first(&mut found, keep);
         let mut exact: Vec<(ThemeId, f64)> = found
             .into_iter()
             .filter_map(|(_, id)| Some((id, self.clusters.get(&id)?.similarity(query))))
@@ -268,9 +263,7 @@ impl Partition {
         if self.n_themes() <= EXACT_THEMES {
             return None;
         }
-        let mut found = self.index.near(query.as_slice(), N_THEMES_NEAR);
-        nearest_first(&mut found, N_THEMES_NEAR);
-        Some(found.into_iter().map(|(_, id)| id).collect())
+        Some(self.near(query, N_THEMES_NEAR).into_iter().map(|(_, id)| id).collect())
     }
 
     /// Semantics near a vector, in no order: the candidates for the semantic graph's edges. `None`,
@@ -280,10 +273,19 @@ impl Partition {
         if self.n_semantics() <= EXACT_SEMANTICS {
             return None;
         }
-        let mut found = self.index.near(query.as_slice(), N_THEMES_SEARCHED);
-        nearest_first(&mut found, N_THEMES_SEARCHED);
-        let themes = found.into_iter().filter_map(|(_, id)| self.clusters.get(&id));
+        let found = self.near(query, N_THEMES_SEARCHED).into_iter();
+        let themes = found.filter_map(|(_, id)| self.clusters.get(&id));
         Some(themes.flat_map(|cluster| cluster.members.iter().map(|(id, _)| *id)).collect())
+    }
+
+    /// The `n` nearest themes, in no order; of equals the older.
+    fn near(&self, query: &Embedding, n: usize) -> Vec<(f32, ThemeId)> {
+        let mut found = self.index.near(query.as_slice(), n);
+        if found.len() > n {
+            found.select_nth_unstable_by(n, by_nearness);
+            found.truncate(n);
+        }
+        found
     }
 
     /// Removes a semantic, and its theme if it was the last member.
@@ -374,13 +376,5 @@ impl Partition {
             found.push(format!("{n_members} members for {} semantics", self.theme_of.len()));
         }
         found
-    }
-}
-
-/// Keeps the `n` nearest, in no order; of equals the older.
-fn nearest_first(found: &mut Vec<(f32, ThemeId)>, n: usize) {
-    if found.len() > n {
-        found.select_nth_unstable_by(n, by_nearness);
-        found.truncate(n);
     }
 }

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::guidance::{Guide, guidance_objective, held_out, semantic_score, sparsity_score};
+use super::guidance::{held_out, objective};
 use super::hierarchy::touched;
 use super::knn_graph::KnnGraph;
 use super::partition::Cluster;
-use super::reorganize::{Change, Policy, THEME_SIZE_MAX, Variant, attach};
+use super::reorganize::{Change, Rules, THEME_SIZE_MAX, attach, attach_by};
 use super::{Embedding, Hierarchy, Partition, SemanticId, ThemeId};
-
-/// Large enough that rounding decides nothing.
-const EPSILON: f64 = 0.05;
 
 fn unit(values: &[f32]) -> Embedding {
     Embedding::normalise(values.to_vec()).unwrap()
@@ -32,42 +29,6 @@ fn cluster(first_id: i64, vectors: &[[f32; 2]]) -> Cluster {
 }
 
 #[test]
-fn equation_2_by_hand() {
-    check_close(sparsity_score([3, 3, 3]), 1.0);
-    // N = 6, K = 2, Σ n² = 26: 36 / 52.
-    check_close(sparsity_score([5, 1]), 36.0 / 52.0);
-    check_close(sparsity_score([]), 0.0);
-}
-
-#[test]
-fn equation_3_by_hand() {
-    // Three themes: {(1,0), (0,1)} with centroid at 45° and cohesion cos 45°, and two singletons
-    // at 0° and 90°. s = cos 45° for all three, so g = 1.
-    let half = 0.5f64.sqrt();
-    let themes = [
-        cluster(1, &[[1.0, 0.0], [0.0, 1.0]]),
-        cluster(3, &[[1.0, 0.0]]),
-        cluster(4, &[[0.0, 1.0]]),
-    ];
-    let score = guidance_objective(&themes.each_ref(), EPSILON);
-    check_close(score.sparsity, 16.0 / (3.0 * 6.0));
-    check_close(score.semantics, (half + 1.0 + 1.0) / 3.0);
-    check_close(score.total(), score.sparsity + score.semantics);
-    // By the scalars: s = 0.2, 0.5, 0.6, 0.9; m = 0.55; deviations 0.35, 0.05, 0.05, 0.35, MAD 0.2.
-    let g = |d: f64| (-d * d / (2.0 * 0.3f64 * 0.3)).exp();
-    check_close(
-        semantic_score(
-            &[(0.8, Some(0.2)), (0.6, Some(0.5)), (1.0, Some(0.6)), (0.4, Some(0.9))],
-            0.1,
-        ),
-        (0.8 * g(0.35) + 0.6 * g(0.05) + g(0.05) + 0.4 * g(0.35)) / 4.0,
-    );
-    // One theme has no neighbour.
-    check_close(guidance_objective(&[&themes[0]], EPSILON).semantics, half);
-    check_close(guidance_objective(&[], EPSILON).total(), 0.0);
-}
-
-#[test]
 fn held_out_by_hand() {
     let half = 0.5f64.sqrt();
     check_close(held_out(&cluster(1, &[[1.0, 0.0]])), 0.0);
@@ -78,8 +39,8 @@ fn held_out_by_hand() {
     // What the others of a fact cancel out to has no direction.
     check_close(held_out(&cluster(1, &[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])), -2.0 * half);
     let themes = [cluster(1, &[[1.0, 0.0], [3.0, 4.0]]), cluster(3, &[[0.0, 1.0]])];
-    check_close(Guide::HeldOut.score(&themes.each_ref()), 1.2 / 3.0);
-    check_close(Guide::HeldOut.score(&[]), 0.0);
+    check_close(objective(&themes), 1.2 / 3.0);
+    check_close(objective([]), 0.0);
 }
 
 #[derive(Debug, Clone)]
@@ -97,32 +58,6 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         1 => any::<u8>().prop_map(|id| Step::Remove(SemanticId(id.into()))),
     ]
-}
-
-fn policy() -> impl Strategy<Value = Policy> {
-    let guide = prop_oneof![
-        Just(Guide::HeldOut),
-        Just(Guide::Equation2),
-        Just(Guide::Equation3),
-        Just(Guide::Unguided)
-    ];
-    let variant = (any::<[bool; 3]>(), guide, 2..=THEME_SIZE_MAX).prop_map(
-        |([splits, merges, moves], guide, size_max)| {
-            Policy::Variant(Variant { splits, merges, moves, guide, size_max })
-        },
-    );
-    prop_oneof![
-        1 => Just(Policy::Paper),
-        2 => Just(Policy::Default),
-        2 => variant
-    ]
-}
-
-fn size_max(policy: Policy) -> usize {
-    match policy {
-        Policy::Variant(variant) => variant.size_max,
-        Policy::Paper | Policy::Default => THEME_SIZE_MAX,
-    }
 }
 
 /// Applies the changes as the worker does, to plain sets.
@@ -147,26 +82,26 @@ fn apply(themes: &mut BTreeMap<ThemeId, BTreeSet<SemanticId>>, changes: &[Change
     themes.retain(|_, members| !members.is_empty());
 }
 
-fn clusters(partition: &Partition) -> Vec<&Cluster> {
-    partition.themes().map(|(_, cluster)| cluster).collect()
+/// The partition as the store would give it back: themes by id, members by id.
+fn reopened(partition: &Partition) -> Partition {
+    let themes = partition.themes().map(|(id, cluster)| {
+        let mut members = cluster.members().to_vec();
+        members.sort_by_key(|(id, _)| *id);
+        (id, members)
+    });
+    Partition::new(themes.collect(), partition.next_theme_id())
 }
 
-/// Facts batch by batch; after each the partition is made again from what the store has: themes by
-/// id, members by id.
-fn fed<'a>(batches: impl Iterator<Item = &'a [Embedding]>, policy: Policy) -> Partition {
+/// Facts batch by batch; after each the partition is reopened.
+fn fed<'a>(batches: impl Iterator<Item = &'a [Embedding]>) -> Partition {
     let mut partition = Partition::default();
     let mut next = 0;
     for batch in batches {
         for vector in batch {
-            attach(&mut partition, SemanticId(next), vector.clone(), &policy);
+            attach(&mut partition, SemanticId(next), vector.clone());
             next += 1;
         }
-        let themes = partition.themes().map(|(id, cluster)| {
-            let mut members = cluster.members().to_vec();
-            members.sort_by_key(|(id, _)| *id);
-            (id, members)
-        });
-        partition = Partition::new(themes.collect(), partition.next_theme_id());
+        partition = reopened(&partition);
     }
     partition
 }
@@ -182,7 +117,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn conservation(steps in prop::collection::vec(step(), 1..120), policy in policy()) {
+    fn conservation(
+        steps in prop::collection::vec(step(), 1..120), size_max in 2..=THEME_SIZE_MAX,
+    ) {
         let mut partition = Partition::default();
         let mut shadow = BTreeMap::new();
         let mut expected = BTreeSet::new();
@@ -193,7 +130,9 @@ proptest! {
                         BTreeSet::remove(members, &id);
                     }
                     shadow.retain(|_, m: &mut BTreeSet<_>| !m.is_empty());
-                    apply(&mut shadow, &attach(&mut partition, id, vector, &policy));
+                    partition.remove(id);
+                    let rules = Rules { size_max, ..Rules::of(&partition) };
+                    apply(&mut shadow, &attach_by(&rules, &mut partition, id, vector));
                     expected.insert(id);
                 }
                 Step::Remove(id) => {
@@ -206,7 +145,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(partition.violations(), Vec::<String>::new());
-            prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= size_max(policy)));
+            prop_assert!(partition.themes().all(|(_, c)| c.n_members() <= size_max));
             prop_assert_eq!(&as_sets(&partition), &shadow);
         }
         let all: BTreeSet<_> = shadow.values().flatten().copied().collect();
@@ -220,8 +159,8 @@ proptest! {
             let Step::Attach(id, vector) = step else { continue };
             let themes = kept.themes().map(|(id, c)| (id, c.members().to_vec())).collect();
             let mut reopened = Partition::new(themes, kept.next_theme_id());
-            let changes = attach(&mut kept, id, vector.clone(), &Policy::Default);
-            prop_assert_eq!(attach(&mut reopened, id, vector, &Policy::Default), changes);
+            let changes = attach(&mut kept, id, vector.clone());
+            prop_assert_eq!(attach(&mut reopened, id, vector), changes);
         }
     }
 
@@ -233,19 +172,14 @@ proptest! {
         for step in steps {
             match step {
                 Step::Attach(id, vector) => {
-                    attach(&mut kept, id, vector, &Policy::Default);
+                    attach(&mut kept, id, vector);
                 }
                 Step::Remove(id) => {
                     kept.remove(id);
                 }
             }
             kept.settle_order();
-            let by_id = kept.themes().map(|(id, c)| {
-                let mut members = c.members().to_vec();
-                members.sort_by_key(|(id, _)| *id);
-                (id, members)
-            });
-            let reopened = Partition::new(by_id.collect(), kept.next_theme_id());
+            let reopened = reopened(&kept);
             prop_assert_eq!(kept.n_themes(), reopened.n_themes());
             prop_assert_eq!(kept.mean_similarity(), reopened.mean_similarity());
             for ((a, kept), (b, reopened)) in kept.themes().zip(reopened.themes()) {
@@ -265,8 +199,8 @@ proptest! {
             let Step::Attach(id, vector) = step else { continue };
             let mut themes: BTreeSet<ThemeId> =
                 hierarchy.partition.theme_of(id).into_iter().collect();
-            let inserted = hierarchy.insert(id, vector, &Policy::Default);
-            themes.extend(inserted.themes());
+            let inserted = hierarchy.insert(id, vector);
+            themes.extend(touched(&inserted.changes));
             for id in inserted.semantics {
                 of_semantics.insert(id, hierarchy.semantic_graph.neighbours(id));
             }
@@ -289,7 +223,7 @@ proptest! {
 
     #[test]
     fn guidance_kept_by_local_updates_equals_the_full_computation(
-        steps in prop::collection::vec(step(), 1..60), policy in policy(),
+        steps in prop::collection::vec(step(), 1..60),
     ) {
         let mut partition = Partition::default();
         // The sum over themes, of which only the terms of those that change are looked at.
@@ -299,7 +233,7 @@ proptest! {
             let before = partition.clone();
             let changed: BTreeSet<ThemeId> = match step {
                 Step::Attach(id, vector) => {
-                    let changes = attach(&mut partition, id, vector, &policy);
+                    let changes = attach(&mut partition, id, vector);
                     touched(&changes).chain(before.theme_of(id)).collect()
                 }
                 Step::Remove(id) => partition.remove(id).map(|(t, _)| t).into_iter().collect(),
@@ -310,7 +244,7 @@ proptest! {
             // Full: clusters made afresh from their members.
             let fresh: Vec<Cluster> =
                 partition.themes().map(|(_, c)| Cluster::of(c.members().to_vec()).unwrap()).collect();
-            let full = Guide::HeldOut.score(&fresh.iter().collect::<Vec<_>>());
+            let full = objective(&fresh);
             let n = partition.n_semantics().max(1) as f64;
             prop_assert!((full - kept / n).abs() < 1e-9, "{} {}", full, kept / n);
         }
@@ -328,18 +262,15 @@ proptest! {
                 of_whole(v)
             })
             .collect();
-        for policy in [Policy::Default, Policy::Paper] {
-            let found =
-                [vectors.len(), per_session, 1].map(|n| fed(vectors.chunks(n), policy));
-            for partition in &found {
-                prop_assert_eq!(partition.violations(), Vec::<String>::new());
-                prop_assert_eq!(partition.n_semantics(), vectors.len());
-            }
-            let of = |p: &Partition| Guide::HeldOut.score(&clusters(p));
-            let [whole, sessions, singly] = found.each_ref().map(of);
-            prop_assert!((sessions - whole).abs() <= 0.05 * whole.abs(), "{sessions} {whole}");
-            prop_assert!((singly - whole).abs() <= 0.05 * whole.abs(), "{singly} {whole}");
+        let found = [vectors.len(), per_session, 1].map(|n| fed(vectors.chunks(n)));
+        for partition in &found {
+            prop_assert_eq!(partition.violations(), Vec::<String>::new());
+            prop_assert_eq!(partition.n_semantics(), vectors.len());
         }
+        let [whole, sessions, singly] =
+            found.each_ref().map(|p| objective(p.themes().map(|(_, cluster)| cluster)));
+        prop_assert!((sessions - whole).abs() <= 0.05 * whole.abs(), "{sessions} {whole}");
+        prop_assert!((singly - whole).abs() <= 0.05 * whole.abs(), "{singly} {whole}");
     }
 
     #[test]

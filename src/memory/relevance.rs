@@ -5,8 +5,8 @@
 
 /// What is known of a semantic or a message with respect to a question.
 ///
-/// The lexical cues are BM25 scores divided by the question's best score at that level
-/// ([`by_largest`]), so that they lie in [0, 1].
+/// The lexical cues are BM25 scores divided by the question's best score at that level, so that they
+/// lie in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cues {
     /// Nearness to the question ([`super::direction`]); `None` if it has no vector yet.
@@ -38,8 +38,8 @@ pub struct Cues {
 pub const N_FEATURES: usize = 10;
 
 impl Cues {
-    /// The features of the regression, in the order of [`Weights::FITTED`]. A missing nearness is
-    /// replaced by the supporting units', and the other way round.
+    /// The features of the regression. A missing nearness is replaced by the supporting units', and
+    /// the other way round.
     #[must_use]
     pub fn features(&self) -> [f64; N_FEATURES] {
         /// A fact of usual length.
@@ -72,20 +72,6 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Names of the features.
-    pub const FITTED: [&str; N_FEATURES] = [
-        "dense",
-        "support_dense",
-        "unsupported",
-        "lexical",
-        "support_lexical",
-        "episode_lexical",
-        "speaker",
-        "before_lexical",
-        "after_lexical",
-        "length",
-    ];
-
     /// Weights with the default weight of recency.
     #[must_use]
     pub const fn new(bias: f64, features: [f64; N_FEATURES]) -> Self {
@@ -136,7 +122,7 @@ pub struct Judgement {
 pub const N_JUDGED: usize = 4;
 
 impl Judgement {
-    /// The features of the regression, in the order of [`Reranking::FITTED`].
+    /// The features of the regression.
     #[must_use]
     pub fn features(&self) -> [f64; N_JUDGED] {
         let message = f64::from(u8::from(self.is_message));
@@ -154,9 +140,6 @@ pub struct Reranking {
 }
 
 impl Reranking {
-    /// Names of the features.
-    pub const FITTED: [&str; N_JUDGED] = ["cues", "score", "best", "message"];
-
     /// The probability of being evidence, in (0, 1); comparable within one question.
     #[must_use]
     pub fn relevance(&self, judged: &Judgement) -> f64 {
@@ -219,16 +202,6 @@ impl Relevance {
     pub fn of_message(&self, cues: &Cues) -> f64 {
         let by_words = cues.dense.is_none();
         if by_words { &self.message_by_words } else { &self.message }.relevance(cues)
-    }
-}
-
-/// Divides all scores by the largest, if that is above 0.
-pub fn by_largest(scores: &mut [f64]) {
-    let largest = scores.iter().copied().fold(0.0, f64::max);
-    if largest > 0.0 {
-        for score in scores {
-            *score /= largest;
-        }
     }
 }
 
@@ -301,15 +274,5 @@ mod tests {
         for (p, score) in [(0.0, -1e6), (1.0, 1e6), (0.0, 1e6)] {
             assert!((0.0..=1.0).contains(&judged(p, score)), "{p} {score}");
         }
-    }
-
-    #[test]
-    fn the_best_score_becomes_one() {
-        let mut scores = [2.0, 0.0, 4.0];
-        by_largest(&mut scores);
-        assert_eq!(scores, [0.5, 0.0, 1.0]);
-        let mut none = [0.0, 0.0];
-        by_largest(&mut none);
-        assert_eq!(none, [0.0, 0.0]);
     }
 }

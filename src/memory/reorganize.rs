@@ -3,59 +3,12 @@
 //! Every operation moves semantics and loses none. It knows nothing of themes' names or storage: the
 //! outcome is a list of [`Change`]s.
 
-use super::guidance::{Guide, held_out, held_out_of};
+use std::cmp::Reverse;
+
+use super::guidance::{held_out, held_out_of};
 use super::partition::{Cluster, Partition};
-use super::splitting::{SplitRules, split_candidates};
+use super::splitting::split_candidates;
 use super::{Embedding, SemanticId, ThemeId};
-
-/// Which rules organise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
-    /// Attach, split and merge as printed (§3.2), every candidate scored by f(P) of the whole
-    /// partition (Eq. 1–3). It costs O(K²) a decision: for comparison. Where the paper leaves a
-    /// choice open, and what is chosen here:
-    /// - "the most similar theme … otherwise a new one" names no threshold, nor does Eq. 3 its ε: the
-    ///   official code's;
-    /// - candidate splits "by clustering": average linkage in two to four, two centres, and connected
-    ///   components, each in pieces within the cap;
-    /// - a "tiny" theme has one or two members; its "small set of nearest-neighbour themes" are the
-    ///   ten nearest that it fits into and that the official code's singletons might join;
-    /// - a merge must raise f, not only be the best of the merges;
-    /// - tiny themes are looked for after each insert, where it changed something: the themes that
-    ///   changed, and at most two near each;
-    /// - Eq. 3 of one theme alone, which has no s_k: g = 1.
-    Paper,
-    /// The paper's operations under the objective [`held_out`], with thresholds that scale with the
-    /// embedder. Beyond the paper, themes that are nearly the same merge too, and after a split a fact
-    /// may move to a nearby theme, if that raises the objective. All gains are local: an insert never
-    /// looks at all facts or themes, except to find the nearest.
-    #[default]
-    Default,
-    /// The default with one part changed, for ablations (the shapes of the paper's Tables 6–8).
-    Variant(Variant),
-}
-
-/// The parts of [`Policy::Default`] that an ablation may change; [`Variant::default`] changes none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Variant {
-    /// Full themes split; otherwise they take no more facts.
-    pub splits: bool,
-    /// Themes merge.
-    pub merges: bool,
-    /// Facts move after a split; only under [`Guide::HeldOut`].
-    pub moves: bool,
-    /// The objective.
-    pub guide: Guide,
-    /// Most members of a theme.
-    pub size_max: usize,
-}
-
-impl Default for Variant {
-    fn default() -> Self {
-        let guide = Guide::default();
-        Self { splits: true, merges: true, moves: true, guide, size_max: THEME_SIZE_MAX }
-    }
-}
 
 /// One change of the partition; changes apply in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,13 +45,13 @@ const N_NEAREST: usize = 10;
 /// How many tiny themes near a changed one may merge after each insert.
 const N_TINY_NEIGHBOURS: usize = 2;
 
-/// A fact moves only if the sum of [`held_out`] rises by more than this: less is not worth a write.
-const MOVE_GAIN_MIN: f64 = 0.02;
-
-/// A policy's thresholds for one partition; similarities are cosines.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rules {
-    pub variant: Variant,
+/// What organises a partition. The paper's operations (§3.2) under the objective [`held_out`], with
+/// thresholds that scale with the embedder ([`Rules::of`]). Beyond the paper, themes that are nearly
+/// the same merge too, and after a split a fact may move to a nearby theme, if that raises the
+/// objective. All gains are local: an insert never looks at all facts or themes, except to find the
+/// nearest. (`inglenook-eval` compares others, the paper's too.) Similarities are cosines.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
     /// A fact joins the nearest theme from this similarity on …
     pub attach_min: f64,
     /// … and from this one on, if the theme has room.
@@ -111,37 +64,41 @@ pub(super) struct Rules {
     pub merge_min: f64,
     /// When a theme is split by connected components, semantics are linked from this similarity on.
     pub link_min: f64,
+    /// A fact moves only if the sum of [`held_out`] rises by more than this.
+    pub move_gain_min: f64,
+    /// Most members of a theme.
+    pub size_max: usize,
+    /// What the objective gains if these themes become those clusters.
+    pub gain: fn(&Partition, &[ThemeId], &[Cluster]) -> f64,
 }
 
-impl Policy {
-    pub(super) fn rules(self, partition: &Partition) -> Rules {
-        let fixed = Rules {
-            variant: Variant::default(),
-            attach_min: 0.62,
-            attach_lenient_min: 0.52,
-            tiny_max: 2,
-            merge_tiny_min: 0.50,
-            merge_min: 0.78,
-            link_min: 0.66,
-        };
-        let variant = match self {
-            Self::Paper => {
-                let variant = Variant { moves: false, guide: Guide::Equation1, ..fixed.variant };
-                // The paper merges tiny themes alone.
-                return Rules { variant, merge_min: f64::INFINITY, ..fixed };
-            }
-            Self::Default => Variant::default(),
-            Self::Variant(variant) => variant,
-        };
-        let scale = |x: f64| rescaled(x, unrelated_similarity(partition));
-        Rules {
-            variant,
-            attach_min: scale(fixed.attach_min),
-            attach_lenient_min: scale(fixed.attach_lenient_min),
-            tiny_max: fixed.tiny_max,
-            merge_tiny_min: scale(fixed.merge_tiny_min),
-            merge_min: scale(fixed.merge_min),
-            link_min: scale(fixed.link_min),
+impl Rules {
+    /// As they are for MiniLM: the official code's thresholds.
+    pub const MINILM: Self = Self {
+        attach_min: 0.62,
+        attach_lenient_min: 0.52,
+        tiny_max: 2,
+        merge_tiny_min: 0.50,
+        merge_min: 0.78,
+        link_min: 0.66,
+        // Less is not worth a write.
+        move_gain_min: 0.02,
+        size_max: THEME_SIZE_MAX,
+        gain: held_out_gain,
+    };
+
+    /// For the vectors of this partition.
+    #[must_use]
+    pub fn of(partition: &Partition) -> Self {
+        let unrelated = unrelated_similarity(partition);
+        let scale = |x: f64| rescaled(x, unrelated);
+        Self {
+            attach_min: scale(Self::MINILM.attach_min),
+            attach_lenient_min: scale(Self::MINILM.attach_lenient_min),
+            merge_tiny_min: scale(Self::MINILM.merge_tiny_min),
+            merge_min: scale(Self::MINILM.merge_min),
+            link_min: scale(Self::MINILM.link_min),
+            ..Self::MINILM
         }
     }
 }
@@ -175,18 +132,25 @@ pub fn attach(
     partition: &mut Partition,
     semantic: SemanticId,
     embedding: Embedding,
-    policy: &Policy,
 ) -> Vec<Change> {
     partition.remove(semantic);
-    let rules = policy.rules(partition);
+    let rules = Rules::of(partition);
+    attach_by(&rules, partition, semantic, embedding)
+}
+
+/// [`attach`] of a semantic that is in no theme, by these rules.
+pub fn attach_by(
+    rules: &Rules,
+    partition: &mut Partition,
+    semantic: SemanticId,
+    embedding: Embedding,
+) -> Vec<Change> {
     let mut changes = Vec::new();
     let best = partition.nearest_themes(&embedding, 1, None).first().copied();
     let home = best.filter(|&(theme, similarity)| {
-        let has_room = partition
-            .theme(theme)
-            .is_some_and(|cluster| cluster.n_members() < rules.variant.size_max);
-        (rules.variant.splits && similarity >= rules.attach_min)
-            || (similarity >= rules.attach_lenient_min && has_room)
+        let has_room =
+            partition.theme(theme).is_some_and(|cluster| cluster.n_members() < rules.size_max);
+        similarity >= rules.attach_min || (similarity >= rules.attach_lenient_min && has_room)
     });
     let theme = home.map_or_else(
         || {
@@ -200,16 +164,11 @@ pub fn attach(
     changes.push(Change::Attached { semantic, theme });
 
     let mut touched = vec![theme];
-    if partition.theme(theme).is_some_and(|cluster| cluster.n_members() > rules.variant.size_max) {
-        touched.extend(split(partition, theme, &rules, &mut changes));
-        if rules.variant.moves && rules.variant.guide == Guide::HeldOut {
-            for &theme in &touched {
-                move_to_better(partition, theme, &rules, &mut changes);
-            }
+    if partition.theme(theme).is_some_and(|cluster| cluster.n_members() > rules.size_max) {
+        touched.extend(split(partition, theme, rules, &mut changes));
+        for &theme in &touched {
+            move_to_better(partition, theme, rules, &mut changes);
         }
-    }
-    if !rules.variant.merges {
-        return changes;
     }
     let mut tiny = touched.clone();
     for &theme in &touched {
@@ -217,7 +176,7 @@ pub fn attach(
         tiny.extend(
             near.iter()
                 .filter(|&&(other, similarity)| {
-                    similarity >= rules.merge_tiny_min && is_tiny(partition, other, &rules)
+                    similarity >= rules.merge_tiny_min && is_tiny(partition, other, rules)
                 })
                 .take(N_TINY_NEIGHBOURS)
                 .map(|&(other, _)| other),
@@ -225,7 +184,7 @@ pub fn attach(
     }
     tiny.dedup();
     for theme in tiny {
-        merge(partition, theme, &rules, &mut changes);
+        merge(partition, theme, rules, &mut changes);
     }
     changes
 }
@@ -243,21 +202,10 @@ fn nearest(partition: &Partition, theme: ThemeId) -> Vec<(ThemeId, f64)> {
         .unwrap_or_default()
 }
 
-/// What the objective gains if the `removed` themes become the `added` ones. For [`Guide::HeldOut`] it
-/// is N times the gain and needs these themes alone; for the others it needs the whole partition.
-fn gain(guide: Guide, partition: &Partition, removed: &[ThemeId], added: &[Cluster]) -> f64 {
-    match guide {
-        Guide::HeldOut => {
-            let gone = removed.iter().filter_map(|&id| partition.theme(id));
-            added.iter().map(held_out).sum::<f64>() - gone.map(held_out).sum::<f64>()
-        }
-        Guide::Equation1 | Guide::Equation2 | Guide::Equation3 | Guide::Unguided => {
-            let all: Vec<&Cluster> = partition.themes().map(|(_, cluster)| cluster).collect();
-            let kept = partition.themes().filter(|(id, _)| !removed.contains(id));
-            let after: Vec<&Cluster> = kept.map(|(_, cluster)| cluster).chain(added).collect();
-            guide.score(&after) - guide.score(&all)
-        }
-    }
+/// N times the gain of the whole partition's objective, from these themes alone.
+fn held_out_gain(partition: &Partition, removed: &[ThemeId], added: &[Cluster]) -> f64 {
+    let gone = removed.iter().filter_map(|&id| partition.theme(id));
+    added.iter().map(held_out).sum::<f64>() - gone.map(held_out).sum::<f64>()
 }
 
 /// Splits an overfull theme by the candidate with the highest gain and returns the new themes. The
@@ -270,32 +218,22 @@ fn split(
 ) -> Vec<ThemeId> {
     let Some(cluster) = partition.theme(theme) else { return Vec::new() };
     let members = cluster.members();
-    let split_rules = SplitRules { size_max: rules.variant.size_max, link_min: rules.link_min };
-    let candidates = split_candidates(members, &split_rules);
+    let candidates = split_candidates(members, rules.size_max, rules.link_min);
     let score = |pieces: &[Vec<usize>]| {
         let added: Vec<Cluster> = pieces
             .iter()
             .filter_map(|piece| Cluster::of(piece.iter().map(|&i| members[i].clone()).collect()))
             .collect();
-        gain(rules.variant.guide, partition, &[theme], &added)
+        (rules.gain)(partition, &[theme], &added)
     };
-    let Some(best) = best_by(candidates, |pieces| score(pieces)) else { return Vec::new() };
+    // The first of equals.
+    let scored = candidates.into_iter().map(|pieces| (score(&pieces), pieces));
+    let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let Some((_, best)) = best else { return Vec::new() };
     let mut pieces: Vec<Vec<SemanticId>> =
         best.into_iter().map(|piece| piece.into_iter().map(|i| members[i].0).collect()).collect();
-    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
+    pieces.sort_by_key(|piece| Reverse(piece.len()));
     pieces[1..].iter().map(|piece| move_out(partition, theme, piece, changes)).collect()
-}
-
-/// The first of the candidates with the highest score.
-fn best_by<T>(candidates: Vec<T>, score: impl Fn(&T) -> f64) -> Option<T> {
-    let mut best: Option<(f64, T)> = None;
-    for candidate in candidates {
-        let f = score(&candidate);
-        if best.as_ref().is_none_or(|(highest, _)| f > *highest) {
-            best = Some((f, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
 }
 
 /// Moves `semantics` from a theme to a new one.
@@ -341,7 +279,7 @@ fn move_to_better(
         let Some(from) = partition.theme(theme).filter(|from| from.n_members() > 1) else { return };
         let open = near.iter().filter_map(|&(id, _)| Some((id, partition.theme(id)?)));
         let best = open
-            .filter(|(_, to)| to.n_members() < rules.variant.size_max)
+            .filter(|(_, to)| to.n_members() < rules.size_max)
             .map(|(id, to)| (to.similarity(&embedding), id, to))
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let Some((_, to_id, to)) = best else { return };
@@ -353,7 +291,7 @@ fn move_to_better(
         let with = to.members().iter().map(|(_, x)| x).chain([&embedding]);
         let after =
             held_out_of(without, &shifted(from, -1.0)) + held_out_of(with, &shifted(to, 1.0));
-        if after - held_out(from) - held_out(to) > MOVE_GAIN_MIN {
+        if after - held_out(from) - held_out(to) > rules.move_gain_min {
             partition.move_to(semantic, to_id);
             changes.push(Change::Moved { semantic, from: theme, to: to_id });
         }
@@ -375,28 +313,19 @@ fn merge(
     for (other, similarity) in nearest(partition, theme) {
         let Some(target) = partition.theme(other) else { continue };
         let n_members = target.n_members() + cluster.n_members();
-        if similarity < similarity_min || n_members > rules.variant.size_max {
+        if similarity < similarity_min || n_members > rules.size_max {
             continue;
         }
-        if rules.variant.guide == Guide::Unguided {
-            best = Some((0.0, other));
-            break;
-        }
         let merged = [target.joined(cluster)];
-        let gain = gain(rules.variant.guide, partition, &[theme, other], &merged);
+        let gain = (rules.gain)(partition, &[theme, other], &merged);
         if gain > best.map_or(0.0, |(highest, _)| highest) {
             best = Some((gain, other));
         }
     }
     let (_, other) = best?;
     // The larger (of equals the older) keeps its id.
-    let other_is_larger = partition.theme(other)?.n_members() > partition.theme(theme)?.n_members();
-    let same_size = partition.theme(other)?.n_members() == partition.theme(theme)?.n_members();
-    let (from, to) = if other_is_larger || (same_size && other < theme) {
-        (theme, other)
-    } else {
-        (other, theme)
-    };
+    let rank = |id| (partition.theme(id).map_or(0, Cluster::n_members), Reverse(id));
+    let (from, to) = if rank(other) > rank(theme) { (theme, other) } else { (other, theme) };
     move_all(partition, from, to, changes);
     Some(to)
 }

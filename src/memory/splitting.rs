@@ -4,29 +4,23 @@
 
 use super::{Embedding, SemanticId};
 
-pub(super) struct SplitRules {
-    pub size_max: usize,
-    pub link_min: f64,
-}
-
 /// Pieces as indices into the members; every candidate is a partition of them into at least two
 /// pieces of at most `size_max`.
 pub(super) fn split_candidates(
     members: &[(SemanticId, Embedding)],
-    rules: &SplitRules,
+    size_max: usize,
+    link_min: f64,
 ) -> Vec<Vec<Vec<usize>>> {
     let similarities = Similarities::of(members);
-    let linkage = average_linkage(&similarities);
-    let mut candidates = Vec::new();
-    for n_pieces in 2..=4 {
-        candidates.push(linkage.cut(n_pieces));
-    }
+    let levels = average_linkage(&similarities);
+    let cut = |n| levels.iter().find(|pieces| pieces.len() <= n).cloned().unwrap_or_default();
+    let mut candidates: Vec<Vec<Vec<usize>>> = (2..=4).map(cut).collect();
     candidates.push(two_centres(&similarities));
-    let components = components(&similarities, rules.link_min);
+    let components = components(&similarities, link_min);
     candidates.push(adopt_singletons(components, &similarities));
     let mut kept: Vec<Vec<Vec<usize>>> = Vec::new();
     for candidate in candidates {
-        let mut candidate = chopped(candidate, rules.size_max);
+        let mut candidate = chopped(candidate, size_max);
         for piece in &mut candidate {
             piece.sort_unstable();
         }
@@ -135,19 +129,8 @@ fn adopt_singletons(pieces: Vec<Vec<usize>>, similarities: &Similarities) -> Vec
     larger
 }
 
-/// The order in which average linkage joins pieces, as the pieces at each number of them.
-struct Linkage {
-    /// `levels[n - k]` has k pieces.
-    levels: Vec<Vec<Vec<usize>>>,
-}
-
-impl Linkage {
-    fn cut(&self, n_pieces: usize) -> Vec<Vec<usize>> {
-        self.levels.iter().find(|level| level.len() <= n_pieces).cloned().unwrap_or_default()
-    }
-}
-
-fn average_linkage(similarities: &Similarities) -> Linkage {
+/// How average linkage joins pieces: at place `n - k` there are k of them.
+fn average_linkage(similarities: &Similarities) -> Vec<Vec<Vec<usize>>> {
     let mut pieces: Vec<Vec<usize>> = (0..similarities.n).map(|i| vec![i]).collect();
     let mut levels = vec![pieces.clone()];
     while pieces.len() > 1 {
@@ -164,7 +147,7 @@ fn average_linkage(similarities: &Similarities) -> Linkage {
         pieces[best.1].extend(joined);
         levels.push(pieces.clone());
     }
-    Linkage { levels }
+    levels
 }
 
 /// Two pieces around the two least similar members, refined by average similarity.

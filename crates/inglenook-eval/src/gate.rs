@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use inglenook::interfaces::{Cancel, Embedder, LanguageModel, ModelError, Signal};
 use inglenook::memory::Embedding;
 use inglenook::memory::direction::{self, Direction};
-use inglenook::memory::lexical::{self, Bm25, Rarity};
-use inglenook::memory::relevance::{Cues, Relevance, by_largest};
+use inglenook::memory::lexical::{self, Rarity};
+use inglenook::memory::relevance::{Cues, Relevance};
 use inglenook::prompts::MemoryLine;
 use inglenook::recall::RecallConfig;
 use inglenook::worker::check::Reader;
@@ -20,6 +20,7 @@ use super::items::{QuestionItem, at_noon};
 use super::locomo::Conversation;
 use super::sample::{Draws, some};
 use super::{EvalError, GateRow};
+use crate::lexical::{Bm25, by_largest, overlap};
 use crate::metrics::{mean, roc_auc, wins};
 
 /// Numbers of notes shown before the one that is scored.
@@ -273,7 +274,7 @@ fn ask(
 fn compare(corpus: &Corpus, probe: &Probe, vectors: &Vectors<'_>, scores: &mut Scores) {
     let question: BTreeSet<String> = lexical::terms(&probe.question).into_iter().collect();
     let pair = [probe.evidence, probe.random];
-    let words = pair.map(|note| lexical::overlap(&question, &corpus.terms[note]));
+    let words = pair.map(|note| overlap(&question, &corpus.terms[note]));
     scores.add("word-overlap", 0, words[0], words[1]);
 
     // What recall calls overlap: rare terms weigh more.

@@ -9,7 +9,9 @@
 mod answering;
 pub mod cli;
 mod gate;
+mod guidance;
 mod items;
+mod lexical;
 mod locomo;
 pub mod metrics;
 pub mod npy;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::memory::hierarchy::touched;
-use crate::memory::reorganize::{Change, Policy};
+use crate::memory::reorganize::Change;
 use crate::memory::{Embedding, SemanticId, ThemeId};
 use crate::store::{JobKind, Level, NewSemantic, StoreError, WriteTx};
 use crate::worker::cache::{Cache, FactMeta};
@@ -25,7 +25,6 @@ pub(in crate::worker) fn insert_and_queue(
     cache: &mut Cache,
     facts: Vec<NewSemantic>,
     vectors: Vec<Embedding>,
-    policy: Policy,
 ) -> Result<Inserted, StoreError> {
     let mut ids = Vec::with_capacity(facts.len());
     let mut all_touched = BTreeSet::new();
@@ -38,7 +37,7 @@ pub(in crate::worker) fn insert_and_queue(
             subject: semantic.subject.clone(),
             attribute: semantic.attribute.clone(),
         };
-        let inserted = cache.hierarchy.insert(id, embedding.clone(), &policy);
+        let inserted = cache.hierarchy.insert(id, embedding.clone());
         let mut new = Some((semantic, &embedding));
         apply(tx, &inserted.changes, &mut new, &mut themes, &mut all_touched)?;
         cache.facts.insert(id, meta);

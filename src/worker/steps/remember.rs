@@ -7,7 +7,6 @@ use super::segment_session::open_spans;
 use super::semantics::new_facts;
 use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
-use crate::memory::reorganize::Policy;
 use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 use crate::store::{JobKind, Level, NewEpisode, NewMessage, Store};
 use crate::worker::segment::MESSAGES_MAX;
@@ -86,7 +85,6 @@ impl StepContext {
             new_facts(statements, std::slice::from_ref(&draft), crate::memory::EpisodeId(0));
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let fact_vectors = self.embed(&texts, &cancel)?;
-        let policy = Policy::default();
         self.commit_with_cache(move |tx, cache| {
             tx.use_embedder(embedder.id(), embedder.dimensions())?;
             learn_name(tx, name.as_deref())?;
@@ -117,7 +115,7 @@ impl StepContext {
                 tx.put_embedding(Level::Message, message.0, of_message)?;
                 tx.put_embedding(Level::Episode, episode.0, of_episode)?;
             }
-            super::organise::insert_and_queue(tx, cache, facts, fact_vectors, policy)
+            super::organise::insert_and_queue(tx, cache, facts, fact_vectors)
         })
         .map(|inserted| inserted.ids)
     }

@@ -4,7 +4,6 @@ use super::names::{learn_name, learned_name, user_name, utterances};
 use super::organise;
 use crate::extractive::Statement;
 use crate::interfaces::Cancel;
-use crate::memory::reorganize::Policy;
 use crate::memory::{EpisodeId, Message, SemanticId, plain_text};
 use crate::store::{Job, NewSemantic, StoreError, WriteTx};
 use crate::worker::step_context::{StepContext, StepError, found};
@@ -53,9 +52,8 @@ impl StepContext {
         }
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let vectors = self.embed(&texts, cancel)?;
-        let policy = Policy::default();
         let inserted = self.commit_with_cache(|tx, cache| {
-            let inserted = organise::insert_and_queue(tx, cache, facts, vectors, policy)?;
+            let inserted = organise::insert_and_queue(tx, cache, facts, vectors)?;
             also(tx, &inserted.ids)?;
             Ok(inserted)
         })?;

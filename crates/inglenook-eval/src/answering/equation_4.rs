@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inglenook::memory::ThemeId;
-use inglenook::memory::relevance::by_largest;
 use inglenook::recall::FoundFact;
 use inglenook::store::{Level, Reader, StoreError};
 
+use crate::lexical::by_largest;
 use crate::representatives::{Normaliser, Selection, select_representatives};
 
 /// Parameters of Eq. 4.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use inglenook::interfaces::{Cancel, Clock, Embedder, Models};
-use inglenook::memory::reorganize::Policy;
 use inglenook::memory::{Embedding, Moment, Role};
 use inglenook::store::{JobKind, Level, NewMessage, Store, StoreError};
 use inglenook::worker::{WorkerConfig, WorkerError, run_until_idle};
@@ -37,7 +36,7 @@ impl ProgramMemory {
         let (counts, vectors) =
             self.store.read(|r| Ok((r.counts()?, r.embeddings(Level::Semantic)?)))?;
         let vectors: Vec<Embedding> = vectors.into_iter().map(|(_, vector)| vector).collect();
-        let (_, growth) = grown(&vectors, Organiser::Own(Policy::Default));
+        let (_, growth) = grown(&vectors, Organiser::Own);
         Ok(MemoryRow {
             conversation: conversation.to_owned(),
             messages: counts.messages as u64,

@@ -4,19 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use inglenook::memory::guidance::{EPSILON_OFFICIAL, Guide, guidance_objective};
 use inglenook::memory::partition::Cluster;
-use inglenook::memory::reorganize::{Policy, THEME_SIZE_MAX};
+use inglenook::memory::reorganize::THEME_SIZE_MAX;
 use inglenook::memory::{Embedding, Partition, SemanticId};
 
+use crate::guidance::{EPSILON_OFFICIAL, Guide, guidance_objective};
 use crate::npy;
 use crate::retrieval::growth::{Organiser, grown};
 
 pub(super) const USERS: [&str; 5] = ["Caroline_0", "Jon_1", "Tim_4", "James_6", "Calvin_9"];
 
 /// Every way of organising that is compared.
-const ORGANISERS: [Organiser; 3] =
-    [Organiser::Official, Organiser::Own(Policy::Paper), Organiser::Own(Policy::Default)];
+const ORGANISERS: [Organiser; 3] = [Organiser::Official, Organiser::Paper, Organiser::Own];
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
@@ -226,7 +225,7 @@ fn however_real_conversations_are_fed() {
             if organiser != Organiser::Official {
                 assert!(scores.iter().all(|(of, _)| (of / scores[0].0 - 1.0).abs() < 0.05));
             }
-            if organiser == Organiser::Own(Policy::Default) {
+            if organiser == Organiser::Own {
                 assert!(scores.iter().all(|(_, f)| (f / scores[0].1 - 1.0).abs() < 0.05));
             }
         }

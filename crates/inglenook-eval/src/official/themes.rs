@@ -3,11 +3,12 @@
 //! Deviation: between batches that code loses its caches and so drops semantics from their themes; here none is
 //! ever dropped.
 
-use inglenook::memory::guidance::{EPSILON_OFFICIAL, guidance_objective};
 use inglenook::memory::partition::Cluster;
 use inglenook::memory::reorganize::{Change, THEME_SIZE_MAX, move_all, move_out};
 use inglenook::memory::splitting::{Similarities, chopped, components};
 use inglenook::memory::{Embedding, Partition, SemanticId, ThemeId};
+
+use crate::guidance::{EPSILON_OFFICIAL, guidance_objective};
 
 /// A semantic joins the nearest theme from this similarity on …
 const ATTACH_MIN: f64 = 0.62;

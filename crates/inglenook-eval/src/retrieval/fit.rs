@@ -93,10 +93,25 @@ fn fit_reranking<'a>(parts: impl Iterator<Item = &'a Sets>, known: &Relevance) -
     Reranking { bias: fitted[N_JUDGED], features }
 }
 
+/// Names of the features, in their order.
+const CUES: [&str; N_FEATURES] = [
+    "dense",
+    "support_dense",
+    "unsupported",
+    "lexical",
+    "support_lexical",
+    "episode_lexical",
+    "speaker",
+    "before_lexical",
+    "after_lexical",
+    "length",
+];
+const JUDGED: [&str; N_JUDGED] = ["cues", "score", "best", "message"];
+
 pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
     let reranking = &weights.reranking;
-    let of_reranked = std::iter::once(("bias", reranking.bias))
-        .chain(Reranking::FITTED.into_iter().zip(reranking.features));
+    let of_reranked =
+        std::iter::once(("bias", reranking.bias)).chain(JUDGED.into_iter().zip(reranking.features));
     [
         ("semantic", &weights.semantic),
         ("semantic by words", &weights.semantic_by_words),
@@ -106,7 +121,7 @@ pub(super) fn rows(weights: &Relevance) -> Vec<WeightRow> {
     .into_iter()
     .flat_map(|(of, weights)| {
         let bias = std::iter::once(("bias", weights.bias));
-        let others = Weights::FITTED.into_iter().zip(weights.features);
+        let others = CUES.into_iter().zip(weights.features);
         bias.chain(others).map(move |(cue, weight)| WeightRow { of, cue, weight })
     })
     .chain(of_reranked.map(|(cue, weight)| WeightRow { of: "reranked", cue, weight }))

@@ -2,39 +2,47 @@
 
 use std::collections::BTreeSet;
 
-use inglenook::memory::reorganize::{self, Change, Policy};
+use inglenook::memory::reorganize::{self, Change};
 use inglenook::memory::{Embedding, Partition, SemanticId};
 
+use crate::guidance::{Variant, paper};
 use crate::official::themes as official;
 
 /// Whose rules put facts in themes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Organiser {
-    /// One of the product's policies; it has nothing left to do at the end of a batch.
-    Own(Policy),
+    /// The product's; they, and those made of them, have nothing left to do at the end of a batch.
+    Own,
+    /// The product's with one part changed.
+    Variant(Variant),
+    /// The paper's.
+    Paper,
     /// HU-xiaobai/xMemory's code.
     Official,
 }
 
 impl Organiser {
-    /// Puts a new semantic in its theme and mends what that overfills.
+    /// Puts a semantic that is in none in its theme and mends what that overfills.
     pub(crate) fn attach(
         self,
         partition: &mut Partition,
         semantic: SemanticId,
         embedding: Embedding,
     ) -> Vec<Change> {
-        match self {
-            Self::Own(policy) => reorganize::attach(partition, semantic, embedding, &policy),
-            Self::Official => official::attach(partition, semantic, embedding),
-        }
+        let rules = match self {
+            Self::Own => return reorganize::attach(partition, semantic, embedding),
+            Self::Official => return official::attach(partition, semantic, embedding),
+            Self::Variant(variant) => variant.rules(partition),
+            Self::Paper => paper(),
+        };
+        reorganize::attach_by(&rules, partition, semantic, embedding)
     }
 
     /// What is left to do at the end of a batch.
     pub(crate) fn settle(self, partition: &mut Partition) -> Vec<Change> {
         match self {
-            Self::Own(_) => Vec::new(),
             Self::Official => official::settle(partition),
+            Self::Own | Self::Variant(_) | Self::Paper => Vec::new(),
         }
     }
 }
@@ -106,7 +114,7 @@ mod tests {
                 Embedding::normalise(vec![1.0, 0.55 * side, 0.55 * (1.0 - side), spread]).unwrap()
             })
             .collect();
-        let (partition, growth) = grown(&vectors, Organiser::Own(Policy::Default));
+        let (partition, growth) = grown(&vectors, Organiser::Own);
         assert_eq!(partition.n_semantics(), 20);
         assert_eq!(growth.inserts, [2; AGES]);
         assert!(growth.reassigned > 0 && growth.flips[..5] == [0; 5], "{growth:?}");
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_nothing() {
-        let (partition, growth) = grown(&[], Organiser::Own(Policy::Default));
+        let (partition, growth) = grown(&[], Organiser::Own);
         assert_eq!((partition.n_themes(), growth), (0, Growth::default()));
         assert_eq!(growth.flips_per_insert(), [0.0; AGES]);
     }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inglenook::interfaces::Embedder;
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
-use inglenook::memory::reorganize::Policy;
 use inglenook::memory::{Embedding, MessageId, Moment, Role, SemanticId};
 use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
 
@@ -58,7 +57,7 @@ impl FilledStore {
                 tx.put_embedding(Level::Episode, id.0, &vectors.episodes[i])?;
                 episodes.insert(i, id);
             }
-            let (partition, _) = grown(&vectors.semantics, Organiser::Own(Policy::Default));
+            let (partition, _) = grown(&vectors.semantics, Organiser::Own);
             let (mut themes, mut semantics) = (BTreeMap::new(), BTreeMap::new());
             for (i, semantic) in corpus.semantics.iter().enumerate() {
                 let Some(theme) = partition.theme_of(SemanticId(i as i64)) else { continue };

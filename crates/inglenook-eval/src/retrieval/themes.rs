@@ -15,11 +15,9 @@ use std::time::Instant;
 
 use crate::representatives::{Normaliser, Selection, select_representatives};
 use inglenook::interfaces::{Cancel, Embedder};
-use inglenook::memory::guidance::{Guide, held_out};
+use inglenook::memory::guidance::held_out;
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
 use inglenook::memory::partition::Cluster;
-use inglenook::memory::relevance::by_largest;
-use inglenook::memory::reorganize::{Policy, Variant};
 use inglenook::memory::{Partition, SemanticId, ThemeId};
 use serde::Serialize;
 
@@ -27,6 +25,8 @@ use super::baselines::{largest, similarities};
 use super::corpus::{Corpus, Question};
 use super::growth::{AGES, Growth, Organiser, grown};
 use crate::EvalError;
+use crate::guidance::{Guide, Variant};
+use crate::lexical::by_largest;
 use crate::locomo::folders;
 
 const BUDGET_CHARACTERS: usize = 1350;
@@ -86,11 +86,11 @@ pub struct ThemesReport {
 
 fn variants() -> Vec<(&'static str, Organiser)> {
     let full = Variant::default();
-    let of = |variant| Organiser::Own(Policy::Variant(variant));
+    let of = Organiser::Variant;
     let guided = |guide| of(Variant { guide, ..full });
     let capped = |size_max| of(Variant { size_max, ..full });
     vec![
-        ("full", Organiser::Own(Policy::Default)),
+        ("full", Organiser::Own),
         ("no-split", of(Variant { splits: false, ..full })),
         ("no-merge", of(Variant { merges: false, ..full })),
         ("no-move", of(Variant { moves: false, ..full })),
@@ -103,7 +103,7 @@ fn variants() -> Vec<(&'static str, Organiser)> {
         ("cap-8", capped(8)),
         ("cap-10", capped(10)),
         ("cap-14", capped(14)),
-        ("paper", Organiser::Own(Policy::Paper)),
+        ("paper", Organiser::Paper),
         ("official", Organiser::Official),
     ]
 }

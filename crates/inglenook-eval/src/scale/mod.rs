@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use inglenook::interfaces::{Cancel, Embedder as _};
-use inglenook::memory::reorganize::Policy;
+use inglenook::memory::hierarchy::touched;
 use inglenook::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, SessionId, ThemeId};
 use inglenook::recall::{EvidenceSearch, Levels, RecallConfig, RecallError};
 use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
@@ -189,8 +189,8 @@ fn id(i: usize) -> SemanticId {
 /// be reopened, then links the themes.
 pub fn assimilate(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) {
     hierarchy.partition.settle_order();
-    let inserted = hierarchy.insert(id, vector, &Policy::default());
-    hierarchy.link_themes(&inserted.themes().collect());
+    let inserted = hierarchy.insert(id, vector);
+    hierarchy.link_themes(&touched(&inserted.changes).collect());
 }
 
 fn insert(hierarchy: &mut Hierarchy, id: SemanticId, vector: Embedding) -> Duration {
@@ -306,7 +306,7 @@ fn moment(hours: usize) -> Moment {
 fn neighbour_recall(hierarchy: &Hierarchy) -> f64 {
     const K: usize = inglenook::memory::knn_graph::N_NEIGHBOURS;
     let graph = &hierarchy.semantic_graph;
-    let every = (graph.len() / N_COMPARED).max(1);
+    let every = (graph.ids().count() / N_COMPARED).max(1);
     let (mut n_found, mut n_true) = (0, 0);
     let ids: Vec<SemanticId> = graph.ids().collect();
     for &asked in ids.iter().step_by(every) {
