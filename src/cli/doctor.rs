@@ -155,9 +155,7 @@ fn memory(app: &App) -> Vec<(Health, String)> {
         Err(e) => return vec![(Health::Bad, e.to_string())],
     };
     let mut findings = vec![(Health::Good, unit_counts(&stats).join(", "))];
-    for violation in violations {
-        findings.push((Health::Bad, violation.what));
-    }
+    findings.extend(violations.into_iter().map(|violation| (Health::Bad, violation)));
     if stats.jobs_pending > 0 {
         findings.push((
             Health::Remark,

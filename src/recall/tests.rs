@@ -373,7 +373,7 @@ fn a_superseded_fact_ranks_below_its_successor() {
     let builder = Builder::new();
     let told = builder.tell("Home", 1, &[("I live in Oslo", "The user lives in Oslo")]);
     let later = builder.tell("Move", 9, &[("I moved to Lund", "The user lives in Lund")]);
-    builder.store.write(|tx| tx.supersede(told.facts[0], later.facts[0], at(9))).unwrap();
+    builder.store.write(|tx| tx.supersede(told.facts[0], later.facts[0], None, at(9))).unwrap();
     let model = ScriptedModel::new(&[]);
     let order = |question: &str| -> Vec<SemanticId> {
         let ask = Ask { question, prompt: false, ..Ask::default() };

@@ -39,21 +39,17 @@ impl Store {
         let writer = open::writer(&path).map_err(|e| e.within("open", &path))?;
         let store = Self::new(
             Connections::File {
-                readers: Readers::beside_writer(),
+                readers: Readers::new(None, open::reader),
                 writer: Some(Exclusive::new(writer)),
             },
             path,
             Some(lock),
         );
-        store.write(|tx| {
-            tx.recover_jobs()?;
-            Ok(())
-        })?;
+        store.write(|tx| tx.recover_jobs())?;
         // The last process may have died between forgetting and scrubbing.
-        if store.read(|r| r.scrub_is_due())?
-            && let Err(error) = store.scrub()
-        {
-            tracing::warn!(%error, "the scrub that was due has to wait");
+        if store.read(|r| r.scrub_is_due())? {
+            // If it can't be done now, it stays due.
+            let _ = store.scrub();
         }
         Ok(store)
     }
@@ -71,7 +67,7 @@ impl Store {
         };
         let connections = match found {
             ReadOnly::File(conn, again) => {
-                Connections::File { readers: Readers::alone(conn, again), writer: None }
+                Connections::File { readers: Readers::new(Some(conn), again), writer: None }
             }
             ReadOnly::Nothing => single(open::in_memory()?)?,
             ReadOnly::Copy(conn) => single(conn)?,

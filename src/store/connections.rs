@@ -7,7 +7,6 @@ use std::thread::ThreadId;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{Result, StoreError};
-use super::open;
 use super::transaction::Reader;
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
@@ -70,12 +69,8 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn beside_writer() -> Self {
-        Self { idle: Mutex::default(), open: open::reader, beside: OnceLock::new() }
-    }
-
-    pub(super) fn alone(first: Connection, open: fn(&Path) -> Result<Connection>) -> Self {
-        Self { idle: Mutex::new(vec![first]), open, beside: OnceLock::new() }
+    pub(super) fn new(first: Option<Connection>, open: fn(&Path) -> Result<Connection>) -> Self {
+        Self { idle: Mutex::new(Vec::from_iter(first)), open, beside: OnceLock::new() }
     }
 
     pub(super) fn pool(&self) -> Result<&rayon::ThreadPool> {

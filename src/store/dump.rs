@@ -20,8 +20,7 @@ impl Reader<'_> {
     pub fn dump(&self) -> Result<String> {
         let violations = self.verify()?;
         if !violations.is_empty() {
-            let found: Vec<_> = violations.into_iter().map(|v| v.what).collect();
-            return Err(StoreError::invalid(format!("invalid memory: {}", found.join("; "))));
+            return Err(StoreError::invalid(format!("invalid memory: {}", violations.join("; "))));
         }
         let mut out = String::new();
         let mut sessions = self.sessions()?;
@@ -46,12 +45,9 @@ impl Reader<'_> {
         for theme in self.themes()? {
             let _ = writeln!(out, "{} {:?}", theme.id, theme.name);
             for semantic in self.semantics_by_id(&theme.members)? {
-                let from: Vec<String> = semantic
-                    .episodes
-                    .iter()
-                    .map(ToString::to_string)
-                    .chain(semantic.messages.iter().map(ToString::to_string))
-                    .collect();
+                let episodes = semantic.episodes.iter().map(ToString::to_string);
+                let messages = semantic.messages.iter().map(ToString::to_string);
+                let from: Vec<String> = episodes.chain(messages).collect();
                 let _ =
                     write!(out, "  {} {:?} from {}", semantic.id, semantic.content, from.join(" "));
                 if let Some(by) = semantic.superseded_by {

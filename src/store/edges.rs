@@ -47,10 +47,10 @@ impl WriteTx<'_> {
     ) -> Result<()> {
         let table = table(level)?;
         let unit = if level == Level::Theme { "theme" } else { "fact" };
-        let exists = format!("SELECT 1 FROM {} WHERE id = ?1", level.name());
         for end in std::iter::once(id).chain(neighbours.iter().map(|n| n.0)) {
-            self.optional(&exists, [end], |_| Ok(()))?
-                .ok_or_else(|| StoreError::not_found(unit, level.display_id(end)))?;
+            if !self.exists(level.name(), end)? {
+                return Err(StoreError::not_found(unit, level.id(end)));
+            }
         }
         self.touch_hierarchy()?;
         self.run(&format!("DELETE FROM {table} WHERE a = ?1 OR b = ?1"), [id])?;
@@ -59,8 +59,8 @@ impl WriteTx<'_> {
             if other == id || !weight.is_finite() {
                 return Err(StoreError::invalid(format!(
                     "no edge from {} to {} of weight {weight}",
-                    level.display_id(id),
-                    level.display_id(other)
+                    level.id(id),
+                    level.id(other)
                 )));
             }
             self.run(&insert, rusqlite::params![id, other, weight])?;

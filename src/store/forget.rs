@@ -6,11 +6,12 @@ use serde_json::json;
 
 use super::answers::FORGOTTEN;
 use super::error::Result;
-use super::forget_plan::Mentioned;
-use super::quoting::{Quoted, contains, telling_words, words};
-use super::records::{ForgetPlan, JobKind, Level};
+use super::forget_plan::{ids_in_record, ids_in_reply};
+use super::quoting::{Quoted, contains, telling_words};
+use super::records::{AnyId, ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
 use super::transaction::WriteTx;
+use crate::memory::lexical::words;
 use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
 
 /// A theme's name until the worker names it again.
@@ -86,27 +87,18 @@ impl WriteTx<'_> {
     /// Evidence records that mention, or quote, what goes: of each only the ids of what stays are
     /// kept, so that forgetting one of those finds the reply.
     fn forget_records(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
-        let set = |ids: Vec<i64>| ids.into_iter().collect::<HashSet<i64>>();
-        let gone = [
-            (Level::Message, set(plan.messages.iter().map(|id| id.0).collect())),
-            (Level::Episode, set(plan.episodes.iter().map(|id| id.0).collect())),
-            (Level::Semantic, set(plan.semantics.iter().map(|id| id.0).collect())),
-            (Level::Theme, set(plan.themes.iter().map(|id| id.0).collect())),
-        ];
+        let gone = plan.ids();
         let mut quoted = Quoted::default();
         for message in texts {
             quoted.add(&message.content);
         }
         for (reply, record) in self.answer_records()? {
-            let mentioned = Mentioned::in_record(&record, true);
             let text = record.to_string();
-            if gone.iter().any(|(level, ids)| mentioned.any(*level, |id| ids.contains(&id)))
+            if !ids_in_record(&record, true).is_disjoint(&gone)
                 || quoted.is_in(&text)
                 || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
             {
-                self.keep_of_record(reply, &record, |level, id| {
-                    gone.iter().any(|(of, ids)| *of == level && ids.contains(&id))
-                })?;
+                self.keep_of_record(reply, &record, &gone)?;
             }
         }
         Ok(())
@@ -118,41 +110,46 @@ impl WriteTx<'_> {
         &mut self,
         reply: MessageId,
         record: &serde_json::Value,
-        goes: impl Fn(Level, i64) -> bool,
+        gone: &HashSet<AnyId>,
     ) -> Result<()> {
-        let (gone, mut kept): (BTreeSet<_>, BTreeSet<_>) =
-            Mentioned::in_reply(record).ids().partition(|&(level, id)| goes(level, id));
-        for (level, id) in gone {
-            let sources = match level {
-                Level::Semantic => self.evidence_messages(&[SemanticId(id)])?,
-                Level::Episode => {
-                    self.all("SELECT id FROM message WHERE episode = ?1", [id], |row| {
+        let mut kept = BTreeSet::new();
+        for id in ids_in_reply(record) {
+            let sources = match id {
+                AnyId::Theme(_) | AnyId::Session(_) => continue,
+                _ if !gone.contains(&id) => {
+                    kept.insert(id);
+                    continue;
+                }
+                AnyId::Semantic(id) => self.evidence_messages([id])?,
+                AnyId::Episode(id) => {
+                    self.all("SELECT id FROM message WHERE episode = ?1", [id.0], |row| {
                         row.get(0).map(MessageId)
                     })?
                 }
-                Level::Message | Level::Theme => Vec::new(),
+                AnyId::Message(_) => Vec::new(),
             };
-            kept.extend(sources.into_iter().map(|message| (Level::Message, message.0)));
+            kept.extend(sources.into_iter().map(AnyId::Message).filter(|id| !gone.contains(id)));
         }
-        kept.retain(|&(level, id)| level != Level::Theme && !goes(level, id));
         if kept.is_empty() {
             self.run("DELETE FROM answer WHERE message = ?1", [reply.0])?;
             return Ok(());
         }
-        let kept: Vec<String> = kept.iter().map(|&(level, id)| level.display_id(id)).collect();
+        let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
         self.record_answer(reply, &json!({(FORGOTTEN): true, "quoted": kept}))
     }
 
     /// Entries of the undo log that touch what goes, or whose old text has the text searched for.
     fn forget_operations(&mut self, plan: &ForgetPlan) -> Result<()> {
+        let gone = plan.ids();
         for (id, text, inverse) in self.operations()? {
-            let touched = inverse.touched();
-            if touched.semantics.iter().any(|s| plan.semantics.contains(s))
-                || touched.episodes.iter().any(|e| plan.episodes.contains(e))
-                || touched.themes.iter().any(|t| {
-                    // A theme that is gone, or goes now, has a name that nothing vouches for.
-                    plan.themes.contains(t) || !self.keeps_members(*t, plan).unwrap_or(false)
-                })
+            let goes = |touched: &AnyId| match touched {
+                // A theme that is gone, or goes now, has a name that nothing vouches for.
+                AnyId::Theme(theme) => {
+                    gone.contains(touched) || !self.keeps_members(*theme, plan).unwrap_or(false)
+                }
+                _ => gone.contains(touched),
+            };
+            if inverse.touched().iter().any(goes)
                 || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
             {
                 self.run("DELETE FROM operation WHERE id = ?1", [id])?;

@@ -20,10 +20,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Value;
 
 use super::error::{Result, StoreError};
-use super::quoting::{Quoted, contains, has_words, telling_words, words};
+use super::quoting::{Quoted, contains, has_words, telling_words};
 use super::records::{AnyId, ForgetPlan, Level};
 use super::settings::USER_NAME;
 use super::transaction::Reader;
+use crate::memory::lexical::words;
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, ThemeId,
 };
@@ -76,16 +77,15 @@ impl Everything {
     }
 }
 
-/// Words of three letters and more ("Max"), or with a digit.
 /// What was left of facts of which those that go took a part back: the facts themselves hold again.
 fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
     let split =
         all.iter().filter_map(|s| Some((s, s.superseded_by.filter(|by| gone.contains(by))?)));
     let of = |(whole, by): (&Semantic, SemanticId)| {
-        let known = words(&whole.content);
+        let known: Vec<String> = words(&whole.content).collect();
         let is_part = |text: &str| {
             let counted = |w: &str| w == "one" || w.bytes().all(|b| b.is_ascii_digit());
-            words(text).iter().all(|w| counted(w) || known.iter().any(|k| k.starts_with(w)))
+            words(text).all(|w| counted(&w) || known.iter().any(|k| k.starts_with(&w)))
         };
         let later = all.iter().filter(|s| s.id > by && s.messages == whole.messages);
         later.filter(|s| is_part(&s.content)).map(|s| s.id).collect::<Vec<_>>()
@@ -93,106 +93,71 @@ fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
     split.flat_map(of).collect()
 }
 
+/// Words of three letters and more ("Max"), or with a digit.
 fn words_of(text: &str) -> impl Iterator<Item = String> {
-    words(text)
-        .into_iter()
-        .filter(|w| w.chars().count() >= 3 || w.bytes().any(|b| b.is_ascii_digit()))
+    words(text).filter(|w| w.chars().count() >= 3 || w.bytes().any(|b| b.is_ascii_digit()))
 }
 
 /// What is derived from some messages (and what was named itself).
-struct Reach {
-    messages: HashSet<i64>,
-    semantics: HashSet<i64>,
-    episodes: HashSet<i64>,
+fn reach(all: &Everything, messages: &BTreeSet<MessageId>, plan: &ForgetPlan) -> HashSet<AnyId> {
+    let goes = |id: &MessageId| messages.contains(id);
+    let semantics = all
+        .semantics
+        .iter()
+        .filter(|s| plan.semantics.contains(&s.id) || s.messages.iter().any(goes))
+        .map(|s| AnyId::Semantic(s.id));
+    let episodes = all
+        .episodes
+        .iter()
+        .filter(|e| plan.episodes.contains(&e.id) || e.messages.iter().any(goes))
+        .map(|e| AnyId::Episode(e.id));
+    messages.iter().copied().map(AnyId::Message).chain(semantics).chain(episodes).collect()
 }
 
-impl Reach {
-    fn of(all: &Everything, messages: &BTreeSet<MessageId>, plan: &ForgetPlan) -> Self {
-        let goes = |id: &MessageId| messages.contains(id);
-        let semantics = all
-            .semantics
-            .iter()
-            .filter(|s| plan.semantics.contains(&s.id) || s.messages.iter().any(goes))
-            .map(|s| s.id.0);
-        let episodes = all
-            .episodes
-            .iter()
-            .filter(|e| plan.episodes.contains(&e.id) || e.messages.iter().any(goes))
-            .map(|e| e.id.0);
-        Self {
-            messages: messages.iter().map(|id| id.0).collect(),
-            semantics: semantics.collect(),
-            episodes: episodes.collect(),
-        }
-    }
+/// All ids in an evidence record: `"s12"` anywhere, bare numbers under a key that says of what.
+/// Without `refused`, episodes that did not get into the prompt are left out.
+pub(super) fn ids_in_record(record: &Value, refused: bool) -> HashSet<AnyId> {
+    let mut found = HashSet::new();
+    walk(&mut found, record, None, refused);
+    found
+}
 
-    fn has_any_of(&self, cited: &Mentioned) -> bool {
-        cited.any(Level::Message, |id| self.messages.contains(&id))
-            || cited.any(Level::Semantic, |id| self.semantics.contains(&id))
-            || cited.any(Level::Episode, |id| self.episodes.contains(&id))
+/// The ids whose words may be in the reply itself: those that it says it quotes (the extractive
+/// reader), else all that was in the prompt.
+pub(super) fn ids_in_reply(record: &Value) -> HashSet<AnyId> {
+    match record.get("quoted") {
+        Some(quoted @ Value::Array(_)) => ids_in_record(quoted, false),
+        _ => ids_in_record(record, false),
     }
 }
 
-/// Ids in an evidence record.
-#[derive(Debug, Default)]
-pub(super) struct Mentioned(HashSet<(Level, i64)>);
-
-impl Mentioned {
-    /// All ids in a record: `"s12"` anywhere, bare numbers under a key that says of what. Without
-    /// `refused`, episodes that did not get into the prompt are left out.
-    pub(super) fn in_record(record: &Value, refused: bool) -> Self {
-        let mut found = Self::default();
-        found.walk(record, None, refused);
-        found
-    }
-
-    /// The ids whose words may be in the reply itself: those that it says it quotes (the
-    /// extractive reader), else all that was in the prompt.
-    pub(super) fn in_reply(record: &Value) -> Self {
-        match record.get("quoted") {
-            Some(quoted @ Value::Array(_)) => Self::in_record(quoted, false),
-            _ => Self::in_record(record, false),
-        }
-    }
-
-    fn walk(&mut self, value: &Value, of: Option<Level>, refused: bool) {
-        match value {
-            Value::Object(fields) => {
-                if !refused && fields.get("admitted") == Some(&Value::Bool(false)) {
-                    return;
-                }
-                for (key, value) in fields {
-                    let of = match key.as_str() {
-                        "message" | "messages" => Some(Level::Message),
-                        "episode" | "episodes" => Some(Level::Episode),
-                        "semantic" | "semantics" => Some(Level::Semantic),
-                        "theme" | "themes" => Some(Level::Theme),
-                        "id" | "ids" => of,
-                        _ => None,
-                    };
-                    self.walk(value, of, refused);
-                }
+fn walk(found: &mut HashSet<AnyId>, value: &Value, of: Option<Level>, refused: bool) {
+    match value {
+        Value::Object(fields) => {
+            if !refused && fields.get("admitted") == Some(&Value::Bool(false)) {
+                return;
             }
-            Value::Array(items) => items.iter().for_each(|item| self.walk(item, of, refused)),
-            Value::Number(number) => self.0.extend(of.zip(number.as_i64())),
-            Value::String(text) => match text.parse() {
-                Ok(AnyId::Message(id)) => drop(self.0.insert((Level::Message, id.0))),
-                Ok(AnyId::Episode(id)) => drop(self.0.insert((Level::Episode, id.0))),
-                Ok(AnyId::Semantic(id)) => drop(self.0.insert((Level::Semantic, id.0))),
-                Ok(AnyId::Theme(id)) => drop(self.0.insert((Level::Theme, id.0))),
-                Ok(AnyId::Session(_)) => {}
-                Err(_) => self.0.extend(of.zip(text.parse().ok())),
-            },
-            Value::Null | Value::Bool(_) => {}
+            for (key, value) in fields {
+                let of = match key.as_str() {
+                    "message" | "messages" => Some(Level::Message),
+                    "episode" | "episodes" => Some(Level::Episode),
+                    "semantic" | "semantics" => Some(Level::Semantic),
+                    "theme" | "themes" => Some(Level::Theme),
+                    "id" | "ids" => of,
+                    _ => None,
+                };
+                walk(found, value, of, refused);
+            }
         }
-    }
-
-    pub(super) fn ids(&self) -> impl Iterator<Item = (Level, i64)> {
-        self.0.iter().copied()
-    }
-
-    pub(super) fn any(&self, level: Level, mut goes: impl FnMut(i64) -> bool) -> bool {
-        self.0.iter().any(|&(l, id)| l == level && goes(id))
+        Value::Array(items) => items.iter().for_each(|item| walk(found, item, of, refused)),
+        Value::Number(number) => {
+            found.extend(of.zip(number.as_i64()).map(|(level, id)| level.id(id)));
+        }
+        Value::String(text) => {
+            let bare = || of.zip(text.parse().ok()).map(|(level, id)| level.id(id));
+            found.extend(text.parse().ok().or_else(bare));
+        }
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
@@ -243,7 +208,7 @@ impl Reader<'_> {
                     .map(|e| e.id),
             );
         }
-        seeds.extend(self.evidence_messages(&facts.iter().copied().collect::<Vec<_>>())?);
+        seeds.extend(self.evidence_messages(facts.iter().copied())?);
         plan.semantics = facts.into_iter().collect();
         plan.messages = seeds.iter().copied().collect();
         plan.messages.extend(self.replies_about(&all, &seeds, &plan)?);
@@ -262,19 +227,21 @@ impl Reader<'_> {
         seeds: &BTreeSet<MessageId>,
         plan: &ForgetPlan,
     ) -> Result<BTreeSet<MessageId>> {
-        let records: HashMap<MessageId, Mentioned> = self
-            .answer_records()?
-            .into_iter()
-            .map(|(reply, record)| (reply, Mentioned::in_reply(&record)))
-            .collect();
-        let reach = Reach::of(all, seeds, plan);
+        let records = self.answer_records()?.into_iter();
+        let cited: HashMap<MessageId, HashSet<AnyId>> =
+            records.map(|(reply, record)| (reply, ids_in_reply(&record))).collect();
+        let cites_any = |reply: &MessageId, reach: &HashSet<AnyId>| {
+            cited.get(reply).is_some_and(|cited| !cited.is_disjoint(reach))
+        };
+        let first_reach = reach(all, seeds, plan);
         let mut quoted = Quoted::default();
         for message in all.messages.iter().filter(|m| seeds.contains(&m.id)) {
             if !is_reply(message) {
                 quoted.add(&message.content);
             }
         }
-        for semantic in all.semantics.iter().filter(|s| reach.semantics.contains(&s.id.0)) {
+        let reached = |s: &&Semantic| first_reach.contains(&AnyId::Semantic(s.id));
+        for semantic in all.semantics.iter().filter(reached) {
             quoted.add(&semantic.content);
         }
         let mut replies = BTreeSet::new();
@@ -283,7 +250,7 @@ impl Reader<'_> {
             if !is_reply(message) {
                 answers_seed.insert(message.session, seeds.contains(&message.id));
             } else if answers_seed.get(&message.session) == Some(&true)
-                || records.get(&message.id).is_some_and(|cited| reach.has_any_of(cited))
+                || cites_any(&message.id, &first_reach)
                 || quoted.is_in(&message.content)
             {
                 replies.insert(message.id);
@@ -303,11 +270,10 @@ impl Reader<'_> {
             .collect();
         loop {
             let gone: BTreeSet<MessageId> = seeds.union(&replies).copied().collect();
-            let reach = Reach::of(all, &gone, plan);
+            let reach = reach(all, &gone, plan);
             let before = candidates.len();
             candidates.retain(|m| {
-                let goes = sessions.contains(&m.session)
-                    || records.get(&m.id).is_some_and(|cited| reach.has_any_of(cited));
+                let goes = sessions.contains(&m.session) || cites_any(&m.id, &reach);
                 if goes {
                     replies.insert(m.id);
                 }
@@ -381,17 +347,11 @@ impl Reader<'_> {
         messages: &BTreeSet<MessageId>,
     ) -> Result<Option<String>> {
         let Some(name) = self.setting(USER_NAME)? else { return Ok(None) };
-        let parts = words(&name);
+        let parts: Vec<String> = words(&name).collect();
         let says = |m: &Message| m.role == Role::User && has_words(&m.content, &parts);
-        let (mut by_those, mut by_others) = (false, false);
-        for message in all.messages.iter().filter(|m| says(m)) {
-            if messages.contains(&message.id) {
-                by_those = true;
-            } else {
-                by_others = true;
-            }
-        }
-        Ok((by_those && !by_others).then_some(name))
+        let mut saying = all.messages.iter().filter(|m| says(m)).peekable();
+        let is_said = saying.peek().is_some();
+        Ok((is_said && saying.all(|m| messages.contains(&m.id))).then_some(name))
     }
 
     fn themes_to_rename(
@@ -445,7 +405,7 @@ fn named_only_by_us(
     messages: &BTreeSet<MessageId>,
     name: &str,
 ) -> BTreeSet<EpisodeId> {
-    let parts = words(name);
+    let parts: Vec<String> = words(name).collect();
     let says: HashSet<MessageId> = all
         .messages
         .iter()

@@ -8,15 +8,15 @@ use super::transaction::{Reader, WriteTx};
 use crate::memory::{EpisodeId, SemanticId, SessionId, ThemeId};
 
 impl JobKind {
-    /// The row's two columns.
-    fn columns(&self) -> (&'static str, i64) {
+    /// The row's two columns, and the table of the unit that the second one names.
+    fn columns(&self) -> (&'static str, i64, Option<&'static str>) {
         match self {
-            Self::Boundary { session } => ("boundary", session.0),
-            Self::Close { session } => ("close", session.0),
-            Self::Semantics { episode } => ("semantics", episode.0),
-            Self::NameTheme { theme } => ("name_theme", theme.0),
-            Self::Consolidate { semantic } => ("consolidate", semantic.0),
-            Self::Reembed => ("reembed", 0),
+            Self::Boundary { session } => ("boundary", session.0, Some("session")),
+            Self::Close { session } => ("close", session.0, Some("session")),
+            Self::Semantics { episode } => ("semantics", episode.0, Some("episode")),
+            Self::NameTheme { theme } => ("name_theme", theme.0, Some("theme")),
+            Self::Consolidate { semantic } => ("consolidate", semantic.0, Some("semantic")),
+            Self::Reembed => ("reembed", 0, None),
         }
     }
 
@@ -31,18 +31,9 @@ impl JobKind {
             _ => Self::Reembed,
         }
     }
-
-    /// The table of the unit it is about.
-    fn table(&self) -> Option<&'static str> {
-        match self {
-            Self::Boundary { .. } | Self::Close { .. } => Some("session"),
-            Self::Semantics { .. } => Some("episode"),
-            Self::NameTheme { .. } => Some("theme"),
-            Self::Consolidate { .. } => Some("semantic"),
-            Self::Reembed => None,
-        }
-    }
 }
+
+const JOB: &str = "SELECT id, kind, subject, attempts FROM job";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
     let kind: String = row.get(1)?;
@@ -60,8 +51,10 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn next_job(&self) -> Result<Option<Job>> {
         self.optional(
-            "SELECT id, kind, subject, attempts FROM job WHERE state = 'pending'
-             ORDER BY kind IN ('consolidate', 'name_theme'), id LIMIT 1",
+            &format!(
+                "{JOB} WHERE state = 'pending'
+                 ORDER BY kind IN ('consolidate', 'name_theme'), id LIMIT 1"
+            ),
             [],
             job,
         )
@@ -73,8 +66,10 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn pending_jobs(&self) -> Result<Vec<Job>> {
         self.all(
-            "SELECT id, kind, subject, attempts FROM job WHERE state <> 'failed'
-             ORDER BY state = 'pending', kind IN ('consolidate', 'name_theme'), id",
+            &format!(
+                "{JOB} WHERE state <> 'failed'
+                 ORDER BY state = 'pending', kind IN ('consolidate', 'name_theme'), id"
+            ),
             [],
             job,
         )
@@ -101,12 +96,11 @@ impl WriteTx<'_> {
     /// # Errors
     /// If the memory cannot be written.
     pub fn enqueue(&mut self, kind: &JobKind) -> Result<()> {
-        let (name, subject) = kind.columns();
-        if let Some(table) = kind.table() {
-            let sql = format!("SELECT 1 FROM {table} WHERE id = ?1");
-            if self.optional(&sql, [subject], |_| Ok(()))?.is_none() {
-                return Ok(());
-            }
+        let (name, subject, table) = kind.columns();
+        if let Some(table) = table
+            && !self.exists(table, subject)?
+        {
+            return Ok(());
         }
         self.run(
             "INSERT INTO job (kind, subject) VALUES (?1, ?2)
@@ -148,12 +142,7 @@ impl WriteTx<'_> {
     /// Queues the running steps anew: they may have read what is being forgotten, and their `finish_job`
     /// has to fail.
     pub(super) fn restart_running(&mut self) -> Result<()> {
-        let running = self.all(
-            "SELECT id, kind, subject, attempts FROM job WHERE state = 'running' ORDER BY id",
-            [],
-            job,
-        )?;
-        for job in running {
+        for job in self.all(&format!("{JOB} WHERE state = 'running' ORDER BY id"), [], job)? {
             self.run("DELETE FROM job WHERE id = ?1", [job.id])?;
             self.enqueue(&job.kind)?;
         }

@@ -48,6 +48,6 @@ pub use error::StoreError;
 pub use full_text::KnownName;
 pub use records::{
     AnyId, Counts, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage,
-    NewSemantic, Session, Undone, Violation,
+    NewSemantic, Session,
 };
 pub use transaction::{Reader, WriteTx};

@@ -129,6 +129,13 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     Ok(())
 }
 
+fn connection(path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
+    extension::load()?;
+    let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    configure(&conn)?;
+    Ok(conn)
+}
+
 /// What every connection has. `temp_store`: sorting and `VACUUM` must not leave text in `/tmp`.
 fn configure(conn: &Connection) -> Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
@@ -146,10 +153,7 @@ fn configure(conn: &Connection) -> Result<()> {
 
 /// The writer's connection to an existing (perhaps empty) file.
 pub(super) fn writer(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    extension::load()?;
-    let mut conn = Connection::open_with_flags(path, flags)?;
-    configure(&conn)?;
+    let mut conn = connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Looked at before anything is changed.
     let age = schema::age(&conn, path)?;
     let mode: String =
@@ -179,10 +183,7 @@ const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
 /// A reading connection beside a writer.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    extension::load()?;
-    let conn = Connection::open_with_flags(path, flags)?;
-    configure(&conn)?;
+    let conn = connection(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     conn.execute_batch(READING)?;
     Ok(conn)
 }
@@ -203,12 +204,7 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
         }
     }
     uri.push_str("?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    extension::load()?;
-    let conn = Connection::open_with_flags(uri, flags)?;
-    configure(&conn)?;
+    let conn = connection(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     conn.execute_batch(READING)?;
     Ok(conn)
 }

@@ -1,5 +1,7 @@
 //! The store's own plain types; the units themselves are `memory`'s.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::memory::{EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
@@ -71,8 +73,7 @@ pub struct NewSemantic {
 }
 
 /// What a job does; the worker's steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobKind {
     /// Decide whether an episode of this session ends before its newest messages.
     Boundary {
@@ -117,8 +118,7 @@ pub struct Job {
 }
 
 /// Which unit a vector or a full-text row belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// Verbatim.
     Message,
@@ -134,14 +134,13 @@ impl Level {
     /// From the bottom up.
     pub const ALL: [Self; 4] = [Self::Message, Self::Episode, Self::Semantic, Self::Theme];
 
-    /// `m12`, `e4`, `s31`, `t2`.
-    #[must_use]
-    pub(super) fn display_id(self, id: i64) -> String {
+    /// A unit of this level.
+    pub(super) fn id(self, id: i64) -> AnyId {
         match self {
-            Self::Message => MessageId(id).to_string(),
-            Self::Episode => EpisodeId(id).to_string(),
-            Self::Semantic => SemanticId(id).to_string(),
-            Self::Theme => ThemeId(id).to_string(),
+            Self::Message => AnyId::Message(MessageId(id)),
+            Self::Episode => AnyId::Episode(EpisodeId(id)),
+            Self::Semantic => AnyId::Semantic(SemanticId(id)),
+            Self::Theme => AnyId::Theme(ThemeId(id)),
         }
     }
 
@@ -218,6 +217,15 @@ pub struct ForgetPlan {
 }
 
 impl ForgetPlan {
+    /// The units that go, and the themes to rename.
+    pub(super) fn ids(&self) -> HashSet<AnyId> {
+        let messages = self.messages.iter().copied().map(AnyId::Message);
+        let episodes = self.episodes.iter().copied().map(AnyId::Episode);
+        let semantics = self.semantics.iter().copied().map(AnyId::Semantic);
+        let themes = self.themes.iter().copied().map(AnyId::Theme);
+        messages.chain(episodes).chain(semantics).chain(themes).collect()
+    }
+
     /// Whether there is nothing to forget.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -230,7 +238,7 @@ impl ForgetPlan {
 }
 
 /// An id that the person may name: `m12`, `e4`, `s31`, `t2`, `c3`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnyId {
     /// `m12`.
     Message(MessageId),
@@ -249,22 +257,17 @@ impl std::str::FromStr for AnyId {
 
     /// The displayed form only: a bare number would not say of what.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = || super::StoreError::Invalid {
-            what: format!("{text:?} is not an id (m12, e4, s31, t2 or c3)"),
+        let unknown = || {
+            super::StoreError::invalid(format!("{text:?} is not an id (m12, e4, s31, t2 or c3)"))
         };
-        let mut chars = text.chars();
-        let prefix = chars.next().ok_or_else(unknown)?;
-        let digits = chars.as_str();
-        if !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(unknown());
-        }
-        let id = digits.parse().map_err(|_| unknown())?;
-        match prefix {
-            'm' => Ok(Self::Message(MessageId(id))),
-            'e' => Ok(Self::Episode(EpisodeId(id))),
-            's' => Ok(Self::Semantic(SemanticId(id))),
-            't' => Ok(Self::Theme(ThemeId(id))),
-            'c' => Ok(Self::Session(SessionId(id))),
+        let digits = text.get(1..).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+        let id = digits.and_then(|digits| digits.parse().ok()).ok_or_else(unknown)?;
+        match text.as_bytes()[0] {
+            b'm' => Ok(Self::Message(MessageId(id))),
+            b'e' => Ok(Self::Episode(EpisodeId(id))),
+            b's' => Ok(Self::Semantic(SemanticId(id))),
+            b't' => Ok(Self::Theme(ThemeId(id))),
+            b'c' => Ok(Self::Session(SessionId(id))),
             _ => Err(unknown()),
         }
     }
@@ -280,18 +283,4 @@ impl std::fmt::Display for AnyId {
             Self::Session(id) => id.fmt(f),
         }
     }
-}
-
-/// A broken invariant, as `memory verify` reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// A sentence, with the units' ids.
-    pub what: String,
-}
-
-/// The newest memory operation, undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// "edit of s12", "s9 superseded by s31", …
-    pub what: String,
 }

@@ -43,10 +43,7 @@ pub(super) enum Age {
 
 /// Looks at the file without changing it.
 pub(super) fn age(conn: &Connection, path: &Path) -> Result<Age> {
-    age_among(conn, path, STEPS.len())
-}
-
-fn age_among(conn: &Connection, path: &Path, known: usize) -> Result<Age> {
+    let known = STEPS.len();
     let pragma = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let application: i64 = pragma("application_id")?;
     let version: i64 = pragma("user_version")?;
@@ -92,38 +89,6 @@ fn migrate_with(conn: &mut Connection, steps: &[M<'_>]) -> Result<()> {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::store::extension;
-
-    #[test]
-    fn steps_are_valid() {
-        extension::load().unwrap();
-        Migrations::from_slice(&*STEPS).validate().unwrap();
-    }
-
-    #[test]
-    fn an_older_file_is_brought_up_to_date_and_keeps_its_rows() {
-        let path = Path::new("memory.db");
-        let mut conn = Connection::open_in_memory().unwrap();
-        migrate(&mut conn).unwrap();
-        conn.execute("INSERT INTO setting VALUES ('user_name', 'Ana')", []).unwrap();
-        let next = [
-            STEPS.as_slice(),
-            &[M::up("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")],
-        ]
-        .concat();
-        assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Older);
-        migrate_with(&mut conn, &next).unwrap();
-        assert_eq!(age_among(&conn, path, next.len()).unwrap(), Age::Current);
-        let name: String =
-            conn.query_row("SELECT value FROM setting", [], |row| row.get(0)).unwrap();
-        assert_eq!(name, "Ana");
-        // The program of before refuses it, and says which versions.
-        let error = age(&conn, path).unwrap_err();
-        let (found, known) = (next.len(), STEPS.len());
-        assert!(
-            matches!(error, StoreError::Newer { found: f, known: k, .. } if f == found && k == known)
-        );
-    }
 
     #[test]
     fn the_vectors_of_sqlite_vec_go_and_are_made_again() {

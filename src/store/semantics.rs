@@ -8,7 +8,7 @@ use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
 use super::transaction::{Reader, WANTED, WriteTx, in_order};
-use super::undo::Inverse;
+use super::undo::{Inverse, Superseded};
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, Semantic, SemanticId, ThemeId};
 
 const SEMANTIC: &str = "SELECT id, content, subject, attribute, theme, created_ms, created_offset, \
@@ -119,18 +119,15 @@ impl Reader<'_> {
     }
 
     /// The source messages of these semantics, each once, oldest first.
-    pub(super) fn evidence_messages(&self, ids: &[SemanticId]) -> Result<Vec<MessageId>> {
-        let mut messages = Vec::new();
-        for id in ids {
-            messages.extend(self.all(
-                "SELECT message FROM semantic_message WHERE semantic = ?1",
-                [id.0],
-                |row| row.get(0).map(MessageId),
-            )?);
-        }
-        messages.sort_unstable();
-        messages.dedup();
-        Ok(messages)
+    pub(super) fn evidence_messages(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<Vec<MessageId>> {
+        let sql = format!(
+            "SELECT DISTINCT message FROM semantic_message JOIN {WANTED} ON semantic = wanted
+             ORDER BY message"
+        );
+        self.of_ids(&sql, ids.into_iter().map(|id| id.0), |row| row.get(0).map(MessageId))
     }
 
     /// The id that the next `insert_semantic` will give.
@@ -139,12 +136,6 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn next_semantic_id(&self) -> Result<SemanticId> {
         Ok(SemanticId(self.last_id("semantic")? + 1))
-    }
-
-    pub(super) fn theme_of(&self, id: SemanticId) -> Result<ThemeId> {
-        self.optional("SELECT theme FROM semantic WHERE id = ?1", [id.0], |row| row.get(0))?
-            .map(ThemeId)
-            .ok_or_else(|| StoreError::not_found("fact", id))
     }
 
     pub(super) fn semantic(&self, id: SemanticId) -> Result<Semantic> {
@@ -191,8 +182,9 @@ impl WriteTx<'_> {
             return Err(StoreError::invalid("a fact needs the episodes and messages it came from"));
         }
         for episode in &episodes {
-            self.optional("SELECT 1 FROM episode WHERE id = ?1", [episode.0], |_| Ok(()))?
-                .ok_or_else(|| StoreError::not_found("episode", episode))?;
+            if !self.exists("episode", episode.0)? {
+                return Err(StoreError::not_found("episode", episode));
+            }
         }
         for message in self.messages_by_id(&messages)? {
             if !message.episode.is_some_and(|e| episodes.contains(&e)) {
@@ -232,7 +224,7 @@ impl WriteTx<'_> {
     /// If there is no such semantic or theme, or the memory cannot be written.
     pub fn move_semantic(&mut self, id: SemanticId, to: ThemeId) -> Result<()> {
         self.theme_exists(to)?;
-        if self.theme_of(id)? == to {
+        if self.semantic(id)?.theme == to {
             return Ok(());
         }
         self.touch_themes()?;
@@ -241,20 +233,12 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Consolidation: `earlier` keeps its row. Recorded for undo.
+    /// Consolidation: `later` takes the place of `earlier`, which keeps its row; `rest` says what stays
+    /// true of it. One operation for undo, which takes `rest` away again.
     ///
     /// # Errors
     /// If `later` is itself superseded, directly or not, by `earlier`.
-    pub fn supersede(&mut self, earlier: SemanticId, later: SemanticId, at: Moment) -> Result<()> {
-        self.supersede_in_part(earlier, later, None, at)
-    }
-
-    /// As [`WriteTx::supersede`]; `rest` says what stays true of `earlier`. One operation for undo, which
-    /// takes `rest` away again.
-    ///
-    /// # Errors
-    /// If `later` is itself superseded, directly or not, by `earlier`.
-    pub fn supersede_in_part(
+    pub fn supersede(
         &mut self,
         earlier: SemanticId,
         later: SemanticId,
@@ -270,7 +254,7 @@ impl WriteTx<'_> {
         }
         self.record(
             &format!("{earlier} superseded by {later}"),
-            &Inverse::supersede(&before, later, rest),
+            &Inverse::Supersede { earlier, later, before: Superseded::of(&before), rest },
         )?;
         self.set_superseded(earlier, Some((later, at)))
     }
@@ -282,8 +266,9 @@ impl WriteTx<'_> {
     /// If `joint` is itself superseded, directly or not, by one of them.
     pub fn merge(&mut self, parts: [SemanticId; 2], joint: SemanticId, at: Moment) -> Result<()> {
         self.semantic(joint)?;
-        let before = [self.semantic(parts[0])?, self.semantic(parts[1])?];
+        let mut before = Vec::with_capacity(parts.len());
         for part in parts {
+            before.push((part, Superseded::of(&self.semantic(part)?)));
             if self.supersession_reaches(joint, part)? {
                 return Err(StoreError::invalid(format!(
                     "{part} cannot be merged into {joint}, which it supersedes"
@@ -292,7 +277,7 @@ impl WriteTx<'_> {
         }
         self.record(
             &format!("merge of {} and {} into {joint}", parts[0], parts[1]),
-            &Inverse::merge(&before, joint),
+            &Inverse::Merge { joint, parts: before },
         )?;
         for part in parts {
             self.set_superseded(part, Some((joint, at)))?;

@@ -169,20 +169,9 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn open_runs(&self, session: SessionId) -> Result<Vec<Vec<Message>>> {
-        let mut runs: Vec<Vec<Message>> = Vec::new();
-        let mut is_open = false;
-        for m in self.messages(session)? {
-            if m.episode.is_some() {
-                is_open = false;
-                continue;
-            }
-            match runs.last_mut() {
-                Some(run) if is_open => run.push(m),
-                _ => runs.push(vec![m]),
-            }
-            is_open = true;
-        }
-        Ok(runs)
+        let all = self.messages(session)?;
+        let runs = all.chunk_by(|a, b| a.episode.is_some() == b.episode.is_some());
+        Ok(runs.filter(|run| run[0].episode.is_none()).map(<[Message]>::to_vec).collect())
     }
 
     /// The external ids of those of `ids` that have one.
@@ -190,17 +179,12 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn message_external_ids(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, String)>> {
-        let mut found = Vec::with_capacity(ids.len());
-        for &id in ids {
-            let external: Option<Option<String>> =
-                self.optional("SELECT external_id FROM message WHERE id = ?1", [id.0], |row| {
-                    row.get(0)
-                })?;
-            if let Some(external) = external.flatten() {
-                found.push((id, external));
-            }
-        }
-        Ok(found)
+        let sql = format!(
+            "SELECT id, external_id FROM message JOIN {WANTED} ON id = wanted
+             WHERE external_id IS NOT NULL"
+        );
+        let pair = |row: &Row<'_>| Ok((MessageId(row.get(0)?), row.get(1)?));
+        self.of_ids(&sql, ids.iter().map(|id| id.0), pair)
     }
 }
 
@@ -267,7 +251,10 @@ impl WriteTx<'_> {
     }
 
     pub(super) fn session_exists(&self, id: SessionId) -> Result<()> {
-        self.optional("SELECT 1 FROM session WHERE id = ?1", [id.0], |_| Ok(()))?
-            .ok_or_else(|| StoreError::not_found("session", id))
+        if self.exists("session", id.0)? {
+            Ok(())
+        } else {
+            Err(StoreError::not_found("session", id))
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Themes (level 4).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::error::{Result, StoreError};
 use super::records::Level;
@@ -18,18 +18,15 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn themes(&self) -> Result<Vec<Theme>> {
-        let mut themes = self.all("SELECT id, name FROM theme ORDER BY id", [], theme)?;
-        let places: HashMap<ThemeId, usize> =
-            themes.iter().enumerate().map(|(i, t)| (t.id, i)).collect();
+        let themes = self.all("SELECT id, name FROM theme", [], theme)?;
+        let mut themes: BTreeMap<ThemeId, Theme> = themes.into_iter().map(|t| (t.id, t)).collect();
         let members = self.all("SELECT theme, id FROM semantic ORDER BY id", [], |row| {
             Ok((ThemeId(row.get(0)?), SemanticId(row.get(1)?)))
         })?;
         for (id, member) in members {
-            if let Some(&place) = places.get(&id) {
-                themes[place].members.push(member);
-            }
+            themes.entry(id).and_modify(|theme| theme.members.push(member));
         }
-        Ok(themes)
+        Ok(themes.into_values().collect())
     }
 
     /// In the order asked for; unknown ids are an error.

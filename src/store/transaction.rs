@@ -160,6 +160,12 @@ impl Reader<'_> {
         Ok(rows.into_iter().map(|unit| (id(&unit), unit)).collect())
     }
 
+    /// Whether a table has a row of this id.
+    pub(super) fn exists(&self, table: &str, id: i64) -> Result<bool> {
+        let sql = format!("SELECT 1 FROM {table} WHERE id = ?1");
+        Ok(self.optional(&sql, [id], |_| Ok(()))?.is_some())
+    }
+
     pub(super) fn count(&self, sql: &str) -> Result<usize> {
         let n = self.optional(sql, [], |row| row.get::<_, i64>(0))?.unwrap_or(0);
         Ok(usize::try_from(n).unwrap_or(0))

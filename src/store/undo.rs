@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::Result;
-use super::records::{Level, Undone};
+use super::records::{AnyId, Level};
 use super::transaction::WriteTx;
 use crate::memory::{Embedding, EpisodeId, Moment, Semantic, SemanticId, ThemeId};
 
@@ -56,7 +56,7 @@ pub(super) struct Superseded {
 }
 
 impl Superseded {
-    fn of(semantic: &Semantic) -> Option<Self> {
+    pub(super) fn of(semantic: &Semantic) -> Option<Self> {
         semantic.superseded_by.zip(semantic.superseded_at).map(|(by, at)| Self {
             by,
             ms: at.as_millisecond(),
@@ -71,47 +71,23 @@ impl Superseded {
     }
 }
 
-/// The units that an operation is about.
-#[derive(Debug, Default)]
-pub(super) struct Touched {
-    pub semantics: Vec<SemanticId>,
-    pub episodes: Vec<EpisodeId>,
-    pub themes: Vec<ThemeId>,
-}
-
 impl Inverse {
-    pub(super) fn supersede(
-        before: &Semantic,
-        later: SemanticId,
-        rest: Option<SemanticId>,
-    ) -> Self {
-        Self::Supersede { earlier: before.id, later, before: Superseded::of(before), rest }
-    }
-
-    pub(super) fn merge(parts: &[Semantic], joint: SemanticId) -> Self {
-        Self::Merge { joint, parts: parts.iter().map(|s| (s.id, Superseded::of(s))).collect() }
-    }
-
-    pub(super) fn touched(&self) -> Touched {
-        let mut touched = Touched::default();
-        match self {
-            Self::EditSemantic { semantic, .. } => touched.semantics.push(*semantic),
-            Self::EditEpisode { episode, .. } => touched.episodes.push(*episode),
+    /// The units that the operation is about.
+    pub(super) fn touched(&self) -> Vec<AnyId> {
+        let by = |before: &Option<Superseded>| before.as_ref().map(|before| before.by);
+        let semantics = match self {
+            Self::EditSemantic { semantic, .. } => vec![*semantic],
             Self::Supersede { earlier, later, before, rest } => {
-                touched.semantics.extend([*earlier, *later]);
-                touched.semantics.extend(*rest);
-                touched.semantics.extend(before.as_ref().map(|b| b.by));
+                [*earlier, *later].into_iter().chain(*rest).chain(by(before)).collect()
             }
             Self::Merge { joint, parts } => {
-                touched.semantics.push(*joint);
-                for (part, before) in parts {
-                    touched.semantics.push(*part);
-                    touched.semantics.extend(before.as_ref().map(|b| b.by));
-                }
+                let of = |(part, before): &_| [Some(*part), by(before)];
+                parts.iter().flat_map(of).flatten().chain([*joint]).collect()
             }
-            Self::RenameTheme { theme, .. } => touched.themes.push(*theme),
-        }
-        touched
+            Self::EditEpisode { episode, .. } => return vec![AnyId::Episode(*episode)],
+            Self::RenameTheme { theme, .. } => return vec![AnyId::Theme(*theme)],
+        };
+        semantics.into_iter().map(AnyId::Semantic).collect()
     }
 }
 
@@ -139,12 +115,12 @@ impl WriteTx<'_> {
             .collect()
     }
 
-    /// Undoes the newest recorded operation (edit, supersede, merge, rename); at most the
-    /// last 100 are kept. Forgetting can't be undone.
+    /// Undoes the newest recorded operation (edit, supersede, merge, rename) and says which: "edit of
+    /// s12", "s9 superseded by s31". At most the last 100 are kept. Forgetting can't be undone.
     ///
     /// # Errors
     /// If the log cannot be read, or the memory cannot be written.
-    pub fn undo(&mut self) -> Result<Option<Undone>> {
+    pub fn undo(&mut self) -> Result<Option<String>> {
         loop {
             let newest = self.optional(
                 "SELECT id, what, inverse FROM operation ORDER BY id DESC LIMIT 1",
@@ -157,7 +133,7 @@ impl WriteTx<'_> {
             self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             // One whose theme has gone meanwhile does nothing: the one before it is meant.
             if self.apply(serde_json::from_str(&inverse)?)? {
-                return Ok(Some(Undone { what }));
+                return Ok(Some(what));
             }
         }
     }

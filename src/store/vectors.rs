@@ -268,7 +268,7 @@ impl WriteTx<'_> {
         check(embedding, dimensions)?;
         let name = level.name();
         self.optional(&format!("SELECT 1 FROM {name} WHERE id = ?1"), [id], |_| Ok(()))?
-            .ok_or_else(|| StoreError::not_found(name, level.display_id(id)))?;
+            .ok_or_else(|| StoreError::not_found(name, level.id(id)))?;
         self.vectors_change(level)?;
         let sql = format!(
             "INSERT INTO {name}_vector (id, embedding) VALUES (?1, ?2)

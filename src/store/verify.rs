@@ -2,154 +2,81 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Row;
-
 use super::error::Result;
-use super::records::{Level, Violation};
+use super::records::Level;
 use super::settings::THEME_CAP;
 use super::transaction::Reader;
 use crate::error_chain::error_chain;
 use crate::memory::reorganize::THEME_SIZE_MAX;
-use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId, ThemeId};
 
-/// Makes a sentence of a row.
-type Sentence = fn(&Row<'_>) -> rusqlite::Result<String>;
-
-/// Checks that one query states: each row is a violation, its columns go into the sentence.
-const CHECKS: &[(&str, Sentence)] = &[
-    (
-        "SELECT t.id FROM theme t WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE theme = t.id)",
-        |row| Ok(format!("{} is empty", ThemeId(row.get(0)?))),
-    ),
-    (
-        "SELECT s.id FROM semantic s WHERE NOT EXISTS (SELECT 1 FROM theme WHERE id = s.theme)",
-        |row| Ok(format!("{} is in no theme", SemanticId(row.get(0)?))),
-    ),
-    (
-        "SELECT s.id FROM semantic s
-         WHERE NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = s.id)",
-        |row| Ok(format!("{} names no episode", SemanticId(row.get(0)?))),
-    ),
-    (
-        "SELECT s.id FROM semantic s
-         WHERE NOT EXISTS (SELECT 1 FROM semantic_message WHERE semantic = s.id)",
-        |row| Ok(format!("{} names no message", SemanticId(row.get(0)?))),
-    ),
-    (
-        "SELECT p.semantic, p.message FROM semantic_message p JOIN message m ON m.id = p.message
-         WHERE NOT EXISTS (SELECT 1 FROM semantic_episode e
-                           WHERE e.semantic = p.semantic AND e.episode = m.episode)",
-        |row| {
-            let (semantic, message) = (SemanticId(row.get(0)?), MessageId(row.get(1)?));
-            Ok(format!("{semantic} names {message}, which is in none of its episodes"))
-        },
-    ),
-    (
-        "SELECT s.id FROM semantic s WHERE NOT EXISTS
-            (SELECT 1 FROM theme_history h WHERE h.semantic = s.id AND h.theme = s.theme)",
-        |row| Ok(format!("{}'s theme is not in its history", SemanticId(row.get(0)?))),
-    ),
-    (
-        "SELECT e.id FROM episode e WHERE NOT EXISTS (SELECT 1 FROM message WHERE episode = e.id)",
-        |row| Ok(format!("{} has no messages", EpisodeId(row.get(0)?))),
-    ),
-    (
-        "SELECT m.id, e.id FROM message m JOIN episode e ON e.id = m.episode
-         WHERE m.session <> e.session",
-        |row| {
-            let (message, episode) = (MessageId(row.get(0)?), EpisodeId(row.get(1)?));
-            Ok(format!("{message} is in {episode}, of another session"))
-        },
-    ),
+/// Checks that one query states: each row is a violation, in a sentence.
+const CHECKS: &[&str] = &[
+    "SELECT format('t%d is empty', t.id) FROM theme t
+     WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE theme = t.id)",
+    "SELECT format('s%d is in no theme', s.id) FROM semantic s
+     WHERE NOT EXISTS (SELECT 1 FROM theme WHERE id = s.theme)",
+    "SELECT format('s%d names no episode', s.id) FROM semantic s
+     WHERE NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = s.id)",
+    "SELECT format('s%d names no message', s.id) FROM semantic s
+     WHERE NOT EXISTS (SELECT 1 FROM semantic_message WHERE semantic = s.id)",
+    "SELECT format('s%d names m%d, which is in none of its episodes', p.semantic, p.message)
+     FROM semantic_message p JOIN message m ON m.id = p.message
+     WHERE NOT EXISTS (SELECT 1 FROM semantic_episode e
+                       WHERE e.semantic = p.semantic AND e.episode = m.episode)",
+    "SELECT format('s%d''s theme is not in its history', s.id) FROM semantic s WHERE NOT EXISTS
+        (SELECT 1 FROM theme_history h WHERE h.semantic = s.id AND h.theme = s.theme)",
+    "SELECT format('e%d has no messages', e.id) FROM episode e
+     WHERE NOT EXISTS (SELECT 1 FROM message WHERE episode = e.id)",
+    "SELECT format('m%d is in e%d, of another session', m.id, e.id)
+     FROM message m JOIN episode e ON e.id = m.episode WHERE m.session <> e.session",
     // A message of the same session between an episode's first and last that is not in it.
-    (
-        "SELECT span.episode, m.id FROM
-            (SELECT episode, session, min(id) AS first, max(id) AS last FROM message
-             WHERE episode IS NOT NULL GROUP BY episode) span
-         JOIN message m ON m.session = span.session AND m.id BETWEEN span.first AND span.last
-         WHERE m.episode IS NOT span.episode",
-        |row| {
-            let (episode, message) = (EpisodeId(row.get(0)?), MessageId(row.get(1)?));
-            Ok(format!("{episode} is not contiguous: {message} lies in it and is not of it"))
-        },
-    ),
-    (
-        "SELECT s.id, s.superseded_by FROM semantic s WHERE s.superseded_by IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM semantic WHERE id = s.superseded_by)",
-        |row| {
-            let (semantic, by) = (SemanticId(row.get(0)?), SemanticId(row.get(1)?));
-            Ok(format!("{semantic} is superseded by {by}, which does not exist"))
-        },
-    ),
-    (
-        "WITH RECURSIVE reach (start, id) AS (
-            SELECT id, superseded_by FROM semantic WHERE superseded_by IS NOT NULL
-            UNION
-            SELECT reach.start, s.superseded_by FROM reach JOIN semantic s ON s.id = reach.id
-            WHERE s.superseded_by IS NOT NULL
-         ) SELECT start FROM reach WHERE start = id",
-        |row| Ok(format!("{} supersedes itself, by others", SemanticId(row.get(0)?))),
-    ),
-    (
-        "SELECT a, b FROM semantic_edge e WHERE NOT EXISTS
-            (SELECT 1 FROM semantic_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
-            OR NOT EXISTS (SELECT 1 FROM semantic WHERE id = e.a)",
-        |row| {
-            let (a, b) = (SemanticId(row.get(0)?), SemanticId(row.get(1)?));
-            Ok(format!("the edge {a} – {b} has one direction only, or one end"))
-        },
-    ),
-    (
-        "SELECT a, b FROM theme_edge e WHERE NOT EXISTS
-            (SELECT 1 FROM theme_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
-            OR NOT EXISTS (SELECT 1 FROM theme WHERE id = e.a)",
-        |row| {
-            let (a, b) = (ThemeId(row.get(0)?), ThemeId(row.get(1)?));
-            Ok(format!("the edge {a} – {b} has one direction only, or one end"))
-        },
-    ),
-    (
-        "SELECT id, kind, subject FROM job WHERE CASE
-            WHEN kind IN ('boundary', 'close') THEN subject NOT IN (SELECT id FROM session)
-            WHEN kind = 'semantics' THEN subject NOT IN (SELECT id FROM episode)
-            WHEN kind = 'name_theme' THEN subject NOT IN (SELECT id FROM theme)
-            WHEN kind = 'consolidate' THEN subject NOT IN (SELECT id FROM semantic)
-            ELSE FALSE END",
-        |row| {
-            let (id, kind, subject): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(format!("job {id} ({kind}) is about {subject}, which does not exist"))
-        },
-    ),
+    "SELECT format('e%d is not contiguous: m%d lies in it and is not of it', span.episode, m.id) FROM
+        (SELECT episode, session, min(id) AS first, max(id) AS last FROM message
+         WHERE episode IS NOT NULL GROUP BY episode) span
+     JOIN message m ON m.session = span.session AND m.id BETWEEN span.first AND span.last
+     WHERE m.episode IS NOT span.episode",
+    "SELECT format('s%d is superseded by s%d, which does not exist', s.id, s.superseded_by)
+     FROM semantic s WHERE s.superseded_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM semantic WHERE id = s.superseded_by)",
+    "WITH RECURSIVE reach (start, id) AS (
+        SELECT id, superseded_by FROM semantic WHERE superseded_by IS NOT NULL
+        UNION
+        SELECT reach.start, s.superseded_by FROM reach JOIN semantic s ON s.id = reach.id
+        WHERE s.superseded_by IS NOT NULL
+     ) SELECT format('s%d supersedes itself, by others', start) FROM reach WHERE start = id",
+    "SELECT format('the edge s%d – s%d has one direction only, or one end', a, b)
+     FROM semantic_edge e WHERE NOT EXISTS
+        (SELECT 1 FROM semantic_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
+        OR NOT EXISTS (SELECT 1 FROM semantic WHERE id = e.a)",
+    "SELECT format('the edge t%d – t%d has one direction only, or one end', a, b)
+     FROM theme_edge e WHERE NOT EXISTS
+        (SELECT 1 FROM theme_edge r WHERE r.a = e.b AND r.b = e.a AND r.weight = e.weight)
+        OR NOT EXISTS (SELECT 1 FROM theme WHERE id = e.a)",
+    "SELECT format('job %d (%s) is about %d, which does not exist', id, kind, subject)
+     FROM job WHERE CASE
+        WHEN kind IN ('boundary', 'close') THEN subject NOT IN (SELECT id FROM session)
+        WHEN kind = 'semantics' THEN subject NOT IN (SELECT id FROM episode)
+        WHEN kind = 'name_theme' THEN subject NOT IN (SELECT id FROM theme)
+        WHEN kind = 'consolidate' THEN subject NOT IN (SELECT id FROM semantic)
+        ELSE FALSE END",
     // There is one worker: a second running job was left behind by a dead one.
-    (
-        "SELECT id, kind FROM job WHERE state = 'running'
-            AND id < (SELECT max(id) FROM job WHERE state = 'running')",
-        |row| {
-            let (id, kind): (i64, String) = (row.get(0)?, row.get(1)?);
-            Ok(format!("job {id} ({kind}) is stuck"))
-        },
-    ),
-    (
-        "SELECT a.message FROM answer a JOIN message m ON m.id = a.message
-         WHERE m.role <> 'assistant' OR NOT json_valid(a.record)",
-        |row| Ok(format!("{} has a record and is no reply", MessageId(row.get(0)?))),
-    ),
-    ("SELECT id FROM operation WHERE NOT json_valid(inverse)", |row| {
-        Ok(format!("operation {} cannot be read", row.get::<_, i64>(0)?))
-    }),
-    (
-        "SELECT s.id FROM session s LEFT JOIN message m ON m.session = s.id
-         WHERE m.id IS NULL AND EXISTS (SELECT 1 FROM episode WHERE session = s.id)",
-        |row| Ok(format!("{} has episodes and no messages", SessionId(row.get(0)?))),
-    ),
+    "SELECT format('job %d (%s) is stuck', id, kind) FROM job WHERE state = 'running'
+        AND id < (SELECT max(id) FROM job WHERE state = 'running')",
+    "SELECT format('m%d has a record and is no reply', a.message)
+     FROM answer a JOIN message m ON m.id = a.message
+     WHERE m.role <> 'assistant' OR NOT json_valid(a.record)",
+    "SELECT format('operation %d cannot be read', id) FROM operation WHERE NOT json_valid(inverse)",
+    "SELECT format('c%d has episodes and no messages', s.id)
+     FROM session s LEFT JOIN message m ON m.session = s.id
+     WHERE m.id IS NULL AND EXISTS (SELECT 1 FROM episode WHERE session = s.id)",
 ];
 
 impl Reader<'_> {
-    /// Every broken invariant; empty is good. Includes `PRAGMA integrity_check` and foreign keys.
+    /// Every broken invariant in a sentence with the units' ids; empty is good. Includes `PRAGMA integrity_check` and foreign keys.
     ///
     /// # Errors
     /// If the memory cannot be read.
-    pub fn verify(&self) -> Result<Vec<Violation>> {
+    pub fn verify(&self) -> Result<Vec<String>> {
         let mut found: Vec<String> = Vec::new();
         let add = |what: &str, rows: Result<Vec<String>>, found: &mut Vec<String>| match rows {
             Ok(rows) => found.extend(rows),
@@ -175,27 +102,25 @@ impl Reader<'_> {
             Ok(format!("row {} of {table} points to no {parent}", id.unwrap_or_default()))
         });
         add("the foreign keys", foreign, &mut found);
-        for (sql, sentence) in CHECKS {
-            add("an invariant", self.all(sql, [], sentence), &mut found);
+        for sql in CHECKS {
+            add("an invariant", self.all(sql, [], |row| row.get(0)), &mut found);
         }
         add("the cap of themes", self.over_cap(), &mut found);
         for level in Level::ALL {
             add("the full text", self.text_index(level), &mut found);
             add("the vectors", self.vectors_of(level), &mut found);
         }
-        Ok(found.into_iter().map(|what| Violation { what }).collect())
+        Ok(found)
     }
 
     fn over_cap(&self) -> Result<Vec<String>> {
         let set = self.setting(THEME_CAP)?.and_then(|text| text.parse::<i64>().ok());
         let cap = set.unwrap_or(THEME_SIZE_MAX as i64);
         self.all(
-            "SELECT theme, count(*) FROM semantic GROUP BY theme HAVING count(*) > ?1",
+            "SELECT format('t%d has %d members; %d is the most', theme, count(*), ?1) FROM semantic
+             GROUP BY theme HAVING count(*) > ?1",
             [cap],
-            |row| {
-                let (id, n) = (ThemeId(row.get(0)?), row.get::<_, i64>(1)?);
-                Ok(format!("{id} has {n} members; {cap} is the most"))
-            },
+            |row| row.get(0),
         )
     }
 
@@ -205,10 +130,10 @@ impl Reader<'_> {
         let missing = format!("SELECT id FROM {name} EXCEPT SELECT id FROM {name}_text_docsize");
         let extra = format!("SELECT id FROM {name}_text_docsize EXCEPT SELECT id FROM {name}");
         let mut found = self.all(&missing, [], |row| {
-            Ok(format!("{} is not in the full-text index", level.display_id(row.get(0)?)))
+            Ok(format!("{} is not in the full-text index", level.id(row.get(0)?)))
         })?;
         found.extend(self.all(&extra, [], |row| {
-            let id = level.display_id(row.get(0)?);
+            let id = level.id(row.get(0)?);
             Ok(format!("the full-text index has {id}, which does not exist"))
         })?);
         Ok(found)
@@ -220,10 +145,7 @@ impl Reader<'_> {
         let Some(dimensions) = self.dimensions()? else {
             let semantics = self.count("SELECT count(*) FROM semantic")?;
             let is_wrong = level == Level::Semantic && semantics > 0;
-            return Ok(is_wrong
-                .then(|| "facts without an embedder".to_owned())
-                .into_iter()
-                .collect());
+            return Ok(Vec::from_iter(is_wrong.then(|| "facts without an embedder".to_owned())));
         };
         let name = level.name();
         let units: HashSet<i64> = self
@@ -235,7 +157,7 @@ impl Reader<'_> {
         let vectors = self.embeddings(level)?;
         for (id, vector) in &vectors {
             have.insert(*id);
-            let shown = level.display_id(*id);
+            let shown = level.id(*id);
             if !units.contains(id) {
                 found.push(format!("there is a vector of {shown}, which does not exist"));
             }
@@ -243,18 +165,12 @@ impl Reader<'_> {
                 found.push(format!("the vector of {shown} has {} components", vector.dimensions()));
             }
         }
-        found.extend(
-            self.wrong_codes(level, &vectors)?
-                .into_iter()
-                .map(|id| format!("the index has another vector of {}", level.display_id(id))),
-        );
+        let wrong = self.wrong_codes(level, &vectors)?.into_iter();
+        found.extend(wrong.map(|id| format!("the index has another vector of {}", level.id(id))));
         let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
         if level == Level::Semantic && !being_made {
-            found.extend(
-                units
-                    .difference(&have)
-                    .map(|&id| format!("{} has no vector", level.display_id(id))),
-            );
+            let missing = units.difference(&have);
+            found.extend(missing.map(|&id| format!("{} has no vector", level.id(id))));
         }
         Ok(found)
     }

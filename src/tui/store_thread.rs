@@ -93,7 +93,7 @@ impl StoreThread {
                 StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() }
             }
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
-            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo())?.map(|u| u.what)),
+            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo())?),
             StoreRequest::Export { session, path } => self.export(session, path)?,
         })
     }

@@ -71,7 +71,7 @@ impl Person {
         let cancel = Cancel::default();
         run_until_idle(&self.store, &self.models, clock, config, |_| {}, &cancel).unwrap();
         assert!(self.store.read(|r| r.failed_jobs()).unwrap().is_empty());
-        assert_eq!(self.store.read(|r| r.verify()).unwrap(), []);
+        assert_eq!(self.store.read(|r| r.verify()).unwrap(), [""; 0]);
     }
 
     fn facts(&self) -> Vec<String> {

@@ -88,7 +88,7 @@ impl Bed {
                 .unwrap();
         let failed = self.store.read(|r| r.failed_jobs()).unwrap();
         assert!(failed.is_empty(), "{failed:?}");
-        assert_eq!(self.store.read(|r| r.verify()).unwrap(), []);
+        assert_eq!(self.store.read(|r| r.verify()).unwrap(), [""; 0]);
         n
     }
 

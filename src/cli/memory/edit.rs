@@ -79,7 +79,7 @@ pub fn run(app: &App, id: AnyId, text: &str, title: Option<&str>) -> Outcome {
 pub fn undo(app: &App) -> Outcome {
     let store = app.open()?;
     match store.write(|tx| tx.undo())? {
-        Some(undone) => app.console.line(&format!("Undone: {}.", one_line(&undone.what, 300)))?,
+        Some(undone) => app.console.line(&format!("Undone: {}.", one_line(&undone, 300)))?,
         None => app.console.line("There is nothing to undo.")?,
     }
     done()

@@ -64,8 +64,7 @@ fn verify(app: &App, json: bool) -> Outcome {
     let store = app.open_read_only()?;
     let (violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
     if json {
-        let what: Vec<&str> = violations.iter().map(|v| v.what.as_str()).collect();
-        app.console.json(&json!({ "sound": violations.is_empty(), "violations": what }))?;
+        app.console.json(&json!({ "sound": violations.is_empty(), "violations": violations }))?;
     } else if violations.is_empty() {
         app.console.line(&format!(
             "Sound: {}; nothing is lost, doubled or out of place.",
@@ -73,7 +72,7 @@ fn verify(app: &App, json: bool) -> Outcome {
         ))?;
     } else {
         for violation in &violations {
-            app.console.line(&format!("broken: {}", violation.what))?;
+            app.console.line(&format!("broken: {violation}"))?;
         }
         app.console.note(
             "hint: `inglenook export --format json` saves what is there; please report this.",

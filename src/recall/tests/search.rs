@@ -92,7 +92,7 @@ fn what_was_superseded_stays_behind_whatever_a_reranker_says() {
     let builder = Builder::new();
     let old = builder.tell("Weight", 1, &[("Max weighs five kilos", "Max weighs five kilos")]);
     let new = builder.tell("Weight", 2, &[("Max weighs six kilos", "Max weighs six kilos")]);
-    builder.store.write(|tx| tx.supersede(old.facts[0], new.facts[0], at(3))).unwrap();
+    builder.store.write(|tx| tx.supersede(old.facts[0], new.facts[0], None, at(3))).unwrap();
     let reranker = WordReranker { word: "five", read: std::sync::Mutex::default() };
     let reranking = Reranking { bias: 0.0, features: [0.5, 0.5, 0.0, 0.0] };
     let relevance = Relevance { reranking, ..Default::default() };

@@ -102,14 +102,14 @@ pub(super) fn fact(
 }
 
 /// Messages of one session, with their vectors.
-pub(super) fn with_messages(texts: &[&str]) -> Store {
+pub(super) fn with_messages(texts: &[impl AsRef<str>]) -> Store {
     let store = Store::in_memory().unwrap();
     write(&store, |tx| {
         use_hash_embedder(tx)?;
         let session = tx.create_session("", at(0), false)?;
         for text in texts {
-            let id = say(tx, session, Role::User, text);
-            tx.put_embedding(Level::Message, id.0, &embed(text))?;
+            let id = say(tx, session, Role::User, text.as_ref());
+            tx.put_embedding(Level::Message, id.0, &embed(text.as_ref()))?;
         }
         Ok(())
     });
@@ -124,6 +124,12 @@ pub(super) struct Small {
     pub episode: EpisodeId,
     pub facts: [SemanticId; 2],
     pub themes: [ThemeId; 2],
+}
+
+pub(super) fn small_in_memory() -> (Store, Small) {
+    let store = Store::in_memory().unwrap();
+    let small = small(&store);
+    (store, small)
 }
 
 pub(super) fn small(store: &Store) -> Small {

@@ -1,5 +1,6 @@
 //! `kill -9` in a loop of writes: what was acknowledged is there, and the memory is valid.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -64,10 +65,19 @@ fn crash_child() {
     }
 }
 
+/// What a line of the child's says is on disk, or no longer.
+fn note(line: &str, acknowledged: &mut BTreeSet<i64>) {
+    if let Some(id) = line.strip_prefix("ack ") {
+        acknowledged.insert(id.parse().unwrap());
+    } else if let Some(id) = line.strip_prefix("forget ") {
+        acknowledged.remove(&id.parse().unwrap());
+    }
+}
+
 #[test]
 fn kill_9_loses_nothing_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
-    let mut acknowledged = std::collections::BTreeSet::new();
+    let mut acknowledged = BTreeSet::new();
     for round in 0..12_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--nocapture", "store::tests::crashing::crash_child"])
@@ -85,31 +95,22 @@ fn kill_9_loses_nothing_acknowledged() {
                 panic!("the child ended: {}", String::from_utf8_lossy(&output.stderr));
             };
             let line = line.unwrap();
-            if let Some(id) = line.strip_prefix("ack ") {
-                acknowledged.insert(id.parse::<i64>().unwrap());
-                n += 1;
-            } else if let Some(id) = line.strip_prefix("forget ") {
-                acknowledged.remove(&id.parse::<i64>().unwrap());
-            }
+            n += u64::from(line.starts_with("ack "));
+            note(&line, &mut acknowledged);
         }
         // Somewhere in the next transactions.
         std::thread::sleep(std::time::Duration::from_micros(round * 1700 % 9000));
         child.kill().unwrap();
         child.wait().unwrap();
         for line in lines.map_while(Result::ok) {
-            if let Some(id) = line.strip_prefix("ack ") {
-                acknowledged.insert(id.parse::<i64>().unwrap());
-            } else if let Some(id) = line.strip_prefix("forget ") {
-                acknowledged.remove(&id.parse::<i64>().unwrap());
-            }
+            note(&line, &mut acknowledged);
         }
         // As found, by a reader; then as opened.
         assert_valid(&Store::open_read_only(dir.path()).unwrap());
         let store = Store::open(dir.path()).unwrap();
         assert_valid(&store);
         read(&store, |r| {
-            let there: std::collections::BTreeSet<i64> =
-                r.all_messages()?.iter().map(|m| m.id.0).collect();
+            let there: BTreeSet<i64> = r.all_messages()?.iter().map(|m| m.id.0).collect();
             assert!(acknowledged.is_subset(&there), "round {round}");
             assert!(!r.scrub_is_due()?);
             Ok(())

@@ -87,6 +87,17 @@ pub(super) struct Units {
     pub themes: Vec<ThemeId>,
 }
 
+impl Units {
+    pub(super) fn ids(&self) -> [Vec<i64>; 4] {
+        [
+            self.sessions.iter().map(|id| id.0).collect(),
+            self.messages.iter().map(|id| id.0).collect(),
+            self.episodes.iter().map(|id| id.0).collect(),
+            self.facts.iter().map(|id| id.0).collect(),
+        ]
+    }
+}
+
 pub(super) fn units(r: &Reader<'_>) -> Units {
     let mut sessions: Vec<SessionId> = r.sessions().unwrap().iter().map(|s| s.id).collect();
     sessions.sort();
@@ -235,15 +246,14 @@ fn learn(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
                     episodes: episodes.into_iter().map(EpisodeId).collect(),
                     messages: messages.into_iter().map(MessageId).collect(),
                 };
-                let theme = tx.theme_of(parts[1])?;
-                let joint = tx.insert_semantic(new, theme, &vector)?;
+                let joint = tx.insert_semantic(new, of[1].theme, &vector)?;
                 tx.merge(parts, joint, at(7))
             });
         }
         Deed::Supersede { earlier, later } => {
             let (earlier, later) = (pick(&u.facts, *earlier)?, pick(&u.facts, *later)?);
             // A circle is refused.
-            let _ = store.write(|tx| tx.supersede(earlier, later, at(7)));
+            let _ = store.write(|tx| tx.supersede(earlier, later, None, at(7)));
         }
         Deed::Edit { fact } => {
             let fact = pick(&u.facts, *fact)?;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::builders::*;
-use crate::memory::{MessageId, Role, SemanticId};
-use crate::store::{AnyId, ForgetPlan, JobKind, Level, Store};
+use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId};
+use crate::store::{AnyId, ForgetPlan, JobKind, Level, Store, WriteTx};
 
 fn plan(store: &Store, ids: &[AnyId], matching: Option<&str>) -> ForgetPlan {
     store.read(|r| r.plan_forget(ids, matching)).unwrap()
@@ -17,10 +17,16 @@ pub(super) fn forget(store: &Store, ids: &[AnyId], matching: Option<&str>) -> Fo
     plan
 }
 
+/// A message of another session, in an episode.
+fn elsewhere(tx: &mut WriteTx<'_>, text: &str) -> (SessionId, MessageId, EpisodeId) {
+    let session = tx.create_session("Other", at(10), false).unwrap();
+    let message = say(tx, session, Role::User, text);
+    (session, message, close(tx, session, &[message]))
+}
+
 #[test]
 fn a_message_takes_its_reply_its_episode_and_its_facts() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let [m1, m2, m3, m4] = small.messages;
     let plan = forget(&store, &[AnyId::Message(m1)], None);
     assert_eq!(plan.messages, [m1, m2]);
@@ -56,8 +62,7 @@ job Close { session: SessionId(1) }
 #[test]
 fn facts_and_themes_reach_their_messages() {
     for which in 0..4 {
-        let store = Store::in_memory().unwrap();
-        let small = small(&store);
+        let (store, small) = small_in_memory();
         let id = match which {
             0 => AnyId::Semantic(small.facts[1]),
             1 => AnyId::Theme(small.themes[1]),
@@ -78,8 +83,7 @@ fn facts_and_themes_reach_their_messages() {
 
 #[test]
 fn a_search_takes_every_message_and_fact_with_the_text() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let plan = forget(&store, &[], Some("bEAGle"));
     assert_eq!(plan.messages, small.messages[2..]);
     assert!(plan.semantics.contains(&small.facts[1]));
@@ -91,8 +95,7 @@ fn a_search_takes_every_message_and_fact_with_the_text() {
 
 #[test]
 fn a_session_goes_as_a_whole_and_an_empty_one_too() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let empty = store.write(|tx| tx.create_session("unused", at(1), false)).unwrap();
     store.write(|tx| tx.enqueue(&JobKind::Boundary { session: small.session })).unwrap();
     forget(&store, &[AnyId::Session(small.session), AnyId::Session(empty)], None);
@@ -102,8 +105,7 @@ fn a_session_goes_as_a_whole_and_an_empty_one_too() {
 
 #[test]
 fn a_reply_that_cited_it_goes_and_one_that_did_not_stays() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let (cites, refuses, other, again) = write(&store, |tx| {
         let session = tx.create_session("Questions", at(10), false)?;
         say(tx, session, Role::User, "Where is home?");
@@ -140,8 +142,7 @@ fn a_reply_that_cited_it_goes_and_one_that_did_not_stays() {
 
 #[test]
 fn a_reply_is_found_by_what_is_left_of_its_record() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let reply = write(&store, |tx| {
         let session = tx.create_session("Questions", at(10), false)?;
         say(tx, session, Role::User, "What breed is he?");
@@ -171,8 +172,7 @@ fn a_reply_is_found_by_what_is_left_of_its_record() {
 
 #[test]
 fn a_reply_that_only_considered_it_stays() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let (quotes, considered) = write(&store, |tx| {
         let session = tx.create_session("Questions", at(10), false)?;
         say(tx, session, Role::User, "Where is home?");
@@ -244,13 +244,10 @@ fn an_imports_other_speaker_is_not_a_reply() {
 
 #[test]
 fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let [home, pets] = small.themes;
     let (session, episode) = write(&store, |tx| {
-        let session = tx.create_session("Other", at(10), false)?;
-        let message = say(tx, session, Role::User, "I like tea and chess");
-        let episode = close(tx, session, &[message]);
+        let (session, message, episode) = elsewhere(tx, "I like tea and chess");
         fact(tx, "The user likes tea", home, episode, &[message]);
         fact(tx, "The user likes chess", pets, episode, &[message]);
         tx.rename_theme(home, "Lund and tea")?;
@@ -283,12 +280,9 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
 
 #[test]
 fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let (second, both) = write(&store, |tx| {
-        let session = tx.create_session("Other", at(10), false)?;
-        let message = say(tx, session, Role::User, "Lund is cold");
-        let second = close(tx, session, &[message]);
+        let (_, message, second) = elsewhere(tx, "Lund is cold");
         let both = tx.insert_semantic(
             crate::store::NewSemantic {
                 content: "The user lives in cold Lund".to_owned(),
@@ -301,7 +295,7 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
             small.themes[0],
             &embed("x"),
         )?;
-        tx.supersede(small.facts[1], both, at(11))?;
+        tx.supersede(small.facts[1], both, None, at(11))?;
         Ok((second, both))
     });
     let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
@@ -313,14 +307,11 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
 
 #[test]
 fn what_a_forgotten_fact_superseded_holds_again() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let later = write(&store, |tx| {
-        let session = tx.create_session("Other", at(10), false)?;
-        let message = say(tx, session, Role::User, "We moved on to Kiruna");
-        let episode = close(tx, session, &[message]);
+        let (_, message, episode) = elsewhere(tx, "We moved on to Kiruna");
         let later = fact(tx, "The user moved to Kiruna", small.themes[0], episode, &[message]);
-        tx.supersede(small.facts[0], later, at(11))?;
+        tx.supersede(small.facts[0], later, None, at(11))?;
         Ok(later)
     });
     forget(&store, &[AnyId::Semantic(later)], None);
@@ -347,8 +338,8 @@ fn split(dir: &std::path::Path) -> (Store, MessageId, [SemanticId; 3]) {
         let whole = fact(tx, text, theme, first, &[message]);
         let later = fact(tx, "Fifi died", theme, second, &[change]);
         let rest = fact(tx, "The user has one cat, Zanzibar", theme, first, &[message]);
-        tx.supersede_in_part(whole, later, Some(rest), at(9))?;
-        tx.supersede(home, later, at(9))?;
+        tx.supersede(whole, later, Some(rest), at(9))?;
+        tx.supersede(home, later, None, at(9))?;
         tx.undo()?;
         Ok((message, [whole, later, rest]))
     });
@@ -418,8 +409,7 @@ fn the_persons_name_goes_with_the_only_message_that_said_it() {
 
 #[test]
 fn a_plan_that_has_grown_old_takes_what_was_written_since() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let open = store.write(|tx| Ok(say(tx, small.session, Role::User, "My PIN is 4711"))).unwrap();
     let plan = plan(&store, &[AnyId::Message(open)], None);
     assert!(plan.episodes.is_empty());
@@ -443,16 +433,13 @@ fn a_plan_that_has_grown_old_takes_what_was_written_since() {
 /// A step that read the text before it was forgotten must not write it back.
 #[test]
 fn a_running_step_cannot_commit_what_it_read_before() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let theme = small.themes[1];
     let job = write(&store, |tx| {
         tx.enqueue(&JobKind::NameTheme { theme })?;
         tx.enqueue(&JobKind::Boundary { session: small.session })?;
         tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
-        let session = tx.create_session("Other", at(10), false)?;
-        let message = say(tx, session, Role::User, "Cats are fine too");
-        let episode = close(tx, session, &[message]);
+        let (_, message, episode) = elsewhere(tx, "Cats are fine too");
         fact(tx, "The user finds cats fine", theme, episode, &[message]);
         let name = JobKind::NameTheme { theme };
         let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();

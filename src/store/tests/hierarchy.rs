@@ -1,14 +1,14 @@
 //! The four levels, and what the store refuses about them.
 
 use super::builders::*;
+use super::forgetting::forget;
 use crate::memory::{MessageId, Role, SemanticId, ThemeId};
 use crate::store::error::Result;
 use crate::store::{AnyId, JobKind, Level, NewEpisode, NewSemantic, Store, StoreError, WriteTx};
 
 #[test]
 fn what_is_written_is_read_back() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     assert_valid(&store);
     read(&store, |r| {
         let messages = r.messages(small.session)?;
@@ -28,7 +28,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(r.themes()?[0].members, [small.facts[0]]);
         assert_eq!(r.themes_by_id(&small.themes)?, r.themes()?);
         assert_eq!(r.semantics_of_episode(small.episode)?, small.facts);
-        assert_eq!(r.evidence_messages(&small.facts)?, [small.messages[0], small.messages[2]]);
+        assert_eq!(r.evidence_messages(small.facts)?, [small.messages[0], small.messages[2]]);
         let session = &r.sessions()?[0];
         assert_eq!((session.n_messages, session.updated_at), (4, at(3)));
         assert_eq!(r.next_semantic_id()?, SemanticId(3));
@@ -50,15 +50,13 @@ fn more_than_a_few_messages_or_a_fact() {
         Ok::<_, StoreError>(())
     });
     assert_eq!([1, 2, 3, usize::MAX].map(more_than), [true, true, false, false]);
-    let store = Store::in_memory().unwrap();
-    small(&store);
+    let (store, _) = small_in_memory();
     assert!(store.read(|r| r.has_more_than(usize::MAX)).unwrap());
 }
 
 #[test]
 fn dump_shows_the_hierarchy() {
-    let store = Store::in_memory().unwrap();
-    small(&store);
+    let (store, _) = small_in_memory();
     let expected = "\
 c1 \"I moved to Lund\"
  e1 \"An episode\" \"What was said.\"
@@ -92,8 +90,7 @@ fn refused(store: &Store, messages: &[i64], why: &str) {
 
 #[test]
 fn episodes_are_contiguous_and_do_not_overlap() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     write(&store, |tx| {
         for text in ["a", "b", "c"] {
             say(tx, small.session, Role::User, text);
@@ -115,8 +112,7 @@ fn episodes_are_contiguous_and_do_not_overlap() {
 
 #[test]
 fn a_fact_needs_a_theme_a_source_and_a_vector_that_fits() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let new = NewSemantic {
         content: "x".to_owned(),
         subject: None,
@@ -146,8 +142,7 @@ fn a_fact_needs_a_theme_a_source_and_a_vector_that_fits() {
 
 #[test]
 fn a_theme_left_empty_is_removed_with_its_vector_edges_and_jobs() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let [home, pets] = small.themes;
     write(&store, |tx| {
         tx.put_embedding(Level::Theme, pets.0, &embed("pets"))?;
@@ -173,13 +168,12 @@ fn a_theme_left_empty_is_removed_with_its_vector_edges_and_jobs() {
 
 #[test]
 fn supersession_makes_no_circle() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let [a, b] = small.facts;
-    store.write(|tx| tx.supersede(a, b, at(9))).unwrap();
-    let error = store.write(|tx| tx.supersede(b, a, at(9))).unwrap_err();
+    store.write(|tx| tx.supersede(a, b, None, at(9))).unwrap();
+    let error = store.write(|tx| tx.supersede(b, a, None, at(9))).unwrap_err();
     assert!(error.to_string().contains("cannot be superseded"), "{error}");
-    assert!(store.write(|tx| tx.supersede(a, a, at(9))).is_err());
+    assert!(store.write(|tx| tx.supersede(a, a, None, at(9))).is_err());
     let fact = store.read(|r| Ok(r.semantics_by_id(&[a])?.remove(0))).unwrap();
     assert_eq!((fact.superseded_by, fact.superseded_at), (Some(b), Some(at(9))));
     assert_eq!(store.read(|r| r.stats()).unwrap().superseded, 1);
@@ -188,8 +182,7 @@ fn supersession_makes_no_circle() {
 
 #[test]
 fn edges_are_symmetric() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let [a, b] = small.facts.map(|f| f.0);
     store.write(|tx| tx.replace_edges(Level::Semantic, a, &[(b, 0.25)])).unwrap();
     read(&store, |r| {
@@ -206,8 +199,7 @@ fn edges_are_symmetric() {
 
 #[test]
 fn the_hierarchy_has_another_version_after_whatever_changes_it() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     let version = || store.read(|r| r.hierarchy_version()).unwrap();
     let mut last = version();
     let mut check = |changes: bool, what: &str, f: &dyn Fn(&mut WriteTx<'_>) -> Result<()>| {
@@ -231,7 +223,6 @@ fn the_hierarchy_has_another_version_after_whatever_changes_it() {
         Err::<(), _>(StoreError::invalid("no"))
     });
     assert!(failed.is_err() && version() == last, "nothing was written");
-    let plan = store.read(|r| r.plan_forget(&[AnyId::Semantic(two)], None)).unwrap();
-    store.write(|tx| tx.forget(&plan)).unwrap();
+    forget(&store, &[AnyId::Semantic(two)], None);
     assert_ne!(version(), last, "forgetting");
 }

@@ -116,7 +116,7 @@ fn a_damaged_vector_keeps_no_memory_from_being_migrated() {
     let store = Store::open(dir.path()).unwrap();
     finds_the_same_of(&store, &vectors[77]);
     let found = store.read(|r| r.verify()).unwrap();
-    assert!(found[0].what.contains("cannot check the vectors"), "{found:?}");
+    assert!(found[0].contains("cannot check the vectors"), "{found:?}");
 }
 
 #[track_caller]

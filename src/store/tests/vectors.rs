@@ -1,6 +1,7 @@
 //! Vectors: what is stored, what is found nearest, and a sample of them.
 
 use super::builders::*;
+use super::forgetting::forget;
 use crate::memory::{Embedding, MessageId, Role};
 use crate::store::{AnyId, JobKind, Level, Store};
 
@@ -8,8 +9,7 @@ use crate::store::{AnyId, JobKind, Level, Store};
 fn nearest_is_exact() {
     let texts: Vec<String> =
         (0..700).map(|i| format!("item {} of {} in {}", i % 37, i % 11, i * 7919)).collect();
-    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let store = with_messages(&refs);
+    let store = with_messages(&texts);
     let query = embed("item 5 of 3 in 42");
     let mut expected: Vec<(i64, f32)> =
         texts.iter().zip(1..).map(|(t, id)| (id, embed(t).cosine(&query))).collect();
@@ -60,8 +60,7 @@ fn without_an_embedder_there_are_no_vectors() {
 
 #[test]
 fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
-    let store = Store::in_memory().unwrap();
-    let small = small(&store);
+    let (store, small) = small_in_memory();
     // The same one again changes nothing.
     store.write(use_hash_embedder).unwrap();
     assert_eq!(store.read(|r| Ok(r.embeddings(Level::Semantic)?.len())).unwrap(), 2);
@@ -82,17 +81,15 @@ fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
         tx.finish_job(job.id)
     });
     let found = store.read(|r| r.verify()).unwrap();
-    assert_eq!(found[0].what, "s2 has no vector");
+    assert_eq!(found[0], "s2 has no vector");
 }
 
 #[test]
 fn vectors_survive_deletion_and_vacuum() {
     let texts: Vec<String> = (0..600).map(|i| format!("number {i}")).collect();
-    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let store = with_messages(&refs);
+    let store = with_messages(&texts);
     let gone: Vec<AnyId> = (1..=300).map(|i| AnyId::Message(MessageId(i))).collect();
-    let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
-    store.write(|tx| tx.forget(&plan)).unwrap();
+    forget(&store, &gone, None);
     store.scrub().unwrap();
     let all = store.read(|r| r.embeddings(Level::Message)).unwrap();
     assert_eq!(all.len(), 300);
@@ -118,8 +115,7 @@ fn vectors_survive_deletion_and_vacuum() {
 #[test]
 fn a_sample_is_spread_over_all_vectors() {
     let texts: Vec<String> = (1..=100).map(|i| format!("word{i}")).collect();
-    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let store = with_messages(&refs);
+    let store = with_messages(&texts);
     let sample = |n| store.read(|r| r.sample(Level::Message, n)).unwrap();
     let of = |id: usize| embed(&texts[id - 1]);
     assert_eq!(sample(0), []);
@@ -131,8 +127,7 @@ fn a_sample_is_spread_over_all_vectors() {
     assert_eq!(Store::in_memory().unwrap().read(|r| r.sample(Level::Message, 9)).unwrap(), []);
     // Gaps are stepped over, none counts twice.
     let gone: Vec<AnyId> = (2..=99).map(|i| AnyId::Message(MessageId(i))).collect();
-    let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
-    store.write(|tx| tx.forget(&plan)).unwrap();
+    forget(&store, &gone, None);
     let left = store.read(|r| r.sample(Level::Message, 9)).unwrap();
     assert_eq!(left, [of(1), of(100)]);
 }

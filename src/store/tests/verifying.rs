@@ -32,8 +32,7 @@ fn check(sql: &str, expected: &str) {
         .unwrap();
     other.execute_batch(sql).unwrap();
     drop(other);
-    let found: Vec<String> =
-        store.read(|r| r.verify()).unwrap().into_iter().map(|v| v.what).collect();
+    let found = store.read(|r| r.verify()).unwrap();
     assert!(found.iter().any(|what| what.contains(expected)), "{sql}\n{found:#?}");
     // A dump of it is refused.
     assert!(store.read(|r| r.dump()).is_err());

@@ -125,7 +125,7 @@ impl StepContext {
                     }
                     _ => {
                         let rest = place.and_then(|place| ids.get(place).copied());
-                        tx.supersede_in_part(earlier, later, rest, at)?;
+                        tx.supersede(earlier, later, rest, at)?;
                     }
                 }
                 tx.enqueue(&JobKind::NameTheme { theme: rows[0].theme })?;
