@@ -1,3 +1,5 @@
+//! Units of memory and messages for tests.
+
 use crate::interfaces::Clock;
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, ThemeId,
