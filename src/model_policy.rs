@@ -1,10 +1,12 @@
-//! What a model is trusted with: who writes memory, who answers, how prompts are worded. Pure.
+//! What a model is trusted with: who writes memory, who answers, who says what a message wants, how prompts are
+//! worded.
 //!
 //! What is special about the built-in starter is decided here, and for the chat in `chat::policy`.
 
 use serde::{Deserialize, Serialize};
 
-use crate::interfaces::ModelInfo;
+use crate::extractive::{self, Wants};
+use crate::interfaces::{ModelInfo, Reranker};
 use crate::prompts::Style;
 
 /// The value of the settings `writer` and `reader`.
@@ -30,6 +32,19 @@ impl Mode {
             _ => Self::Auto,
         }
     }
+}
+
+/// What a message wants most probably: the built-in encoder is asked first, rules where it can't read or is not there.
+#[must_use]
+pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
+    /// The encoder's labels M, S, T and W.
+    const LABELS: [Wants; 4] = [Wants::Memory, Wants::SmallTalk, Wants::Statement, Wants::World];
+    // A failure is no reason not to answer.
+    let said = encoder.and_then(|encoder| encoder.probabilities("wants", &[text]).ok().flatten());
+    let likeliest = said.and_then(|probabilities| {
+        LABELS.into_iter().zip(probabilities).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    });
+    likeliest.map_or_else(|| extractive::wants(text), |(wants, _)| wants)
 }
 
 /// How a model and the rules did one step on the same items.

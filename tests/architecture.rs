@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("registry", &["interfaces"]),
     ("imports", &["memory"]),
     ("store", &["memory"]),
-    ("model_policy.rs", &["prompts", "interfaces"]),
+    ("model_policy.rs", &["prompts", "extractive", "interfaces"]),
     ("recall", &["model_policy", "store", "prompts", "extractive", "interfaces", "memory"]),
     (
         "worker",

@@ -97,7 +97,7 @@ fn text_that_looks_like_a_role_marker_stays_text() {
 
 #[test]
 fn the_built_in_models_stay_within_their_size() {
-    assert!(starter::bytes() <= 32_000_000, "{} bytes", starter::bytes());
+    assert!(starter::bytes() <= 40_000_000, "{} bytes", starter::bytes());
     let embedder = std::fs::metadata("models/starter/embedder.gguf").unwrap().len();
     assert!(embedder <= 16_000_000, "{embedder} bytes");
 }

@@ -17,7 +17,6 @@ mod ports;
 mod prompt;
 mod speech;
 mod stream;
-mod wants;
 mod window;
 
 pub use ask::{ChatError, answer_in};
@@ -25,4 +24,3 @@ pub use driver::Driver;
 pub use executor::{ChatConfig, Parts};
 pub use machine::{Command, Level, MessageKind, PhaseName, Update};
 pub use policy::{ModelProfile, PULL};
-pub use wants::wants;

@@ -14,7 +14,7 @@ use crate::chat::machine::{MessageKind, PastMessage};
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
 use crate::memory::{MessageId, Moment, Role, plain_text};
-use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style};
+use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style, wants};
 use crate::prompts::Style;
 
 /// Says that memory has no answer.
@@ -54,6 +54,11 @@ pub struct ModelProfile {
 }
 
 impl ModelProfile {
+    /// What a message wants most probably.
+    pub fn wants(&self, text: &str) -> Wants {
+        wants(self.encoder.as_deref(), head(text))
+    }
+
     /// The profile of a model whose evidence is read by `reader`.
     pub fn new(info: &ModelInfo, reader: Reader, encoder: Option<Arc<dyn Reranker>>) -> Self {
         Self {
@@ -115,7 +120,7 @@ const RULES_BYTES_MAX: usize = 16_000;
 /// A title has at most this many characters.
 const TITLE_CHARS: usize = 60;
 
-pub(super) fn head(text: &str) -> &str {
+fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
 

@@ -40,7 +40,6 @@ pub use self::report::{
     EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, Failure, io_hint, model_hint, print_error,
     store_hint,
 };
-pub use crate::chat::wants;
 
 /// What every command is given.
 pub struct App {

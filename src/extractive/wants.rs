@@ -1,6 +1,6 @@
 //! What a turn wants: small talk, the world, memory, or to tell something.
 //!
-//! By rules, for what the built-in encoder can't read and for a program without it (`chat::policy` asks it first).
+//! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks it first).
 
 use super::intent::intent;
 use super::small_talk::asks_assistant;

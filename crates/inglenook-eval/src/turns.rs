@@ -83,7 +83,7 @@ mod tests {
         let check = |file: &str, encoder, accuracy_min: f64| {
             let (turns, n_damaged) = parse_turns(file);
             assert_eq!((turns.len(), n_damaged), (150, 0));
-            let scored = score_turns(&turns, |text| inglenook::cli::wants(encoder, text));
+            let scored = score_turns(&turns, |text| inglenook::model_policy::wants(encoder, text));
             assert!(scored.accuracy >= accuracy_min, "{}: {:?}", scored.accuracy, scored.confusion);
         };
         check(include_str!("../../../tests/fixtures/turns/dev.tsv"), Some(&*encoder), 0.98);

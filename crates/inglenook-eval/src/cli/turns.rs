@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use inglenook::cli::{App, counted, wants};
+use inglenook::cli::{App, counted};
+use inglenook::model_policy::wants;
 
 use super::args::Turns;
 use super::error::{CommandError, Outcome};
