@@ -91,9 +91,17 @@ fn with_value(statement: &str, value: &str) -> Option<String> {
     let core = if lead.is_some() { join(&words[1..]) } else { join(&words) };
     let core = core.trim();
     let (new, old) = (dates::find(value), dates::find(statement));
-    if let (Some(new), Some(old)) = (new.first(), old.last()) {
+    if let Some(new) = new.first() {
         let date = &value[new.start..new.end];
-        return Some(format!("{}{date}{}", &statement[..old.start], &statement[old.end..]));
+        if let Some(old) = old.last() {
+            return Some(format!("{}{date}{}", &statement[..old.start], &statement[old.end..]));
+        }
+        // "on Friday at ten", whose date nobody told: its numbers are no days.
+        let mut words = tokens(statement);
+        let day =
+            words.iter().rposition(|t| t.upper() && lexicon::is_month_or_weekday(&t.lower))?;
+        words[day] = Token::new(date, words[day].space_before);
+        return Some(join(&words));
     }
     let shape = |word: &str| -> Option<(bool, bool)> {
         let low = word.to_lowercase();
