@@ -24,8 +24,8 @@ struct Turn {
     chat: usize,
     kind: Kind,
     text: String,
-    /// What a right answer contains, one of these; empty: it was never told, and the answer says so. `None`: any
-    /// answer will do.
+    /// Of a question about what was told: what a right answer contains, one of these; empty: it was never told, and
+    /// the answer says so.
     expect: Option<Vec<String>>,
 }
 
@@ -72,7 +72,8 @@ fn speaks_as_the_person(reply: &str, told: &[String]) -> bool {
     })
 }
 
-/// Plays all chats. Returns how many answers were right, and what was wrong.
+/// Plays all chats. Returns how many answers about what was told were right, and what was wrong. What a model knows
+/// of the world is its own (and changes with the processor's rounding): it need only answer.
 fn play(model: &str) -> (usize, Vec<String>) {
     let turns: Vec<Turn> = TURNS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (mut n_right, mut wrong) = (0, Vec::new());
@@ -104,11 +105,15 @@ fn play(model: &str) -> (usize, Vec<String>) {
                 }
             }
             let lower = answer.to_lowercase();
-            let Some(expect) = &turn.expect else { continue };
-            let is_right = if expect.is_empty() {
-                lower.contains("have not told me") || lower.starts_with("i am not sure")
-            } else {
-                expect.iter().any(|words| lower.contains(words))
+            let is_untold =
+                lower.contains("have not told me") || lower.starts_with("i am not sure");
+            assert!(turn.kind != Kind::World || !is_untold, "{shown}");
+            let Some(expect) = turn.expect.as_ref().filter(|_| turn.kind == Kind::Memory) else {
+                continue;
+            };
+            let is_right = match expect.is_empty() {
+                true => is_untold,
+                false => expect.iter().any(|words| lower.contains(words)),
             };
             n_right += usize::from(is_right);
             if !is_right {
@@ -119,7 +124,7 @@ fn play(model: &str) -> (usize, Vec<String>) {
     (n_right, wrong)
 }
 
-/// Of 36 answers with an expectation.
+/// Of 28 questions about what was told.
 fn check(name: &str, n_right_min: usize) {
     let Some(model) = fetched(name) else { return };
     let (n_right, wrong) = play(&model);
@@ -128,10 +133,10 @@ fn check(name: &str, n_right_min: usize) {
 
 #[test]
 fn a_model_of_half_a_billion_parameters_knows_who_speaks() {
-    check("qwen", 31);
+    check("qwen", 24);
 }
 
 #[test]
 fn a_small_model_knows_who_speaks() {
-    check("smollm2", 25);
+    check("smollm2", 21);
 }
