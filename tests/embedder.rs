@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use inglenook::inference::embedder::{self, EncoderEmbedder};
-use inglenook::inference::weights::Bytes;
+use inglenook::inference::weights::{Bytes, Weights};
 use inglenook::interfaces::{Embedder, ModelError};
 use inglenook::memory::Embedding;
 use inglenook::testing::{shared, skip};
@@ -70,7 +70,7 @@ fn check_equal(what: &str, vectors: &[Embedding], reference: &[Embedding]) {
 #[test]
 fn minilm_equals_its_reference_vectors() {
     let (Some(minilm), Some(memories)) = (minilm(), memories()) else { return };
-    let embedder = EncoderEmbedder::from_directory(&minilm).unwrap();
+    let embedder = EncoderEmbedder::from_files(&minilm).unwrap();
     assert_eq!(embedder.dimensions(), 384);
     assert_eq!(embedder.tokens_max(), 256);
     for user in ["Caroline_0", "Jon_1"] {
@@ -158,15 +158,16 @@ fn pooling_length_and_prompt_are_the_models_own() {
 fn damaged_gguf_embedders_are_errors() {
     let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/starter/embedder.gguf");
     let bytes: &'static [u8] = std::fs::read(&whole).unwrap().leak();
+    let from_bytes = |bytes| EncoderEmbedder::from_gguf(&Weights::from_bytes(&whole, bytes)?);
     for length in [0, 3, 4, 23, 24, 100, 5_000, 300_000, 600_000, 1_000_000, bytes.len() - 1] {
-        assert!(EncoderEmbedder::from_gguf(&whole, Bytes::Static(&bytes[..length])).is_err());
+        assert!(from_bytes(Bytes::Static(&bytes[..length])).is_err());
     }
     let key = b"bert.attention.head_count";
     let at = bytes.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 4;
     for count in [0u32, 7, u32::MAX] {
         let mut changed = bytes.to_vec();
         changed[at..at + 4].copy_from_slice(&count.to_le_bytes());
-        assert!(EncoderEmbedder::from_gguf(&whole, Bytes::Static(changed.leak())).is_err());
+        assert!(from_bytes(Bytes::Static(changed.leak())).is_err());
     }
 }
 

@@ -73,7 +73,7 @@ fn texts_are_cut_at_the_models_limit() {
     for (name, limit) in
         [("distilbert", 48), ("modernbert", 128), ("nomic-bert", 128), ("xlm-roberta", 64)]
     {
-        let embedder = EncoderEmbedder::from_directory(&fixture(name)).unwrap();
+        let embedder = EncoderEmbedder::from_files(&fixture(name)).unwrap();
         assert_eq!(embedder.tokens_max(), limit, "{name}");
         let long = "a ".repeat(5_000);
         let vectors = embedder.embed(&[&long, &long[..2_000]]).unwrap();
@@ -89,6 +89,15 @@ fn headers_tell_an_embedder() {
     let ids: Vec<String> =
         FAMILIES.map(|name| load_embedder(&fixture(name), &|_| {}).unwrap().id().to_owned()).into();
     assert!(ids.iter().zip(FAMILIES).all(|(id, name)| id.starts_with(&name[..4])), "{ids:?}");
+}
+
+#[test]
+fn the_weights_file_may_have_another_name() {
+    let folder = with_config("distilbert", &json!({}));
+    let id = load_embedder(folder.path(), &|_| {}).unwrap().id().to_owned();
+    let named = |name: &str| folder.path().join(name);
+    fs::rename(named("model.safetensors"), named("model-00001-of-00001.safetensors")).unwrap();
+    assert_eq!(load_embedder(folder.path(), &|_| {}).unwrap().id(), id);
 }
 
 /// A fixture's files with other values in its `config.json`; a null removes one.

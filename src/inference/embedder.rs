@@ -4,7 +4,7 @@
 //! sentence-transformers, what that says about pooling, length and prompt), or one GGUF file as
 //! llama.cpp's converter writes it. Always on the CPU. Which encoder it is, [`super::families`] tells.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,15 +12,14 @@ use sha2::{Digest, Sha256};
 
 use super::encoder::Encoder;
 use super::families::{self, ENCODERS};
+use super::load::{self, Opened};
 use super::tokenizer::Tokenizer;
-use super::weights::{Bytes, Weights, backend, bad_file};
+use super::weights::{Weights, backend, bad_file};
 use crate::interfaces::{Embedder, LoadProgress, ModelError};
 use crate::memory::Embedding;
 
 /// Tokens that go through the encoder at once.
 const BATCH_TOKENS: usize = 2048;
-/// Small JSON files beside the weights are not larger.
-const JSON_BYTES_MAX: u64 = 1 << 20;
 
 /// How token vectors become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +55,7 @@ pub fn load(
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn Embedder>, ModelError> {
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
-    if path.is_dir() {
-        Ok(Arc::new(EncoderEmbedder::from_directory(path)?))
-    } else {
-        Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::map(path)?)?))
-    }
+    Ok(Arc::new(EncoderEmbedder::from_files(path)?))
 }
 
 fn unsupported(architecture: &str) -> String {
@@ -70,27 +65,24 @@ fn unsupported(architecture: &str) -> String {
 }
 
 impl EncoderEmbedder {
-    /// From a directory of safetensors and JSON files.
+    /// From a directory of safetensors and JSON files, or a GGUF file.
     ///
     /// # Errors
     /// As [`load`].
-    pub fn from_directory(directory: &Path) -> Result<Self, ModelError> {
+    pub fn from_files(path: &Path) -> Result<Self, ModelError> {
+        let Opened { path: directory, weights, config } = load::open(path)?;
+        let Some(config) = config else { return Self::from_gguf(&weights) };
         let config_path = directory.join("config.json");
-        let Some(config) = read_json(&config_path)? else {
-            return Err(bad_file(&config_path, "there is no such file"));
-        };
+        let config: Value = load::parse_json(&config_path, &config)?;
         // Old BERTs name no type.
         let name = config.get("model_type").and_then(Value::as_str).unwrap_or("bert");
         let family =
             families::encoder(name).ok_or_else(|| bad_file(&config_path, unsupported(name)))?;
         (family.shape)(&config).map_err(|reason| bad_file(&config_path, reason))?;
-        let weights_path = directory.join("model.safetensors");
-        let weights =
-            Weights::from_safetensors(vec![(weights_path.clone(), Bytes::map(&weights_path)?)])?;
         let tokenizer_path = directory.join("tokenizer.json");
         let tokenizer = Tokenizer::from_json_file(&tokenizer_path)
             .map_err(|e| bad_file(&tokenizer_path, e.to_string()))?;
-        let settings = Settings::from_directory(directory)?;
+        let settings = Settings::from_directory(&directory)?;
         Self::new(&weights, tokenizer, settings, family.name, || (family.load)(&config, &weights))
     }
 
@@ -98,8 +90,7 @@ impl EncoderEmbedder {
     ///
     /// # Errors
     /// As [`load`].
-    pub fn from_gguf(path: &Path, bytes: Bytes) -> Result<Self, ModelError> {
-        let weights = Weights::from_bytes(path, bytes)?;
+    pub fn from_gguf(weights: &Weights) -> Result<Self, ModelError> {
         let metadata = weights.metadata();
         let name = metadata.string("general.architecture").unwrap_or("unknown");
         let family =
@@ -116,7 +107,7 @@ impl EncoderEmbedder {
         };
         let tokenizer = Tokenizer::from_gguf(metadata).map_err(|e| weights.bad(e.to_string()))?;
         let settings = Settings { pooling, prompt: String::new(), tokens_max: usize::MAX };
-        Self::new(&weights, tokenizer, settings, name, || load(&weights))
+        Self::new(weights, tokenizer, settings, name, || load(weights))
     }
 
     fn new(
@@ -260,18 +251,10 @@ impl Embedder for EncoderEmbedder {
     }
 }
 
-/// A small JSON file; None if it is absent.
-fn read_json(path: &PathBuf) -> Result<Option<Value>, ModelError> {
-    match std::fs::metadata(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Ok(file) if file.len() > JSON_BYTES_MAX => {
-            return Err(bad_file(path, format!("it has {} bytes", file.len())));
-        }
-        _ => {}
+/// A JSON file; None if it is absent.
+fn read_json(path: &Path) -> Result<Option<Value>, ModelError> {
+    if matches!(path.try_exists(), Ok(false)) {
+        return Ok(None);
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| bad_file(path, format!("it can't be read ({e})")))?;
-    let value = serde_json::from_str(&text)
-        .map_err(|e| bad_file(path, format!("it is not valid JSON: {e}")))?;
-    Ok(Some(value))
+    load::parse_json(path, &load::read_text(path)?).map(Some)
 }

@@ -76,14 +76,14 @@ impl FileSummary {
 }
 
 /// A model's files, opened and their headers checked.
-struct Opened {
-    path: PathBuf,
-    weights: Weights,
+pub(super) struct Opened {
+    pub path: PathBuf,
+    pub weights: Weights,
     /// `config.json`, beside safetensors.
-    config: Option<String>,
+    pub config: Option<String>,
 }
 
-fn read_text(path: &Path) -> Result<String, ModelError> {
+pub(super) fn read_text(path: &Path) -> Result<String, ModelError> {
     let n_bytes = fs::metadata(path).map_err(|e| bad_file(path, e.to_string()))?.len();
     if n_bytes > TEXT_BYTES_MAX {
         return Err(bad_file(path, format!("{n_bytes} bytes are too many for a text file")));
@@ -91,7 +91,11 @@ fn read_text(path: &Path) -> Result<String, ModelError> {
     fs::read_to_string(path).map_err(|e| bad_file(path, format!("it can't be read ({e})")))
 }
 
-fn open(path: &Path) -> Result<Opened, ModelError> {
+pub(super) fn parse_json(path: &Path, text: &str) -> Result<Value, ModelError> {
+    serde_json::from_str(text).map_err(|e| bad_file(path, format!("it is not valid JSON: {e}")))
+}
+
+pub(super) fn open(path: &Path) -> Result<Opened, ModelError> {
     if path.is_dir() {
         return open_directory(path);
     }
@@ -154,8 +158,7 @@ fn open_directory(path: &Path) -> Result<Opened, ModelError> {
 
 /// The files that `model.safetensors.index.json` names; none outside the directory.
 fn shards(directory: &Path, index: &Path) -> Result<Vec<PathBuf>, ModelError> {
-    let json: Value = serde_json::from_str(&read_text(index)?)
-        .map_err(|e| bad_file(index, format!("it is not valid JSON: {e}")))?;
+    let json = parse_json(index, &read_text(index)?)?;
     let map = json
         .get("weight_map")
         .and_then(Value::as_object)

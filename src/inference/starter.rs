@@ -9,7 +9,7 @@ use super::embedder::EncoderEmbedder;
 use super::heads::BertHeads;
 use super::load::load_starter;
 use super::reranker::BertReranker;
-use super::weights::Bytes;
+use super::weights::{Bytes, Weights};
 use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
 
 const LANGUAGE: &[u8] = include_bytes!("../../models/starter/language.gguf");
@@ -42,7 +42,8 @@ pub fn language(
 pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embedder>, ModelError> {
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
     let path = Path::new("(built in) starter embedder");
-    Ok(Arc::new(EncoderEmbedder::from_gguf(path, Bytes::Static(EMBEDDER))?))
+    let weights = Weights::from_bytes(path, Bytes::Static(EMBEDDER))?;
+    Ok(Arc::new(EncoderEmbedder::from_gguf(&weights)?))
 }
 
 /// The built-in reranker and the built-in encoder with its heads, whose word table is the embedder's. Each is loaded
