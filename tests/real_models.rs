@@ -111,9 +111,10 @@ fn play(model: &str) -> (usize, Vec<String>) {
             let Some(expect) = turn.expect.as_ref().filter(|_| turn.kind == Kind::Memory) else {
                 continue;
             };
-            let is_right = match expect.is_empty() {
-                true => is_untold,
-                false => expect.iter().any(|words| lower.contains(words)),
+            let is_right = if expect.is_empty() {
+                is_untold
+            } else {
+                expect.iter().any(|words| lower.contains(words))
             };
             n_right += usize::from(is_right);
             if !is_right {

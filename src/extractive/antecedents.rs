@@ -73,15 +73,6 @@ impl Antecedents {
         }
         let possessive = words.among(0, &["his", "her", "its", "their"]);
         let name = chosen.text.clone();
-        // "His name is Max" names the dog.
-        if possessive
-            && words.lower(1) == "name"
-            && words.lower(2) == "is"
-            && words.is_upper(3)
-            && name.contains("'s ")
-        {
-            chosen.text.clone_from(&words[3].text);
-        }
         self.age = 0;
         words.splice(0..1, tokens(&if possessive { person::possessive(&name) } else { name }));
         words
@@ -111,22 +102,13 @@ impl Antecedents {
 
     /// Records the candidates that a third-person sentence names.
     pub fn note(&mut self, text: &str, parties: Parties<'_>) {
-        let mut found = candidates(&tokens(text), parties);
+        let found = candidates(&tokens(text), parties);
         if found.is_empty() {
             self.age += 1;
             if self.age > 2 {
                 self.candidates.clear();
             }
             return;
-        }
-        // "Max is 5. His brother Rex …": what is known of a name stays known.
-        for c in &mut found {
-            if let Some(known) = self.candidates.iter().find(|known| known.text == c.text) {
-                if c.gender == Gender::Unknown {
-                    c.gender = known.gender;
-                }
-                c.neuter |= known.neuter && !known.thing;
-            }
         }
         self.age = 0;
         self.candidates = found;
@@ -207,10 +189,7 @@ fn creature(
         || words[..start]
             .iter()
             .any(|t| t.among(&["has", "got", "adopted", "owns", "bought", "have"]));
-    let listed = plural
-        && (words.get(noun + 1).is_some_and(|t| t.text == "," || t.among(&["and", "or"]))
-            || start > 0 && words[start - 1].among(&["and", "or"]));
-    if !mine || listed {
+    if !mine {
         return None;
     }
     let phrase = join(&words[start + 1..=noun]);

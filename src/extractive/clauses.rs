@@ -49,8 +49,6 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
     let spaced = tokens.get(i + 1).is_some_and(|t| t.space_before);
     let next = match token.text.as_str() {
         ";" => i + 1,
-        // After an abbreviation that ended a sentence: "last Tues. I'm …".
-        "." if spaced && tokens.among(i + 1, &["i", "my", "we", "our", "he", "she", "it"]) => i + 1,
         "—" | "–" | "-" if spaced && token.space_before => i + 1,
         "," => i + 1 + usize::from(tokens.get(i + 1).is_some_and(conjunction)),
         _ if conjunction(token) => i + 1,
@@ -66,24 +64,7 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
         let after_comma = tokens[next - 1].text == ",";
         return may_share_i(left, right, after_comma).then_some(next);
     }
-    // "…, but when I rest, I …": the comma ends a subordinate clause.
-    let last = left
-        .iter()
-        .rposition(|t| t.text == "," || t.among(&["and", "but", "so", "that"]))
-        .and_then(|p| left.get(p + 1));
-    if token.text == "," && last.is_some_and(|t| t.within(&SUBORDINATORS) && !t.is("as")) {
-        return None;
-    }
-    // "…, but when I rest, I …" begins a new clause all the same.
-    if conjunction(&tokens[next - 1])
-        && right[0].among(&["when", "if", "once", "whenever", "while", "after", "before"])
-        && right.iter().any(|t| t.text == ",")
-    {
-        return Some(next);
-    }
-    // A comma alone joins two clauses only if the second one is clearly one.
-    let right_verb = is_clause(right) || begins_strongly(right);
-    right_verb.then_some(next)
+    is_clause(right).then_some(next)
 }
 
 /// "I'm 34, live in Lund and work as a nurse": "I" may be repeated.
@@ -134,11 +115,6 @@ fn runs_on(tokens: &[Token], i: usize) -> bool {
             .rfind(|t| t.word)
             .is_some_and(|t| t.among(&["in", "at", "for", "with", "on", "to", "of"]));
     begins && !carried && !relative && tokens.len() > i + 2
-}
-
-/// "I'm", "my": the strongest signs of a new clause.
-fn begins_strongly(tokens: &[Token]) -> bool {
-    tokens.lower(0) == "i" && (is_finite(tokens.lower(1)) || is_adverb(tokens.lower(1)))
 }
 
 fn begins_with_subject(tokens: &[Token]) -> bool {

@@ -15,7 +15,6 @@ static OPENERS_OF_DEPENDENT_CLAUSES: Words = Words::new("openers of dependent cl
 pub(super) fn facts(text: &str) -> Vec<String> {
     let words = tokens(text);
     apposition(&words)
-        .or_else(|| relative_clause(&words))
         .or_else(|| copula_list(&words))
         .or_else(|| coordinated(&words))
         .unwrap_or_else(|| vec![text.to_owned()])
@@ -43,26 +42,6 @@ fn apposition(words: &[Token]) -> Option<Vec<String>> {
     let mut out = vec![format!("{subject} {}", middle.trim())];
     out.extend(facts(&format!("{subject} {}", join(rest).trim())));
     Some(out)
-}
-
-/// "has a dog named Max who is 5", "lives with Ana's sister Emily, who is a nurse".
-fn relative_clause(words: &[Token]) -> Option<Vec<String>> {
-    let who = words.iter().position(|t| t.is("who")).filter(|&who| who >= 3)?;
-    let verb = words.get(who + 1)?;
-    let end = if words[who - 1].text == "," { who - 1 } else { who };
-    let name = &words[end - 1];
-    let finite = lexicon::is_clearly_finite(&verb.lower);
-    let has_name = name.upper()
-        && name.word
-        && !name.lower.ends_with("'s")
-        && words[..end - 1]
-            .iter()
-            .rev()
-            .take(3)
-            .any(|t| is_creature(&t.lower) || t.among(&["named", "called"]));
-    let closed = words.len() > who + 2 && !words[who + 1..].iter().any(|t| t.text == ",");
-    (finite && has_name && closed)
-        .then(|| vec![join(&words[..end]), format!("{} {}", name.text, join(&words[who + 1..]))])
 }
 
 /// "Ana is Ana, 34, from Porto and allergic to nuts": one fact each.
@@ -149,7 +128,6 @@ pub(super) fn relations(text: &str) -> Vec<String> {
         .filter(|relation| !text.ends_with(relation))
         .take(4)
         .collect();
-    out.extend(listed_names(&words));
     out.extend((3..words.len().saturating_sub(1)).filter_map(|i| had_name(&words, i)));
     out
 }
@@ -176,23 +154,6 @@ fn owned_name(words: &[Token], i: usize) -> Option<String> {
     let owner = if user { "the user's" } else { &owner.text };
     let kind = join(&words[i..=kind]);
     (!names.is_empty()).then(|| format!("{} is {owner} {}", names.join(" "), kind.trim()))
-}
-
-/// "Ana has a sister, Emily, and a brother, Tom".
-fn listed_names(words: &[Token]) -> Vec<String> {
-    let verb = words.iter().position(|t| t.is("has")).filter(|v| (1..=2).contains(v));
-    let Some(verb) = verb else { return Vec::new() };
-    let owner = person::possessive(&person::inside(&join(&words[..verb])));
-    (verb + 2..words.len().saturating_sub(2))
-        .filter(|&i| {
-            words[i - 1].among(&["a", "an"])
-                && is_creature(&words[i].lower)
-                && words[i + 1].text == ","
-                && is_name(&words[i + 2])
-                && words.get(i + 3).is_none_or(|t| t.text == "," || t.is("and"))
-        })
-        .map(|i| format!("{} is {owner} {}", words[i + 2].text, words[i].text))
-        .collect()
 }
 
 /// "Ana has a dog named Max": "named" stands at `i`.

@@ -1,6 +1,6 @@
 //! What a message wants, and whether it holds anything to remember.
 
-use super::lexicon::{self, is_base_verb};
+use super::lexicon;
 use super::lists::Words;
 use super::openings::strip_opening;
 use super::patterns::Patterns;
@@ -8,10 +8,8 @@ use super::small_talk::{is_greeting, is_small_talk, is_thanks};
 use super::words::{Token, tokens};
 use super::{Intent, Utterance, says_something, sentences};
 
-static ASKED_FOR_WITH_ANY: Words = Words::new("asked for with any");
 static AUXILIARY_START: Words = Words::new("auxiliaries that ask");
 static COMMANDS: Words = Words::new("commands");
-static COMMANDS_THAT_MAY_TELL: Words = Words::new("commands that may tell");
 static RECALL_REQUESTS: Patterns = Patterns::new("recall requests");
 static REQUESTS: Patterns = Patterns::new("requests");
 static WISHES: Patterns = Patterns::new("wishes");
@@ -84,8 +82,6 @@ pub(super) fn is_question(words: &[Token], sentence: &str) -> bool {
     match first.lower.as_str() {
         "what's" | "whats" | "where's" | "wheres" | "who's" | "whos" | "how's" | "hows"
         | "when's" => true,
-        // "How exciting!"
-        "how" if end.contains('!') => false,
         "what" | "where" | "who" | "whose" | "which" | "why" | "how" | "when" | "whom" => {
             second.map_or(sentence.len() < 12, |second| asks_for(first, second, words))
         }
@@ -93,8 +89,6 @@ pub(super) fn is_question(words: &[Token], sentence: &str) -> bool {
         lower if AUXILIARY_START.has(lower) => {
             second.is_some_and(|t| t.within(&SUBJECTS_OF_QUESTIONS) || t.upper())
         }
-        "remember" => next(&["when", "me", "what", "where"]),
-        "any" => words.iter().skip(1).take(4).any(|t| t.within(&ASKED_FOR_WITH_ANY)),
         _ => false,
     }
 }
@@ -126,16 +120,10 @@ pub(super) fn is_request(words: &[Token]) -> bool {
         ["call", "me" | "it" | "him" | "her", ..] => false,
         ["have", ..] => WISHES.match_any(&lower),
         _ if REQUESTS.match_any(&lower) => true,
-        // "Read a book yesterday" leaves out "I".
-        [first, second, ..] if COMMANDS_THAT_MAY_TELL.has(first) => {
-            !words.iter().any(|t| t.among(&["yesterday", "ago", "today"]))
-                && !lexicon::is_clearly_finite(second)
-        }
         [first, second, ..] => {
             COMMANDS.has(first)
                 && !(lexicon::AUXILIARIES.has(second)
                     && !matches!(*first, "don't" | "please" | "let's"))
-                && !(lexicon::is_third_person(second) && !is_base_verb(second) && !words[1].upper())
         }
         [one] => COMMANDS.has(one),
         [] => false,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::attributes::is_single_valued;
 use super::changes::Line;
-use super::{Judgement, Statement, dates, lexicon};
+use super::{Judgement, Statement, lexicon};
 
 /// Judges a pair, the later said after the earlier. `similarity`: cosine of their vectors.
 pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgement {
@@ -29,9 +29,6 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     }
     if same_subject && let Some(judgement) = by_values(a, b) {
         return judgement.unwrap_or_else(|| merge_or_keep(a, b, &x, &y));
-    }
-    if negates(&a.text) != negates(&b.text) {
-        return Judgement::KeepBoth;
     }
     let (n_a, n_b) = (numbers(&a.text), numbers(&b.text));
     let same_numbers = n_a == n_b || n_a.is_empty() || n_b.is_empty();
@@ -99,19 +96,13 @@ fn merge_or_keep(
     x: &HashSet<String>,
     y: &HashSet<String>,
 ) -> Judgement {
-    if x.is_subset(y) && no_extra_date(&a.text, &b.text) {
+    if x.is_subset(y) {
         return Judgement::Merge(b.text.clone());
     }
-    if y.is_subset(x) && no_extra_date(&b.text, &a.text) {
+    if y.is_subset(x) {
         return Judgement::Merge(a.text.clone());
     }
     Judgement::KeepBoth
-}
-
-/// True if the first has no date that the second lacks.
-fn no_extra_date(a: &str, b: &str) -> bool {
-    let theirs = dates::find(b);
-    dates::find(a).iter().all(|x| theirs.iter().any(|y| x.span == y.span))
 }
 
 /// Stems that carry meaning, the person's "user" included, numbers included.

@@ -87,12 +87,6 @@ pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
         "gonna" => &["I", "am"],
         "going" if next == "to" => &["I", "am"],
         "can't" | "cannot" if next == "wait" => &["I"],
-        "glad" | "happy" | "proud" | "excited" | "stoked" | "thrilled" | "grateful"
-        | "thankful"
-            if matches!(next, "to" | "that" | "for" | "i" | "we" | "my") =>
-        {
-            &["I", "am"]
-        }
         "been" if next.ends_with("ing") => &["I", "have"],
         "have" | "am" | "love" | "hate" | "live" | "work" | "like" | "need" | "want" | "enjoy"
         | "appreciate"
@@ -127,12 +121,7 @@ fn is_bare_gerund(words: &[Token], j: usize) -> bool {
         .skip(j + 1)
         .take_while(|t| !matches!(t.text.as_str(), "—" | "–" | "-" | ";"))
         .any(|t| lexicon::is_clearly_finite(&t.lower) || t.lower.ends_with("'s"));
-    // "planning": plan.
-    let single = base.char_indices().next_back().map_or(base, |(last, _)| &base[..last]);
-    !has_verb
-        && (lexicon::is_base_verb(base)
-            || lexicon::is_base_verb(&format!("{base}e"))
-            || base.len() > 2 && lexicon::is_base_verb(single))
+    !has_verb && (lexicon::is_base_verb(base) || lexicon::is_base_verb(&format!("{base}e")))
 }
 
 /// "my dog max is", "a cat called tom": names typed in lowercase are capitalised.
@@ -149,19 +138,6 @@ pub(super) fn name_the_nameless(mut words: Vec<Token>) -> Vec<Token> {
             continue;
         }
         words[i] = Token::new(capitalise(&word.text), word.space_before);
-        // "my name is bob smith"
-        let surname = words[i - 1].is("is")
-            && words.get(i + 1).is_some_and(|t| {
-                t.word
-                    && t.text.chars().all(char::is_lowercase)
-                    && !lexicon::STOP.has(&t.lower)
-                    && !lexicon::is_finite(&t.lower)
-                    && !lexicon::is_adverb(&t.lower)
-            })
-            && words.get(i + 2).is_none_or(|t| !t.word || t.is("and"));
-        if surname {
-            words[i + 1] = Token::new(capitalise(&words[i + 1].text), true);
-        }
     }
     words
 }

@@ -7,13 +7,12 @@ use super::dates::{self, DateSpan};
 use super::evidence::Evidence;
 use super::judge::same_name;
 use super::lexicon::{self, starts_upper};
-use super::lists::{Lines, Rows, Table, Words};
+use super::lists::{Rows, Table, Words};
 use super::question::{Kind, Question};
 
 static KINDS_OF_KIN: Table = Table::new("kinds of kin");
 static SYNONYMS: Rows = Rows::new("synonyms");
 static WORDS_THAT_ATTRIBUTES_ANSWER: Table = Table::new("words that attributes answer");
-static WORDS_OF_HOURS_AND_DAYS: Lines = Lines::new("words of hours and days");
 static PLACE_PREPOSITIONS: Words = Words::new("place prepositions");
 
 /// The share of a question's words that have to match if no attribute does.
@@ -50,9 +49,6 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
         for (o, n, name) in aliases {
             if *o == owner_small && (lexicon::stem(n) == lexicon::stem(noun) || is_a(n, noun)) {
                 group.push(name.clone());
-                if is_a(n, noun) {
-                    group.push(n.clone());
-                }
             }
         }
         groups.retain(|g| Some(&g[0]) != owner.as_ref());
@@ -61,12 +57,6 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
         own = false;
     }
     Targets { groups, own }
-}
-
-/// "Ana's wife": somebody else, whom the question does not mention.
-fn of_a_creature(subject: &str, asked: &Question) -> bool {
-    let head = subject.rsplit(' ').next().unwrap_or_default().to_lowercase();
-    super::attributes::is_creature(&head) && !asked.stems.contains(&lexicon::stem(&head))
 }
 
 /// A dog is a pet, a sister is a sibling.
@@ -113,9 +103,7 @@ pub(super) fn score(
     if let Some(value) = for_attribute(asked, e, targets, attribute, about) {
         return sure(value + about + fit + extra);
     }
-    // "What's 2+2?" names no topic.
-    let topic = |s: &String| s.chars().filter(|c| c.is_alphabetic()).count() > 1;
-    if !asked.stems.iter().any(topic) && asked.names.is_empty() && asked.span.is_none() {
+    if asked.stems.is_empty() && asked.names.is_empty() && asked.span.is_none() {
         return None;
     }
     if asked.stems.is_empty() {
@@ -174,7 +162,7 @@ fn about_targets(e: &Evidence, targets: &Targets) -> Option<f64> {
 /// How well the evidence is about the person who asks.
 fn about_person(asked: &Question, e: &Evidence, person: &str) -> Option<f64> {
     let subject = e.statement.subject.as_deref().unwrap_or_default();
-    let attribute = e.statement.attribute.as_deref().unwrap_or_default();
+    let attribute = &e.statement.attribute;
     let (small, text) = (subject.to_lowercase(), e.statement.text.to_lowercase());
     let person_small = person.to_lowercase();
     let own = is_person(subject, person);
@@ -182,20 +170,15 @@ fn about_person(asked: &Question, e: &Evidence, person: &str) -> Option<f64> {
     let company = small.contains(&format!("{person_small} and "))
         || small.contains(&format!(" and {person_small}"));
     let named = starts_upper_name(subject);
-    // "What do you know about me?" is not about my sister's dog.
-    if asked.kind == Kind::List && !own && !owned && attribute != "relation" && named {
-        return None;
-    }
     if own || company {
         return Some(1.0);
     }
-    let somebody_else = !subject.is_empty() && (named || !attribute.is_empty());
+    let somebody_else = !subject.is_empty() && (named || attribute.is_some());
     if asked.own_subject && asked.kind != Kind::Who && somebody_else {
         return None;
     }
     if owned {
-        // "When is my birthday?" is not about my wife's.
-        return (!of_a_creature(subject, asked)).then_some(0.7);
+        return Some(0.7);
     }
     if text.contains(&person_small) || text.contains("the user") {
         return Some(0.5);
@@ -253,21 +236,13 @@ fn for_attribute(
     about: f64,
 ) -> Option<f64> {
     let wanted = asked.attributes.iter().any(|a| {
-        a == attribute
-            || attribute.starts_with("favourite")
-                && a.starts_with("favourite")
-                && same_stems(a, attribute)
-            || a == "name" && attribute == "relation" && !targets.groups.is_empty()
+        a == attribute || a == "name" && attribute == "relation" && !targets.groups.is_empty()
     });
     if !wanted || about < 0.6 && (targets.own || !targets.groups.is_empty()) {
         return None;
     }
-    let category = |s: &str| {
-        e.relevance >= 0.4
-            && matches!(s, "food" | "drink" | "activ" | "sport" | "anim" | "music" | "peopl")
-    };
     let rest: Vec<String> =
-        asked.stems.iter().filter(|s| !stands_for(s, attribute) && !category(s)).cloned().collect();
+        asked.stems.iter().filter(|s| !stands_for(s, attribute)).cloned().collect();
     let coverage = coverage(&rest, &e.stems, attribute);
     let first = if asked.attributes[0] == attribute { 0.15 } else { 0.0 };
     (rest.is_empty() || coverage >= 0.5).then_some(2.0 + coverage + first)
@@ -275,11 +250,6 @@ fn for_attribute(
 
 fn starts_upper_name(subject: &str) -> bool {
     starts_upper(subject) && !subject.starts_with("The ")
-}
-
-fn same_stems(a: &str, b: &str) -> bool {
-    let stems = |t: &str| lexicon::words(t).map(lexicon::stem).collect::<HashSet<_>>();
-    stems(a) == stems(b)
 }
 
 /// "Ana's dog Max", "a dog named Max".
@@ -341,31 +311,25 @@ fn type_fit(asked: &Question, e: &Evidence, attribute: &str) -> f64 {
                 .is_some_and(|_| !w.eq_ignore_ascii_case("a") && !w.eq_ignore_ascii_case("an"))
         })
     };
-    let name_inside = || {
-        text.split_whitespace().skip(1).any(|w| {
-            starts_upper(w)
-                && !lexicon::MONTHS.contains(&w.trim_matches(|c: char| !c.is_alphanumeric()))
-        })
-    };
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let subject = || starts_upper_name(e.statement.subject.as_deref().unwrap_or_default());
     match asked.kind {
         Kind::When if matches!(attribute, "birthday" | "time" | "date" | "deadline") => 0.6,
         Kind::When if !dates::find(text).is_empty() => 0.6,
         Kind::When if asked.date && !names_a_day(text) => -1.0,
-        Kind::When if has_time_words(text) => 0.3,
         Kind::Where if PLACES.contains(&attribute) => 0.5,
         Kind::Where if text.split_whitespace().any(|w| PLACE_PREPOSITIONS.has(w)) => 0.2,
         Kind::HowOld if attribute == "age" => 0.6,
-        Kind::HowOld if attribute == "birthday" || has(&["birthday"]) && number() => 0.0,
+        Kind::HowOld if attribute == "birthday" => 0.0,
         Kind::HowMany if number() => 0.4,
         Kind::HowLong if number() || has(&["since", "for "]) => 0.3,
         Kind::Where | Kind::HowOld | Kind::HowMany | Kind::HowLong => -1.0,
-        Kind::Who if name_inside() || subject() => 0.2,
-        Kind::Why if has(&["because", " so ", " since ", " to "]) => 0.3,
         _ => 0.0,
     }
 }
+
+/// Attributes whose values are places.
+const PLACES: [&str; 7] =
+    ["home", "past home", "birthplace", "employer", "school", "location", "childhood"];
 
 /// "Every Thursday"; a full date is found elsewhere.
 fn names_a_day(text: &str) -> bool {
@@ -375,14 +339,4 @@ fn names_a_day(text: &str) -> bool {
         lexicon::WEEKDAYS.iter().any(|weekday| weekday.eq_ignore_ascii_case(day))
     };
     lexicon::words(text).any(is_weekday)
-}
-
-/// Attributes whose values are places.
-const PLACES: [&str; 7] =
-    ["home", "past home", "birthplace", "employer", "school", "location", "childhood"];
-
-fn has_time_words(text: &str) -> bool {
-    let low = text.to_lowercase();
-    WORDS_OF_HOURS_AND_DAYS.iter().any(|w| low.contains(w))
-        || [" at ", "every ", "am "].iter().any(|w| low.contains(w))
 }

@@ -4,10 +4,8 @@
 //! English is quoted, never rewritten.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
-use regex::Regex;
 
 use super::antecedents::Antecedents;
 use super::attributes::{is_single_valued, parse_statement};
@@ -159,16 +157,7 @@ impl<'a> Message<'a> {
         }
         // Told by itself it would be nothing.
         self.n_loose += usize::from(fragments::may_correct(sentence));
-        // "i <3 pizza"
-        let sentence = &*sentence.replace(" <3 ", " love ");
-        let mut words = tokens(sentence);
-        loop {
-            let stripped = self.opened(&words);
-            if stripped.len() == words.len() {
-                break;
-            }
-            words = stripped;
-        }
+        let mut words = self.opened(&tokens(sentence));
         let asks = intent::is_question(&words, sentence) || intent::is_recall_request(&words);
         if asks && !tells(&words, sentence) {
             self.previous = None;
@@ -176,14 +165,6 @@ impl<'a> Message<'a> {
         }
         trim_end(&mut words);
         let name = super::user_name(sentence);
-        // "Call me Ana."
-        if let Some(name) = &name
-            && words.len() <= 7
-            && words.iter().take(4).any(|t| t.is("call"))
-        {
-            self.add(&format!("{} is called {name}", self.parties.speaker));
-            return;
-        }
         if words.is_empty()
             || small_talk::is_thanks(sentence)
             || small_talk::is_greeting(sentence)
@@ -295,9 +276,6 @@ fn is_about_the_conversation(words: &[Token]) -> bool {
 /// Begins with a pronoun that nobody resolved.
 fn starts_loose(words: &[Token]) -> bool {
     words.first().is_some_and(|t| t.within(&LOOSE_PRONOUNS))
-        && !words.get(1).is_some_and(|t| {
-            t.among(&["year", "month", "week", "weekend", "morning", "summer", "winter", "time"])
-        })
 }
 
 fn uncapitalise(text: &str) -> String {
@@ -306,22 +284,11 @@ fn uncapitalise(text: &str) -> String {
     format!("{first}{rest}")
 }
 
-/// "It is Ana's birthday on 21 November 2026".
-static BIRTHDAY: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern(
-        r"^(?i)it (?:is|was) (.{1,60}(?:birthday|anniversary)) (on \d{1,2} [A-Z][a-z]+) \d{4}$",
-    )
-});
-
 /// Dates, capital, no end mark.
 fn finish(text: &str, utterance: &Utterance) -> String {
     let resolved = dates::resolve(text, utterance.at).text;
     let trimmed = resolved.trim().trim_end_matches(['.', '!', ',', ';', ':', ' ', '…']);
     let trimmed = trimmed.trim_start_matches([',', ' ', '-', '–', '—', ':']);
-    // "It is Ana's birthday on 21 November 2026": the day, not the year.
-    if let Some(found) = BIRTHDAY.captures(trimmed) {
-        return capitalise(&format!("{} is {}", &found[1], &found[2]));
-    }
     capitalise(trimmed)
 }
 

@@ -70,7 +70,6 @@ pub(super) fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
 /// Noun phrases of at most three words: runs of words that carry meaning, after a word that a noun
 /// follows ("the support group", "Ana's dog", "likes green tea"; not "is inspiring").
 fn runs(text: &str) -> Vec<Vec<String>> {
-    let plain = without_dates(text);
     let mut out = Vec::new();
     let mut run: Vec<String> = Vec::new();
     let mut before = String::new();
@@ -80,7 +79,7 @@ fn runs(text: &str) -> Vec<Vec<String>> {
             out.push(phrase[phrase.len().saturating_sub(3)..].to_vec());
         }
     };
-    for chunk in plain.split_whitespace() {
+    for chunk in text.split_whitespace() {
         let ends = chunk.ends_with(['.', ',', '!', '?', ';', ':', ')', '"', '…']);
         let word = chunk.trim_matches(|c: char| !c.is_alphanumeric());
         let lower = word.to_lowercase().replace('’', "'");
@@ -117,14 +116,14 @@ fn noun_phrase(mut run: Vec<String>, before: &str) -> Vec<String> {
     let named = |w: &String| lexicon::starts_upper(w);
     let is_praise = |w: &String| lexicon::REACTION.has(w) || w.ends_with("ly");
     // "making", "coming", but not "painting".
-    run.retain(|w| !w.ends_with("ing") || LASTING_THINGS.has(&stem(w)) || is_noun_in_ing(w));
+    run.retain(|w| !w.ends_with("ing") || LASTING_THINGS.has(&stem(w)));
     let from = run.iter().take_while(|w| is_praise(w)).count();
     run.drain(..from);
     // "playing fetch" is named after what is played.
     if run.len() > 1 && run[0].ends_with("ing") && !named(&run[0]) {
         run.remove(0);
     }
-    while run.last().is_some_and(|w| is_praise(w) || is_adjective(w)) {
+    while run.last().is_some_and(is_praise) {
         run.pop();
     }
     // "Seeing her walk …": begins a sentence and names nothing.
@@ -135,19 +134,6 @@ fn noun_phrase(mut run: Vec<String>, before: &str) -> Vec<String> {
     ) || lexicon::MODALS.has(before)
         || lexicon::is_adverb(before);
     if opens || copula && !run.iter().any(named) { Vec::new() } else { run }
-}
-
-fn is_noun_in_ing(lower: &str) -> bool {
-    matches!(lower, "morning" | "evening" | "wedding" | "building" | "clothing" | "ring" | "spring")
-}
-
-/// By its ending.
-fn is_adjective(lower: &str) -> bool {
-    const ENDINGS: [&str; 7] = ["able", "ible", "ful", "less", "ous", "ive", "ic"];
-    lower.len() > 5
-        && !lexicon::starts_upper(lower)
-        && ENDINGS.iter().any(|end| lower.ends_with(end))
-        && !matches!(lower, "clinic" | "mechanic" | "traffic" | "picnic" | "relative" | "detective")
 }
 
 /// Names no topic.
@@ -162,20 +148,6 @@ fn is_weak(lower: &str) -> bool {
         || lexicon::is_past(lower)
         || lexicon::is_third_person(lower) && !nominal()
         || lexicon::is_base_verb(lower) && !lexicon::NOUN_LIKE.has(lower)
-}
-
-fn without_dates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut done = 0;
-    for found in dates::find(text) {
-        if found.start >= done {
-            out.push_str(&text[done..found.start]);
-            out.push_str(" , ");
-            done = found.end;
-        }
-    }
-    out.push_str(&text[done..]);
-    out.replace("week of", ",").replace("weekend of", ",")
 }
 
 /// "Golden retriever, fetch": the title of an episode, from its messages.
