@@ -9,7 +9,7 @@ use jiff::civil::DateTime;
 use crate::extractive::{
     THE_USER, Ungrounded, asked_by, grounded, is_of_speaker, to_second_person,
 };
-use crate::memory::plain_text;
+use crate::memory::{lexical, plain_text};
 use crate::prompts::Answer;
 
 /// What is held against a reply.
@@ -186,7 +186,26 @@ fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bo
         })
     };
     let parts = || sentence.split(", ").flat_map(|part| part.split(" and "));
-    grounded(sentence, &all, at).is_ok() && (is_of_one(sentence) || parts().all(is_of_one))
+    grounded(sentence, &all, at).is_ok()
+        && !gives_a_name_to_another(sentence, &all)
+        && (is_of_one(sentence) || parts().all(is_of_one))
+}
+
+/// "The street you are moving to is Uppsala", where no source speaks of a street.
+fn gives_a_name_to_another(sentence: &str, sources: &[&str]) -> bool {
+    let mut words = sentence.split_whitespace();
+    let (Some("The"), Some(noun)) = (words.next(), words.next()) else { return false };
+    let noun = lexical::terms(noun);
+    let is_known = sources.iter().any(|source| {
+        let known = lexical::terms(source);
+        noun.iter().all(|term| known.contains(term))
+    });
+    let is_copula = |word: &&str| matches!(*word, "is" | "was" | "are" | "were");
+    let words: Vec<&str> = words.collect();
+    let value = words.rsplit(is_copula).next().filter(|value| value.len() < words.len());
+    !is_known
+        && !matches!(noun.as_slice(), [n] if ["name", "user"].contains(&n.as_str()))
+        && value.and_then(<[&str]>::first).is_some_and(|name| name.starts_with(char::is_uppercase))
 }
 
 /// Without "Based on the notes, " or "The assistant said: ".
@@ -225,7 +244,7 @@ fn end_of_sentence(text: &str) -> Option<usize> {
 /// Most words of the sentence are the message's.
 fn repeats(sentence: &str, message: &str) -> bool {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
-        crate::memory::lexical::terms(text).into_iter().collect()
+        lexical::terms(text).into_iter().collect()
     };
     let (said, told) = (words(sentence), words(message));
     !said.is_empty() && said.intersection(&told).count() * 2 > said.len()
@@ -284,6 +303,8 @@ mod tests {
         assert_eq!(say(heard(), "Elise's school is Ystad.").0, "");
         let both = "Elise plays the cello and Ana taught in Ystad.";
         assert_eq!(say(heard(), both).0, "Elise plays the cello and you taught in Ystad.");
+        assert_eq!(say(heard(), "The street you are going to is Ystad.").0, "");
+        assert_eq!(say(heard(), "The niece is Elise.").0, "The niece is Elise.");
     }
 
     #[test]

@@ -30,27 +30,17 @@ pub struct FoundFact {
 /// Chooses among the facts that were found: their indices.
 pub type FactRule = fn(&Reader<'_>, &[FoundFact]) -> Result<Vec<usize>, StoreError>;
 
-/// How Stage I selects facts from the candidates.
-#[derive(Debug, Clone, Copy, Default)]
-pub enum StageOne {
-    /// By hybrid relevance alone; the themes are those of the selected facts. It is the default because
-    /// it finds most: at equal characters, Eq. 4 with α = 0.1 changed evidence recall on the dev
-    /// conversations by −0.003 to 0.003, and with α = 0.7 and five themes it cost 0.01 to 0.03 from
-    /// 1,350 characters on and 0.1 at 300 (tests/retrieval.rs at 1bd4f73).
-    #[default]
-    Relevance,
-    /// From those that a rule chooses, for comparison: Eq. 4 is in `inglenook-eval`.
-    Rule(FactRule),
-}
-
 /// How evidence is selected; the default is the product's.
 #[derive(Debug, Clone)]
 pub struct RecallConfig {
     /// The signal of Stage II where a model reads; without one no episode is probed. That is the default:
     /// with Qwen2.5-0.5B the gate changed F1 by −0.010 [−0.042, 0.021] for 560 more tokens a question.
     pub signal: Option<Signal>,
-    /// How Stage I selects.
-    pub stage_one: StageOne,
+    /// From which facts Stage I selects, for comparison: Eq. 4 is in `inglenook-eval`. Without a rule hybrid
+    /// relevance alone decides, which finds most: at equal characters, Eq. 4 with α = 0.1 changed evidence
+    /// recall on the dev conversations by −0.003 to 0.003, and with α = 0.7 and five themes it cost 0.01 to
+    /// 0.03 from 1,350 characters on and 0.1 at 300 (tests/retrieval.rs at 1bd4f73).
+    pub fact_rule: Option<FactRule>,
     /// What Stage I selects from.
     pub levels: Levels,
     /// The weights of the cues.
@@ -85,7 +75,7 @@ impl Default for RecallConfig {
     fn default() -> Self {
         Self {
             signal: None,
-            stage_one: StageOne::default(),
+            fact_rule: None,
             levels: Levels::default(),
             relevance: Relevance::default(),
             gate: GatePolicy::default(),

@@ -31,7 +31,7 @@ use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, TurnRole}
 use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
-pub use config::{FactRule, FoundFact, Levels, RecallConfig, StageOne};
+pub use config::{FactRule, FoundFact, Levels, RecallConfig};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 pub(crate) use prompt::refill;

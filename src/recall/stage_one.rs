@@ -1,7 +1,7 @@
 //! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
 use super::candidates::Scored;
-use super::config::{FoundFact, RecallConfig, StageOne};
+use super::config::{FoundFact, RecallConfig};
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
 use crate::memory::{Message, Semantic, Theme, ThemeId};
 use crate::store::{Reader, StoreError};
@@ -30,9 +30,9 @@ impl Coarse {
         config: &RecallConfig,
         budget_characters: usize,
     ) -> Result<Self, StoreError> {
-        let semantics: Vec<&Scored<Semantic>> = match config.stage_one {
-            StageOne::Relevance => semantics.iter().collect(),
-            StageOne::Rule(choose) => {
+        let semantics: Vec<&Scored<Semantic>> = match config.fact_rule {
+            None => semantics.iter().collect(),
+            Some(choose) => {
                 let found = |s: &Scored<Semantic>| FoundFact {
                     id: s.unit.id,
                     theme: s.unit.theme,

@@ -472,8 +472,8 @@ fn another_embedders_vectors_are_not_compared() {
 fn a_rule_may_choose_the_facts() {
     let (builder, _) = dog_memory();
     let model = ScriptedModel::new(&[]);
-    let stage_one = StageOne::Rule(|_, found| Ok((1..found.len().min(2)).collect()));
-    let config = RecallConfig { stage_one, ..RecallConfig::default() };
+    let rule: FactRule = |_, found| Ok((1..found.len().min(2)).collect());
+    let config = RecallConfig { fact_rule: Some(rule), ..RecallConfig::default() };
     let ask = Ask { prompt: false, config, ..Ask::default() };
     let evidence = recall(&builder.store, &model, ask).unwrap();
     assert_eq!(evidence.themes.len(), 1);

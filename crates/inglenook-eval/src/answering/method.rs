@@ -5,7 +5,7 @@ use std::fmt;
 use inglenook::interfaces::Signal;
 use inglenook::memory::inclusion::GatePolicy;
 use inglenook::memory::relevance::{N_FEATURES, Relevance, Weights};
-use inglenook::recall::{Levels, RecallConfig, StageOne};
+use inglenook::recall::{Levels, RecallConfig};
 
 use super::equation_4::by_equation_4;
 use super::structural::Mode;
@@ -28,7 +28,7 @@ pub enum Method {
     UncSion,
     /// The product's own recall: hybrid relevance, facts mixed with whole messages, Stage II. Not the
     /// sum of the two before: by default Stage I goes by relevance, because Eq. 4 finds less
-    /// ([`StageOne`]).
+    /// ([`RecallConfig::fact_rule`]).
     Full,
     /// Notes on compressed topics, updated in sleep time ([`super::lightmem`]).
     LightMem,
@@ -123,7 +123,7 @@ impl Method {
             ..own.clone()
         };
         match self {
-            Self::RepSel => RecallConfig { stage_one: StageOne::Rule(by_equation_4), ..facts },
+            Self::RepSel => RecallConfig { fact_rule: Some(by_equation_4), ..facts },
             Self::UncSion => {
                 RecallConfig { gate: own.gate, signal: own.signal.or(Some(signal)), ..facts }
             }
