@@ -68,7 +68,7 @@ impl EncoderEmbedder {
     /// From a directory of safetensors and JSON files, or a GGUF file.
     ///
     /// # Errors
-    /// As [`load`].
+    /// As [`load()`].
     pub fn from_files(path: &Path) -> Result<Self, ModelError> {
         let Opened { path: directory, weights, config } = load::open(path)?;
         let Some(config) = config else { return Self::from_gguf(&weights) };
@@ -89,7 +89,7 @@ impl EncoderEmbedder {
     /// From a whole GGUF file: weights, configuration and vocabulary.
     ///
     /// # Errors
-    /// As [`load`].
+    /// As [`load()`].
     pub fn from_gguf(weights: &Weights) -> Result<Self, ModelError> {
         let metadata = weights.metadata();
         let name = metadata.string("general.architecture").unwrap_or("unknown");
