@@ -16,7 +16,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import gguf
 import numpy as np
 import torch
 from tokenizers import Tokenizer
@@ -25,6 +24,7 @@ from torch.nn import functional
 from transformers import BertModel
 
 import convert
+from minilm import padded, starter_words
 
 # Of a longer text the beginning and the end are read: what asks is often the last sentence.
 TOKENS_BEGINNING, TOKENS_END = 24, 40
@@ -94,13 +94,6 @@ def encoded(tokenizer, texts):
     return ids
 
 
-def padded(rows):
-    n = max(map(len, rows))
-    ids = torch.tensor([row + [0] * (n - len(row)) for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (n - len(row)) for row in rows])
-    return ids, mask
-
-
 def batches(rng, tokenizer, task, rows):
     """Every row once, varied; texts of similar length together, so that little is padding."""
     read = [(encoded(tokenizer, [varied(rng, text) for text in texts]), task.labels.index(label))
@@ -113,17 +106,6 @@ def batches(rng, tokenizer, task, rows):
 
 
 # ----------------------------------------------------------------------------------------------- model
-
-
-def starter_words(embedder, tokenizer):
-    """The starter embedder's word table, and where MiniLM has each of its rows."""
-    file = gguf.GGUFReader(embedder)
-    table = next(t for t in file.tensors if t.name == "token_embd.weight")
-    tokens_of, known = file.fields["tokenizer.ggml.tokens"], tokenizer.get_vocab()
-    tokens = [bytes(tokens_of.parts[i]).decode() for i in tokens_of.data]
-    name = lambda t: t if len(t) > 2 and t[0] == "[" else t[1:] if t[0] == "▁" else "##" + t
-    rows = torch.tensor([known[name(token)] for token in tokens])
-    return rows, torch.from_numpy(gguf.quants.dequantize(table.data, table.tensor_type).astype(np.float32))
 
 
 class Encoder(nn.Module):

@@ -27,7 +27,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import gguf
 import numpy as np
 import snowballstemmer
 import torch
@@ -40,6 +39,7 @@ from transformers import BertModel
 import histories
 import notebooks
 from generator import answer, recast, relations, topics
+from minilm import padded, starter_words
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
 N_OPEN, N_INVENTED, N_CONTEXTS = 16_000, 9_000, 6_000
@@ -154,24 +154,6 @@ def make_pairs(args, model, tokenizer):
 
 
 # ------------------------------------------------------------------------------------------------- model
-
-
-def padded(rows):
-    n = max(map(len, rows))
-    ids = torch.tensor([row + [0] * (n - len(row)) for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (n - len(row)) for row in rows])
-    return ids, mask
-
-
-def starter_words(embedder, tokenizer):
-    """The starter embedder's word table, and where MiniLM has each of its rows."""
-    file = gguf.GGUFReader(embedder)
-    table = next(t for t in file.tensors if t.name == "token_embd.weight")
-    field, known = file.fields["tokenizer.ggml.tokens"], tokenizer.get_vocab()
-    tokens = [bytes(field.parts[i]).decode() for i in field.data]
-    name = lambda t: t if len(t) > 2 and t[0] == "[" else t[1:] if t[0] == "▁" else "##" + t
-    rows = torch.tensor([known[name(token)] for token in tokens])
-    return rows, torch.from_numpy(gguf.quants.dequantize(table.data, table.tensor_type).astype(np.float32))
 
 
 class Reranker(nn.Module):
