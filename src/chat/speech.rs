@@ -193,19 +193,19 @@ fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bo
 
 /// "The street you are moving to is Uppsala", where no source speaks of a street.
 fn gives_a_name_to_another(sentence: &str, sources: &[&str]) -> bool {
-    let mut words = sentence.split_whitespace();
-    let (Some("The"), Some(noun)) = (words.next(), words.next()) else { return false };
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let ["The", noun, rest @ ..] = words.as_slice() else { return false };
+    let is_copula = |word: &&str| matches!(*word, "is" | "was" | "are" | "were");
+    let value = rest.iter().rposition(is_copula).and_then(|at| rest.get(at + 1));
+    if !value.is_some_and(|value| value.starts_with(char::is_uppercase)) {
+        return false;
+    }
     let noun = lexical::terms(noun);
     let is_known = sources.iter().any(|source| {
         let known = lexical::terms(source);
         noun.iter().all(|term| known.contains(term))
     });
-    let is_copula = |word: &&str| matches!(*word, "is" | "was" | "are" | "were");
-    let words: Vec<&str> = words.collect();
-    let value = words.rsplit(is_copula).next().filter(|value| value.len() < words.len());
-    !is_known
-        && !matches!(noun.as_slice(), [n] if ["name", "user"].contains(&n.as_str()))
-        && value.and_then(<[&str]>::first).is_some_and(|name| name.starts_with(char::is_uppercase))
+    !is_known && !matches!(noun.as_slice(), [n] if ["name", "user"].contains(&n.as_str()))
 }
 
 /// Without "Based on the notes, " or "The assistant said: ".
