@@ -10,22 +10,10 @@ use super::knn_graph::KnnGraph;
 use super::partition::Cluster;
 use super::reorganize::{Change, Rules, THEME_SIZE_MAX, attach, attach_by};
 use super::{Embedding, Hierarchy, Partition, SemanticId, ThemeId};
-
-fn unit(values: &[f32]) -> Embedding {
-    Embedding::normalise(values.to_vec()).unwrap()
-}
+use crate::testing::{check_close, cluster, unit};
 
 fn of_whole(values: Vec<i8>) -> Embedding {
     unit(&values.into_iter().map(f32::from).collect::<Vec<_>>())
-}
-
-fn check_close(found: f64, expected: f64) {
-    assert!((found - expected).abs() < 1e-7, "{found} is not {expected}");
-}
-
-fn cluster(first_id: i64, vectors: &[[f32; 2]]) -> Cluster {
-    let members = (first_id..).zip(vectors).map(|(id, v)| (SemanticId(id), unit(v))).collect();
-    Cluster::of(members).unwrap()
 }
 
 #[test]

@@ -6,9 +6,11 @@ mod manual_clock;
 mod scripted_model;
 mod skipping;
 mod units;
+mod vectors;
 
 pub use hash_embedder::HashEmbedder;
 pub use manual_clock::ManualClock;
 pub use scripted_model::ScriptedModel;
 pub use skipping::{SKIPPED_TESTS_FILE, shared, skip};
 pub use units::{episode, fact, message};
+pub use vectors::{check_close, cluster, unit};

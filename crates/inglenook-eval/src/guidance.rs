@@ -208,9 +208,9 @@ fn centroid_similarity((a, length_a): (&[f64], f64), (b, length_b): (&[f64], f64
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use inglenook::memory::{Embedding, SemanticId};
+    use inglenook::testing::{check_close, cluster, unit};
     use proptest::prelude::*;
 
     use super::*;
@@ -218,19 +218,6 @@ mod tests {
 
     /// Large enough that rounding decides nothing.
     const EPSILON: f64 = 0.05;
-
-    fn unit(values: &[f32]) -> Embedding {
-        Embedding::normalise(values.to_vec()).unwrap()
-    }
-
-    fn check_close(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-7, "{found} is not {expected}");
-    }
-
-    fn cluster(first_id: i64, vectors: &[[f32; 2]]) -> Cluster {
-        let members = (first_id..).zip(vectors).map(|(id, v)| (SemanticId(id), unit(v))).collect();
-        Cluster::of(members).unwrap()
-    }
 
     #[test]
     fn equation_2_by_hand() {
