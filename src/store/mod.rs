@@ -47,7 +47,7 @@ pub use access::{Store, Wait};
 pub use error::StoreError;
 pub use full_text::KnownName;
 pub use records::{
-    AnyId, Counts, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage,
-    NewSemantic, Session,
+    AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage, NewSemantic,
+    Session,
 };
 pub use transaction::{Reader, WriteTx};

@@ -180,21 +180,6 @@ pub struct MemoryStats {
     pub reassignment_ratio: f64,
 }
 
-/// How many units there are: cheaper than [`MemoryStats`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Empty ones too.
-    pub sessions: usize,
-    /// Level 1.
-    pub messages: usize,
-    /// Level 2.
-    pub episodes: usize,
-    /// Level 3, superseded ones too.
-    pub semantics: usize,
-    /// Level 4.
-    pub themes: usize,
-}
-
 /// What `forget` would take.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ForgetPlan {

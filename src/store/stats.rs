@@ -1,24 +1,10 @@
 //! How much there is.
 
 use super::error::Result;
-use super::records::{Counts, MemoryStats};
+use super::records::MemoryStats;
 use super::transaction::Reader;
 
 impl Reader<'_> {
-    /// Counts every row.
-    ///
-    /// # Errors
-    /// If the memory cannot be read.
-    pub fn counts(&self) -> Result<Counts> {
-        Ok(Counts {
-            sessions: self.count("SELECT count(*) FROM session")?,
-            messages: self.count("SELECT count(*) FROM message")?,
-            episodes: self.count("SELECT count(*) FROM episode")?,
-            semantics: self.count("SELECT count(*) FROM semantic")?,
-            themes: self.count("SELECT count(*) FROM theme")?,
-        })
-    }
-
     /// Whether there is any fact, or there are more than so many messages. (To count takes longer the
     /// more there is.)
     ///
@@ -36,15 +22,15 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn stats(&self) -> Result<MemoryStats> {
-        let Counts { messages, episodes, semantics, themes, .. } = self.counts()?;
+        let semantics = self.count("SELECT count(*) FROM semantic")?;
         let moved = self.count("SELECT count(*) FROM semantic WHERE moves > 0")?;
         Ok(MemoryStats {
-            messages,
-            episodes,
+            messages: self.count("SELECT count(*) FROM message")?,
+            episodes: self.count("SELECT count(*) FROM episode")?,
             semantics,
             superseded: self
                 .count("SELECT count(*) FROM semantic WHERE superseded_by IS NOT NULL")?,
-            themes,
+            themes: self.count("SELECT count(*) FROM theme")?,
             largest_theme: self.count(
                 "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM semantic GROUP BY theme)",
             )?,

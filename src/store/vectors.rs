@@ -296,8 +296,7 @@ impl WriteTx<'_> {
         }
         self.set_meta(EMBEDDER, Some(id))?;
         self.set_meta(DIMENSIONS, Some(&dimensions.to_string()))?;
-        let units = self.counts()?;
-        if units.messages + units.episodes + units.semantics > 0 {
+        if self.has_more_than(0)? {
             self.enqueue(&JobKind::Reembed)?;
         }
         Ok(())

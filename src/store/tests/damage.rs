@@ -114,7 +114,7 @@ fn an_empty_file_is_a_new_memory() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("memory.db"), b"").unwrap();
     let reader = Store::open_read_only(dir.path()).unwrap();
-    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 0);
+    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 0);
     small(&Store::open(dir.path()).unwrap());
 }
 
@@ -146,7 +146,7 @@ fn read_only_child() {
     let error = Store::open(&dir.join("new")).err().unwrap();
     assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
     let store = Store::open_read_only(dir).unwrap();
-    assert_eq!(store.read(|r| r.counts()).unwrap().messages, 4);
+    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 4);
     assert_valid(&store);
 }
 

@@ -421,7 +421,7 @@ fn a_plan_that_has_grown_old_takes_what_was_written_since() {
     store.write(|tx| tx.forget(&plan)).unwrap();
     assert_valid(&store);
     read(&store, |r| {
-        assert_eq!((r.counts()?.episodes, r.counts()?.semantics), (1, 2));
+        assert_eq!((r.stats()?.episodes, r.stats()?.semantics), (1, 2));
         assert!(r.full_text(Level::Semantic, "4711", 9)?.is_empty());
         Ok(())
     });

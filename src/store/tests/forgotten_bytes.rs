@@ -99,7 +99,7 @@ fn no_forgotten_byte_is_in_any_file() {
         }
         if moment == "open" {
             // Closed by the reader below only after the writer.
-            Store::open_read_only(dir.path()).unwrap().read(|r| r.counts()).unwrap();
+            Store::open_read_only(dir.path()).unwrap().read(|r| r.stats()).unwrap();
         }
     }
     drop(store);
@@ -113,7 +113,7 @@ fn a_scrub_beside_a_reader_stays_due_until_it_can_be_done() {
     let small = small(&store);
     let reader = Store::open_read_only(dir.path()).unwrap();
     read(&reader, |r| {
-        r.counts()?;
+        r.stats()?;
         forget(&store, &[AnyId::Message(small.messages[0])], None);
         let error = store.scrub().unwrap_err();
         assert!(error.to_string().contains("another program is reading"), "{error}");

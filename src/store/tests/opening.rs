@@ -90,17 +90,17 @@ fn reads_beside_a_writer() {
     let writer = Store::open(dir.path()).unwrap();
     let reader = Store::open_read_only(dir.path()).unwrap();
     let small = small(&writer);
-    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 4);
+    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 4);
     assert_valid(&reader);
     assert!(reader.write(|tx| tx.set_setting("a", "b")).is_err());
     // A snapshot stays as it was while the writer goes on.
     read(&reader, |r| {
-        assert_eq!(r.counts()?.messages, 4);
+        assert_eq!(r.stats()?.messages, 4);
         writer.write(|tx| Ok(say(tx, small.session, Role::User, "more")))?;
-        assert_eq!(r.counts()?.messages, 4);
+        assert_eq!(r.stats()?.messages, 4);
         Ok(())
     });
-    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 5);
+    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 5);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn reads_without_a_writer_and_without_a_log() {
     small(&Store::open(dir.path()).unwrap());
     assert!(!dir.path().join("memory.db-wal").exists());
     let reader = Store::open_read_only(dir.path()).unwrap();
-    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 4);
+    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 4);
     assert_valid(&reader);
     // And a writer may come while it is open.
     let writer = Store::open(dir.path()).unwrap();

@@ -93,7 +93,7 @@ fn no_query_is_syntax() {
     finds(&store, &"plain \"* ".repeat(2000), &[3]);
     let many: Vec<String> = (0..5000).map(|i| format!("w{i}")).collect();
     finds(&store, &many.join(" "), &[]);
-    assert_eq!(store.read(|r| r.counts()).unwrap().messages, 3);
+    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 3);
 }
 
 #[test]

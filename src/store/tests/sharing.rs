@@ -22,9 +22,8 @@ fn four_threads_write_and_two_read() {
             scope.spawn(move || {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
-                    let (n, listed) = store
-                        .read(|r| Ok((r.counts()?.messages, r.all_messages()?.len())))
-                        .unwrap();
+                    let (n, listed) =
+                        store.read(|r| Ok((r.stats()?.messages, r.all_messages()?.len()))).unwrap();
                     // One snapshot, and never back in time.
                     assert_eq!(n, listed);
                     assert!(n >= last);
@@ -121,7 +120,7 @@ fn a_panic_leaves_no_trace_and_the_store_usable() {
             assert!(panicked.join().is_err());
         }
         assert_eq!(store.generation(), generation);
-        assert_eq!(store.read(|r| r.counts()).unwrap().messages, 0);
+        assert_eq!(store.read(|r| r.stats()).unwrap().messages, 0);
         store.write(|tx| Ok(say(tx, session, Role::User, "hello"))).unwrap();
         assert_valid(&store);
     }
@@ -152,9 +151,9 @@ fn a_nested_transaction_is_an_error_and_no_deadlock() {
         assert!(nested.unwrap_err().to_string().contains("in use by the same thread"));
         store.write(|tx| tx.set_setting("a", "b")).unwrap();
     }
-    assert!(memory.read(|_| memory.read(|r| r.counts())).is_err());
+    assert!(memory.read(|_| memory.read(|r| r.stats())).is_err());
     // A file has connections for it.
-    file.read(|_| file.read(|r| r.counts())).unwrap();
+    file.read(|_| file.read(|r| r.stats())).unwrap();
     file.write(|tx| {
         tx.set_setting("a", "c")?;
         assert_eq!(file.read(|r| r.setting("a"))?.as_deref(), Some("b"));
@@ -176,7 +175,7 @@ fn second_writer_child() {
         other => panic!("{other:?}"),
     }
     let reader = Store::open_read_only(dir).unwrap();
-    assert_eq!(reader.read(|r| r.counts()).unwrap().messages, 4);
+    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 4);
 }
 
 #[test]

@@ -33,16 +33,16 @@ pub(super) struct ProgramMemory {
 impl ProgramMemory {
     /// Its size, and how its themes grew (by organising the facts once more in order).
     pub(super) fn row(&self, conversation: &str) -> Result<MemoryRow, StoreError> {
-        let (counts, vectors) =
-            self.store.read(|r| Ok((r.counts()?, r.embeddings(Level::Semantic)?)))?;
+        let (stats, vectors) =
+            self.store.read(|r| Ok((r.stats()?, r.embeddings(Level::Semantic)?)))?;
         let vectors: Vec<Embedding> = vectors.into_iter().map(|(_, vector)| vector).collect();
         let (_, growth) = grown(&vectors, Organiser::Own);
         Ok(MemoryRow {
             conversation: conversation.to_owned(),
-            messages: counts.messages as u64,
-            episodes: counts.episodes as u64,
-            facts: counts.semantics as u64,
-            themes: counts.themes as u64,
+            messages: stats.messages as u64,
+            episodes: stats.episodes as u64,
+            facts: stats.semantics as u64,
+            themes: stats.themes as u64,
             reassigned: growth.reassigned as u64,
             flips: growth.flips.map(|n| n as u64),
             inserts: growth.inserts.map(|n| n as u64),
