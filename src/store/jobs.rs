@@ -1,6 +1,6 @@
 //! The worker's queue: one row for each step, so that a crash loses none.
 
-use rusqlite::Row;
+use rusqlite::{Params, Row};
 
 use super::error::{Result, StoreError};
 use super::records::{Job, JobKind};
@@ -154,17 +154,11 @@ impl WriteTx<'_> {
     /// # Errors
     /// If the memory cannot be written.
     pub fn fail_job(&mut self, id: i64, error: &str, attempts_max: u32) -> Result<()> {
-        self.run("UPDATE job SET error = ?2 WHERE id = ?1", rusqlite::params![id, error])?;
-        let attempts: Option<i64> =
-            self.optional("SELECT attempts FROM job WHERE id = ?1", [id], |row| row.get(0))?;
-        match attempts {
-            None => Ok(()),
-            Some(n) if n >= i64::from(attempts_max) => {
-                self.run("UPDATE job SET state = 'failed' WHERE id = ?1", [id])?;
-                Ok(())
-            }
-            Some(_) => self.make_pending("id = ?1", id).map(drop),
-        }
+        self.run(
+            "UPDATE job SET error = ?2, state = iif(attempts >= ?3, 'failed', state) WHERE id = ?1",
+            rusqlite::params![id, error, attempts_max],
+        )?;
+        self.make_pending("state = 'running' AND id = ?1", [id]).map(drop)
     }
 
     /// All failed jobs are pending again, with fresh attempts. Says how many.
@@ -173,36 +167,20 @@ impl WriteTx<'_> {
     /// If the memory cannot be written.
     pub fn retry_failed(&mut self) -> Result<usize> {
         self.run("UPDATE job SET attempts = 0 WHERE state = 'failed'", [])?;
-        self.make_pending("state = 'failed' AND ?1 = 0", 0)
+        self.make_pending("state = 'failed'", [])
     }
 
     /// After a crash: what was running has to run again.
     pub(super) fn recover_jobs(&mut self) -> Result<()> {
-        self.make_pending("state = 'running' AND ?1 = 0", 0).map(drop)
+        self.make_pending("state = 'running'", []).map(drop)
     }
 
-    /// Of several equal jobs one is enough: the index on pending ones would refuse the second.
-    fn make_pending(&mut self, which: &str, parameter: i64) -> Result<usize> {
-        let ids = self.all(
-            &format!("SELECT id FROM job WHERE {which} ORDER BY id"),
-            [parameter],
-            |row| row.get::<_, i64>(0),
-        )?;
-        for &id in &ids {
-            let is_queued = self.optional(
-                "SELECT 1 FROM job me JOIN job other USING (kind, subject)
-                 WHERE me.id = ?1 AND other.id <> me.id AND other.state = 'pending'",
-                [id],
-                |_| Ok(()),
-            )?;
-            let sql = if is_queued.is_some() {
-                "DELETE FROM job WHERE id = ?1"
-            } else {
-                "UPDATE job SET state = 'pending' WHERE id = ?1"
-            };
-            self.run(sql, [id])?;
-        }
-        Ok(ids.len())
+    /// Of several equal jobs one is enough: the index on pending ones refuses a second, which goes.
+    /// `which` names the state, so that it is true only of those.
+    fn make_pending(&mut self, which: &str, params: impl Params + Copy) -> Result<usize> {
+        let update = format!("UPDATE OR IGNORE job SET state = 'pending' WHERE {which}");
+        let n = self.run(&update, params)?;
+        Ok(n + self.run(&format!("DELETE FROM job WHERE {which}"), params)?)
     }
 
     /// Removes the jobs about a unit that goes.
