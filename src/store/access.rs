@@ -98,7 +98,7 @@ impl Store {
         match &self.0.connections {
             Connections::One(exclusive) => exclusive.hold().and_then(|held| within(&held.conn, f)),
             Connections::File { readers, .. } => {
-                readers.borrow(&self.0.path).and_then(|borrowed| borrowed.read(f))
+                readers.take(&self.0.path).and_then(|conn| readers.read(conn, f))
             }
         }
         .map_err(|e| e.within("read", &self.0.path))
@@ -121,19 +121,17 @@ impl Store {
         let both = || {
             // The other is returned first, so that next time each read borrows the connection that has its
             // pages cached.
-            let (own, other) = (readers.borrow(&self.0.path)?, readers.borrow(&self.0.path)?);
+            let (own, other) = (readers.take(&self.0.path)?, readers.take(&self.0.path)?);
             readers.pool()?.in_place_scope(|scope| {
                 let (sender, receiver) = mpsc::sync_channel(1);
                 scope.spawn(move |_| {
-                    let found = other.read(beside);
-                    drop(other);
                     // Without a receiver, `f` has failed.
-                    let _ = sender.send(found);
+                    let _ = sender.send(readers.read(other, beside));
                 });
                 // After a panic there, the scope panics here.
                 let gone = |_| Err(StoreError::invalid("the other search did not end"));
                 let wait = || receiver.recv().unwrap_or_else(gone);
-                own.read(|reader| f(reader, Box::new(wait)))
+                readers.read(own, |reader| f(reader, Box::new(wait)))
             })
         };
         both().map_err(|e: StoreError| e.within("read", &self.0.path))

@@ -85,10 +85,23 @@ impl Readers {
     }
 
     /// The connection returned last, or a new one.
-    pub(super) fn borrow(&self, path: &Path) -> Result<Borrowed<'_>> {
+    pub(super) fn take(&self, path: &Path) -> Result<Connection> {
         let idle = unpoisoned(&self.idle).pop();
-        let conn = idle.map_or_else(|| (self.open)(path), Ok)?;
-        Ok(Borrowed { conn: Some(conn), readers: self })
+        idle.map_or_else(|| (self.open)(path), Ok)
+    }
+
+    /// Reads in one snapshot, and returns the connection. (After a panic it is closed.)
+    pub(super) fn read<T>(
+        &self,
+        conn: Connection,
+        f: impl FnOnce(&Reader<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let found = within(&conn, f);
+        let mut idle = unpoisoned(&self.idle);
+        if idle.len() < IDLE_READERS_MAX {
+            idle.push(conn);
+        }
+        found
     }
 
     pub(super) fn close_idle(&self) {
@@ -100,26 +113,4 @@ impl Readers {
 pub(super) fn within<T>(conn: &Connection, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
     let snapshot = Transaction::new_unchecked(conn, TransactionBehavior::Deferred)?;
     f(&Reader { conn: &snapshot })
-}
-
-/// A reading connection, returned when dropped.
-pub(super) struct Borrowed<'a> {
-    conn: Option<Connection>,
-    readers: &'a Readers,
-}
-
-impl Borrowed<'_> {
-    pub(super) fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
-        let Some(conn) = &self.conn else { return Err(StoreError::invalid("no connection")) };
-        within(conn, f)
-    }
-}
-
-impl Drop for Borrowed<'_> {
-    fn drop(&mut self) {
-        let mut idle = unpoisoned(&self.readers.idle);
-        if idle.len() < IDLE_READERS_MAX {
-            idle.extend(self.conn.take());
-        }
-    }
 }

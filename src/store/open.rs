@@ -194,14 +194,7 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut uri = String::from("file:");
     for byte in absolute.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-                uri.push(char::from(*byte));
-            }
-            other => {
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
+        let _ = write!(uri, "%{byte:02X}");
     }
     uri.push_str("?immutable=1");
     let conn = connection(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
