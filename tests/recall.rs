@@ -5,10 +5,10 @@
 use inglenook::inference::starter;
 use inglenook::interfaces::{Cancel, Finish, Models, Priority, Sampling, Signal, TurnRole};
 use inglenook::memory::inclusion::GatePolicy;
-use inglenook::memory::{Moment, Role};
+use inglenook::memory::{Moment, NewMessage, Role};
 use inglenook::prompts::{Answer, MemoryLine};
 use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
-use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store};
+use inglenook::store::{Level, NewSemantic, Store};
 
 const QUESTION: &str = "Where does my sister Nora live?";
 
@@ -31,25 +31,13 @@ fn memory(models: &Models) -> Store {
         for (title, said) in TOLD {
             let mut messages = Vec::new();
             for text in said {
-                let id = tx.append_message(NewMessage {
-                    session,
-                    role: Role::User,
-                    speaker: None,
-                    content: text.into(),
-                    created_at: now(),
-                    external_id: None,
-                    complete: true,
-                })?;
+                let new = NewMessage::new(Role::User, text, now());
+                let id = tx.append_message(session, &new)?;
                 tx.put_embedding(Level::Message, id.0, &embed(text))?;
                 messages.push(id);
             }
             let content = said.join(" ");
-            let episode = tx.insert_episode(NewEpisode {
-                session,
-                title: title.into(),
-                content: content.clone(),
-                messages: messages.clone(),
-            })?;
+            let episode = tx.insert_episode(session, title, &content, &messages)?;
             tx.put_embedding(Level::Episode, episode.0, &embed(&content))?;
             let theme = tx.create_theme(title)?;
             let semantic = NewSemantic {

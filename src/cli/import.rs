@@ -14,9 +14,9 @@ use super::App;
 use super::args;
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use crate::imports::{self, Imported, ImportedMessage, ImportedSession};
-use crate::memory::{Message, Moment, Role, SessionId};
-use crate::store::{JobKind, NewMessage, Reader, Store, StoreError, WriteTx};
+use crate::imports::{self, Imported, ImportedSession};
+use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
+use crate::store::{JobKind, Reader, Store, StoreError, WriteTx};
 
 /// Where an imported session goes, and which of its messages are new.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +47,7 @@ fn by_key(messages: &[Message]) -> HashMap<Key<'_>, Vec<SessionId>> {
     map
 }
 
-fn found<'s>(
-    stored: &'s HashMap<Key<'s>, Vec<SessionId>>,
-    m: &'s ImportedMessage,
-) -> &'s [SessionId] {
+fn found<'s>(stored: &'s HashMap<Key<'s>, Vec<SessionId>>, m: &'s NewMessage) -> &'s [SessionId] {
     let key = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
     stored.get(&key).map_or(&[], Vec::as_slice)
 }
@@ -118,16 +115,7 @@ fn write(
         };
         counts.sessions += 1;
         for &i in &plan.new {
-            let message = &imported.messages[i];
-            tx.append_message(NewMessage {
-                session,
-                role: message.role,
-                speaker: message.speaker.clone(),
-                content: message.content.clone(),
-                created_at: message.created_at,
-                external_id: message.external_id.clone(),
-                complete: true,
-            })?;
+            tx.append_message(session, &imported.messages[i])?;
             counts.messages += 1;
         }
         tx.enqueue(&JobKind::Close { session })?;

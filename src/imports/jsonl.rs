@@ -14,8 +14,8 @@ use jiff::{Timestamp, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedMessage, ImportedSession};
-use crate::memory::{Moment, Role};
+use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession};
+use crate::memory::{Moment, NewMessage, Role};
 
 /// One message a line.
 pub(super) struct Jsonl;
@@ -64,12 +64,11 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
             continue;
         };
         let speaker = fields.text("speaker", "speaker")?.filter(|name| !name.trim().is_empty());
-        let message = ImportedMessage {
-            role,
-            content: fields.required_text("content", "content")?.to_owned(),
-            created_at: time(&fields)?,
+        let content = fields.required_text("content", "content")?;
+        let message = NewMessage {
             speaker: speaker.map(str::to_owned),
             external_id: text_or_number(&fields, "id")?,
+            ..NewMessage::new(role, content, time(&fields)?)
         };
         let key = text_or_number(&fields, "session")?;
         let title =

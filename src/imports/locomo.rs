@@ -18,8 +18,8 @@ use jiff::{SignedDuration, civil::DateTime};
 use serde_json::Value;
 
 use super::fields::Fields;
-use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedMessage, ImportedSession};
-use crate::memory::{Moment, Role};
+use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession};
+use crate::memory::{Moment, NewMessage, Role};
 
 const BETWEEN_MESSAGES: SignedDuration = SignedDuration::from_secs(30);
 
@@ -170,7 +170,7 @@ fn message(
     speaker_b: &str,
     start: Moment,
     index: i32,
-) -> Result<Option<ImportedMessage>, ImportError> {
+) -> Result<Option<NewMessage>, ImportError> {
     let speaker = turn.required_text("speaker", "speaker")?;
     let mut content = turn.required_text("text", "text")?.trim().to_owned();
     if let Some(caption) = turn.object.get("blip_caption").and_then(Value::as_str) {
@@ -182,12 +182,12 @@ fn message(
     }
     let later = BETWEEN_MESSAGES.checked_mul(index);
     let timestamp = later.and_then(|later| start.timestamp.checked_add(later).ok());
-    Ok(Some(ImportedMessage {
-        role: if speaker == speaker_b { Role::Assistant } else { Role::User },
+    let at = Moment { timestamp: timestamp.unwrap_or(start.timestamp), ..start };
+    let role = if speaker == speaker_b { Role::Assistant } else { Role::User };
+    Ok(Some(NewMessage {
         speaker: Some(speaker.to_owned()),
-        content,
-        created_at: Moment { timestamp: timestamp.unwrap_or(start.timestamp), ..start },
         external_id: turn.object.get("dia_id").and_then(Value::as_str).map(str::to_owned),
+        ..NewMessage::new(role, content, at)
     }))
 }
 

@@ -9,7 +9,7 @@ mod locomo;
 
 use thiserror::Error;
 
-use crate::memory::{Moment, Role};
+use crate::memory::NewMessage;
 
 /// Every format, in the order in which they are asked: the first one whose [`ImportFormat::sniff`]
 /// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
@@ -61,22 +61,7 @@ pub struct ImportedSession {
     /// The title in `session list`.
     pub title: String,
     /// Oldest first, never empty.
-    pub messages: Vec<ImportedMessage>,
-}
-
-/// One message of a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ImportedMessage {
-    /// User or assistant.
-    pub role: Role,
-    /// The name of the person who said it, where the file has names.
-    pub speaker: Option<String>,
-    /// The text.
-    pub content: String,
-    /// When it was said, with the UTC offset of then and there.
-    pub created_at: Moment,
-    /// The file's own id for it.
-    pub external_id: Option<String>,
+    pub messages: Vec<NewMessage>,
 }
 
 /// Why a file cannot be imported; then nothing of it is.

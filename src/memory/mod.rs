@@ -27,8 +27,8 @@ pub use partition::{EXACT_SEMANTICS, Partition};
 pub use plain_text::plain_text;
 pub use theme_index::EXACT_THEMES;
 pub use units::{
-    Episode, EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, Theme,
-    ThemeId,
+    Episode, EpisodeId, Message, MessageId, Moment, NewMessage, Role, Semantic, SemanticId,
+    SessionId, Theme, ThemeId,
 };
 
 #[cfg(test)]

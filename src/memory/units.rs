@@ -124,6 +124,32 @@ pub struct Message {
     pub complete: bool,
 }
 
+/// A message that memory does not hold yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// The speaker's name, in a conversation of several people.
+    pub speaker: Option<String>,
+    /// What was said, verbatim.
+    pub content: String,
+    /// When it was said, with the UTC offset of then and there.
+    pub created_at: Moment,
+    /// Its id in the imported file.
+    pub external_id: Option<String>,
+    /// False of a reply that is still being written.
+    pub complete: bool,
+}
+
+impl NewMessage {
+    /// A complete message of the chat.
+    #[must_use]
+    pub fn new(role: Role, content: impl Into<String>, created_at: Moment) -> Self {
+        let content = content.into();
+        Self { role, speaker: None, content, created_at, external_id: None, complete: true }
+    }
+}
+
 /// Level 2: a contiguous run of one session's messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Episode {

@@ -6,9 +6,9 @@ mod search;
 
 use super::*;
 use crate::interfaces::{Embedder, LanguageModel, Signal};
-use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId};
+use crate::memory::{EpisodeId, MessageId, NewMessage, Role, SemanticId, SessionId};
 use crate::prompts::Answer;
-use crate::store::{Level, NewEpisode, NewMessage, NewSemantic};
+use crate::store::{Level, NewSemantic};
 use crate::testing::{HashEmbedder, ScriptedModel};
 
 fn at(day: i64) -> Moment {
@@ -56,15 +56,7 @@ impl Builder {
     fn say(&self, role: Role, text: &str, day: i64) -> MessageId {
         self.store
             .write(|tx| {
-                let id = tx.append_message(NewMessage {
-                    session: self.session,
-                    role,
-                    speaker: None,
-                    content: text.into(),
-                    created_at: at(day),
-                    external_id: None,
-                    complete: true,
-                })?;
+                let id = tx.append_message(self.session, &NewMessage::new(role, text, at(day)))?;
                 tx.put_embedding(Level::Message, id.0, &Self::embedding(text))?;
                 Ok(id)
             })
@@ -79,12 +71,7 @@ impl Builder {
             .store
             .write(|tx| {
                 let content = format!("{title} happened.");
-                let episode = tx.insert_episode(NewEpisode {
-                    session: self.session,
-                    title: title.into(),
-                    content: content.clone(),
-                    messages: messages.clone(),
-                })?;
+                let episode = tx.insert_episode(self.session, title, &content, &messages)?;
                 tx.put_embedding(Level::Episode, episode.0, &Self::embedding(&content))?;
                 let mut facts = Vec::new();
                 for ((_, fact), message) in said.iter().zip(&messages) {

@@ -23,15 +23,6 @@ impl Reader<'_> {
         let sql = format!("SELECT a, b, weight FROM {} ORDER BY a, b", table(level)?);
         self.all(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
-
-    /// The neighbours of one unit, by id.
-    ///
-    /// # Errors
-    /// If the level has no neighbour graph, or the memory cannot be read.
-    pub fn neighbours(&self, level: Level, id: i64) -> Result<Vec<(i64, f32)>> {
-        let sql = format!("SELECT b, weight FROM {} WHERE a = ?1 ORDER BY b", table(level)?);
-        self.all(&sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))
-    }
 }
 
 impl WriteTx<'_> {

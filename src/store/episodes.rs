@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Row;
 
 use super::error::{Result, StoreError};
-use super::records::{JobKind, Level, NewEpisode};
+use super::records::{JobKind, Level};
 use super::sessions::moment;
 use super::transaction::{Reader, WANTED, WriteTx, in_order};
 use super::undo::Inverse;
@@ -82,13 +82,19 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Closes a run of messages.
+    /// Closes a run of messages: `content` tells of them, `title` in one line.
     ///
     /// # Errors
     /// If the messages are not a contiguous run of the session's, all of them in no episode.
-    pub fn insert_episode(&mut self, episode: NewEpisode) -> Result<EpisodeId> {
-        self.session_exists(episode.session)?;
-        let mut wanted = episode.messages.clone();
+    pub fn insert_episode(
+        &mut self,
+        session: SessionId,
+        title: &str,
+        content: &str,
+        messages: &[MessageId],
+    ) -> Result<EpisodeId> {
+        self.session_exists(session)?;
+        let mut wanted = messages.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
         let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
@@ -97,7 +103,7 @@ impl WriteTx<'_> {
         let run = self.all(
             "SELECT id, episode FROM message WHERE session = ?1 AND id BETWEEN ?2 AND ?3
              ORDER BY id",
-            [episode.session.0, first.0, last.0],
+            [session.0, first.0, last.0],
             |row| Ok((MessageId(row.get(0)?), row.get::<_, Option<i64>>(1)?.map(EpisodeId))),
         )?;
         if let Some((id, Some(other))) = run.iter().find(|(_, e)| e.is_some()) {
@@ -105,13 +111,12 @@ impl WriteTx<'_> {
         }
         if !run.iter().map(|(id, _)| id).eq(&wanted) {
             return Err(StoreError::invalid(format!(
-                "{first} to {last} is no contiguous run of {}'s messages",
-                episode.session
+                "{first} to {last} is no contiguous run of {session}'s messages"
             )));
         }
         let id = self.insert(
             "INSERT INTO episode (session, title, content) VALUES (?1, ?2, ?3)",
-            rusqlite::params![episode.session.0, episode.title, episode.content],
+            rusqlite::params![session.0, title, content],
         )?;
         for message in wanted {
             self.run("UPDATE message SET episode = ?2 WHERE id = ?1", [message.0, id])?;

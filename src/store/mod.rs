@@ -46,8 +46,5 @@ mod tests;
 pub use access::{Store, Wait};
 pub use error::StoreError;
 pub use full_text::KnownName;
-pub use records::{
-    AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewEpisode, NewMessage, NewSemantic,
-    Session,
-};
+pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
 pub use transaction::{Reader, WriteTx};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
+use crate::memory::{EpisodeId, MessageId, Moment, SemanticId, SessionId, ThemeId};
 
 /// One sitting, for lists.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,38 +21,6 @@ pub struct Session {
     pub n_messages: usize,
     /// Imported, not chatted.
     pub imported: bool,
-}
-
-/// A message to append.
-#[derive(Debug, Clone)]
-pub struct NewMessage {
-    /// Where it is appended.
-    pub session: SessionId,
-    /// Who says it.
-    pub role: Role,
-    /// The speaker's name in an imported conversation of several people.
-    pub speaker: Option<String>,
-    /// The verbatim text.
-    pub content: String,
-    /// When it was said.
-    pub created_at: Moment,
-    /// Its id in the imported file.
-    pub external_id: Option<String>,
-    /// False of a reply that is still being written.
-    pub complete: bool,
-}
-
-/// An episode to insert. Its messages must be a contiguous run of one session's, in no episode yet.
-#[derive(Debug, Clone)]
-pub struct NewEpisode {
-    /// The session of its messages.
-    pub session: SessionId,
-    /// One line.
-    pub title: String,
-    /// The narrative.
-    pub content: String,
-    /// The run that it tells of.
-    pub messages: Vec<MessageId>,
 }
 
 /// A semantic to insert, together with the theme it goes to.

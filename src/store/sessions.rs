@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Row;
 
 use super::error::{Result, StoreError};
-use super::records::{Level, NewMessage, Session};
+use super::records::{Level, Session};
 use super::transaction::{Reader, WANTED, WriteTx, in_order};
-use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SessionId};
+use crate::memory::{EpisodeId, Message, MessageId, Moment, NewMessage, Role, SessionId};
 
 const MESSAGE: &str = "SELECT id, session, role, speaker, content, created_ms, created_offset, \
                        external_id, episode, complete FROM message";
@@ -213,15 +213,19 @@ impl WriteTx<'_> {
     ///
     /// # Errors
     /// If the session does not exist, or the memory cannot be written.
-    pub fn append_message(&mut self, message: NewMessage) -> Result<MessageId> {
-        self.session_exists(message.session)?;
+    pub fn append_message(
+        &mut self,
+        session: SessionId,
+        message: &NewMessage,
+    ) -> Result<MessageId> {
+        self.session_exists(session)?;
         let (ms, offset) = columns(&message.created_at);
         self.insert(
             "INSERT INTO message (session, role, speaker, content, created_ms, created_offset,
                 external_id, complete)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             rusqlite::params![
-                message.session.0,
+                session.0,
                 message.role.as_str(),
                 message.speaker,
                 message.content,

@@ -1,7 +1,7 @@
 //! Forgetting removes a text from every file (invariant 5).
 
 use inglenook::interfaces::Embedder as _;
-use inglenook::store::{NewEpisode, NewSemantic, Store};
+use inglenook::store::{NewSemantic, Store};
 use inglenook::testing::HashEmbedder;
 
 use super::Home;
@@ -19,12 +19,9 @@ fn remembered() -> Home {
             let session = tx.sessions()?[0].id;
             let messages = tx.messages(session)?;
             tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions())?;
-            let episode = tx.insert_episode(NewEpisode {
-                session,
-                title: "Two facts".into(),
-                content: format!("The user said that the word is {SECRET}."),
-                messages: messages.iter().map(|m| m.id).collect(),
-            })?;
+            let content = format!("The user said that the word is {SECRET}.");
+            let run: Vec<_> = messages.iter().map(|m| m.id).collect();
+            let episode = tx.insert_episode(session, "Two facts", &content, &run)?;
             let theme = tx.create_theme("The user")?;
             for (message, text) in messages
                 .iter()

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use inglenook::interfaces::{Cancel, Clock, LanguageModel, Models};
-use inglenook::memory::{MessageId, Moment, Role, Semantic, SessionId};
-use inglenook::store::{JobKind, NewMessage, Store};
+use inglenook::memory::{MessageId, Moment, NewMessage, Role, Semantic, SessionId};
+use inglenook::store::{JobKind, Store};
 use inglenook::testing::{HashEmbedder, ManualClock, ScriptedModel};
 use inglenook::worker::{WorkerConfig, run_until_idle};
 use jiff::SignedDuration;
@@ -58,15 +58,9 @@ impl Bed {
     ) -> MessageId {
         self.store
             .write(|tx| {
-                let id = tx.append_message(NewMessage {
-                    session,
-                    role,
-                    speaker: speaker.map(str::to_owned),
-                    content: text.into(),
-                    created_at,
-                    external_id: None,
-                    complete: true,
-                })?;
+                let new = NewMessage::new(role, text, created_at);
+                let new = NewMessage { speaker: speaker.map(str::to_owned), ..new };
+                let id = tx.append_message(session, &new)?;
                 if role == Role::User {
                     tx.enqueue(&JobKind::Boundary { session })?;
                 }

@@ -6,9 +6,9 @@ use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, TurnEvent, UserMessage};
 use crate::chat::policy::Cited;
 use crate::error_chain::error_chain;
-use crate::memory::{Message, MessageId, Role, SessionId, plain_text};
+use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
 use crate::recall::Evidence;
-use crate::store::{JobKind, NewMessage, Store, StoreError};
+use crate::store::{JobKind, Store, StoreError};
 use crate::worker::WorkerHandle;
 
 impl Executor {
@@ -41,15 +41,8 @@ impl Executor {
                 Some(session) => *session,
                 None => tx.create_session(title, *at, false)?,
             };
-            let id = tx.append_message(NewMessage {
-                session,
-                role: Role::User,
-                speaker: None,
-                content: text.clone(),
-                created_at: *at,
-                external_id: None,
-                complete: true,
-            })?;
+            let new = NewMessage::new(Role::User, text.as_str(), *at);
+            let id = tx.append_message(session, &new)?;
             if !incognito {
                 tx.enqueue(&job(session))?;
             }
@@ -81,15 +74,8 @@ impl Executor {
                 tx.finish_message(id, &text, *complete)?;
                 id
             } else {
-                tx.append_message(NewMessage {
-                    session: *session,
-                    role: Role::Assistant,
-                    speaker: None,
-                    content: text.clone(),
-                    created_at: at,
-                    external_id: None,
-                    complete: *complete,
-                })?
+                let new = NewMessage::new(Role::Assistant, text.as_str(), at);
+                tx.append_message(*session, &NewMessage { complete: *complete, ..new })?
             };
             if *last {
                 tx.record_answer(id, &record)?;

@@ -4,11 +4,9 @@ use jiff::{Timestamp, tz::Offset};
 
 use crate::interfaces::Embedder;
 use crate::memory::{
-    Embedding, EpisodeId, MessageId, Moment, Role, SemanticId, SessionId, ThemeId,
+    Embedding, EpisodeId, MessageId, Moment, NewMessage, Role, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{
-    Level, NewEpisode, NewMessage, NewSemantic, Reader, Store, StoreError, WriteTx,
-};
+use crate::store::{Level, NewSemantic, Reader, Store, StoreError, WriteTx};
 use crate::testing::HashEmbedder;
 
 pub(super) fn at(minute: i64) -> Moment {
@@ -50,16 +48,8 @@ pub(super) fn say_as(
     text: &str,
 ) -> MessageId {
     let minute = tx.next_message_minute();
-    tx.append_message(NewMessage {
-        session,
-        role,
-        speaker: speaker.map(str::to_owned),
-        content: text.to_owned(),
-        created_at: at(minute),
-        external_id: None,
-        complete: true,
-    })
-    .unwrap()
+    let new = NewMessage::new(role, text, at(minute));
+    tx.append_message(session, &NewMessage { speaker: speaker.map(str::to_owned), ..new }).unwrap()
 }
 
 impl WriteTx<'_> {
@@ -69,13 +59,7 @@ impl WriteTx<'_> {
 }
 
 pub(super) fn close(tx: &mut WriteTx<'_>, session: SessionId, messages: &[MessageId]) -> EpisodeId {
-    tx.insert_episode(NewEpisode {
-        session,
-        title: "An episode".to_owned(),
-        content: "What was said.".to_owned(),
-        messages: messages.to_vec(),
-    })
-    .unwrap()
+    tx.insert_episode(session, "An episode", "What was said.", messages).unwrap()
 }
 
 /// A fact from one message, with its vector, in `theme`.

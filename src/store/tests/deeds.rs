@@ -12,7 +12,7 @@ use serde_json::json;
 use super::builders::*;
 use super::random::forget;
 use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId, ThemeId};
-use crate::store::{AnyId, JobKind, Level, NewEpisode, NewSemantic, Reader, Store};
+use crate::store::{AnyId, JobKind, Level, NewSemantic, Reader, Store};
 
 #[derive(Debug, Clone)]
 pub(super) enum Deed {
@@ -178,12 +178,10 @@ fn talk(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
             let run = &run[a.min(b)..=a.max(b)];
             let text: Vec<&str> = run.iter().flat_map(|m| words_in(&m.content)).collect();
             write(store, |tx| {
-                let episode = tx.insert_episode(NewEpisode {
-                    session,
-                    title: format!("About {}", text[0]),
-                    content: format!("They said {}", text.join(" and ")),
-                    messages: run.iter().map(|m| m.id).collect(),
-                })?;
+                let title = format!("About {}", text[0]);
+                let content = format!("They said {}", text.join(" and "));
+                let run: Vec<MessageId> = run.iter().map(|m| m.id).collect();
+                let episode = tx.insert_episode(session, &title, &content, &run)?;
                 tx.enqueue(&JobKind::Semantics { episode })
             });
         }

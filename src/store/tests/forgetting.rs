@@ -207,12 +207,8 @@ fn an_answer_about_something_else_said_in_the_same_episode_stays() {
         let noted = say(tx, first, Role::Assistant, "Noted: you moved to Lund.");
         let nuts = say(tx, first, Role::User, "my sister Emily is allergic to peanuts");
         let heard = say(tx, first, Role::Assistant, "Noted: Emily is allergic to peanuts.");
-        tx.insert_episode(crate::store::NewEpisode {
-            session: first,
-            title: "Emily, Lund, allergic".into(),
-            content: "Ana moved to Lund. Ana's sister Emily is allergic to peanuts.".into(),
-            messages: vec![lund, noted, nuts, heard],
-        })?;
+        let content = "Ana moved to Lund. Ana's sister Emily is allergic to peanuts.";
+        tx.insert_episode(first, "Emily, Lund, allergic", content, &[lund, noted, nuts, heard])?;
         let later = tx.create_session("Where do I live?", at(10), false)?;
         say(tx, later, Role::User, "Where do I live?");
         let said = "You moved to Lund. (said on 21 November 2026)";

@@ -41,12 +41,8 @@ fn no_forgotten_byte_is_in_any_file() {
         let reply = say(tx, session, Role::Assistant, &format!("Noted: {secret}."));
         tx.put_embedding(Level::Message, message.0, &vector)?;
         let kept = say(tx, session, Role::User, "The kettle is on");
-        let episode = tx.insert_episode(crate::store::NewEpisode {
-            session,
-            title: format!("About {secret}"),
-            content: format!("The user's private word is {secret}."),
-            messages: vec![message, reply, kept],
-        })?;
+        let (title, told) = (format!("About {secret}"), format!("The private word is {secret}."));
+        let episode = tx.insert_episode(session, &title, &told, &[message, reply, kept])?;
         tx.put_embedding(Level::Episode, episode.0, &vector)?;
         let theme = tx.create_theme(&format!("{secret} and others"))?;
         let a = fact(tx, &text, theme, episode, &[message]);

@@ -4,7 +4,7 @@ use super::builders::*;
 use super::forgetting::forget;
 use crate::memory::{MessageId, Role, SemanticId, ThemeId};
 use crate::store::error::Result;
-use crate::store::{AnyId, JobKind, Level, NewEpisode, NewSemantic, Store, StoreError, WriteTx};
+use crate::store::{AnyId, JobKind, Level, NewSemantic, Store, StoreError, WriteTx};
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -75,16 +75,8 @@ t2 \"Pets\"
 #[track_caller]
 fn refused(store: &Store, messages: &[i64], why: &str) {
     let session = store.read(|r| Ok(r.sessions()?[0].id)).unwrap();
-    let error = store
-        .write(|tx| {
-            tx.insert_episode(NewEpisode {
-                session,
-                title: String::new(),
-                content: String::new(),
-                messages: messages.iter().map(|&id| MessageId(id)).collect(),
-            })
-        })
-        .unwrap_err();
+    let run: Vec<MessageId> = messages.iter().map(|&id| MessageId(id)).collect();
+    let error = store.write(|tx| tx.insert_episode(session, "", "", &run)).unwrap_err();
     assert!(error.to_string().contains(why), "{error}");
 }
 

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::builders::*;
-use crate::memory::{MessageId, Role};
-use crate::store::{KnownName, Level, NewMessage, Store};
+use crate::memory::{MessageId, NewMessage, Role};
+use crate::store::{KnownName, Level, Store};
 
 #[test]
 fn neighbours_are_of_the_same_episode() {
@@ -103,15 +103,12 @@ fn any_text_can_be_a_message() {
     write(&store, |tx| {
         let session = tx.create_session("\0", at(0), true)?;
         for text in texts {
-            tx.append_message(NewMessage {
-                session,
-                role: Role::Assistant,
+            let new = NewMessage {
                 speaker: Some("\0'\"".to_owned()),
-                content: text.to_owned(),
-                created_at: at(0),
                 external_id: Some("D1:1".to_owned()),
-                complete: true,
-            })?;
+                ..NewMessage::new(Role::Assistant, text, at(0))
+            };
+            tx.append_message(session, &new)?;
         }
         Ok(())
     });

@@ -7,8 +7,8 @@ use super::segment_session::open_spans;
 use super::semantics::new_facts;
 use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
-use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
-use crate::store::{JobKind, Level, NewEpisode, NewMessage, Store};
+use crate::memory::{Message, MessageId, NewMessage, Role, SemanticId, SessionId};
+use crate::store::{JobKind, Level, Store};
 use crate::worker::segment::MESSAGES_MAX;
 use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::writer::{Extractive, Writer};
@@ -72,12 +72,8 @@ impl StepContext {
         let mut earlier = Vec::new();
         for (start, end) in open_spans(&before, MESSAGES_MAX) {
             let told = Extractive.episode(&earlier_lines[start..end], &cancel)?;
-            earlier.push(NewEpisode {
-                session,
-                title: told.title,
-                content: told.content,
-                messages: before[start..end].iter().map(|m| m.id).collect(),
-            });
+            let run: Vec<MessageId> = before[start..end].iter().map(|m| m.id).collect();
+            earlier.push((told, run));
         }
         let told_text = format!("{}. {}", told.title, told.content);
         let vectors = self.embed(&[text, &told_text], &cancel)?;
@@ -88,25 +84,13 @@ impl StepContext {
         self.commit_with_cache(move |tx, cache| {
             tx.use_embedder(embedder.id(), embedder.dimensions())?;
             learn_name(tx, name.as_deref())?;
-            for new in earlier {
-                let episode = tx.insert_episode(new)?;
+            for (told, run) in earlier {
+                let episode = tx.insert_episode(session, &told.title, &told.content, &run)?;
                 tx.enqueue(&JobKind::Semantics { episode })?;
             }
-            let message = tx.append_message(NewMessage {
-                session,
-                role: Role::User,
-                speaker: None,
-                content: draft.content,
-                created_at: now,
-                external_id: None,
-                complete: true,
-            })?;
-            let episode = tx.insert_episode(NewEpisode {
-                session,
-                title: told.title,
-                content: told.content,
-                messages: vec![message],
-            })?;
+            let new = NewMessage::new(Role::User, draft.content, now);
+            let message = tx.append_message(session, &new)?;
+            let episode = tx.insert_episode(session, &told.title, &told.content, &[message])?;
             for fact in &mut facts {
                 fact.messages = vec![message];
                 fact.episodes = vec![episode];

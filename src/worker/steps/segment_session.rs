@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::names::{cut, learn_name, learned_name, user_name, utterances};
 use crate::interfaces::Cancel;
 use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
-use crate::store::{Job, JobKind, Level, NewEpisode, StoreError, WriteTx};
+use crate::store::{Job, JobKind, Level, StoreError, WriteTx};
 use crate::worker::segment::{Turn, first_boundary};
 use crate::worker::step_context::{StepContext, StepError, found};
 
@@ -64,12 +64,7 @@ impl StepContext {
                 };
                 let text = writers.episode.episode(&lines[start..stop], cancel)?;
                 let vector = self.embed(&[&format!("{}. {}", text.title, text.content)], cancel)?;
-                let new = NewEpisode {
-                    session,
-                    title: text.title,
-                    content: text.content,
-                    messages: messages[start..stop].iter().map(|m| m.id).collect(),
-                };
+                let run: Vec<MessageId> = messages[start..stop].iter().map(|m| m.id).collect();
                 let vectors = std::mem::take(&mut new_vectors);
                 self.commit(|tx| {
                     still_wanted(tx, job)?;
@@ -77,7 +72,7 @@ impl StepContext {
                     for (message, vector) in &vectors {
                         tx.put_embedding(Level::Message, message.0, vector)?;
                     }
-                    let episode = tx.insert_episode(new)?;
+                    let episode = tx.insert_episode(session, &text.title, &text.content, &run)?;
                     for vector in &vector {
                         tx.put_embedding(Level::Episode, episode.0, vector)?;
                     }

@@ -70,11 +70,13 @@ fn representatives(
     let nodes: Vec<(i64, f64)> = nodes.into_iter().collect();
     let place: BTreeMap<i64, usize> =
         nodes.iter().enumerate().map(|(i, &(id, _))| (id, i)).collect();
-    let mut neighbours: Vec<Vec<(usize, f64)>> = Vec::with_capacity(nodes.len());
-    for &(id, _) in &nodes {
-        let edges = reader.neighbours(level, id)?.into_iter();
-        let near = edges.filter_map(|(id, w)| Some((*place.get(&id)?, f64::from(w))));
-        neighbours.push(near.filter(|&(_, w)| w > 0.0).collect());
+    let mut neighbours: Vec<Vec<(usize, f64)>> = vec![Vec::new(); nodes.len()];
+    for (a, b, weight) in reader.edges(level)? {
+        if let (Some(&a), Some(&b)) = (place.get(&a), place.get(&b))
+            && weight > 0.0
+        {
+            neighbours[a].push((b, f64::from(weight)));
+        }
     }
     let mut relevance: Vec<f64> = nodes.iter().map(|&(_, r)| r).collect();
     by_largest(&mut relevance);

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use inglenook::interfaces::{Cancel, Clock, Embedder, Models};
-use inglenook::memory::{Embedding, Moment, Role};
-use inglenook::store::{JobKind, Level, NewMessage, Store, StoreError};
+use inglenook::memory::{Embedding, Moment, NewMessage, Role};
+use inglenook::store::{JobKind, Level, Store, StoreError};
 use inglenook::worker::{WorkerConfig, WorkerError, run_until_idle};
 use jiff::SignedDuration;
 
@@ -143,15 +143,13 @@ pub(super) fn built(
             let session = tx.create_session(&conversation.name, start, true)?;
             let mut at = start;
             for said in messages {
-                tx.append_message(NewMessage {
-                    session,
-                    role: if said.by_second { Role::Assistant } else { Role::User },
+                let role = if said.by_second { Role::Assistant } else { Role::User };
+                let new = NewMessage {
                     speaker: said.speaker.clone(),
-                    content: said.text.clone(),
-                    created_at: at,
                     external_id: Some(said.id.clone()),
-                    complete: true,
-                })?;
+                    ..NewMessage::new(role, said.text.as_str(), at)
+                };
+                tx.append_message(session, &new)?;
                 now = at;
                 at = Moment { timestamp: at.timestamp + BETWEEN_MESSAGES, ..at };
             }

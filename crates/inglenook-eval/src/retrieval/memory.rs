@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use inglenook::interfaces::Embedder;
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
-use inglenook::memory::{Embedding, MessageId, Moment, Role, SemanticId};
-use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError, WriteTx};
+use inglenook::memory::{Embedding, MessageId, Moment, NewMessage, Role, SemanticId};
+use inglenook::store::{Level, NewSemantic, Store, StoreError, WriteTx};
 
 use super::corpus::Corpus;
 use super::growth::{Organiser, grown};
@@ -31,15 +31,12 @@ impl FilledStore {
             let session = tx.create_session("imported", begin, true)?;
             let mut of_episode: Vec<Vec<MessageId>> = vec![Vec::new(); corpus.episodes.len()];
             for (i, message) in corpus.messages.iter().enumerate() {
-                let id = tx.append_message(NewMessage {
-                    session,
-                    role: Role::User,
+                let new = NewMessage {
                     speaker: Some(message.speaker.clone()),
-                    content: message.content.clone(),
-                    created_at: at(message.episode),
                     external_id: Some(message.id.clone()),
-                    complete: true,
-                })?;
+                    ..NewMessage::new(Role::User, message.content.as_str(), at(message.episode))
+                };
+                let id = tx.append_message(session, &new)?;
                 if let Some(vectors) = &vectors.messages {
                     tx.put_embedding(Level::Message, id.0, &vectors[i])?;
                 }
@@ -52,8 +49,8 @@ impl FilledStore {
                     continue;
                 }
                 let episode = &corpus.episodes[i];
-                let (title, content) = (episode.title.clone(), episode.content.clone());
-                let id = tx.insert_episode(NewEpisode { session, title, content, messages })?;
+                let (title, content) = (&episode.title, &episode.content);
+                let id = tx.insert_episode(session, title, content, &messages)?;
                 tx.put_embedding(Level::Episode, id.0, &vectors.episodes[i])?;
                 episodes.insert(i, id);
             }

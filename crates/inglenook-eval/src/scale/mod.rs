@@ -18,9 +18,11 @@ use std::time::{Duration, Instant};
 
 use inglenook::interfaces::{Cancel, Embedder as _};
 use inglenook::memory::hierarchy::touched;
-use inglenook::memory::{Embedding, Hierarchy, Moment, Role, SemanticId, SessionId, ThemeId};
+use inglenook::memory::{
+    Embedding, Hierarchy, Moment, NewMessage, Role, SemanticId, SessionId, ThemeId,
+};
 use inglenook::recall::{EvidenceSearch, Levels, RecallConfig, RecallError};
-use inglenook::store::{Level, NewEpisode, NewMessage, NewSemantic, Store, StoreError};
+use inglenook::store::{Level, NewSemantic, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use self::clusters::{Clusters, DIMENSIONS, Drawn};
@@ -147,8 +149,8 @@ impl SizedMemory {
             check(cancel)?;
             let question = self.clusters.question();
             let at = moment(self.hierarchy.partition.n_semantics());
-            let said = spoken(self.session, None, question.text.clone(), at);
-            self.store.write(|tx| tx.append_message(said))?;
+            let said = NewMessage::new(Role::User, question.text.as_str(), at);
+            self.store.write(|tx| tx.append_message(self.session, &said))?;
             let took = select(&self.store, question)?;
             if i >= N_WARM {
                 self.selections.push(took);
@@ -246,18 +248,14 @@ fn stored(
                 let mut messages = Vec::with_capacity(facts.len());
                 for (i, fact) in facts.iter().enumerate() {
                     let text = format!("{} and that was it", fact.text);
-                    let said = spoken(session, Some("Ana".into()), text, moment(n_stored + i));
-                    let message = tx.append_message(said)?;
+                    let said = NewMessage::new(Role::User, text, moment(n_stored + i));
+                    let said = NewMessage { speaker: Some("Ana".into()), ..said };
+                    let message = tx.append_message(session, &said)?;
                     tx.put_embedding(Level::Message, message.0, &fact.vector)?;
                     messages.push(message);
                 }
                 let content = facts.iter().map(|f| f.text.as_str()).collect::<Vec<_>>().join(". ");
-                let episode = tx.insert_episode(NewEpisode {
-                    session,
-                    title: first.text.clone(),
-                    content,
-                    messages: messages.clone(),
-                })?;
+                let episode = tx.insert_episode(session, &first.text, &content, &messages)?;
                 tx.put_embedding(Level::Episode, episode.0, &first.vector)?;
                 for (i, (fact, message)) in facts.into_iter().zip(messages).enumerate() {
                     let theme =
@@ -282,18 +280,6 @@ fn stored(
         })?;
     }
     Ok(store)
-}
-
-fn spoken(session: SessionId, speaker: Option<String>, text: String, at: Moment) -> NewMessage {
-    NewMessage {
-        session,
-        role: Role::User,
-        speaker,
-        content: text,
-        created_at: at,
-        external_id: None,
-        complete: true,
-    }
 }
 
 /// An hour after the one before.
