@@ -45,7 +45,6 @@ fn memory(models: &Models) -> Store {
                 subject: None,
                 attribute: None,
                 created_at: now(),
-                episodes: vec![episode],
                 messages: vec![messages[0]],
             };
             tx.insert_semantic(semantic, theme, &embed(said[0]))?;

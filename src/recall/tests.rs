@@ -84,7 +84,6 @@ impl Builder {
                         subject: None,
                         attribute: None,
                         created_at: at(day),
-                        episodes: vec![episode],
                         messages: vec![*message],
                     };
                     facts.push(tx.insert_semantic(semantic, theme, &Self::embedding(fact))?);

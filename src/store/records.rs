@@ -34,9 +34,7 @@ pub struct NewSemantic {
     pub attribute: Option<String>,
     /// When its message was written.
     pub created_at: Moment,
-    /// The episodes it comes from, at least one.
-    pub episodes: Vec<EpisodeId>,
-    /// The messages it comes from, at least one, each in one of the episodes.
+    /// The messages it comes from, at least one, each in an episode: these are the fact's episodes.
     pub messages: Vec<MessageId>,
 }
 

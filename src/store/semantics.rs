@@ -164,8 +164,8 @@ impl WriteTx<'_> {
     /// that was made in this transaction.
     ///
     /// # Errors
-    /// Without provenance; if a message belongs to none of the episodes; if the vector is not of
-    /// the embedder's length.
+    /// Without messages; if one of them is in no episode; if the vector is not of the embedder's
+    /// length.
     pub fn insert_semantic(
         &mut self,
         semantic: NewSemantic,
@@ -173,26 +173,13 @@ impl WriteTx<'_> {
         embedding: &Embedding,
     ) -> Result<SemanticId> {
         self.theme_exists(theme)?;
-        let (mut episodes, mut messages) = (semantic.episodes, semantic.messages);
-        episodes.sort_unstable();
-        episodes.dedup();
-        messages.sort_unstable();
-        messages.dedup();
-        if episodes.is_empty() || messages.is_empty() {
-            return Err(StoreError::invalid("a fact needs the episodes and messages it came from"));
+        if semantic.messages.is_empty() {
+            return Err(StoreError::invalid("a fact needs the messages it came from"));
         }
-        for episode in &episodes {
-            if !self.exists("episode", episode.0)? {
-                return Err(StoreError::not_found("episode", episode));
-            }
-        }
-        for message in self.messages_by_id(&messages)? {
-            if !message.episode.is_some_and(|e| episodes.contains(&e)) {
-                return Err(StoreError::invalid(format!(
-                    "{} is in none of the episodes that the fact names",
-                    message.id
-                )));
-            }
+        let mut episodes = BTreeSet::new();
+        for message in self.messages_by_id(&semantic.messages)? {
+            let missing = || StoreError::not_found("episode of the message", message.id);
+            episodes.insert(message.episode.ok_or_else(missing)?);
         }
         let (ms, offset) = columns(&semantic.created_at);
         let id = self.insert(
@@ -210,7 +197,7 @@ impl WriteTx<'_> {
         for episode in episodes {
             self.run("INSERT INTO semantic_episode VALUES (?1, ?2)", [id, episode.0])?;
         }
-        for message in messages {
+        for message in BTreeSet::from_iter(semantic.messages) {
             self.run("INSERT INTO semantic_message VALUES (?1, ?2)", [id, message.0])?;
         }
         self.run("INSERT INTO theme_history VALUES (?1, ?2)", [id, theme.0])?;

@@ -21,7 +21,7 @@ fn remembered() -> Home {
             tx.use_embedder(HashEmbedder.id(), HashEmbedder.dimensions())?;
             let content = format!("The user said that the word is {SECRET}.");
             let run: Vec<_> = messages.iter().map(|m| m.id).collect();
-            let episode = tx.insert_episode(session, "Two facts", &content, &run)?;
+            tx.insert_episode(session, "Two facts", &content, &run)?;
             let theme = tx.create_theme("The user")?;
             for (message, text) in messages
                 .iter()
@@ -32,7 +32,6 @@ fn remembered() -> Home {
                     subject: None,
                     attribute: None,
                     created_at: message.created_at,
-                    episodes: vec![episode],
                     messages: vec![message.id],
                 };
                 tx.insert_semantic(fact, theme, &embed(&text))?;

@@ -67,7 +67,6 @@ pub(super) fn fact(
     tx: &mut WriteTx<'_>,
     text: &str,
     theme: ThemeId,
-    episode: EpisodeId,
     messages: &[MessageId],
 ) -> SemanticId {
     tx.insert_semantic(
@@ -76,7 +75,6 @@ pub(super) fn fact(
             subject: None,
             attribute: None,
             created_at: at(0),
-            episodes: vec![episode],
             messages: messages.to_vec(),
         },
         theme,
@@ -129,8 +127,8 @@ pub(super) fn small(store: &Store) -> Small {
         let episode = close(tx, session, &messages);
         let themes = [tx.create_theme("Home")?, tx.create_theme("Pets")?];
         let facts = [
-            fact(tx, "The user moved to Lund", themes[0], episode, &messages[..1]),
-            fact(tx, "Max, the user's dog, is a beagle", themes[1], episode, &messages[2..3]),
+            fact(tx, "The user moved to Lund", themes[0], &messages[..1]),
+            fact(tx, "Max, the user's dog, is a beagle", themes[1], &messages[2..3]),
         ];
         Ok(Small { session, messages, episode, facts, themes })
     })

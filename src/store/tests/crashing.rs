@@ -44,7 +44,7 @@ fn crash_child() {
                 let open: Vec<MessageId> = run.iter().map(|m| m.id).collect();
                 let episode = close(tx, session, &open);
                 let theme = tx.create_theme("theme")?;
-                fact(tx, "a fact", theme, episode, &open);
+                fact(tx, "a fact", theme, &open);
                 tx.put_embedding(crate::store::Level::Episode, episode.0, &embed("x"))?;
             }
             job.iter().try_for_each(|job| tx.finish_job(job.id))

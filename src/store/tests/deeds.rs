@@ -3,68 +3,77 @@
 //! Every message has a word of its own; whatever is derived from a message repeats that word. So
 //! after forgetting, the word must be nowhere.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 use proptest::sample::Index;
+use proptest::strategy::Union;
 use serde_json::json;
 
 use super::builders::*;
 use super::random::forget;
-use crate::memory::{EpisodeId, MessageId, Role, SemanticId, SessionId, ThemeId};
-use crate::store::{AnyId, JobKind, Level, NewSemantic, Reader, Store};
+use crate::memory::{Embedding, EpisodeId, MessageId, Role, SemanticId, SessionId, ThemeId};
+use crate::store::error::Result;
+use crate::store::{AnyId, JobKind, Level, NewSemantic, Reader, Store, StoreError, WriteTx};
 
-#[derive(Debug, Clone)]
-pub(super) enum Deed {
-    Append { session: Index, reply: bool },
-    Cite { session: Index, fact: Index, episode: Index },
-    Close { session: Index, run: Index, from: Index, to: Index },
-    Learn { episode: Index, message: Index, theme: Option<Index>, second: Option<Index> },
-    Move { fact: Index, theme: Index },
-    Split { fact: Index },
-    Join { theme: Index, into: Index },
-    Supersede { earlier: Index, later: Index },
-    Merge { first: Index, second: Index },
-    Edit { fact: Index },
-    EditEpisode { episode: Index },
-    Rename { theme: Index, fact: Index },
-    Edges { fact: Index, other: Index, theme: Index },
-    Vectors { message: Index },
-    Enqueue { fact: Index, episode: Index, session: Index },
-    Work { fails: bool },
-    Embedder,
-    Forget { level: u8, index: Index },
-    Search { message: Index },
-    Undo,
+/// What a deed does to the units that the indexes pick.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Act {
+    Write(fn(&mut WriteTx<'_>, &Units, [Index; 4]) -> Result<()>),
+    /// Says what to forget: ids, or a text.
+    Forget(fn(&Units, [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)>),
 }
 
-pub(super) fn deed() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        6 => (i(), any::<bool>()).prop_map(|(session, reply)| Deed::Append { session, reply }),
-        2 => (i(), i(), i()).prop_map(|(session, fact, episode)| Deed::Cite { session, fact, episode }),
-        4 => (i(), i(), i(), i())
-            .prop_map(|(session, run, from, to)| Deed::Close { session, run, from, to }),
-        6 => (i(), i(), prop::option::of(i()), prop::option::of(i()))
-            .prop_map(|(episode, message, theme, second)| Deed::Learn { episode, message, theme, second }),
-        2 => (i(), i()).prop_map(|(fact, theme)| Deed::Move { fact, theme }),
-        1 => i().prop_map(|fact| Deed::Split { fact }),
-        1 => (i(), i()).prop_map(|(theme, into)| Deed::Join { theme, into }),
-        2 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
-        2 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
-        1 => i().prop_map(|fact| Deed::Edit { fact }),
-        1 => i().prop_map(|episode| Deed::EditEpisode { episode }),
-        2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
-        2 => (i(), i(), i()).prop_map(|(fact, other, theme)| Deed::Edges { fact, other, theme }),
-        1 => i().prop_map(|message| Deed::Vectors { message }),
-        1 => (i(), i(), i())
-            .prop_map(|(fact, episode, session)| Deed::Enqueue { fact, episode, session }),
-        2 => any::<bool>().prop_map(|fails| Deed::Work { fails }),
-        1 => Just(Deed::Embedder),
-        3 => (0..5_u8, i()).prop_map(|(level, index)| Deed::Forget { level, index }),
-        1 => i().prop_map(|message| Deed::Search { message }),
-        3 => Just(Deed::Undo),
-    ]
+#[derive(Debug, Clone)]
+pub(super) struct Deed {
+    name: &'static str,
+    act: Act,
+    indexes: [Index; 4],
+}
+
+use Act::{Forget, Write};
+
+/// A deed, and how often it is done.
+type Weighted = (u32, &'static str, Act);
+
+pub(super) const ANY: &[Weighted] = &[
+    (6, "append", Write(append)),
+    (2, "cite", Write(cite)),
+    (4, "close", Write(close_run)),
+    (6, "learn", Write(learn)),
+    (2, "move", Write(move_fact)),
+    (1, "split", Write(split)),
+    (1, "join", Write(join)),
+    (2, "supersede", Write(supersede)),
+    (2, "merge", Write(merge)),
+    (1, "edit", Write(edit)),
+    (1, "edit episode", Write(edit_episode)),
+    (2, "rename", Write(rename)),
+    (2, "edges", Write(edges)),
+    (1, "vectors", Write(vectors)),
+    (1, "enqueue", Write(enqueue)),
+    (2, "work", Write(work)),
+    (1, "embedder", Write(embedder)),
+    (3, "forget", Forget(forget_one)),
+    (1, "search", Forget(search)),
+    (3, "undo", Write(undo)),
+];
+
+pub(super) const MAKING: &[Weighted] =
+    &[(3, "append", Write(append)), (2, "close", Write(close_run)), (2, "learn", Write(learn))];
+
+/// Only what undo takes back.
+pub(super) const OPERATIONS: &[Weighted] = &[
+    (3, "supersede", Write(supersede)),
+    (1, "merge", Write(merge)),
+    (3, "edit", Write(edit)),
+    (2, "edit episode", Write(edit_episode)),
+    (2, "rename", Write(rename)),
+];
+
+pub(super) fn one_of(deeds: &[Weighted]) -> impl Strategy<Value = Deed> + use<> {
+    Union::new_weighted(Vec::from_iter(deeds.iter().map(|&(weight, name, act)| {
+        let deed = move |indexes| Deed { name, act, indexes };
+        (weight, any::<[Index; 4]>().prop_map(deed).boxed())
+    })))
 }
 
 /// The word that only this message, and what is made from it, has.
@@ -110,313 +119,250 @@ pub(super) fn units(r: &Reader<'_>) -> Units {
     }
 }
 
-fn pick<T: Copy>(from: &[T], index: Index) -> Option<T> {
-    (!from.is_empty()).then(|| from[index.index(from.len())])
+/// The error where there is no unit for a deed.
+const NOTHING: &str = "there is nothing to pick";
+
+fn pick<T: Clone>(from: &[T], index: Index) -> Result<T> {
+    if from.is_empty() {
+        return Err(StoreError::invalid(NOTHING));
+    }
+    Ok(from[index.index(from.len())].clone())
 }
 
-fn vector(tx: &Reader<'_>, text: &str) -> crate::memory::Embedding {
+/// Every other time none.
+fn pick_or_not<T: Copy>(from: &[T], index: Index) -> Option<T> {
+    from.get(index.index(2 * from.len() + 1)).copied()
+}
+
+fn vector(tx: &Reader<'_>, text: &str) -> Embedding {
     let mut floats = embed(text).into_inner();
     floats.truncate(tx.dimensions().unwrap().unwrap());
     floats[0] += 0.01;
-    crate::memory::Embedding::normalise(floats).unwrap()
+    Embedding::normalise(floats).unwrap()
+}
+
+fn insert(
+    tx: &mut WriteTx<'_>,
+    content: String,
+    theme: ThemeId,
+    messages: Vec<MessageId>,
+) -> Result<SemanticId> {
+    let (vector, created_at) = (vector(tx, &content), at(1));
+    let subject = Some("The user".to_owned());
+    let new = NewSemantic { content, subject, attribute: None, created_at, messages };
+    tx.insert_semantic(new, theme, &vector)
 }
 
 /// Does one; a deed that there is nothing for does nothing.
-pub(super) fn act(store: &Store, deed: &Deed) -> Option<()> {
-    let u = store.read(|r| Ok(units(r))).unwrap();
-    talk(store, &u, deed)
-        .or_else(|| learn(store, &u, deed))
-        .or_else(|| organise(store, &u, deed))
-        .or_else(|| maintain(store, &u, deed))
-}
-
-/// What is said, cited and closed.
-fn talk(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
-    match deed {
-        Deed::Append { session, reply } => {
-            let role = if *reply { Role::Assistant } else { Role::User };
-            let fresh = session.index(4) >= u.sessions.len();
-            write(store, |tx| {
-                let next = MessageId(tx.last_id("message")? + 1);
-                let text = format!("I said {} just now", word(next));
-                let id = if fresh {
-                    tx.create_session(&text, at(0), session.index(8) == 0)?
-                } else {
-                    u.sessions[session.index(u.sessions.len())]
-                };
-                assert_eq!(say(tx, id, role, &text), next);
-                tx.enqueue(&JobKind::Boundary { session: id })
-            });
+pub(super) fn act(store: &Store, deed: &Deed) {
+    let units = store.read(|r| Ok(units(r))).unwrap();
+    let done = match deed.act {
+        Write(f) => store.write(|tx| f(tx, &units, deed.indexes)),
+        Forget(f) => {
+            f(&units, deed.indexes).map(|(ids, text)| forget(store, &ids, text.as_deref()))
         }
-        Deed::Cite { session, fact, episode } => {
-            let (session, fact) = (pick(&u.sessions, *session)?, pick(&u.facts, *fact)?);
-            let episode = pick(&u.episodes, *episode)?;
-            write(store, |tx| {
-                let fact = tx.semantics_by_id(&[fact])?.remove(0);
-                let words = words_in(&fact.content).join(" ");
-                let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
-                // Half of the ids as a number under its key, half as a shown id.
-                tx.record_answer(
-                    reply,
-                    &json!({
-                        "evidence": {
-                            "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
-                            "episodes": [{"id": episode.0, "admitted": false}],
-                        }
-                    }),
-                )
-            });
-        }
-        Deed::Close { session, run, from, to } => {
-            let session = pick(&u.sessions, *session)?;
-            let runs = store.read(|r| r.open_runs(session)).unwrap();
-            if runs.is_empty() {
-                return None;
-            }
-            let run = &runs[run.index(runs.len())];
-            let (a, b) = (from.index(run.len()), to.index(run.len()));
-            let run = &run[a.min(b)..=a.max(b)];
-            let text: Vec<&str> = run.iter().flat_map(|m| words_in(&m.content)).collect();
-            write(store, |tx| {
-                let title = format!("About {}", text[0]);
-                let content = format!("They said {}", text.join(" and "));
-                let run: Vec<MessageId> = run.iter().map(|m| m.id).collect();
-                let episode = tx.insert_episode(session, &title, &content, &run)?;
-                tx.enqueue(&JobKind::Semantics { episode })
-            });
-        }
-        _ => return None,
+    };
+    if let Err(error) = done {
+        assert_eq!(error.to_string(), NOTHING, "{}", deed.name);
     }
-    Some(())
 }
 
-/// Facts that come or are corrected.
-fn learn(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
-    match deed {
-        Deed::Learn { episode, message, theme, second } => {
-            let mut from = vec![pick(&u.episodes, *episode)?];
-            from.extend(second.as_ref().and_then(|i| pick(&u.episodes, *i)));
-            write(store, |tx| {
-                let mut messages = Vec::new();
-                for e in tx.episodes_by_id(&from)? {
-                    messages.push(e.messages[message.index(e.messages.len())]);
-                }
-                let sources = tx.messages_by_id(&messages)?;
-                let words: Vec<&str> = sources.iter().flat_map(|m| words_in(&m.content)).collect();
-                let content = format!("The user said {}", words.join(" and "));
-                let theme = match theme.as_ref().and_then(|i| pick(&u.themes, *i)) {
-                    Some(theme) => theme,
-                    None => tx.create_theme(&format!("Theme of {}", words[0]))?,
-                };
-                let expected = tx.next_semantic_id()?;
-                let vector = vector(tx, &content);
-                let new = NewSemantic {
-                    content,
-                    subject: Some("The user".to_owned()),
-                    attribute: None,
-                    created_at: at(1),
-                    episodes: from,
-                    messages,
-                };
-                let id = tx.insert_semantic(new, theme, &vector)?;
-                assert_eq!(id, expected);
-                tx.enqueue(&JobKind::Consolidate { semantic: id })
-            });
-        }
-        Deed::Merge { first, second } => {
-            let parts = [pick(&u.facts, *first)?, pick(&u.facts, *second)?];
-            if parts[0] == parts[1] {
-                return None;
-            }
-            write(store, |tx| {
-                let of = tx.semantics_by_id(&parts)?;
-                let content = format!("{}; {}", of[0].content, of[1].content);
-                let vector = vector(tx, &content);
-                let both =
-                    |ids: [Vec<i64>; 2]| -> BTreeSet<i64> { ids.concat().into_iter().collect() };
-                let episodes = both([0, 1].map(|i| of[i].episodes.iter().map(|e| e.0).collect()));
-                let messages = both([0, 1].map(|i| of[i].messages.iter().map(|m| m.0).collect()));
-                let new = NewSemantic {
-                    content,
-                    subject: None,
-                    attribute: None,
-                    created_at: at(2),
-                    episodes: episodes.into_iter().map(EpisodeId).collect(),
-                    messages: messages.into_iter().map(MessageId).collect(),
-                };
-                let joint = tx.insert_semantic(new, of[1].theme, &vector)?;
-                tx.merge(parts, joint, at(7))
-            });
-        }
-        Deed::Supersede { earlier, later } => {
-            let (earlier, later) = (pick(&u.facts, *earlier)?, pick(&u.facts, *later)?);
-            // A circle is refused.
-            let _ = store.write(|tx| tx.supersede(earlier, later, None, at(7)));
-        }
-        Deed::Edit { fact } => {
-            let fact = pick(&u.facts, *fact)?;
-            write(store, |tx| {
-                let before = tx.semantics_by_id(&[fact])?.remove(0).content;
-                let content = format!("Corrected: {before}");
-                let vector = vector(tx, &content);
-                tx.edit_semantic(fact, &content, &vector)
-            });
-        }
-        _ => return None,
+fn append(tx: &mut WriteTx<'_>, u: &Units, [session, role, ..]: [Index; 4]) -> Result<()> {
+    let role = if role.index(2) == 0 { Role::Assistant } else { Role::User };
+    let fresh = session.index(4) >= u.sessions.len();
+    let next = MessageId(tx.last_id("message")? + 1);
+    let text = format!("I said {} just now", word(next));
+    let id = if fresh {
+        tx.create_session(&text, at(0), session.index(8) == 0)?
+    } else {
+        u.sessions[session.index(u.sessions.len())]
+    };
+    assert_eq!(say(tx, id, role, &text), next);
+    tx.enqueue(&JobKind::Boundary { session: id })
+}
+
+fn cite(tx: &mut WriteTx<'_>, u: &Units, [session, fact, episode, _]: [Index; 4]) -> Result<()> {
+    let (session, fact) = (pick(&u.sessions, session)?, pick(&u.facts, fact)?);
+    let episode = pick(&u.episodes, episode)?;
+    let fact = tx.semantics_by_id(&[fact])?.remove(0);
+    let words = words_in(&fact.content).join(" ");
+    let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
+    // Half of the ids as a number under its key, half as a shown id.
+    let evidence = json!({
+        "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
+        "episodes": [{"id": episode.0, "admitted": false}],
+    });
+    tx.record_answer(reply, &json!({"evidence": evidence}))
+}
+
+fn close_run(tx: &mut WriteTx<'_>, u: &Units, [session, run, from, to]: [Index; 4]) -> Result<()> {
+    let session = pick(&u.sessions, session)?;
+    let run = pick(&tx.open_runs(session)?, run)?;
+    let (a, b) = (from.index(run.len()), to.index(run.len()));
+    let run = &run[a.min(b)..=a.max(b)];
+    let text: Vec<&str> = run.iter().flat_map(|m| words_in(&m.content)).collect();
+    let title = format!("About {}", text[0]);
+    let content = format!("They said {}", text.join(" and "));
+    let run: Vec<MessageId> = run.iter().map(|m| m.id).collect();
+    let episode = tx.insert_episode(session, &title, &content, &run)?;
+    tx.enqueue(&JobKind::Semantics { episode })
+}
+
+fn learn(
+    tx: &mut WriteTx<'_>,
+    u: &Units,
+    [episode, message, theme, second]: [Index; 4],
+) -> Result<()> {
+    let mut from = vec![pick(&u.episodes, episode)?];
+    from.extend(pick_or_not(&u.episodes, second));
+    let mut messages = Vec::new();
+    for e in tx.episodes_by_id(&from)? {
+        messages.push(e.messages[message.index(e.messages.len())]);
     }
-    Some(())
+    let sources = tx.messages_by_id(&messages)?;
+    let words: Vec<&str> = sources.iter().flat_map(|m| words_in(&m.content)).collect();
+    let theme = match pick_or_not(&u.themes, theme) {
+        Some(theme) => theme,
+        None => tx.create_theme(&format!("Theme of {}", words[0]))?,
+    };
+    let expected = tx.next_semantic_id()?;
+    let content = format!("The user said {}", words.join(" and "));
+    let id = insert(tx, content, theme, messages)?;
+    assert_eq!(id, expected);
+    tx.enqueue(&JobKind::Consolidate { semantic: id })
 }
 
-/// Themes, edges and vectors.
-fn organise(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
-    match deed {
-        Deed::Move { fact, theme } => {
-            let (fact, theme) = (pick(&u.facts, *fact)?, pick(&u.themes, *theme)?);
-            store.write(|tx| tx.move_semantic(fact, theme)).unwrap();
-        }
-        Deed::Split { fact } => {
-            let fact = pick(&u.facts, *fact)?;
-            write(store, |tx| {
-                let expected = tx.next_theme_id()?;
-                let theme = tx.create_theme("split off")?;
-                assert_eq!(theme, expected);
-                tx.move_semantic(fact, theme)?;
-                tx.enqueue(&JobKind::NameTheme { theme })
-            });
-        }
-        Deed::Join { theme, into } => {
-            let (theme, into) = (pick(&u.themes, *theme)?, pick(&u.themes, *into)?);
-            write(store, |tx| {
-                let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
-            });
-        }
-        Deed::Rename { theme, fact } => {
-            let theme = pick(&u.themes, *theme)?;
-            write(store, |tx| {
-                let members = tx.themes_by_id(&[theme])?.remove(0).members;
-                let member = members[fact.index(members.len())];
-                let content = tx.semantics_by_id(&[member])?.remove(0).content;
-                let words = words_in(&content);
-                tx.rename_theme(theme, &format!("Named after {}", words[0]))
-            });
-        }
-        Deed::Edges { fact, other, theme } => {
-            let (a, b) = (pick(&u.facts, *fact)?, pick(&u.facts, *other)?);
-            let (c, d) = (pick(&u.themes, *theme)?, pick(&u.themes, *other)?);
-            write(store, |tx| {
-                if a != b {
-                    tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
-                }
-                if c != d {
-                    tx.replace_edges(Level::Theme, c.0, &[(d.0, 0.25)])?;
-                }
-                Ok(())
-            });
-        }
-        Deed::Vectors { message } => {
-            let message = pick(&u.messages, *message)?;
-            write(store, |tx| {
-                let vector = vector(tx, "some text");
-                for theme in &u.themes {
-                    tx.put_embedding(Level::Theme, theme.0, &vector)?;
-                }
-                for episode in &u.episodes {
-                    tx.put_embedding(Level::Episode, episode.0, &vector)?;
-                }
-                tx.put_embedding(Level::Message, message.0, &vector)
-            });
-        }
-        _ => return None,
+fn merge(tx: &mut WriteTx<'_>, u: &Units, [first, second, ..]: [Index; 4]) -> Result<()> {
+    let parts = [pick(&u.facts, first)?, pick(&u.facts, second)?];
+    if parts[0] == parts[1] {
+        return Ok(());
     }
-    Some(())
+    let of = tx.semantics_by_id(&parts)?;
+    let content = format!("{}; {}", of[0].content, of[1].content);
+    let messages = of.iter().flat_map(|s| s.messages.clone()).collect();
+    let joint = insert(tx, content, of[1].theme, messages)?;
+    tx.merge(parts, joint, at(7))
 }
 
-/// Jobs, corrections and forgetting.
-fn maintain(store: &Store, u: &Units, deed: &Deed) -> Option<()> {
-    match deed {
-        Deed::EditEpisode { episode } => {
-            let episode = pick(&u.episodes, *episode)?;
-            write(store, |tx| {
-                let before = tx.episodes_by_id(&[episode])?.remove(0).content;
-                tx.edit_episode(episode, "Edited", &format!("Edited: {before}"))
-            });
-        }
-        Deed::Enqueue { fact, episode, session } => {
-            let (fact, episode) = (pick(&u.facts, *fact)?, pick(&u.episodes, *episode)?);
-            let session = pick(&u.sessions, *session)?;
-            write(store, |tx| {
-                tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
-                tx.enqueue(&JobKind::Semantics { episode })?;
-                tx.enqueue(&JobKind::Close { session })
-            });
-        }
-        Deed::Work { fails } => {
-            let job = store.read(|r| r.next_job()).unwrap()?;
-            store.write(|tx| tx.begin_job(job.id)).unwrap();
-            if *fails {
-                let about = u.messages.first().copied().map(word).unwrap_or_default();
-                store.write(|tx| tx.fail_job(job.id, &format!("no sense in {about}"), 2)).unwrap();
-            } else {
-                // The one that makes vectors has to make them.
-                let reembed = job.kind == JobKind::Reembed;
-                write(store, |tx| {
-                    if reembed {
-                        for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
-                            let vector = vector(tx, &text);
-                            tx.put_embedding(Level::Semantic, id, &vector)?;
-                        }
-                    }
-                    tx.finish_job(job.id)
-                });
-            }
-        }
-        Deed::Embedder => {
-            write(store, |tx| {
-                let other = if tx.dimensions()? == Some(5) { 6 } else { 5 };
-                tx.use_embedder("another", other)
-            });
-        }
-        Deed::Forget { level, index } => {
-            let id = match level {
-                0 => AnyId::Message(pick(&u.messages, *index)?),
-                1 => AnyId::Episode(pick(&u.episodes, *index)?),
-                2 => AnyId::Semantic(pick(&u.facts, *index)?),
-                3 => AnyId::Theme(pick(&u.themes, *index)?),
-                _ => AnyId::Session(pick(&u.sessions, *index)?),
-            };
-            forget(store, &[id], None);
-        }
-        Deed::Search { message } => {
-            let message = pick(&u.messages, *message)?;
-            forget(store, &[], Some(&word(message).to_uppercase()));
-        }
-        Deed::Undo => {
-            store.write(|tx| tx.undo()).unwrap();
-        }
-        _ => return None,
+fn supersede(tx: &mut WriteTx<'_>, u: &Units, [earlier, later, ..]: [Index; 4]) -> Result<()> {
+    let (earlier, later) = (pick(&u.facts, earlier)?, pick(&u.facts, later)?);
+    // A circle is refused.
+    let _ = tx.supersede(earlier, later, None, at(7));
+    Ok(())
+}
+
+fn edit(tx: &mut WriteTx<'_>, u: &Units, [fact, ..]: [Index; 4]) -> Result<()> {
+    let fact = pick(&u.facts, fact)?;
+    let before = tx.semantics_by_id(&[fact])?.remove(0).content;
+    let content = format!("Corrected: {before}");
+    let vector = vector(tx, &content);
+    tx.edit_semantic(fact, &content, &vector)
+}
+
+fn edit_episode(tx: &mut WriteTx<'_>, u: &Units, [episode, ..]: [Index; 4]) -> Result<()> {
+    let episode = pick(&u.episodes, episode)?;
+    let before = tx.episodes_by_id(&[episode])?.remove(0).content;
+    tx.edit_episode(episode, "Edited", &format!("Edited: {before}"))
+}
+
+fn move_fact(tx: &mut WriteTx<'_>, u: &Units, [fact, theme, ..]: [Index; 4]) -> Result<()> {
+    let (fact, theme) = (pick(&u.facts, fact)?, pick(&u.themes, theme)?);
+    tx.move_semantic(fact, theme)
+}
+
+fn split(tx: &mut WriteTx<'_>, u: &Units, [fact, ..]: [Index; 4]) -> Result<()> {
+    let fact = pick(&u.facts, fact)?;
+    let expected = tx.next_theme_id()?;
+    let theme = tx.create_theme("split off")?;
+    assert_eq!(theme, expected);
+    tx.move_semantic(fact, theme)?;
+    tx.enqueue(&JobKind::NameTheme { theme })
+}
+
+fn join(tx: &mut WriteTx<'_>, u: &Units, [theme, into, ..]: [Index; 4]) -> Result<()> {
+    let (theme, into) = (pick(&u.themes, theme)?, pick(&u.themes, into)?);
+    let members = tx.themes_by_id(&[theme])?.remove(0).members;
+    members.into_iter().try_for_each(|fact| tx.move_semantic(fact, into))
+}
+
+fn rename(tx: &mut WriteTx<'_>, u: &Units, [theme, fact, ..]: [Index; 4]) -> Result<()> {
+    let theme = pick(&u.themes, theme)?;
+    let members = tx.themes_by_id(&[theme])?.remove(0).members;
+    let member = members[fact.index(members.len())];
+    let content = tx.semantics_by_id(&[member])?.remove(0).content;
+    tx.rename_theme(theme, &format!("Named after {}", words_in(&content)[0]))
+}
+
+fn edges(tx: &mut WriteTx<'_>, u: &Units, [fact, other, theme, _]: [Index; 4]) -> Result<()> {
+    let (a, b) = (pick(&u.facts, fact)?, pick(&u.facts, other)?);
+    let (c, d) = (pick(&u.themes, theme)?, pick(&u.themes, other)?);
+    if a != b {
+        tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
     }
-    Some(())
+    if c != d {
+        tx.replace_edges(Level::Theme, c.0, &[(d.0, 0.25)])?;
+    }
+    Ok(())
 }
 
-pub(super) fn making() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        3 => i().prop_map(|session| Deed::Append { session, reply: false }),
-        2 => (i(), i(), i(), i())
-            .prop_map(|(session, run, from, to)| Deed::Close { session, run, from, to }),
-        2 => (i(), i()).prop_map(|(episode, message)| Deed::Learn { episode, message, theme: None, second: None }),
-    ]
+fn vectors(tx: &mut WriteTx<'_>, u: &Units, [message, ..]: [Index; 4]) -> Result<()> {
+    let message = pick(&u.messages, message)?;
+    let vector = vector(tx, "some text");
+    for theme in &u.themes {
+        tx.put_embedding(Level::Theme, theme.0, &vector)?;
+    }
+    for episode in &u.episodes {
+        tx.put_embedding(Level::Episode, episode.0, &vector)?;
+    }
+    tx.put_embedding(Level::Message, message.0, &vector)
 }
 
-/// Only what undo takes back.
-pub(super) fn operation() -> impl Strategy<Value = Deed> {
-    let i = any::<Index>;
-    prop_oneof![
-        3 => (i(), i()).prop_map(|(earlier, later)| Deed::Supersede { earlier, later }),
-        1 => (i(), i()).prop_map(|(first, second)| Deed::Merge { first, second }),
-        3 => i().prop_map(|fact| Deed::Edit { fact }),
-        2 => i().prop_map(|episode| Deed::EditEpisode { episode }),
-        2 => (i(), i()).prop_map(|(theme, fact)| Deed::Rename { theme, fact }),
-    ]
+fn enqueue(tx: &mut WriteTx<'_>, u: &Units, [fact, episode, session, _]: [Index; 4]) -> Result<()> {
+    let (fact, episode) = (pick(&u.facts, fact)?, pick(&u.episodes, episode)?);
+    let session = pick(&u.sessions, session)?;
+    tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
+    tx.enqueue(&JobKind::Semantics { episode })?;
+    tx.enqueue(&JobKind::Close { session })
+}
+
+fn work(tx: &mut WriteTx<'_>, u: &Units, [fails, ..]: [Index; 4]) -> Result<()> {
+    let Some(job) = tx.next_job()? else { return Ok(()) };
+    tx.begin_job(job.id)?;
+    if fails.index(2) == 0 {
+        let about = u.messages.first().copied().map(word).unwrap_or_default();
+        return tx.fail_job(job.id, &format!("no sense in {about}"), 2);
+    }
+    // The one that makes vectors has to make them.
+    if job.kind == JobKind::Reembed {
+        for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
+            let vector = vector(tx, &text);
+            tx.put_embedding(Level::Semantic, id, &vector)?;
+        }
+    }
+    tx.finish_job(job.id)
+}
+
+fn embedder(tx: &mut WriteTx<'_>, _: &Units, _: [Index; 4]) -> Result<()> {
+    let other = if tx.dimensions()? == Some(5) { 6 } else { 5 };
+    tx.use_embedder("another", other)
+}
+
+fn forget_one(u: &Units, [level, unit, ..]: [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)> {
+    let id = match level.index(5) {
+        0 => AnyId::Message(pick(&u.messages, unit)?),
+        1 => AnyId::Episode(pick(&u.episodes, unit)?),
+        2 => AnyId::Semantic(pick(&u.facts, unit)?),
+        3 => AnyId::Theme(pick(&u.themes, unit)?),
+        _ => AnyId::Session(pick(&u.sessions, unit)?),
+    };
+    Ok((vec![id], None))
+}
+
+fn search(u: &Units, [message, ..]: [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)> {
+    let message = pick(&u.messages, message)?;
+    Ok((Vec::new(), Some(word(message).to_uppercase())))
+}
+
+fn undo(tx: &mut WriteTx<'_>, _: &Units, _: [Index; 4]) -> Result<()> {
+    tx.undo().map(drop)
 }

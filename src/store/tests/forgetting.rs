@@ -244,8 +244,8 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
     let [home, pets] = small.themes;
     let (session, episode) = write(&store, |tx| {
         let (session, message, episode) = elsewhere(tx, "I like tea and chess");
-        fact(tx, "The user likes tea", home, episode, &[message]);
-        fact(tx, "The user likes chess", pets, episode, &[message]);
+        fact(tx, "The user likes tea", home, &[message]);
+        fact(tx, "The user likes chess", pets, &[message]);
         tx.rename_theme(home, "Lund and tea")?;
         tx.put_embedding(Level::Theme, home.0, &embed("centroid"))?;
         tx.move_semantic(small.facts[0], pets)?;
@@ -279,18 +279,8 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
     let (store, small) = small_in_memory();
     let (second, both) = write(&store, |tx| {
         let (_, message, second) = elsewhere(tx, "Lund is cold");
-        let both = tx.insert_semantic(
-            crate::store::NewSemantic {
-                content: "The user lives in cold Lund".to_owned(),
-                subject: None,
-                attribute: None,
-                created_at: at(10),
-                episodes: vec![small.episode, second],
-                messages: vec![small.messages[0], message],
-            },
-            small.themes[0],
-            &embed("x"),
-        )?;
+        let sources = [small.messages[0], message];
+        let both = fact(tx, "The user lives in cold Lund", small.themes[0], &sources);
         tx.supersede(small.facts[1], both, None, at(11))?;
         Ok((second, both))
     });
@@ -305,8 +295,8 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
 fn what_a_forgotten_fact_superseded_holds_again() {
     let (store, small) = small_in_memory();
     let later = write(&store, |tx| {
-        let (_, message, episode) = elsewhere(tx, "We moved on to Kiruna");
-        let later = fact(tx, "The user moved to Kiruna", small.themes[0], episode, &[message]);
+        let (_, message, _) = elsewhere(tx, "We moved on to Kiruna");
+        let later = fact(tx, "The user moved to Kiruna", small.themes[0], &[message]);
         tx.supersede(small.facts[0], later, None, at(11))?;
         Ok(later)
     });
@@ -325,15 +315,15 @@ fn split(dir: &std::path::Path) -> (Store, MessageId, [SemanticId; 3]) {
         let message = say(tx, session, Role::User, "I have two cats, Fifi and Zanzibar");
         let change = say(tx, session, Role::User, "Fifi died");
         let kept = say(tx, session, Role::User, "I live in Lund");
-        let first = close(tx, session, &[message]);
-        let second = close(tx, session, &[change]);
-        let third = close(tx, session, &[kept]);
+        close(tx, session, &[message]);
+        close(tx, session, &[change]);
+        close(tx, session, &[kept]);
         let theme = tx.create_theme("Life")?;
-        let home = fact(tx, "The user lives in Lund", theme, third, &[kept]);
+        let home = fact(tx, "The user lives in Lund", theme, &[kept]);
         let text = "The user has two cats, Fifi and Zanzibar";
-        let whole = fact(tx, text, theme, first, &[message]);
-        let later = fact(tx, "Fifi died", theme, second, &[change]);
-        let rest = fact(tx, "The user has one cat, Zanzibar", theme, first, &[message]);
+        let whole = fact(tx, text, theme, &[message]);
+        let later = fact(tx, "Fifi died", theme, &[change]);
+        let rest = fact(tx, "The user has one cat, Zanzibar", theme, &[message]);
         tx.supersede(whole, later, Some(rest), at(9))?;
         tx.supersede(home, later, None, at(9))?;
         tx.undo()?;
@@ -386,9 +376,9 @@ fn the_persons_name_goes_with_the_only_message_that_said_it() {
         close(tx, session, &[said]);
         let other = tx.create_session("Tea", at(5), false)?;
         let tea = say(tx, other, Role::User, "I like tea");
-        let episode = close(tx, other, &[tea]);
+        close(tx, other, &[tea]);
         let theme = tx.create_theme("Drinks")?;
-        fact(tx, "Ana likes tea", theme, episode, &[tea]);
+        fact(tx, "Ana likes tea", theme, &[tea]);
         Ok((said, tea))
     });
     let plan = forget(&store, &[AnyId::Message(said)], None);
@@ -410,8 +400,8 @@ fn a_plan_that_has_grown_old_takes_what_was_written_since() {
     let plan = plan(&store, &[AnyId::Message(open)], None);
     assert!(plan.episodes.is_empty());
     write(&store, |tx| {
-        let episode = close(tx, small.session, &[open]);
-        fact(tx, "The PIN is 4711", small.themes[0], episode, &[open]);
+        close(tx, small.session, &[open]);
+        fact(tx, "The PIN is 4711", small.themes[0], &[open]);
         Ok(())
     });
     store.write(|tx| tx.forget(&plan)).unwrap();
@@ -435,8 +425,8 @@ fn a_running_step_cannot_commit_what_it_read_before() {
         tx.enqueue(&JobKind::NameTheme { theme })?;
         tx.enqueue(&JobKind::Boundary { session: small.session })?;
         tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
-        let (_, message, episode) = elsewhere(tx, "Cats are fine too");
-        fact(tx, "The user finds cats fine", theme, episode, &[message]);
+        let (_, message, _) = elsewhere(tx, "Cats are fine too");
+        fact(tx, "The user finds cats fine", theme, &[message]);
         let name = JobKind::NameTheme { theme };
         let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();
         tx.begin_job(job.id)?;

@@ -45,8 +45,8 @@ fn no_forgotten_byte_is_in_any_file() {
         let episode = tx.insert_episode(session, &title, &told, &[message, reply, kept])?;
         tx.put_embedding(Level::Episode, episode.0, &vector)?;
         let theme = tx.create_theme(&format!("{secret} and others"))?;
-        let a = fact(tx, &text, theme, episode, &[message]);
-        let b = fact(tx, "The kettle was on", theme, episode, &[kept]);
+        let a = fact(tx, &text, theme, &[message]);
+        let b = fact(tx, "The kettle was on", theme, &[kept]);
         tx.replace_edges(Level::Semantic, a.0, &[(b.0, 0.5)])?;
         tx.edit_semantic(a, &format!("The word is {secret}"), &embed("edited"))?;
         tx.edit_semantic(a, &format!("It is {secret}!"), &vector)?;

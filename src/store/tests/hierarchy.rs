@@ -110,7 +110,6 @@ fn a_fact_needs_a_theme_a_source_and_a_vector_that_fits() {
         subject: None,
         attribute: None,
         created_at: at(0),
-        episodes: vec![small.episode],
         messages: vec![small.messages[0]],
     };
     let insert = |new: NewSemantic, theme, vector| {

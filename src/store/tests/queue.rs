@@ -112,7 +112,7 @@ fn a_merge_is_one_operation_and_its_undo_takes_the_joint_fact_away() {
     let (store, small) = small_in_memory();
     let [a, b] = small.facts;
     let told = |tx: &mut crate::store::WriteTx<'_>, text: &str| {
-        fact(tx, text, small.themes[0], small.episode, &[small.messages[0]])
+        fact(tx, text, small.themes[0], &[small.messages[0]])
     };
     let older = store.write(|tx| Ok(told(tx, "The user lives in the north"))).unwrap();
     store.write(|tx| tx.supersede(a, older, None, at(4))).unwrap();

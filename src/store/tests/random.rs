@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::builders::*;
-use super::deeds::{act, deed, making, operation, units, word, words_in};
+use super::deeds::{ANY, MAKING, OPERATIONS, act, one_of, units, word, words_in};
 use crate::memory::{Role, SemanticId};
 use crate::store::{AnyId, Level, Store};
 
@@ -72,7 +72,7 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
     #[test]
-    fn any_sequence_keeps_the_memory_valid(deeds in prop::collection::vec(deed(), 1..60)) {
+    fn any_sequence_keeps_the_memory_valid(deeds in prop::collection::vec(one_of(ANY), 1..60)) {
         let store = Store::in_memory().unwrap();
         store.write(use_hash_embedder).unwrap();
         // The caps are `memory`'s to keep, and it has no part in this.
@@ -112,8 +112,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
     #[test]
     fn the_last_hundred_operations_are_undone_one_by_one(
-        base in prop::collection::vec(making(), 50..80),
-        deeds in prop::collection::vec(operation(), 120..160),
+        base in prop::collection::vec(one_of(MAKING), 50..80),
+        deeds in prop::collection::vec(one_of(OPERATIONS), 120..160),
     ) {
         let store = Store::in_memory().unwrap();
         store.write(use_hash_embedder).unwrap();

@@ -218,25 +218,17 @@ fn rest(earlier: &Semantic, later: &Semantic, name: Option<&str>) -> Option<NewS
         attribute: parsed.attribute,
         content,
         created_at: earlier.created_at,
-        episodes: earlier.episodes.clone(),
         messages: earlier.messages.clone(),
     })
 }
 
 fn join(text: String, earlier: &Semantic, later: &Semantic) -> NewSemantic {
-    fn union<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
-        let mut all: Vec<T> = a.iter().chain(b).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
     let parsed = extractive::parse_statement(&text);
     NewSemantic {
         subject: parsed.subject.or_else(|| later.subject.clone()),
         attribute: parsed.attribute,
         content: text,
         created_at: later.created_at,
-        episodes: union(&earlier.episodes, &later.episodes),
-        messages: union(&earlier.messages, &later.messages),
+        messages: [earlier.messages.as_slice(), &later.messages].concat(),
     }
 }

@@ -77,8 +77,7 @@ impl StepContext {
         }
         let told_text = format!("{}. {}", told.title, told.content);
         let vectors = self.embed(&[text, &told_text], &cancel)?;
-        let mut facts =
-            new_facts(statements, std::slice::from_ref(&draft), crate::memory::EpisodeId(0));
+        let mut facts = new_facts(statements, std::slice::from_ref(&draft));
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let fact_vectors = self.embed(&texts, &cancel)?;
         self.commit_with_cache(move |tx, cache| {
@@ -93,7 +92,6 @@ impl StepContext {
             let episode = tx.insert_episode(session, &told.title, &told.content, &[message])?;
             for fact in &mut facts {
                 fact.messages = vec![message];
-                fact.episodes = vec![episode];
             }
             if let [of_message, of_episode] = &vectors[..] {
                 tx.put_embedding(Level::Message, message.0, of_message)?;

@@ -31,7 +31,7 @@ impl StepContext {
         let name = known_name.or_else(|| learned_name(&messages));
         let lines = utterances(&messages, name.as_deref());
         let statements = self.writers()?.semantics.statements(&lines, cancel)?;
-        let facts = new_facts(statements, &messages, episode);
+        let facts = new_facts(statements, &messages);
         self.insert_facts(facts, cancel, |tx, _| {
             learn_name(tx, name.as_deref())?;
             tx.finish_job(job.id)
@@ -65,11 +65,7 @@ impl StepContext {
 }
 
 /// Statements as rows to insert. A fact stated twice in an episode is one row with both messages.
-pub(super) fn new_facts(
-    statements: Vec<Statement>,
-    messages: &[Message],
-    episode: EpisodeId,
-) -> Vec<NewSemantic> {
+pub(super) fn new_facts(statements: Vec<Statement>, messages: &[Message]) -> Vec<NewSemantic> {
     let mut facts: Vec<NewSemantic> = Vec::new();
     for statement in statements {
         let content = plain_text(&statement.text).trim().to_owned();
@@ -94,7 +90,6 @@ pub(super) fn new_facts(
             subject: statement.subject,
             attribute: statement.attribute,
             created_at: last.created_at,
-            episodes: vec![episode],
             messages: ids,
         });
     }

@@ -1,6 +1,6 @@
 //! A conversation as the product's memory, in a store in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use inglenook::interfaces::Embedder;
 use inglenook::memory::knn_graph::{KnnGraph, N_NEIGHBOURS};
@@ -43,7 +43,6 @@ impl FilledStore {
                 of_episode[message.episode].push(id);
                 ids.push(id);
             }
-            let mut episodes = BTreeMap::new();
             for (i, messages) in of_episode.into_iter().enumerate() {
                 if messages.is_empty() {
                     continue;
@@ -52,7 +51,6 @@ impl FilledStore {
                 let (title, content) = (&episode.title, &episode.content);
                 let id = tx.insert_episode(session, title, content, &messages)?;
                 tx.put_embedding(Level::Episode, id.0, &vectors.episodes[i])?;
-                episodes.insert(i, id);
             }
             let (partition, _) = grown(&vectors.semantics, Organiser::Own);
             let (mut themes, mut semantics) = (BTreeMap::new(), BTreeMap::new());
@@ -66,14 +64,11 @@ impl FilledStore {
                     Some(&id) => id,
                     None => *themes.entry(theme).or_insert(tx.create_theme("")?),
                 };
-                let of: BTreeSet<usize> =
-                    semantic.messages.iter().map(|&m| corpus.messages[m].episode).collect();
                 let new = NewSemantic {
                     content: semantic.text.clone(),
                     subject: None,
                     attribute: None,
                     created_at: semantic.at,
-                    episodes: of.iter().filter_map(|e| episodes.get(e).copied()).collect(),
                     messages: semantic.messages.iter().map(|&m| ids[m]).collect(),
                 };
                 let id = tx.insert_semantic(new, theme, &vectors.semantics[i])?;

@@ -269,7 +269,6 @@ fn stored(
                         subject: None,
                         attribute: None,
                         created_at: moment(n_stored + i),
-                        episodes: vec![episode],
                         messages: vec![message],
                     };
                     tx.insert_semantic(new, theme, &fact.vector)?;
