@@ -233,6 +233,11 @@ impl Reader<'_> {
         let cites_any = |reply: &MessageId, reach: &HashSet<AnyId>| {
             cited.get(reply).is_some_and(|cited| !cited.is_disjoint(reach))
         };
+        // Facts that undo took away: of what they told nothing is known any more.
+        let known: HashSet<AnyId> = all.semantics.iter().map(|s| AnyId::Semantic(s.id)).collect();
+        let is_undone = |id: &AnyId| matches!(id, AnyId::Semantic(_)) && !known.contains(id);
+        let cites_undone =
+            |reply: &MessageId| cited.get(reply).is_some_and(|cited| cited.iter().any(is_undone));
         let first_reach = reach(all, seeds, plan);
         let mut quoted = Quoted::default();
         for message in all.messages.iter().filter(|m| seeds.contains(&m.id)) {
@@ -273,7 +278,9 @@ impl Reader<'_> {
             let reach = reach(all, &gone, plan);
             let before = candidates.len();
             candidates.retain(|m| {
-                let goes = sessions.contains(&m.session) || cites_any(&m.id, &reach);
+                let goes = sessions.contains(&m.session)
+                    || cites_any(&m.id, &reach)
+                    || cites_undone(&m.id);
                 if goes {
                     replies.insert(m.id);
                 }

@@ -224,6 +224,23 @@ fn an_answer_about_something_else_said_in_the_same_episode_stays() {
 }
 
 #[test]
+fn a_reply_that_cited_what_undo_took_away_is_known_by_a_word() {
+    let (store, small) = small_in_memory();
+    let reply = write(&store, |tx| {
+        let joint =
+            fact(tx, "The user and Max live in Lund", small.themes[0], &small.messages[..1]);
+        tx.merge(small.facts, joint, at(5))?;
+        let session = tx.create_session("Questions", at(10), false)?;
+        let reply = say(tx, session, Role::Assistant, "In Lund.");
+        tx.record_answer(reply, &json!({"evidence": {"semantics": [joint]}}))?;
+        tx.undo()?;
+        Ok(reply)
+    });
+    let plan = forget(&store, &[AnyId::Message(small.messages[0])], None);
+    assert!(plan.messages.contains(&reply), "{plan:?}");
+}
+
+#[test]
 fn an_imports_other_speaker_is_not_a_reply() {
     let store = Store::in_memory().unwrap();
     let ids = write(&store, |tx| {
