@@ -47,15 +47,9 @@ pub(super) fn say_as(
     speaker: Option<&str>,
     text: &str,
 ) -> MessageId {
-    let minute = tx.next_message_minute();
+    let minute = tx.last_id("message").unwrap();
     let new = NewMessage::new(role, text, at(minute));
     tx.append_message(session, &NewMessage { speaker: speaker.map(str::to_owned), ..new }).unwrap()
-}
-
-impl WriteTx<'_> {
-    fn next_message_minute(&self) -> i64 {
-        self.last_id("message").unwrap()
-    }
 }
 
 pub(super) fn close(tx: &mut WriteTx<'_>, session: SessionId, messages: &[MessageId]) -> EpisodeId {

@@ -1,6 +1,5 @@
-//! Threads, processes and panics.
+//! Threads and panics.
 
-use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -160,35 +159,4 @@ fn a_nested_transaction_is_an_error_and_no_deadlock() {
         Ok(())
     })
     .unwrap();
-}
-
-const CHILD: &str = "INGLENOOK_TEST_SECOND_WRITER";
-
-/// Not a test of its own: the second process of the one below.
-#[test]
-fn second_writer_child() {
-    let Some(dir) = std::env::var_os(CHILD) else { return };
-    let dir = std::path::Path::new(&dir);
-    let parent = std::env::var("INGLENOOK_TEST_PARENT").unwrap();
-    match Store::open(dir).err().unwrap() {
-        StoreError::Locked { pid, .. } => assert_eq!(pid, parent),
-        other => panic!("{other:?}"),
-    }
-    let reader = Store::open_read_only(dir).unwrap();
-    assert_eq!(reader.read(|r| r.stats()).unwrap().messages, 4);
-}
-
-#[test]
-fn a_second_process_may_read_and_not_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    small(&store);
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "store::tests::sharing::second_writer_child"])
-        .env(CHILD, dir.path())
-        .env("INGLENOOK_TEST_PARENT", std::process::id().to_string())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
 }

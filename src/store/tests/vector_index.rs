@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::builders::*;
+use super::forgetting::forget;
 use super::forgotten_bytes::{bytes, has};
 use crate::memory::{Embedding, MessageId, Role};
 use crate::store::{AnyId, Level, Store, StoreError, WriteTx};
@@ -122,9 +123,7 @@ fn follows_every_change(store: &Store) {
     let query = clusters.question(1_234);
     let best = nearest(store, &query, 2);
     // One that goes is not found again, one that changes is found where it is now.
-    let plan =
-        store.read(|r| r.plan_forget(&[AnyId::Message(MessageId(best[0].0))], None)).unwrap();
-    store.write(|tx| tx.forget(&plan)).unwrap();
+    forget(store, &[AnyId::Message(MessageId(best[0].0))], None);
     store.write(|tx| tx.put_embedding(Level::Message, 7, &query)).unwrap();
     let after = nearest(store, &query, 2);
     assert_eq!(after[0].0, 7);
@@ -153,8 +152,7 @@ fn the_index_survives_deletion_and_vacuum() {
     let store = Store::in_memory().unwrap();
     fill(&store, &vectors);
     let gone: Vec<AnyId> = (1..=1_500).map(|i| AnyId::Message(MessageId(i))).collect();
-    let plan = store.read(|r| r.plan_forget(&gone, None)).unwrap();
-    store.write(|tx| tx.forget(&plan)).unwrap();
+    forget(&store, &gone, None);
     store.scrub().unwrap();
     assert_valid(&store);
     let more: Vec<Embedding> = (4_000..4_500).map(|number| clusters.memory(number)).collect();
@@ -216,8 +214,7 @@ fn no_byte_of_a_forgotten_code_is_in_any_file() {
     let has_code = |dir: &Path, code: &[u8]| code.chunks(24).any(|piece| has(&bytes(dir), piece));
     let forget = |ids: &[i64]| {
         let ids: Vec<AnyId> = ids.iter().map(|&id| AnyId::Message(MessageId(id))).collect();
-        let plan = store.read(|r| r.plan_forget(&ids, None)).unwrap();
-        store.write(|tx| tx.forget(&plan)).unwrap();
+        forget(&store, &ids, None);
         store.scrub().unwrap();
     };
     for (id, code) in &canaries {

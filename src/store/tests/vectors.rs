@@ -85,34 +85,6 @@ fn another_embedder_takes_the_vectors_away_and_queues_new_ones() {
 }
 
 #[test]
-fn vectors_survive_deletion_and_vacuum() {
-    let texts: Vec<String> = (0..600).map(|i| format!("number {i}")).collect();
-    let store = with_messages(&texts);
-    let gone: Vec<AnyId> = (1..=300).map(|i| AnyId::Message(MessageId(i))).collect();
-    forget(&store, &gone, None);
-    store.scrub().unwrap();
-    let all = store.read(|r| r.embeddings(Level::Message)).unwrap();
-    assert_eq!(all.len(), 300);
-    for (id, vector) in &all {
-        assert_eq!(*vector, embed(&texts[*id as usize - 1]), "{id}");
-    }
-    let best = store.read(|r| r.nearest(Level::Message, &embed("number 450"), 1)).unwrap();
-    assert!(best[0].1 > 0.999, "{best:?}");
-    // And more go in after them.
-    write(&store, |tx| {
-        let session = tx.sessions()?[0].id;
-        for i in 0..300 {
-            let id = say(tx, session, Role::User, &format!("later {i}"));
-            tx.put_embedding(Level::Message, id.0, &embed(&format!("later {i}")))?;
-        }
-        Ok(())
-    });
-    let best = store.read(|r| r.nearest(Level::Message, &embed("later 7"), 1)).unwrap();
-    assert!(best[0].0 > 600 && best[0].1 > 0.999, "{best:?}");
-    assert_valid(&store);
-}
-
-#[test]
 fn a_sample_is_spread_over_all_vectors() {
     let texts: Vec<String> = (1..=100).map(|i| format!("word{i}")).collect();
     let store = with_messages(&texts);
