@@ -132,54 +132,34 @@ pub struct Generated {
 
 /// Why a model can't do what was asked.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ModelError {
-    /// No such model.
     #[error("no model named `{name}` is installed")]
-    NotInstalled {
-        /// As it was asked for.
-        name: String,
-    },
+    NotInstalled { name: String },
     /// A file is missing, damaged, hostile, or of a kind that this program does not run.
     #[error("cannot use the model file {path}: {reason}")]
-    BadFile {
-        /// Which file.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// More tokens than the context holds.
+    BadFile { path: String, reason: String },
+    /// Tokens held and asked for are more than the context holds.
     #[error(
         "the prompt needs {needed_tokens} tokens but the model's context holds {context_tokens}"
     )]
-    ContextOverflow {
-        /// Tokens held and asked for.
-        needed_tokens: usize,
-        /// Longest context.
-        context_tokens: usize,
-    },
+    ContextOverflow { needed_tokens: usize, context_tokens: usize },
     /// A logit, a likelihood or a vector is NaN or infinite.
     #[error("the model computed a value that is not a number (damaged weights?)")]
     NotANumber,
-    /// The token budget can't complete the constrained reply.
+    /// The token budget can't complete the constrained reply; `None`: this model's vocabulary can't spell one.
     #[error("a reply of the form asked for {}", too_long(*needed_tokens, *tokens_max))]
-    ConstraintTooLong {
-        /// `None`: this model's vocabulary can't spell one.
-        needed_tokens: Option<usize>,
-        /// The budget.
-        tokens_max: usize,
-    },
+    ConstraintTooLong { needed_tokens: Option<usize>, tokens_max: usize },
     /// The request's flag was raised.
     #[error("cancelled")]
     Cancelled,
     /// The engine's thread is gone.
     #[error("the model engine has stopped")]
     EngineStopped,
-    /// The computation itself failed.
+    /// The computation itself failed: what could not be done, and why, if a library said so.
     #[error("{what}")]
     Backend {
-        /// What could not be done.
         what: String,
-        /// Why, if a library said so.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },

@@ -6,72 +6,35 @@ use thiserror::Error;
 
 /// What can go wrong with the memory on disk.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum StoreError {
-    /// Another process writes to it; exit code 11.
+    /// Exit code 11. `pid` is "unknown" where the other process has not written it yet.
     #[error("another inglenook (process {pid}) is using the memory in {path}")]
-    Locked {
-        /// The data directory.
-        path: String,
-        /// The other process, or "unknown".
-        pid: String,
-    },
-    /// The directory or a file in it cannot be made or changed.
+    Locked { path: String, pid: String },
     #[error("cannot write to the data directory {path}")]
     Unwritable {
-        /// The data directory.
         path: String,
-        /// What the system says.
         #[source]
         source: std::io::Error,
     },
-    /// The file is not a memory, or no longer a valid database.
     #[error("the memory file {path} is damaged: {detail}")]
-    Corrupt {
-        /// The file.
-        path: String,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// Its schema is of a later version of this program.
+    Corrupt { path: String, detail: String },
     #[error(
         "the memory file {path} was written by a newer inglenook (schema {found}, this one knows {known})"
     )]
-    Newer {
-        /// The file.
-        path: String,
-        /// Its schema's version.
-        found: usize,
-        /// This program's.
-        known: usize,
-    },
-    /// No unit has this id.
+    Newer { path: String, found: usize, known: usize },
+    /// No unit has this id, as it is displayed.
     #[error("there is no {what} with the id {id}")]
-    NotFound {
-        /// The kind of unit.
-        what: &'static str,
-        /// As it is displayed.
-        id: String,
-    },
-    /// A request that makes no sense for this memory.
+    NotFound { what: &'static str, id: String },
+    /// A request that makes no sense for this memory: a whole sentence.
     #[error("{what}")]
-    Invalid {
-        /// A whole sentence.
-        what: String,
-    },
-    /// The vectors are of another model than the one at hand.
+    Invalid { what: String },
     #[error("the memory was built with the embedding model {found}; this one is {expected}")]
-    EmbedderChanged {
-        /// The memory's.
-        found: String,
-        /// The one at hand.
-        expected: String,
-    },
-    /// SQLite fails otherwise.
+    EmbedderChanged { found: String, expected: String },
+    /// SQLite fails otherwise. `action` is a verb: what was being done.
     #[error("cannot {action} the memory")]
     Sqlite {
-        /// A verb: what was being done.
         action: &'static str,
-        /// What SQLite says.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
