@@ -1,5 +1,6 @@
 //! The open store: one writing connection behind a mutex, and reading connections beside it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -8,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::connections::{Connections, Exclusive, Readers, within};
 use super::error::{Result, StoreError};
-use super::lock::Lock;
+use super::lock::lock;
 use super::open::{self, ReadOnly};
 use super::transaction::{Reader, WriteTx};
 
@@ -21,7 +22,7 @@ struct Inner {
     path: PathBuf,
     generation: AtomicU64,
     /// Last, so that it outlives the connections.
-    _lock: Option<Lock>,
+    _lock: Option<File>,
 }
 
 impl Store {
@@ -33,7 +34,7 @@ impl Store {
     /// [`StoreError::Unwritable`].
     pub fn open(data_dir: &Path) -> Result<Self> {
         open::make_dir(data_dir)?;
-        let lock = Lock::take(data_dir)?;
+        let lock = lock(data_dir)?;
         let path = open::make_file(data_dir)?;
         open::check_header(&path)?;
         let writer = open::writer(&path).map_err(|e| e.within("open", &path))?;
@@ -86,7 +87,7 @@ impl Store {
         Ok(Self::new(Connections::One(Exclusive::new(conn)), PathBuf::from(":memory:"), None))
     }
 
-    fn new(connections: Connections, path: PathBuf, lock: Option<Lock>) -> Self {
+    fn new(connections: Connections, path: PathBuf, lock: Option<File>) -> Self {
         Self(Arc::new(Inner { connections, path, generation: AtomicU64::new(0), _lock: lock }))
     }
 
