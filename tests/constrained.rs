@@ -26,7 +26,7 @@ struct Form {
 }
 
 fn lines_form(name: &'static str, lines: &Lines, fault: fn(&str) -> Option<&'static str>) -> Form {
-    Form { name, constraint: Constraint::lines(lines).unwrap(), fault }
+    Form { name, constraint: Constraint::lines(lines.clone()).unwrap(), fault }
 }
 
 fn forms() -> Vec<Form> {

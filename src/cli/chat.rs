@@ -51,10 +51,11 @@ impl App {
     pub fn recall_config(&self, asked: Option<&str>) -> Result<RecallConfig, Failure> {
         let signal = match asked.or(self.config.uncertainty.as_deref()) {
             None | Some("auto") => None,
-            Some(name) => Some(name.parse::<Signal>().map_err(|e| Failure::Usage {
-                what: e.to_string(),
-                hint: "auto probes no episodes".into(),
-            })?),
+            Some(name) => {
+                let unknown =
+                    |what| Failure::Usage { what, hint: "auto probes no episodes".into() };
+                Some(name.parse::<Signal>().map_err(unknown)?)
+            }
         };
         let default = RecallConfig::default();
         let window_tokens = self.config.chat.window_tokens;

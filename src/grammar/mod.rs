@@ -7,8 +7,6 @@
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
 /// One to `max` lines separated by line feeds. Each is `prefix` followed by 1 to `chars_max` characters, the
 /// first of them not a space and none a control character. Where the prefix does not end in a space, one space
 /// that does not count may follow it: many models begin every line that way.
@@ -20,14 +18,6 @@ pub struct Lines {
     pub prefix: String,
     /// Most characters of a line, its prefix aside.
     pub chars_max: u16,
-}
-
-/// No list has the form that [`Lines`] describes.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("{lines:?} describes no list")]
-pub struct ConstraintError {
-    /// What was asked for.
-    pub lines: Lines,
 }
 
 /// What a reply has to look like. Clones share it.
@@ -84,16 +74,13 @@ impl Continuation {
 }
 
 impl Constraint {
-    /// A list of lines.
-    ///
-    /// # Errors
-    /// If no list has that form: a number is zero, or the prefix holds a control character.
-    pub fn lines(lines: &Lines) -> Result<Self, ConstraintError> {
+    /// A list of lines; `None` if no list has that form: a number is zero, or the prefix holds a control
+    /// character.
+    pub fn lines(lines: Lines) -> Option<Self> {
         let sound = lines.max >= 1 && lines.chars_max >= 1;
-        if !sound || lines.prefix.contains(char::is_control) || lines.prefix.len() > 1 << 10 {
-            return Err(ConstraintError { lines: lines.clone() });
-        }
-        Ok(Self(Arc::new(lines.clone())))
+        let prefix_is_sound =
+            !lines.prefix.contains(char::is_control) && lines.prefix.len() <= 1 << 10;
+        (sound && prefix_is_sound).then(|| Self(Arc::new(lines)))
     }
 
     /// The list that it describes.

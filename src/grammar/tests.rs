@@ -65,7 +65,7 @@ proptest! {
         changes in prop::collection::vec((any::<usize>(), any::<u8>()), 12),
     ) {
         let lines = Lines { max, prefix, chars_max };
-        let constraint = Constraint::lines(&lines).unwrap();
+        let constraint = Constraint::lines(lines.clone()).unwrap();
         let indent = if lines.prefix.ends_with(' ') { "" } else { " ?" };
         let line = format!(
             r"{}{indent}[^\x00-\x20\x7f][^\x00-\x1f\x7f]{{0,{}}}",
@@ -86,20 +86,20 @@ proptest! {
 #[test]
 fn impossible_lists_are_refused() {
     let lines = Lines { max: 2, prefix: "- ".into(), chars_max: 9 };
-    assert!(Constraint::lines(&lines).is_ok());
+    assert!(Constraint::lines(lines.clone()).is_some());
     for impossible in [
         Lines { max: 0, ..lines.clone() },
         Lines { chars_max: 0, ..lines.clone() },
         Lines { prefix: "-\n".into(), ..lines.clone() },
     ] {
-        assert!(Constraint::lines(&impossible).is_err(), "{impossible:?}");
+        assert_eq!(Constraint::lines(impossible), None);
     }
 }
 
 #[test]
 fn longer_tokens_shorten_a_prefix() {
     let lines = Lines { max: 2, prefix: "Name: ".into(), chars_max: 9 };
-    let constraint = Constraint::lines(&lines).unwrap();
+    let constraint = Constraint::lines(lines).unwrap();
     assert_eq!(in_bytes(&constraint).tokens(constraint.start()), Some(7)); // "Name: !"
     let needed = |tokens: &[&str]| {
         let is_token = |bytes: &[u8]| tokens.iter().any(|token| token.as_bytes() == bytes);

@@ -201,7 +201,7 @@ mod tests {
 
     fn list(prefix: &str, max: u16, chars_max: u16) -> Constraint {
         let lines = Lines { prefix: prefix.into(), max, chars_max };
-        Constraint::lines(&lines).unwrap()
+        Constraint::lines(lines).unwrap()
     }
 
     fn forms() -> Vec<Constraint> {

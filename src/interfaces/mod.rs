@@ -17,4 +17,4 @@ pub use language_model::{
 };
 pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models};
 pub use reranker::Reranker;
-pub use uncertainty::{Signal, Uncertainty, UnknownSignal};
+pub use uncertainty::{Signal, Uncertainty};

@@ -57,22 +57,18 @@ impl fmt::Display for Signal {
 }
 
 impl FromStr for Signal {
-    type Err = UnknownSignal;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         [Self::Entropy, Self::Nll, Self::QuestionNll, Self::Overlap]
             .into_iter()
             .find(|signal| signal.as_str() == text)
-            .ok_or_else(|| UnknownSignal { name: text.to_owned() })
+            .ok_or_else(|| {
+                format!(
+                    "no uncertainty signal is named `{text}` (entropy, nll, question-nll, overlap)"
+                )
+            })
     }
-}
-
-/// No such [`Signal`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no uncertainty signal is named `{name}` (entropy, nll, question-nll, overlap)")]
-pub struct UnknownSignal {
-    /// What was asked for.
-    pub name: String,
 }
 
 #[cfg(test)]

@@ -104,13 +104,17 @@ pub(super) fn import(
         copy_dir(source, &mut staging)?;
         PathBuf::new()
     } else {
-        match FileType::of(source)? {
-            FileType::Gguf => {
+        let mut magic = Vec::with_capacity(4);
+        File::open(source)
+            .and_then(|file| file.take(4).read_to_end(&mut magic))
+            .map_err(|e| io_error("read", source, e))?;
+        match magic.as_slice() {
+            b"GGUF" => {
                 staging.copy_file(source, gguf.clone())?;
                 gguf
             }
-            FileType::Zip => unpack(source, gguf, &mut staging)?,
-            FileType::Other => {
+            b"PK\x03\x04" => unpack(source, gguf, &mut staging)?,
+            _ => {
                 let reason = "it is neither a GGUF file nor a wheel or zip, by its first bytes";
                 return Err(not_a_model(source, reason));
             }
@@ -145,27 +149,6 @@ pub(super) fn import(
     })
 }
 
-/// What a file is, by its first bytes.
-enum FileType {
-    Gguf,
-    Zip,
-    Other,
-}
-
-impl FileType {
-    fn of(path: &Path) -> Result<Self, RegistryError> {
-        let mut magic = Vec::with_capacity(4);
-        File::open(path)
-            .and_then(|file| file.take(4).read_to_end(&mut magic))
-            .map_err(|e| io_error("read", path, e))?;
-        Ok(match magic.as_slice() {
-            b"GGUF" => Self::Gguf,
-            b"PK\x03\x04" => Self::Zip,
-            _ => Self::Other,
-        })
-    }
-}
-
 fn copy_dir(source: &Path, staging: &mut Staging<'_>) -> Result<(), RegistryError> {
     let mut found = Vec::new();
     for folder in ["", "1_Pooling", "2_Normalize"] {
@@ -191,11 +174,7 @@ fn copy_dir(source: &Path, staging: &mut Staging<'_>) -> Result<(), RegistryErro
     for (path, _) in found {
         staging.copy_file(&source.join(&path), path)?;
     }
-    require_weights(source, &staging.files)
-}
-
-fn require_weights(source: &Path, files: &[InstalledFile]) -> Result<(), RegistryError> {
-    let has = |wanted: fn(&Path) -> bool| files.iter().any(|file| wanted(&file.path));
+    let has = |wanted: fn(&Path) -> bool| staging.files.iter().any(|file| wanted(&file.path));
     let missing = if !has(|p| p.extension().is_some_and(|e| e == "safetensors")) {
         "no .safetensors file"
     } else if !has(|p| p == Path::new("config.json")) {
@@ -222,9 +201,6 @@ fn unpack(
         let mut file =
             archive.by_index(index).map_err(|e| archive::error(source, &e.to_string()))?;
         staging.copy(&mut file, path, bytes)?;
-    }
-    if load_from.as_os_str().is_empty() {
-        require_weights(source, &staging.files)?;
     }
     Ok(load_from)
 }

@@ -66,7 +66,7 @@ impl WriteTx<'_> {
         }
         self.forget_titles(&plan, &texts)?;
         if name.is_some() {
-            self.remove_setting(USER_NAME)?;
+            self.run("DELETE FROM setting WHERE key = ?1", [USER_NAME])?;
         }
         for session in reopened {
             self.enqueue(&JobKind::Close { session })?;
@@ -228,7 +228,8 @@ impl WriteTx<'_> {
             }
             if matches || quotes {
                 let title = title_from(&self.messages(session.id)?);
-                self.rename_session(session.id, &title)?;
+                let sql = "UPDATE session SET title = ?2 WHERE id = ?1";
+                self.run(sql, rusqlite::params![session.id.0, title])?;
             }
         }
         Ok(())

@@ -15,12 +15,12 @@ const MESSAGE: &str = "SELECT id, session, role, speaker, content, created_ms, c
 
 /// Reads a time from two columns. A hostile file's impossible time reads as the epoch.
 pub(super) fn moment(row: &Row<'_>, ms: usize) -> rusqlite::Result<Moment> {
-    let timestamp = Timestamp::from_millisecond(row.get(ms)?).unwrap_or(Timestamp::UNIX_EPOCH);
-    let offset = i32::try_from(row.get::<_, i64>(ms + 1)?)
-        .ok()
-        .and_then(|seconds| Offset::from_seconds(seconds).ok())
-        .unwrap_or(Offset::UTC);
-    Ok(Moment::new(timestamp, offset))
+    Ok(moment_of(row.get(ms)?, row.get(ms + 1)?))
+}
+
+pub(super) fn moment_of(ms: i64, offset_seconds: i32) -> Moment {
+    let timestamp = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    Moment::new(timestamp, Offset::from_seconds(offset_seconds).unwrap_or(Offset::UTC))
 }
 
 /// The two columns of a time.
@@ -201,12 +201,6 @@ impl WriteTx<'_> {
             rusqlite::params![title, ms, offset, imported],
         )
         .map(SessionId)
-    }
-
-    pub(super) fn rename_session(&mut self, id: SessionId, title: &str) -> Result<()> {
-        let n = self
-            .run("UPDATE session SET title = ?2 WHERE id = ?1", rusqlite::params![id.0, title])?;
-        if n == 0 { Err(StoreError::not_found("session", id)) } else { Ok(()) }
     }
 
     /// Adds a message at the end of its session.

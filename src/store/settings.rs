@@ -38,9 +38,4 @@ impl WriteTx<'_> {
         self.run("INSERT OR REPLACE INTO setting VALUES (?1, ?2)", [key, value])?;
         Ok(())
     }
-
-    pub(super) fn remove_setting(&mut self, key: &str) -> Result<()> {
-        self.run("DELETE FROM setting WHERE key = ?1", [key])?;
-        Ok(())
-    }
 }

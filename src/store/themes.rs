@@ -8,17 +8,15 @@ use super::transaction::{Reader, WriteTx};
 use super::undo::Inverse;
 use crate::memory::{SemanticId, Theme, ThemeId};
 
-fn theme(row: &rusqlite::Row<'_>) -> rusqlite::Result<Theme> {
-    Ok(Theme { id: ThemeId(row.get(0)?), name: row.get(1)?, members: Vec::new() })
-}
-
 impl Reader<'_> {
     /// All themes, by id.
     ///
     /// # Errors
     /// If the memory cannot be read.
     pub fn themes(&self) -> Result<Vec<Theme>> {
-        let themes = self.all("SELECT id, name FROM theme", [], theme)?;
+        let themes = self.all("SELECT id, name FROM theme", [], |row| {
+            Ok(Theme { id: ThemeId(row.get(0)?), name: row.get(1)?, members: Vec::new() })
+        })?;
         let mut themes: BTreeMap<ThemeId, Theme> = themes.into_iter().map(|t| (t.id, t)).collect();
         let members = self.all("SELECT theme, id FROM semantic ORDER BY id", [], |row| {
             Ok((ThemeId(row.get(0)?), SemanticId(row.get(1)?)))

@@ -76,12 +76,6 @@ impl<'a> WriteTx<'a> {
     }
 }
 
-/// Ids as the parameter of [`WANTED`], each once.
-pub(super) fn json_of(ids: impl IntoIterator<Item = i64>) -> String {
-    let ids: BTreeSet<i64> = ids.into_iter().collect();
-    serde_json::Value::from_iter(ids).to_string()
-}
-
 /// The units of these ids, in the order asked for.
 ///
 /// # Errors
@@ -145,7 +139,8 @@ impl Reader<'_> {
         ids: impl IntoIterator<Item = i64>,
         row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        self.all(sql, [json_of(ids)], row)
+        let ids: BTreeSet<i64> = ids.into_iter().collect();
+        self.all(sql, [serde_json::Value::from_iter(ids).to_string()], row)
     }
 
     /// Those of these units that there are; `select` reads them, without a condition.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Result;
 use super::records::{AnyId, Level};
+use super::sessions::moment_of;
 use super::transaction::WriteTx;
-use crate::memory::{Embedding, EpisodeId, Moment, Semantic, SemanticId, ThemeId};
+use crate::memory::{Embedding, EpisodeId, Semantic, SemanticId, ThemeId};
 
 const KEPT: i64 = 100;
 
@@ -62,12 +63,6 @@ impl Superseded {
             ms: at.as_millisecond(),
             offset_seconds: at.offset.seconds(),
         })
-    }
-
-    fn moment(&self) -> Option<Moment> {
-        let timestamp = jiff::Timestamp::from_millisecond(self.ms).ok()?;
-        let offset = jiff::tz::Offset::from_seconds(self.offset_seconds).ok()?;
-        Some(Moment::new(timestamp, offset))
     }
 }
 
@@ -182,7 +177,7 @@ impl WriteTx<'_> {
     /// What the fact had given way to before, if that still makes sense.
     fn give_back(&mut self, fact: SemanticId, before: Option<Superseded>) -> Result<()> {
         // What the worker did meanwhile must not make a circle of it.
-        let mut back = before.and_then(|b| b.moment().map(|at| (b.by, at)));
+        let mut back = before.map(|b| (b.by, moment_of(b.ms, b.offset_seconds)));
         if let Some((by, _)) = back
             && self.supersession_reaches(by, fact)?
         {

@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
-use super::transaction::{Reader, WANTED, WriteTx, json_of};
+use super::transaction::{Reader, WANTED, WriteTx};
 use super::vector_index::CANDIDATES_MAX;
 use crate::memory::{Embedding, direction};
 
@@ -169,7 +169,7 @@ impl Reader<'_> {
         // Not by sqlite-vec: it copies both vectors for each comparison, and the two threads of a search wait
         // for each other to allocate.
         let mut stored = Vec::with_capacity(query.dimensions());
-        self.all(&sql, [json_of(ids)], |row| {
+        self.of_ids(&sql, ids, |row| {
             stored.clear();
             stored.extend(floats(blob(row, 1)?));
             let fits = stored.len() == query.dimensions();
@@ -267,8 +267,9 @@ impl WriteTx<'_> {
         };
         check(embedding, dimensions)?;
         let name = level.name();
-        self.optional(&format!("SELECT 1 FROM {name} WHERE id = ?1"), [id], |_| Ok(()))?
-            .ok_or_else(|| StoreError::not_found(name, level.id(id)))?;
+        if !self.exists(name, id)? {
+            return Err(StoreError::not_found(name, level.id(id)));
+        }
         self.vectors_change(level)?;
         let sql = format!(
             "INSERT INTO {name}_vector (id, embedding) VALUES (?1, ?2)

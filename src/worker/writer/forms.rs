@@ -20,7 +20,7 @@ impl Forms {
         let lines = |mark: &str, max: usize, chars_max: usize| {
             let prefix = if style == Style::Trained { "" } else { mark };
             let (max, chars_max) = (u16::try_from(max).ok()?, u16::try_from(chars_max).ok()?);
-            Constraint::lines(&Lines { prefix: prefix.into(), max, chars_max }).ok()
+            Constraint::lines(Lines { prefix: prefix.into(), max, chars_max })
         };
         Self {
             facts: lines("- ", Semantics::FACTS_MAX, Semantics::FACT_CHARS_MAX + 8),
