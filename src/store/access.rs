@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::TransactionBehavior;
 
 use super::connections::{Connections, Exclusive, Readers, within};
 use super::error::{Result, StoreError};
@@ -61,17 +61,14 @@ impl Store {
     /// [`StoreError::Corrupt`], [`StoreError::Newer`], or if the file cannot be read.
     pub fn open_read_only(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join(open::FILE_NAME);
-        let found = open::read_only(&path).map_err(|e| e.within("read", &path))?;
-        let single = |conn: Connection| -> Result<Connections> {
-            conn.execute_batch("PRAGMA query_only = ON")?;
-            Ok(Connections::One(Exclusive::new(conn)))
-        };
-        let connections = match found {
+        let connections = match open::read_only(&path).map_err(|e| e.within("read", &path))? {
             ReadOnly::File(conn, again) => {
                 Connections::File { readers: Readers::new(Some(conn), again), writer: None }
             }
-            ReadOnly::Nothing => single(open::in_memory()?)?,
-            ReadOnly::Copy(conn) => single(conn)?,
+            ReadOnly::Own(conn) => {
+                conn.execute_batch("PRAGMA query_only = ON")?;
+                Connections::One(Exclusive::new(conn))
+            }
         };
         Ok(Self::new(connections, path, None))
     }

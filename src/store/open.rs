@@ -206,15 +206,13 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
 pub(super) enum ReadOnly {
     /// A file of this version; more connections are made by this.
     File(Connection, fn(&Path) -> Result<Connection>),
-    /// No file, or an empty one: an empty memory of our own.
-    Nothing,
-    /// An older version, brought up to date in a private copy.
-    Copy(Connection),
+    /// A memory of our own: an empty one where there is none yet, a copy of an older version brought up to date.
+    Own(Connection),
 }
 
 pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
     if !path.try_exists().unwrap_or(true) {
-        return Ok(ReadOnly::Nothing);
+        return in_memory().map(ReadOnly::Own);
     }
     check_header(path)?;
     let usual = || {
@@ -231,7 +229,7 @@ pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
         other => other?,
     };
     match age {
-        Age::Fresh => Ok(ReadOnly::Nothing),
+        Age::Fresh => in_memory().map(ReadOnly::Own),
         Age::Current => Ok(ReadOnly::File(conn, again)),
         Age::Older => {
             let mut copy = memory()?;
@@ -241,7 +239,7 @@ pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
                 None,
             )?;
             schema::migrate(&mut copy)?;
-            Ok(ReadOnly::Copy(copy))
+            Ok(ReadOnly::Own(copy))
         }
     }
 }

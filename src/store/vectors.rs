@@ -3,7 +3,6 @@
 //! Up to [`EXACT_MAX`] vectors a search compares all. Beyond, an index of short codes says which are
 //! compared ([`super::vector_index`]).
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use rusqlite::types::ValueRef;
@@ -50,11 +49,6 @@ pub(super) fn blob<'a>(row: &'a rusqlite::Row<'_>, column: usize) -> rusqlite::R
 fn id_and_cosine(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, f32)> {
     let distance: Option<f64> = row.get(1)?;
     Ok((row.get(0)?, distance.map_or(-1.0, |d| (1.0 - d as f32).clamp(-1.0, 1.0))))
-}
-
-/// Best first; of equals the older.
-fn by_score(a: &(i64, f32), b: &(i64, f32)) -> Ordering {
-    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
 impl Reader<'_> {
@@ -210,7 +204,7 @@ impl Reader<'_> {
                 self.all(&sql, [bytes(query)], id_and_cosine)?
             }
         };
-        found.sort_unstable_by(by_score);
+        found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(found)
     }
 
