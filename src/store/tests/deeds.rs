@@ -14,12 +14,14 @@ use crate::memory::{Embedding, EpisodeId, MessageId, Role, SemanticId, SessionId
 use crate::store::error::Result;
 use crate::store::{AnyId, JobKind, Level, NewSemantic, Reader, Store, StoreError, WriteTx};
 
+/// Ids, and a text.
+type Forgotten = (Vec<AnyId>, Option<String>);
+
 /// What a deed does to the units that the indexes pick.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Act {
     Write(fn(&mut WriteTx<'_>, &Units, [Index; 4]) -> Result<()>),
-    /// Says what to forget: ids, or a text.
-    Forget(fn(&Units, [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)>),
+    Forget(fn(&Units, [Index; 4]) -> Result<Forgotten>),
 }
 
 #[derive(Debug, Clone)]
@@ -70,10 +72,11 @@ pub(super) const OPERATIONS: &[Weighted] = &[
 ];
 
 pub(super) fn one_of(deeds: &[Weighted]) -> impl Strategy<Value = Deed> + use<> {
-    Union::new_weighted(Vec::from_iter(deeds.iter().map(|&(weight, name, act)| {
+    let weighted = deeds.iter().map(|&(weight, name, act)| {
         let deed = move |indexes| Deed { name, act, indexes };
         (weight, any::<[Index; 4]>().prop_map(deed).boxed())
-    })))
+    });
+    Union::new_weighted(weighted.collect())
 }
 
 /// The word that only this message, and what is made from it, has.
@@ -347,7 +350,7 @@ fn embedder(tx: &mut WriteTx<'_>, _: &Units, _: [Index; 4]) -> Result<()> {
     tx.use_embedder("another", other)
 }
 
-fn forget_one(u: &Units, [level, unit, ..]: [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)> {
+fn forget_one(u: &Units, [level, unit, ..]: [Index; 4]) -> Result<Forgotten> {
     let id = match level.index(5) {
         0 => AnyId::Message(pick(&u.messages, unit)?),
         1 => AnyId::Episode(pick(&u.episodes, unit)?),
@@ -358,7 +361,7 @@ fn forget_one(u: &Units, [level, unit, ..]: [Index; 4]) -> Result<(Vec<AnyId>, O
     Ok((vec![id], None))
 }
 
-fn search(u: &Units, [message, ..]: [Index; 4]) -> Result<(Vec<AnyId>, Option<String>)> {
+fn search(u: &Units, [message, ..]: [Index; 4]) -> Result<Forgotten> {
     let message = pick(&u.messages, message)?;
     Ok((Vec::new(), Some(word(message).to_uppercase())))
 }
