@@ -61,7 +61,6 @@ fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
         rules_first: false,
         now: bed.clock.now(),
         system: "You are a helpful assistant with memory.",
-        history: &[],
         prompt,
         reuse: None,
         cancel: &Cancel::default(),

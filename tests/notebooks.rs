@@ -79,7 +79,6 @@ impl Assistant {
             rules_first: false,
             now: bed.clock.now(),
             system: "",
-            history: &[],
             prompt: false,
             reuse: None,
             cancel: &Cancel::default(),

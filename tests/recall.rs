@@ -65,7 +65,6 @@ fn recall(store: &Store, models: &Models, signal: Signal, gate: GatePolicy) -> E
         rules_first: false,
         now: now(),
         system: "You are a helpful assistant with memory.",
-        history: &[(TurnRole::User, "Hello!".into()), (TurnRole::Assistant, "Hello.".into())],
         prompt: true,
         reuse: None,
         cancel: &Cancel::default(),

@@ -86,7 +86,6 @@ impl Recaller for Memory {
             prompt_tokens: 40,
             processed_tokens: 90,
             context,
-            n_history_left_out: 3,
             ..Evidence::default()
         })
     }
@@ -201,7 +200,7 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
         .lock()
         .unwrap()
         .iter()
-        .any(|u| matches!(u, Update::Window { n_dropped: 3, used_tokens: 50, .. }));
+        .any(|u| matches!(u, Update::Window { n_dropped: 0, used_tokens: 50, .. }));
     assert!(window, "what fell out of the window is said");
     // Leaving closes the session.
     heard.driver.stop();

@@ -327,12 +327,12 @@ fn recency(query: &Query<'_>, at: Moment) -> f64 {
     0.5f64.powf((age / 86_400_000.0).max(0.0) / HALF_LIFE_DAYS)
 }
 
-/// Whether a message can be evidence. Not if the reader sees it anyway, nor if nobody asserted it:
+/// Whether a message can be evidence. Not if it is the question, nor if nobody asserted it:
 /// the assistant's replies (unless the question is about them) and the person's own questions. In an
 /// imported conversation of two named people, every message is evidence.
 pub(super) fn is_evidence(message: &Message, query: &Query<'_>) -> bool {
     let text = message.content.trim();
-    if text.is_empty() || text == query.question.trim() || query.in_window.contains(text) {
+    if text.is_empty() || text == query.question.trim() {
         return false;
     }
     if message.speaker.is_some() {

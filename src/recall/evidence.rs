@@ -88,8 +88,6 @@ pub struct Evidence {
     /// The whole prompt in the reader's KV cache, with the answer's turn open; `None` if no prompt
     /// was asked for.
     pub context: Option<Box<dyn Context>>,
-    /// How many of the oldest messages of the history did not fit in the prompt.
-    pub n_history_left_out: usize,
     /// The question alone was longer than the window and was cut.
     pub question_cut: bool,
     /// The ids that imported messages had at their source.

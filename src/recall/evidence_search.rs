@@ -2,8 +2,6 @@
 //!
 //! Search and selection are the same as for an answer; only the gate is left out.
 
-use std::collections::BTreeSet;
-
 use super::candidates::{Candidates, Scored};
 use super::config::{Levels, RecallConfig};
 use super::question::QuestionTraits;
@@ -59,13 +57,7 @@ impl<'a> EvidenceSearch<'a> {
         question: &str,
         now: Moment,
     ) -> Result<Self, RecallError> {
-        let query = Query {
-            question,
-            traits: &QuestionTraits::of(question),
-            now,
-            in_window: &BTreeSet::new(),
-            n_in_window: 0,
-        };
+        let query = Query { question, traits: &QuestionTraits::of(question), now };
         let (mut candidates, user) = gather(store, embedder, config, &query)?;
         if let Some(reranker) = reranker {
             rerank(&mut candidates, reranker, config, &query, user.as_deref())?;

@@ -20,14 +20,13 @@ mod stage_two;
 mod tests;
 mod uncertainty_probe;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Instant;
 
 use thiserror::Error;
 
 use crate::extractive;
-use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models, TurnRole};
+use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models};
 use crate::memory::Moment;
 use crate::store::{Store, StoreError};
 
@@ -105,9 +104,6 @@ pub struct RecallRequest<'a> {
     pub now: Moment,
     /// Text of the system turn; may be empty.
     pub system: &'a str,
-    /// The conversation so far, oldest first, without the question. The newest messages that fit
-    /// enter the prompt.
-    pub history: &'a [(TurnRole, String)],
     /// False for an extractive reader: no prompt is built, the language model is never asked, and
     /// the gate goes by [`crate::interfaces::Signal::Overlap`].
     pub prompt: bool,
@@ -130,8 +126,7 @@ pub struct Recall<'a> {
 
 impl Recall<'_> {
     /// Gathers the evidence for a question. Where a prompt is wanted, it is left in the reader's KV
-    /// cache, ready for the answer to be generated. Evidence and history that do not fit are left
-    /// out.
+    /// cache, ready for the answer to be generated. Evidence that does not fit is left out.
     ///
     /// # Errors
     /// If the store cannot be read, a model fails, or the request is cancelled.
@@ -143,13 +138,7 @@ impl Recall<'_> {
         let start = Instant::now();
         on_progress(Progress::Searching);
         let traits = QuestionTraits::of(request.question);
-        let query = Query {
-            question: request.question,
-            traits: &traits,
-            now: request.now,
-            in_window: &request.history.iter().map(|(_, text)| text.trim()).collect(),
-            n_in_window: request.history.len(),
-        };
+        let query = Query { question: request.question, traits: &traits, now: request.now };
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
         let (mut candidates, user) = gather(self.store, embedder, &self.config, &query)?;
@@ -216,9 +205,6 @@ struct Query<'a> {
     question: &'a str,
     traits: &'a QuestionTraits,
     now: Moment,
-    /// Messages that the reader sees anyway.
-    in_window: &'a BTreeSet<&'a str>,
-    n_in_window: usize,
 }
 
 /// The candidates, and the person's name if it is known.
@@ -229,8 +215,8 @@ fn gather(
     query: &Query<'_>,
 ) -> Result<(Candidates, Option<String>), RecallError> {
     let (known_embedder, is_empty, user) = store.read(|r| {
-        // The window and the question itself may be all there is.
-        let is_empty = !r.has_more_than(query.n_in_window + 1)?;
+        // The question itself may be all there is.
+        let is_empty = !r.has_more_than(1)?;
         Ok((r.embedder_id()?, is_empty, r.setting("user_name")?))
     })?;
     let user = user.filter(|name| !name.trim().is_empty());

@@ -146,7 +146,6 @@ impl Pipeline<'_> {
             processed_tokens: n_processed as u64,
             decoded_tokens: (context.n_processed() - before).saturating_sub(n_processed as u64),
             context: Some(context),
-            n_history_left_out: frame.n_left_out,
             question_cut: frame.question_cut,
             ..evidence
         })

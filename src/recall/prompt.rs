@@ -1,7 +1,6 @@
 //! The prompt around the memories: what fits into the token budget.
 //!
-//! `[begin][system][history …][user: block, question][assistant`. The block comes last, so that
-//! system and history stay in the KV cache from turn to turn.
+//! `[begin][system][user: block, question][assistant`.
 
 use super::{RecallConfig, RecallRequest};
 use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
@@ -14,7 +13,7 @@ const REPLY_TOKENS_MAX: usize = 1_024;
 
 /// The parts of the prompt that do not depend on the memories.
 pub(super) struct Frame {
-    /// Begin token, system turn, the history that fits, and the opening of the last user turn.
+    /// Begin token, system turn, and the opening of the user's turn.
     pub head: Vec<u32>,
     /// The question alone, for a prompt without memories.
     pub bare_question: Vec<u32>,
@@ -24,23 +23,20 @@ pub(super) struct Frame {
     pub tail: Vec<u32>,
     /// Tokens of evidence that fit between, including the opening of the block.
     pub evidence_tokens: usize,
-    /// How many of the oldest messages of the history are not in the prompt.
-    pub n_left_out: usize,
     /// The question was longer than the window and is cut at its end.
     pub question_cut: bool,
 }
 
 impl Frame {
     /// Shares out the window: first the question, then half of the rest for evidence (at most
-    /// `evidence_tokens_max`), then the newest whole messages. `has_evidence` says whether there will
-    /// be any.
+    /// `evidence_tokens_max`). `has_evidence` says whether there will be any.
     pub(super) fn new(
         model: &dyn LanguageModel,
         request: &RecallRequest<'_>,
         has_evidence: bool,
         config: &RecallConfig,
     ) -> Self {
-        let &RecallRequest { system, history, asked: question, .. } = request;
+        let &RecallRequest { system, asked: question, .. } = request;
         let window = config.window_tokens.min(model.info().context_tokens);
         let room = window - REPLY_TOKENS_MAX.min(window / REPLY_SHARE);
         let mut head = model.begin();
@@ -67,28 +63,8 @@ impl Frame {
             0
         };
         asked.truncate(left);
-        let mut for_history = left.saturating_sub(n_question + evidence_tokens);
-        let mut turns: Vec<Vec<u32>> = Vec::new();
-        for (role, text) in history.iter().rev() {
-            let tokens = model.turn(*role, text);
-            if tokens.len() > for_history {
-                break;
-            }
-            for_history -= tokens.len();
-            turns.push(tokens);
-        }
-        let n_left_out = history.len() - turns.len();
-        head.extend(turns.into_iter().rev().flatten());
         head.extend(open);
-        Self {
-            head,
-            bare_question,
-            question: asked,
-            tail,
-            evidence_tokens,
-            n_left_out,
-            question_cut,
-        }
+        Self { head, bare_question, question: asked, tail, evidence_tokens, question_cut }
     }
 }
 

@@ -110,15 +110,13 @@ fn by_entropy() -> RecallConfig {
 
 struct Ask<'a> {
     question: &'a str,
-    history: &'a [(TurnRole, String)],
     prompt: bool,
     config: RecallConfig,
 }
 
 impl Default for Ask<'_> {
     fn default() -> Self {
-        let config = by_entropy();
-        Self { question: QUESTION, history: &[], prompt: true, config }
+        Self { question: QUESTION, prompt: true, config: by_entropy() }
     }
 }
 
@@ -132,7 +130,6 @@ fn request<'a>(question: &'a str, cancel: &'a Cancel) -> RecallRequest<'a> {
         rules_first: false,
         now: at(30),
         system: "You are helpful.",
-        history: &[],
         prompt: true,
         reuse: None,
         cancel,
@@ -142,8 +139,8 @@ fn request<'a>(question: &'a str, cancel: &'a Cancel) -> RecallRequest<'a> {
 fn recall(store: &Store, model: &ScriptedModel, ask: Ask<'_>) -> Result<Evidence, RecallError> {
     let models = models(model);
     let cancel = Cancel::default();
-    let Ask { question, history, prompt, config } = ask;
-    let request = RecallRequest { history, prompt, ..request(question, &cancel) };
+    let Ask { question, prompt, config } = ask;
+    let request = RecallRequest { prompt, ..request(question, &cancel) };
     Recall { store, models: &models, config }.run(request, &mut |_| {})
 }
 
@@ -323,18 +320,11 @@ fn an_empty_memory_gives_the_bare_prompt() {
 }
 
 #[test]
-fn a_short_context_shrinks_evidence_and_history() {
+fn a_short_context_shrinks_evidence() {
     let (builder, _) = dog_memory();
-    let history: Vec<(TurnRole, String)> = (0..40)
-        .map(|i| {
-            let role = if i % 2 == 0 { TurnRole::User } else { TurnRole::Assistant };
-            (role, format!("message number {i} of the history"))
-        })
-        .collect();
     for context_tokens in [24, 64, 128, 256, 512, 1024, 4096] {
         let model = ScriptedModel::new(&[]).with_info(|info| info.context_tokens = context_tokens);
-        let ask = Ask { history: &history, ..Ask::default() };
-        let evidence = recall(&builder.store, &model, ask).unwrap();
+        let evidence = recall(&builder.store, &model, Ask::default()).unwrap();
         let context = evidence.context.as_ref().unwrap();
         assert!(context.len() < context_tokens, "{} of {context_tokens}", context.len());
         let text = text_of(&model, &evidence);
@@ -344,13 +334,7 @@ fn a_short_context_shrinks_evidence_and_history() {
         } else {
             assert!(evidence.question_cut);
         }
-        // The newest of the history, whole, and it says how many are missing.
-        let kept = history.len() - evidence.n_history_left_out;
-        for (_, said) in &history[history.len() - kept..] {
-            assert!(text.contains(said.as_str()));
-        }
-        assert_eq!(text.matches("message number").count(), kept);
-        assert_eq!(kept == 40, context_tokens == 4096, "{context_tokens}: {kept}");
+        assert_eq!(evidence.is_empty(), context_tokens < 512, "{context_tokens}: {text}");
     }
 }
 
@@ -372,17 +356,15 @@ fn a_superseded_fact_ranks_below_its_successor() {
 }
 
 #[test]
-fn questions_replies_and_the_window_are_no_evidence() {
+fn questions_and_replies_are_no_evidence() {
     let builder = Builder::new();
     builder.say(Role::User, "Where does Max sleep today?", 1);
     builder.say(Role::Assistant, "Max may sleep on the roof", 1);
-    builder.say(Role::User, "Max sleeps a lot", 1);
     builder.say(Role::User, "Max likes to sleep in the sun", 2);
     builder.say(Role::User, "Where does Max sleep?", 30);
     let model = ScriptedModel::new(&[]);
     let texts = |question: &'static str| -> Vec<String> {
-        let history = [(TurnRole::User, "Max sleeps a lot".to_owned())];
-        let ask = Ask { question, history: &history, prompt: false, ..Ask::default() };
+        let ask = Ask { question, prompt: false, ..Ask::default() };
         let evidence = recall(&builder.store, &model, ask).unwrap();
         evidence.messages.into_iter().map(|m| m.text).collect()
     };

@@ -148,7 +148,6 @@ impl Job {
             rules_first: for_model,
             now: self.now,
             system: &Answer.chat_system(self.now.civil()),
-            history: &[],
             prompt: for_model,
             reuse: None,
             cancel: &self.cancel,
@@ -208,7 +207,7 @@ impl Job {
     ) -> Result<Box<dyn Context>, ModelError> {
         let (limit_tokens, _) = self.budgets();
         let recalled = match (with_memories, &mut lock(&self.data).recalled) {
-            (true, Some(r)) => r.context.take().map(|c| (c, r.n_history_left_out, r.question_cut)),
+            (true, Some(r)) => r.context.take().map(|c| (c, 0, r.question_cut)),
             _ => None,
         };
         let (context, n_dropped, cut) = if let Some(recalled) = recalled {

@@ -308,7 +308,6 @@ impl Probing<'_> {
             rules_first: false,
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
-            history: &[],
             prompt: true,
             reuse: Some(self.head.fork()?),
             cancel: self.cancel,

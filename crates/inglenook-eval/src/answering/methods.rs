@@ -279,7 +279,6 @@ impl Answerer<'_> {
             rules_first: false,
             now: asked.at.map_or(memory.now, Moment::from_civil_utc),
             system: self.system,
-            history: &[],
             prompt: true,
             reuse: Some(self.head.fork()?),
             cancel: self.cancel,
