@@ -225,9 +225,8 @@ impl Opened {
 /// The processor; with the feature `cuda`, the first GPU if one can be used.
 fn device() -> Device {
     #[cfg(feature = "cuda")]
-    match gpu() {
-        Ok(gpu) => return gpu,
-        Err(reason) => tracing::warn!(reason, "no GPU can be used: the processor computes"),
+    if let Ok(gpu) = gpu() {
+        return gpu;
     }
     Device::Cpu
 }

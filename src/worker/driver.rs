@@ -47,6 +47,7 @@ pub(super) struct Shared {
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct Inner {
     is_paused: bool,
     is_stopped: bool,
@@ -62,15 +63,7 @@ struct Inner {
 
 impl Shared {
     fn new() -> Self {
-        let inner = Inner {
-            is_paused: false,
-            is_stopped: false,
-            doing: Some(GETTING_READY),
-            cancel: Cancel::default(),
-            failed: None,
-            jobs_done: 0,
-            jobs_left: 0,
-        };
+        let inner = Inner { doing: Some(GETTING_READY), ..Inner::default() };
         Self { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
@@ -317,13 +310,11 @@ impl Driver {
             self.failures.remove(&job.id);
             return self.give_up(job, &error);
         }
-        tracing::warn!(job = job.id, %error, "a memory step failed; trying again");
         self.settle(job.id, &error, u32::MAX)
     }
 
     /// Keeps the failed job in the store with its error, for the person to see.
     fn give_up(&mut self, job: &Job, error: &str) -> Result<(), StepError> {
-        tracing::error!(job = job.id, %error, "a memory step failed for good");
         self.shared.lock().failed = Some(format!("{}: {error}", what(&job.kind)));
         self.settle(job.id, error, 0)
     }
@@ -337,9 +328,7 @@ impl Driver {
 
     /// Waits ever longer, until stopped.
     fn wait_for_better(&mut self, error: &StepError) {
-        let error = error_chain(error);
-        tracing::error!(%error, "the memory worker has to wait");
-        self.shared.lock().failed = Some(error);
+        self.shared.lock().failed = Some(error_chain(error));
         let pause = pause_after(self.n_waits);
         self.n_waits += 1;
         self.shared.wait(pause, |inner| inner.is_stopped);
@@ -364,9 +353,8 @@ impl Driver {
             return;
         }
         self.silence_checked = Instant::now();
-        if let Err(error) = self.context.close_when_silent(after) {
-            tracing::warn!(%error, "cannot close the conversation that fell silent");
-        }
+        // What fails is tried again after the next wait.
+        let _ = self.context.close_when_silent(after);
     }
 
     /// Spends idle time on an item of `model check`, if the model has no grade yet.
@@ -378,14 +366,7 @@ impl Driver {
             // The person is there again.
             Ok(Err(StepError::Interrupted)) => self.idle_since = Instant::now(),
             // A model that can't be tried is not trusted, and the chat says itself what is wrong with it.
-            Ok(Err(error)) => {
-                tracing::warn!(error = %error_chain(&error), "the model can't be tried");
-                self.check = Checked::Done;
-            }
-            Err(panic) => {
-                tracing::error!(error = panic_message(&*panic), "trying the model failed");
-                self.check = Checked::Done;
-            }
+            Ok(Err(_)) | Err(_) => self.check = Checked::Done,
         }
         if !goes_on {
             self.shared.lock().doing = None;
