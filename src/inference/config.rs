@@ -85,7 +85,8 @@ pub fn architecture_of_json(text: &str) -> Option<String> {
     listed.or(typed).map(printable)
 }
 
-fn printable(text: &str) -> String {
+/// A name from a model's file, as an error message may repeat it.
+pub(super) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 

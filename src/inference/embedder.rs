@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::config::printable;
 use super::encoder::Encoder;
 use super::families::{self, ENCODERS};
 use super::load::{self, Opened};
@@ -60,8 +61,7 @@ pub fn load(
 
 fn unsupported(architecture: &str) -> String {
     let known = ENCODERS.map(|family| format!("`{}`", family.name)).join(", ");
-    let name: String = architecture.chars().filter(|c| !c.is_control()).take(80).collect();
-    format!("its architecture is `{name}` (embedding models are {known})")
+    format!("its architecture is `{}` (embedding models are {known})", printable(architecture))
 }
 
 impl EncoderEmbedder {
@@ -78,12 +78,12 @@ impl EncoderEmbedder {
         let name = config.get("model_type").and_then(Value::as_str).unwrap_or("bert");
         let family =
             families::encoder(name).ok_or_else(|| bad_file(&config_path, unsupported(name)))?;
-        (family.shape)(&config).map_err(|reason| bad_file(&config_path, reason))?;
+        let build = (family.read)(&config).map_err(|reason| bad_file(&config_path, reason))?;
         let tokenizer_path = directory.join("tokenizer.json");
         let tokenizer = Tokenizer::from_json_file(&tokenizer_path)
-            .map_err(|e| bad_file(&tokenizer_path, e.to_string()))?;
+            .map_err(|reason| bad_file(&tokenizer_path, reason))?;
         let settings = Settings::from_directory(&directory)?;
-        Self::new(&weights, tokenizer, settings, family.name, || (family.load)(&config, &weights))
+        Self::new(&weights, tokenizer, settings, family.name, || build(&weights))
     }
 
     /// From a whole GGUF file: weights, configuration and vocabulary.
@@ -105,7 +105,7 @@ impl EncoderEmbedder {
                 return Err(weights.bad(format!("it asks for pooling of type {other}")));
             }
         };
-        let tokenizer = Tokenizer::from_gguf(metadata).map_err(|e| weights.bad(e.to_string()))?;
+        let tokenizer = Tokenizer::from_gguf(metadata).map_err(|reason| weights.bad(reason))?;
         let settings = Settings { pooling, prompt: String::new(), tokens_max: usize::MAX };
         Self::new(weights, tokenizer, settings, name, || load(weights))
     }

@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use candle_core::quantized::GgmlDType;
 use packed_matmul::Format;
 
+use super::config::printable;
 use super::metadata::{Metadata, StoredType, TensorEntry, Value};
 
 const MAGIC: &[u8; 4] = b"GGUF";
@@ -199,8 +200,7 @@ impl<'a> Cursor<'a> {
     fn take(&mut self, n: usize, what: &str) -> Result<&'a [u8], String> {
         let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
         let Some(end) = end else {
-            let what: String = what.chars().filter(|c| !c.is_control()).take(80).collect();
-            return Err(format!("the file ends within {what} (cut off?)"));
+            return Err(format!("the file ends within {} (cut off?)", printable(what)));
         };
         let taken = &self.bytes[self.at..end];
         self.at = end;
@@ -234,12 +234,18 @@ impl<'a> Cursor<'a> {
 
     fn value(&mut self, kind: u32, key: &str) -> Result<Value, String> {
         Ok(match kind {
-            6 => Value::Float(f64::from(f32::from_le_bytes(self.array(key)?))),
-            12 => Value::Float(f64::from_le_bytes(self.array(key)?)),
+            6 | 12 => Value::Float(self.float(kind, key)?),
             7 => Value::Boolean(self.boolean(key)?),
             8 => Value::String(self.string(STRING_BYTES_MAX, key)?),
             9 => self.array_value(key, 0)?,
             _ => Value::Integer(self.integer(kind, key)?),
+        })
+    }
+
+    fn float(&mut self, kind: u32, key: &str) -> Result<f64, String> {
+        Ok(match kind {
+            6 => f32::from_le_bytes(self.array(key)?).into(),
+            _ => f64::from_le_bytes(self.array(key)?),
         })
     }
 
@@ -284,15 +290,8 @@ impl<'a> Cursor<'a> {
         }
         let range = 0..n;
         Ok(match kind {
-            6 => Value::Floats(
-                range
-                    .map(|_| Ok(f32::from_le_bytes(self.array(key)?)))
-                    .collect::<Result<_, String>>()?,
-            ),
-            12 => Value::Floats(
-                range
-                    .map(|_| Ok(f64::from_le_bytes(self.array(key)?) as f32))
-                    .collect::<Result<_, String>>()?,
+            6 | 12 => Value::Floats(
+                range.map(|_| Ok(self.float(kind, key)? as f32)).collect::<Result<_, String>>()?,
             ),
             7 => Value::Booleans(range.map(|_| self.boolean(key)).collect::<Result<_, _>>()?),
             8 => Value::Strings(

@@ -9,13 +9,13 @@ use candle_core::Device;
 use serde_json::Value;
 
 use super::chat_template::{ChatTemplate, TemplateHints};
-use super::config::{DecoderConfig, architecture_of_json};
+use super::config::{DecoderConfig, architecture_of_json, printable};
 use super::decoder::Decoder;
 use super::engine::Engine;
 use super::families::{self, EncoderFamily};
 use super::model::EngineModel;
 use super::sequence::Sequence;
-use super::tokenizer::{Tokenizer, TokenizerError};
+use super::tokenizer::Tokenizer;
 use super::weight_files::WeightFiles;
 use super::weights::{Bytes, Precision, Weights, bad_file};
 use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
@@ -47,8 +47,6 @@ pub struct FileSummary {
     pub files: Vec<PathBuf>,
     /// Size of the files.
     pub bytes: u64,
-    /// Number of tensors.
-    pub n_tensors: usize,
     /// Number of parameters.
     pub n_parameters: u64,
     /// The type that most parameters are stored in: `Q4K`, `BF16`, …
@@ -196,7 +194,7 @@ impl Opened {
                 refuse(format!("no GGUF file of `{}` can be read, only safetensors", family.name))
             }
             None => Ok(()),
-            Some(Ok(config)) => (family.shape)(&config).map(drop).or_else(refuse),
+            Some(Ok(config)) => (family.read)(&config).map(drop).or_else(refuse),
             Some(Err(e)) => refuse(format!("config.json is not valid JSON: {e}")),
         }
     }
@@ -206,8 +204,7 @@ impl Opened {
             Some(text) => architecture_of_json(text),
             None => self.weights.metadata().string("general.architecture").map(str::to_owned),
         };
-        let named = named.unwrap_or_else(|| "unnamed".into());
-        named.chars().filter(|c| !c.is_control()).take(80).collect()
+        named.map_or_else(|| "unnamed".into(), |name| printable(&name))
     }
 
     fn decoder(&self, progress: Progress<'_>) -> Result<Decoder, ModelError> {
@@ -268,7 +265,6 @@ pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
         kind,
         files: weights.files().iter().map(|(path, _)| path.clone()).collect(),
         bytes: weights.files().iter().map(|(_, bytes)| bytes.as_slice().len() as u64).sum(),
-        n_tensors: weights.n_tensors(),
         n_parameters: weights.n_parameters(),
         storage: weights.storage(),
         context_tokens: config.as_ref().map(|c| c.context_tokens),
@@ -324,20 +320,18 @@ pub fn load_language(
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     progress(LoadProgress { stage: "checking the file".into(), fraction: None });
     let opened = open(path)?;
-    let name = name_of(path);
-    let tokenizer_path = opened.path.join("tokenizer.json");
-    let (hints, tokenizer): (_, fn(&Opened) -> _) = if opened.config.is_some() {
-        (TemplateHints::from_directory(&opened.path), |opened| {
-            Tokenizer::from_json_file(&opened.path.join("tokenizer.json"))
-        })
-    } else {
-        (TemplateHints::from_gguf(opened.weights.metadata()), |opened| {
-            Tokenizer::from_gguf(opened.weights.metadata())
-        })
-    };
-    let at = if opened.config.is_some() { &tokenizer_path } else { &opened.path };
-    let parts = Parts { name, starter: false, hints };
-    start(&opened, parts, progress, || tokenizer(&opened).map_err(|e| bad_tokenizer(at, &e)))
+    let name = (name_of(path), false);
+    if opened.config.is_some() {
+        let at = opened.path.join("tokenizer.json");
+        let hints = TemplateHints::from_directory(&opened.path);
+        return start(&opened, name, &hints, progress, || {
+            Tokenizer::from_json_file(&at).map_err(|reason| bad_file(&at, reason))
+        });
+    }
+    let metadata = opened.weights.metadata();
+    start(&opened, name, &TemplateHints::from_gguf(metadata), progress, || {
+        Tokenizer::from_gguf(metadata).map_err(|reason| bad_file(&opened.path, reason))
+    })
 }
 
 /// A file's name without `.gguf`, a folder's name, or a repository's for a snapshot in the Hugging
@@ -368,28 +362,17 @@ pub(super) fn load_starter(
     let path = PathBuf::from("(built in) starter");
     let weights = Weights::from_bytes(&path, Bytes::Static(weights))?;
     let hints = TemplateHints::from_gguf(weights.metadata());
-    let opened = Opened { path: path.clone(), weights, config: None };
-    let parts = Parts { name: "starter".into(), starter: true, hints };
-    start(&opened, parts, progress, || {
-        Tokenizer::from_json_bytes(tokenizer_json).map_err(|e| bad_tokenizer(&path, &e))
+    let opened = Opened { path, weights, config: None };
+    start(&opened, ("starter".into(), true), &hints, progress, || {
+        Tokenizer::from_json_bytes(tokenizer_json).map_err(|reason| bad_file(&opened.path, reason))
     })
 }
 
-fn bad_tokenizer(path: &Path, e: &TokenizerError) -> ModelError {
-    let cause = std::error::Error::source(e).map(|s| format!(": {s}")).unwrap_or_default();
-    bad_file(path, format!("{e}{cause}"))
-}
-
-struct Parts {
-    name: String,
-    starter: bool,
-    hints: TemplateHints,
-}
-
-/// Weights and tokenizer at the same time.
+/// Weights and tokenizer at the same time; with the model's name, and whether it is the starter.
 fn start(
     opened: &Opened,
-    parts: Parts,
+    (name, starter): (String, bool),
+    hints: &TemplateHints,
     progress: Progress<'_>,
     tokenizer: impl FnOnce() -> Result<Tokenizer, ModelError> + Send,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
@@ -402,16 +385,16 @@ fn start(
     let died = |what: &str| ModelError::Backend { what: format!("{what} failed"), source: None };
     let decoder = decoder?;
     let tokenizer = tokenizer.map_err(|_| died("reading the tokenizer"))??;
-    let template = ChatTemplate::recognise(&tokenizer, &parts.hints);
+    let template = ChatTemplate::recognise(&tokenizer, hints);
     let files = WeightFiles::of(opened.weights.files());
     let info = ModelInfo {
-        name: parts.name.chars().filter(|c| !c.is_control()).collect(),
+        name: name.chars().filter(|c| !c.is_control()).collect(),
         // Now that the system has read them.
         fingerprint: files.fingerprint(),
         n_parameters: opened.weights.n_parameters(),
         context_tokens: decoder.context_tokens(),
         vocabulary: decoder.vocabulary(),
-        starter: parts.starter,
+        starter,
     };
     let (engine, _thread) = Engine::start(decoder)?;
     Ok(Arc::new(EngineModel::new(info, files, tokenizer, template, engine)))

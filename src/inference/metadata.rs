@@ -114,15 +114,9 @@ pub enum Value {
 pub struct Metadata(BTreeMap<String, Value>);
 
 impl Metadata {
-    /// Adds a value; false if the key was there already (nothing is changed then).
+    /// Adds a value; false if the key was there already.
     pub fn insert(&mut self, key: String, value: Value) -> bool {
-        match self.0.entry(key) {
-            std::collections::btree_map::Entry::Occupied(_) => false,
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(value);
-                true
-            }
-        }
+        self.0.insert(key, value).is_none()
     }
 
     /// A value of any type.

@@ -35,7 +35,7 @@ impl Trunk {
         let config =
             BertConfig::from_gguf(&weights, &words).map_err(|reason| weights.bad(reason))?;
         let tokenizer =
-            Tokenizer::from_gguf(words.metadata()).map_err(|e| words.bad(e.to_string()))?;
+            Tokenizer::from_gguf(words.metadata()).map_err(|reason| words.bad(reason))?;
         let &[first, separator] = tokenizer.begin() else {
             return Err(words.bad("its tokenizer puts no [CLS] and [SEP] around a text"));
         };

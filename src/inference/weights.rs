@@ -164,11 +164,6 @@ impl Weights {
         &self.files
     }
 
-    /// How many tensors there are.
-    pub fn n_tensors(&self) -> usize {
-        self.tensors.len()
-    }
-
     /// How many values all tensors have together.
     pub fn n_parameters(&self) -> u64 {
         self.n_parameters

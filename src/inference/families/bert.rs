@@ -10,10 +10,9 @@ use crate::interfaces::ModelError;
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "bert",
     classes: &["BertModel", "BertForMaskedLM"],
-    shape: |config| Ok(BertConfig::from_json(config)?.shape()),
-    load: |config, weights| {
-        let config = BertConfig::from_json(config).map_err(|reason| weights.bad(reason))?;
-        Ok(Box::new(Bert::load(weights, weights, config)?))
+    read: |config| {
+        let config = BertConfig::from_json(config)?;
+        Ok(Box::new(|weights| Ok(Box::new(Bert::load(weights, weights, config)?))))
     },
     load_gguf: Some(from_gguf),
 };

@@ -16,7 +16,7 @@ mod xlm_roberta;
 use serde_json::Value;
 
 use super::chat_template::ChatFormat;
-use super::encoder::{Encoder, Shape};
+use super::encoder::Encoder;
 use super::tokenizer::PreTokenizer;
 use super::weights::Weights;
 use crate::interfaces::ModelError;
@@ -91,8 +91,8 @@ pub struct TensorNames {
     pub down: Names,
 }
 
-/// Builds an encoder from a `config.json` and safetensors.
-type Load = fn(&Value, &Weights) -> Result<Box<dyn Encoder>, ModelError>;
+/// Builds an encoder from safetensors.
+pub type Build = Box<dyn FnOnce(&Weights) -> Result<Box<dyn Encoder>, ModelError> + Send>;
 
 /// Builds an encoder from a GGUF file.
 type LoadGguf = fn(&Weights) -> Result<Box<dyn Encoder>, ModelError>;
@@ -104,9 +104,7 @@ pub struct EncoderFamily {
     /// The classes in `architectures` of a `config.json`.
     pub classes: &'static [&'static str],
     /// Reads and checks a `config.json`; the error is the end of a sentence about that file.
-    pub shape: fn(&Value) -> Result<Shape, String>,
-    /// Loads from a `config.json` and safetensors.
-    pub load: Load,
+    pub read: fn(&Value) -> Result<Build, String>,
     /// Loads from a GGUF file, where the family has such files.
     pub load_gguf: Option<LoadGguf>,
 }

@@ -4,23 +4,20 @@ use candle_core::Tensor;
 use candle_transformers::models::modernbert::{Config, ModernBert};
 use serde_json::{Value, json};
 
-use super::EncoderFamily;
-use crate::inference::encoder::{Encoder, Shape, check_rotation, is_on, read_config, within};
+use super::{Build, EncoderFamily};
+use crate::inference::encoder::{Shape, check_rotation, is_on, read_config, within};
 use crate::inference::padded::{PaddedEncoder, TOKENS_MAX};
-use crate::inference::weights::Weights;
-use crate::interfaces::ModelError;
 
 /// Its entry in the table.
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "modernbert",
     classes: &["ModernBertModel", "ModernBertForMaskedLM"],
-    shape: |config| shape(&read(config)?),
-    load,
+    read,
     load_gguf: None,
 };
 
 /// In the spelling of published models (transformers 4's).
-fn read(config: &Value) -> Result<Config, String> {
+fn read(config: &Value) -> Result<Build, String> {
     if config.get("hidden_activation").is_some_and(|name| name != "gelu") {
         return Err("its activation is not gelu, which is not supported".into());
     }
@@ -28,10 +25,8 @@ fn read(config: &Value) -> Result<Config, String> {
         return Err("it has biases, which are not supported".into());
     }
     let epsilon = config.get("norm_eps").cloned().unwrap_or(json!(1e-5));
-    read_config(config, "ModernBERT", json!({ "layer_norm_eps": epsilon }))
-}
-
-fn shape(config: &Config) -> Result<Shape, String> {
+    let mut config: Config =
+        read_config(config, "ModernBERT", json!({ "layer_norm_eps": epsilon }))?;
     check_rotation(config.global_rope_theta)?;
     check_rotation(config.local_rope_theta)?;
     within("the attention window", config.local_attention, 1 << 16)?;
@@ -44,20 +39,18 @@ fn shape(config: &Config) -> Result<Shape, String> {
         vocabulary: config.vocab_size,
         tokens_max: config.max_position_embeddings,
     };
-    shape.checked_for_rotation()
-}
-
-fn load(config: &Value, weights: &Weights) -> Result<Box<dyn Encoder>, ModelError> {
-    let mut config = read(config).map_err(|reason| weights.bad(reason))?;
-    let shape = shape(&config).map_err(|reason| weights.bad(reason))?;
+    let shape = shape.checked_for_rotation()?;
     // As long as candle's tables of rotations become.
     config.max_position_embeddings = shape.tokens_max.min(TOKENS_MAX);
-    PaddedEncoder::load(weights, shape, (config.pad_token_id, "model."), |tensors| {
-        // candle takes a norm that is missing for one that the layer does without, as the first does.
-        for layer in 1..config.num_hidden_layers {
-            tensors.get(config.hidden_size, &format!("model.layers.{layer}.attn_norm.weight"))?;
-        }
-        let model = ModernBert::load(tensors, &config)?;
-        Ok(move |ids: &Tensor, mask: &Tensor| model.forward(ids, mask))
-    })
+    Ok(Box::new(move |weights| {
+        PaddedEncoder::load(weights, shape, (config.pad_token_id, "model."), |tensors| {
+            // candle takes a norm that is missing for one that the layer does without, as the first does.
+            for layer in 1..config.num_hidden_layers {
+                tensors
+                    .get(config.hidden_size, &format!("model.layers.{layer}.attn_norm.weight"))?;
+            }
+            let model = ModernBert::load(tensors, &config)?;
+            Ok(move |ids: &Tensor, mask: &Tensor| model.forward(ids, mask))
+        })
+    }))
 }

@@ -4,29 +4,23 @@ use candle_core::Tensor;
 use candle_transformers::models::xlm_roberta::{Config, XLMRobertaModel};
 use serde_json::{Value, json};
 
-use super::EncoderFamily;
-use crate::inference::encoder::{Encoder, Shape, read_config, within};
+use super::{Build, EncoderFamily};
+use crate::inference::encoder::{Shape, read_config, within};
 use crate::inference::padded::PaddedEncoder;
-use crate::inference::weights::Weights;
-use crate::interfaces::ModelError;
 
 /// Its entry in the table.
 pub static FAMILY: EncoderFamily = EncoderFamily {
     name: "xlm-roberta",
     classes: &["XLMRobertaModel", "XLMRobertaForMaskedLM"],
-    shape: |config| shape(&read(config)?),
-    load,
+    read,
     load_gguf: None,
 };
 
-fn read(config: &Value) -> Result<Config, String> {
+fn read(config: &Value) -> Result<Build, String> {
     let defaults = json!({
         "position_embedding_type": "absolute", "attention_probs_dropout_prob": 0.0, "hidden_dropout_prob": 0.0,
     });
-    read_config(config, "XLM-RoBERTa", defaults)
-}
-
-fn shape(config: &Config) -> Result<Shape, String> {
+    let config: Config = read_config(config, "XLM-RoBERTa", defaults)?;
     if config.position_embedding_type != "absolute" {
         return Err("its positions are not absolute".into());
     }
@@ -40,16 +34,13 @@ fn shape(config: &Config) -> Result<Shape, String> {
         // A text's positions are counted from the one after the padding's.
         tokens_max: config.max_position_embeddings.saturating_sub(config.pad_token_id as usize + 1),
     };
-    shape.checked()
-}
-
-fn load(config: &Value, weights: &Weights) -> Result<Box<dyn Encoder>, ModelError> {
-    let config = read(config).map_err(|reason| weights.bad(reason))?;
-    let shape = shape(&config).map_err(|reason| weights.bad(reason))?;
-    PaddedEncoder::load(weights, shape, (config.pad_token_id, "roberta."), |tensors| {
-        let model = XLMRobertaModel::new(&config, tensors)?;
-        Ok(move |ids: &Tensor, mask: &Tensor| {
-            model.forward(ids, mask, &ids.zeros_like()?, None, None, None)
+    let shape = shape.checked()?;
+    Ok(Box::new(move |weights| {
+        PaddedEncoder::load(weights, shape, (config.pad_token_id, "roberta."), |tensors| {
+            let model = XLMRobertaModel::new(&config, tensors)?;
+            Ok(move |ids: &Tensor, mask: &Tensor| {
+                model.forward(ids, mask, &ids.zeros_like()?, None, None, None)
+            })
         })
-    })
+    }))
 }

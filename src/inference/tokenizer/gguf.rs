@@ -15,7 +15,7 @@ use tokenizers::pre_tokenizers::sequence::Sequence as Splits;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::tokenizer::SplitDelimiterBehavior;
 
-use super::{Added, Spelling, Tokenizer, TokenizerError, damaged, guarded};
+use super::{Added, Spelling, Tokenizer, damaged, guarded, unsupported};
 use crate::inference::families::DECODERS;
 use crate::inference::metadata::Metadata;
 
@@ -78,7 +78,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// If the metadata has none, contradicts itself, or names rules that are not known here.
-    pub fn from_gguf(metadata: &Metadata) -> Result<Self, TokenizerError> {
+    pub fn from_gguf(metadata: &Metadata) -> Result<Self, String> {
         let model = metadata
             .string("tokenizer.ggml.model")
             .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.model`"))?;
@@ -88,7 +88,7 @@ impl Tokenizer {
             "llama" => (sentence_piece(metadata, &vocabulary)?, Spelling::SpaceMark),
             "bert" => (word_piece(&vocabulary)?, Spelling::WordPiece),
             other => {
-                return Err(TokenizerError::Unsupported { what: format!("`{other}`") });
+                return Err(unsupported(format_args!("`{other}`")));
             }
         };
         let added = vocabulary.added();
@@ -111,7 +111,7 @@ struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    fn read(metadata: &'a Metadata) -> Result<Self, TokenizerError> {
+    fn read(metadata: &'a Metadata) -> Result<Self, String> {
         let tokens = metadata
             .strings("tokenizer.ggml.tokens")
             .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.tokens`"))?;
@@ -126,7 +126,7 @@ impl<'a> Vocabulary<'a> {
         self.types.get(index).copied().unwrap_or(NORMAL)
     }
 
-    fn ids(&self) -> Result<Vocab, TokenizerError> {
+    fn ids(&self) -> Result<Vocab, String> {
         let mut ids = Vocab::with_capacity(self.tokens.len());
         for (index, token) in self.tokens.iter().enumerate() {
             let id = u32::try_from(index).map_err(damaged)?;
@@ -153,7 +153,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, TokenizerError> {
+fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, String> {
     let by_rule = || model == "llama" || pre_tokenizer(metadata).is_some_and(|pre| pre.begins);
     let wanted = metadata.boolean("tokenizer.ggml.add_bos_token").unwrap_or_else(by_rule);
     let Some(bos) = metadata.integer("tokenizer.ggml.bos_token_id").filter(|_| wanted) else {
@@ -168,10 +168,10 @@ fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, Tokeniz
 fn byte_level(
     metadata: &Metadata,
     vocabulary: &Vocabulary<'_>,
-) -> Result<tokenizers::Tokenizer, TokenizerError> {
+) -> Result<tokenizers::Tokenizer, String> {
     let Some(pre) = pre_tokenizer(metadata) else {
         let name = metadata.string("tokenizer.ggml.pre").unwrap_or_default();
-        return Err(TokenizerError::Unsupported { what: format!("pre-tokenizer `{name}`") });
+        return Err(unsupported(format_args!("pre-tokenizer `{name}`")));
     };
     let merges = metadata
         .strings("tokenizer.ggml.merges")
@@ -185,7 +185,7 @@ fn byte_level(
             let (a, b) = pair.ok_or_else(|| damaged("a merge names an unknown token"))?;
             Ok((a.to_owned(), b.to_owned()))
         })
-        .collect::<Result<Vec<_>, TokenizerError>>()?;
+        .collect::<Result<Vec<_>, String>>()?;
     let ids = vocabulary.ids()?;
     let bpe = guarded(|| {
         BPE::builder().vocab_and_merges(ids, merges).ignore_merges(pre.ignore_merges).build()
@@ -209,7 +209,7 @@ fn byte_level(
 fn sentence_piece(
     metadata: &Metadata,
     vocabulary: &Vocabulary<'_>,
-) -> Result<tokenizers::Tokenizer, TokenizerError> {
+) -> Result<tokenizers::Tokenizer, String> {
     let scores = metadata
         .floats("tokenizer.ggml.scores")
         .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.scores`"))?;
@@ -241,7 +241,7 @@ fn sentence_piece(
 
 /// BERT's vocabulary, which GGUF spells the other way round: a word that begins has `▁` in front,
 /// one that continues has nothing (`##` elsewhere).
-fn word_piece(vocabulary: &Vocabulary<'_>) -> Result<tokenizers::Tokenizer, TokenizerError> {
+fn word_piece(vocabulary: &Vocabulary<'_>) -> Result<tokenizers::Tokenizer, String> {
     let spelled = |(index, token): (usize, &String)| {
         let text = match token.strip_prefix('▁') {
             Some(word) => word.to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Added, Spelling, Tokenizer, TokenizerError, damaged, guarded};
+use super::{Added, Spelling, Tokenizer, damaged, guarded, unsupported};
 
 /// Largest `tokenizer.json` that is read. Real ones stay under 20 MB.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -17,9 +17,8 @@ impl Tokenizer {
     ///
     /// # Errors
     /// If it cannot be read or is no tokenizer.
-    pub fn from_json_file(path: &Path) -> Result<Self, TokenizerError> {
-        let unreadable =
-            |source| TokenizerError::Unreadable { path: path.display().to_string(), source };
+    pub fn from_json_file(path: &Path) -> Result<Self, String> {
+        let unreadable = |e| format!("cannot read the tokenizer {}: {e}", path.display());
         let n_bytes = fs::metadata(path).map_err(unreadable)?.len();
         if n_bytes > FILE_BYTES_MAX {
             return Err(damaged(format_args!("{} has {n_bytes} bytes", path.display())));
@@ -32,7 +31,7 @@ impl Tokenizer {
     ///
     /// # Errors
     /// If the bytes are no tokenizer.
-    pub fn from_json_bytes(json: &[u8]) -> Result<Self, TokenizerError> {
+    pub fn from_json_bytes(json: &[u8]) -> Result<Self, String> {
         let sketch: Sketch = serde_json::from_slice(json).map_err(damaged)?;
         sketch.model.check()?;
         let mut inner = guarded(|| tokenizers::Tokenizer::from_bytes(json))?;
@@ -99,10 +98,10 @@ struct SketchModel {
 impl SketchModel {
     /// The crate's BPE builder writes each merge into a buffer as long as the longest token, and
     /// slices by the prefix's length without looking: a longer merge is a panic there.
-    fn check(&self) -> Result<(), TokenizerError> {
+    fn check(&self) -> Result<(), String> {
         let bpe = self.kind.as_deref().is_none_or(|kind| kind == "BPE") && self.merges.0 > 0;
         if bpe && self.continuing_subword_prefix.as_deref().is_some_and(|p| !p.is_empty()) {
-            return Err(TokenizerError::Unsupported { what: "BPE with a subword prefix".into() });
+            return Err(unsupported("BPE with a subword prefix"));
         }
         if bpe && self.merges.0 > self.vocab.0 {
             return Err(damaged("a merge makes a token that is not in the vocabulary"));

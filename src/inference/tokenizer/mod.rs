@@ -15,7 +15,6 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use thiserror::Error;
 use tokenizers::AddedToken;
 
 pub use gguf::PreTokenizer;
@@ -28,34 +27,13 @@ const ID_MAX: u32 = 1 << 22;
 /// expressions give up (by a panic) after ten million steps, which a pasted run of blanks reaches.
 const CHUNK_BYTES: usize = 32 << 10;
 
-/// Why a tokenizer cannot be used.
-#[derive(Debug, Error)]
-pub enum TokenizerError {
-    /// The file can't be opened or read.
-    #[error("cannot read the tokenizer {path}")]
-    Unreadable {
-        /// Which file.
-        path: String,
-        /// What the system says.
-        #[source]
-        source: std::io::Error,
-    },
-    /// It contradicts itself or is no tokenizer.
-    #[error("the tokenizer is damaged: {reason}")]
-    Damaged {
-        /// What is wrong.
-        reason: String,
-    },
-    /// It is sound, but nothing here runs it.
-    #[error("the tokenizer is of a kind that is not supported: {what}")]
-    Unsupported {
-        /// Which kind.
-        what: String,
-    },
+fn damaged(reason: impl fmt::Display) -> String {
+    format!("the tokenizer is damaged: {reason}")
 }
 
-pub(super) fn damaged(reason: impl fmt::Display) -> TokenizerError {
-    TokenizerError::Damaged { reason: reason.to_string() }
+/// It is sound, but nothing here runs it.
+fn unsupported(what: impl fmt::Display) -> String {
+    format!("the tokenizer is of a kind that is not supported: {what}")
 }
 
 /// A vocabulary with its rules.
@@ -91,7 +69,7 @@ impl Tokenizer {
         spelling: Spelling,
         added: Vec<Added>,
         begin: Vec<u32>,
-    ) -> Result<Self, TokenizerError> {
+    ) -> Result<Self, String> {
         // Whatever looks like markup counts as control, also where the file does not say so
         // (Qwen3's `<think>`): added again as special, the crate no longer finds it in text.
         let control: Vec<&Added> = added.iter().filter(|a| a.is_control()).collect();
@@ -266,9 +244,7 @@ fn chunks(text: &str) -> impl Iterator<Item = &str> {
 
 /// Runs a call into the crate; its panics (Oniguruma's step limit, tables that contradict each
 /// other) become errors.
-pub(super) fn guarded<T>(
-    call: impl FnOnce() -> tokenizers::Result<T>,
-) -> Result<T, TokenizerError> {
+pub(super) fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(damaged),
         Err(_) => Err(damaged("its rules contradict each other")),
