@@ -78,42 +78,34 @@ impl Sequence {
         if needed_tokens > context_tokens {
             return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
         }
-        let outcome = self.extend_in_chunks(decoder, tokens, wanted, on_row, pause);
+        let mut in_chunks = || {
+            let mut start = 0;
+            for chunk in tokens.chunks(CHUNK_TOKENS) {
+                pause();
+                let hidden = decoder.forward(chunk, &[], &mut self.cache, pause)?;
+                self.tokens.extend_from_slice(chunk);
+                self.n_processed += chunk.len() as u64;
+                let end = start + chunk.len();
+                let (first, last) = (wanted.start.max(start), wanted.end.min(end));
+                if first < last {
+                    let rows = hidden.narrow(0, first - start, last - first).map_err(backend)?;
+                    for (i, row) in (first..last).zip(decoder.logits(&rows)?) {
+                        on_row(i, &row);
+                    }
+                }
+                if end == tokens.len() {
+                    let last = hidden.narrow(0, chunk.len() - 1, 1).and_then(|h| h.copy());
+                    self.remember_end(last.map_err(backend)?);
+                }
+                start = end;
+            }
+            Ok(())
+        };
+        let outcome = in_chunks();
         if outcome.is_err() {
             self.truncate(before);
         }
         outcome
-    }
-
-    fn extend_in_chunks(
-        &mut self,
-        decoder: &Decoder,
-        tokens: &[u32],
-        wanted: std::ops::Range<usize>,
-        on_row: &mut dyn FnMut(usize, &[f32]),
-        pause: &mut (dyn FnMut() + Send),
-    ) -> Result<(), ModelError> {
-        let mut start = 0;
-        for chunk in tokens.chunks(CHUNK_TOKENS) {
-            pause();
-            let hidden = decoder.forward(chunk, &[], &mut self.cache, pause)?;
-            self.tokens.extend_from_slice(chunk);
-            self.n_processed += chunk.len() as u64;
-            let end = start + chunk.len();
-            let (first, last) = (wanted.start.max(start), wanted.end.min(end));
-            if first < last {
-                let rows = hidden.narrow(0, first - start, last - first).map_err(backend)?;
-                for (i, row) in (first..last).zip(decoder.logits(&rows)?) {
-                    on_row(i, &row);
-                }
-            }
-            if end == tokens.len() {
-                let last = hidden.narrow(0, chunk.len() - 1, 1).and_then(|h| h.copy());
-                self.remember_end(last.map_err(backend)?);
-            }
-            start = end;
-        }
-        Ok(())
     }
 
     fn remember_end(&mut self, hidden: Tensor) {
@@ -157,26 +149,37 @@ impl Sequence {
         tokens: &[u32],
         pause: &mut (dyn FnMut() + Send),
     ) -> Result<Vec<f64>, ModelError> {
-        let Some(&first) = tokens.first() else { return Ok(Vec::new()) };
         let before = self.tokens.len();
-        // The first token is predicted by what is held, the others by their predecessors.
-        let mut nlls = vec![if before == 0 {
-            f64::INFINITY
-        } else {
-            let logits = self.last_logits(decoder, pause)?;
-            -Distribution::new(&logits).log_probability(first)
-        }];
-        self.extend(
-            decoder,
-            tokens,
-            0..tokens.len() - 1,
-            &mut |i, row| nlls.push(-Distribution::new(row).log_probability(tokens[i + 1])),
-            pause,
-        )?;
+        let mut nlls = self.extend_predicted(decoder, tokens, &[], pause)?;
         if nlls.iter().any(|nll| nll.is_nan()) {
             self.truncate(before);
             return Err(ModelError::NotANumber);
         }
+        if nlls.len() < tokens.len() {
+            nlls.insert(0, f64::INFINITY);
+        }
+        Ok(nlls)
+    }
+
+    /// Appends `tokens` and a `tail`; how unlikely each of `tokens` was. The first is predicted by what is held, the
+    /// others by their predecessors; at the very start of a context nothing predicts the first, and it is left out.
+    fn extend_predicted(
+        &mut self,
+        decoder: &Decoder,
+        tokens: &[u32],
+        tail: &[u32],
+        pause: &mut (dyn FnMut() + Send),
+    ) -> Result<Vec<f64>, ModelError> {
+        let mut nlls = Vec::with_capacity(tokens.len());
+        if let (Some(&first), false) = (tokens.first(), self.tokens.is_empty()) {
+            let logits = self.last_logits(decoder, pause)?;
+            nlls.push(-Distribution::new(&logits).log_probability(first));
+        }
+        let predicting = 0..tokens.len().saturating_sub(1);
+        let mut add = |i: usize, row: &[f32]| {
+            nlls.push(-Distribution::new(row).log_probability(tokens[i + 1]));
+        };
+        self.extend(decoder, &[tokens, tail].concat(), predicting, &mut add, pause)?;
         Ok(nlls)
     }
 
@@ -195,31 +198,14 @@ impl Sequence {
     ) -> Result<Uncertainty, ModelError> {
         let before = self.tokens.len();
         let mut measure = || {
-            let mut question_nll = Mean::default();
-            // The question's first token is predicted by what is held, the others by their
-            // predecessors. At the very start of a context nothing predicts the first.
-            if let (Some(&first), false) = (question.first(), self.tokens.is_empty()) {
-                let logits = self.last_logits(decoder, pause)?;
-                question_nll.add(-Distribution::new(&logits).log_probability(first));
-            }
-            let predicting = 0..question.len().saturating_sub(1);
-            let all = [question, tail].concat();
-            self.extend(
-                decoder,
-                &all,
-                predicting,
-                &mut |i, row| {
-                    question_nll.add(-Distribution::new(row).log_probability(question[i + 1]));
-                },
-                pause,
-            )?;
-            let (mut entropy, mut nll) = (Mean::default(), Mean::default());
+            let of_question = self.extend_predicted(decoder, question, tail, pause)?;
+            let (mut entropy, mut nll) = (Vec::new(), Vec::new());
             for position in 0..n_positions {
                 let logits = self.last_logits(decoder, pause)?;
                 let distribution = Distribution::new(&logits);
                 let token = argmax(&logits);
-                entropy.add(distribution.entropy_nats());
-                nll.add(-distribution.log_probability(token));
+                entropy.push(distribution.entropy_nats());
+                nll.push(-distribution.log_probability(token));
                 let full = self.tokens.len() >= decoder.context_tokens();
                 if stops.contains(&token) || position + 1 == n_positions || full {
                     break;
@@ -227,9 +213,9 @@ impl Sequence {
                 self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
             }
             Ok(Uncertainty {
-                entropy_nats: entropy.value(),
-                nll_nats: nll.value(),
-                question_nll_nats: question_nll.value(),
+                entropy_nats: mean(&entropy),
+                nll_nats: mean(&nll),
+                question_nll_nats: mean(&of_question),
             })
         };
         let outcome = measure();
@@ -362,19 +348,7 @@ impl Sequence {
     }
 }
 
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    n: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.n += 1;
-    }
-
-    fn value(&self) -> f64 {
-        if self.n == 0 { 0.0 } else { self.sum / f64::from(self.n) }
-    }
+/// 0 without values.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }
