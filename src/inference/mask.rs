@@ -289,35 +289,21 @@ mod tests {
         assert!(matches!(refused, Err(ModelError::ConstraintTooLong { needed_tokens: None, .. })));
     }
 
-    /// As large and as mixed as Qwen's: half of it words with a space in front, a sixth of it Chinese, broken
-    /// characters, marks, code.
+    /// As large as Qwen's and as mixed: words of five alphabets, half of them with a space in front, some broken off.
     fn large_vocabulary() -> Vec<Vec<u8>> {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-        let mut word = |alphabet: &[char], n_max: usize| -> String {
-            let n = rng.random_range(1..=n_max);
-            (0..n).map(|_| alphabet[rng.random_range(0..alphabet.len())]).collect()
-        };
-        let latin: Vec<char> =
-            ('a'..='z').chain('a'..='z').chain('A'..='Z').chain('à'..='ÿ').collect();
-        let cyrillic: Vec<char> = ('а'..='я').collect();
-        let chinese: Vec<char> = ('\u{4e00}'..='\u{9fff}').collect();
-        let marks: Vec<char> = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\n\t  ".chars().collect();
+        let mut tokens = vocabulary(&[]);
         while tokens.len() < 151_000 {
-            let token = match tokens.len() % 12 {
-                0..=4 => format!(" {}", word(&latin, 9)),
-                5..=7 => word(&latin, 10),
-                8 => format!(" {}", word(&cyrillic, 8)),
-                9 => word(&chinese, 3),
-                10 => word(&marks, 4) + &word(&latin, 5),
-                _ => {
-                    let text = word(&chinese, 2);
-                    let bytes = text.as_bytes();
-                    tokens.push(bytes[..bytes.len() - 1].to_vec());
-                    continue;
-                }
-            };
-            tokens.push(token.into_bytes());
+            let first = u32::from(['a', 'à', 'а', '一', '!'][rng.random_range(0..5)]);
+            let n_chars = rng.random_range(1..=9);
+            let word = (0..n_chars).filter_map(|_| char::from_u32(first + rng.random_range(0..26)));
+            let mut token = word.collect::<String>().into_bytes();
+            match tokens.len() % 12 {
+                0..=5 => token.insert(0, b' '),
+                11 => drop(token.pop()),
+                _ => {}
+            }
+            tokens.push(token);
         }
         tokens
     }

@@ -55,22 +55,18 @@ impl Direction {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-
-    fn vector(values: [f32; 3]) -> Embedding {
-        Embedding::normalise(values.to_vec()).unwrap()
-    }
+    use crate::testing::unit;
 
     #[test]
     fn what_all_have_in_common_does_not_count() {
         // All speak of x; the question asks for y as well; only one memory has it.
-        let other = vector([1.0, 0.0, 0.3]);
-        let wanted = vector([1.0, 0.3, 0.0]);
+        let other = unit(&[1.0, 0.0, 0.3]);
+        let wanted = unit(&[1.0, 0.3, 0.0]);
         let sample: Vec<Embedding> =
             std::iter::repeat_n(other.clone(), 99).chain([wanted.clone()]).collect();
-        let question = vector([1.0, 0.2, 0.0]);
+        let question = unit(&[1.0, 0.2, 0.0]);
         let plain = question.cosine(&wanted) - question.cosine(&other);
         let direction = Direction::new(&question, &mean(&sample), sample.len());
         let nearness = |memory: &Embedding| direction.nearness(memory.cosine(&direction.vector));
@@ -80,7 +76,7 @@ mod tests {
 
     #[test]
     fn without_memories_it_is_the_question() {
-        let question = vector([1.0, 2.0, 3.0]);
+        let question = unit(&[1.0, 2.0, 3.0]);
         let direction = Direction::new(&question, &[], 0);
         assert!(direction.vector.cosine(&question) > 0.999_999);
         assert!(direction.nearness(0.5) - 0.5 < 1e-9);

@@ -141,18 +141,6 @@ proptest! {
     }
 
     #[test]
-    fn a_reopened_partition_goes_on_the_same_way(steps in prop::collection::vec(step(), 1..60)) {
-        let mut kept = Partition::default();
-        for step in steps {
-            let Step::Attach(id, vector) = step else { continue };
-            let themes = kept.themes().map(|(id, c)| (id, c.members().to_vec())).collect();
-            let mut reopened = Partition::new(themes, kept.next_theme_id());
-            let changes = attach(&mut kept, id, vector.clone());
-            prop_assert_eq!(attach(&mut reopened, id, vector), changes);
-        }
-    }
-
-    #[test]
     fn a_settled_partition_is_the_reopened_one_to_the_last_bit(
         steps in prop::collection::vec(step(), 1..60),
     ) {

@@ -4,18 +4,14 @@ use proptest::prelude::*;
 
 use super::super::guidance::objective;
 use super::*;
+use crate::testing::unit;
 
 /// Clusters around a few directions.
 fn members() -> impl Strategy<Value = Vec<(usize, Embedding)>> {
-    let member = (0usize..6, prop::collection::vec(-60i8..60, 6)).prop_map(|(theme, mut v)| {
+    let member = (0usize..6, prop::array::uniform6(-60i8..60)).prop_map(|(theme, mut v)| {
         v[theme] = v[theme].saturating_add(80);
         v[5] = v[5].saturating_add(20);
-        let values = v.into_iter().map(f32::from).collect();
-        (
-            theme,
-            Embedding::normalise(values)
-                .unwrap_or_else(|_| Embedding::normalise(vec![1.0; 6]).unwrap()),
-        )
+        (theme, unit(&v.map(f32::from)))
     });
     prop::collection::vec(member, 14..60)
 }
@@ -105,10 +101,10 @@ proptest! {
 #[test]
 fn fragments_and_one_heap_lose() {
     let near = |axis: usize, i: usize| {
-        let mut v = vec![0.3; 8];
+        let mut v = [0.3; 8];
         v[axis] += 1.0;
         v[4 + i] += 0.4;
-        Embedding::normalise(v).unwrap()
+        unit(&v)
     };
     let facts: Vec<Embedding> = (0..12).map(|i| near(i % 3, i / 3)).collect();
     let grouped = |theme_of: &dyn Fn(usize) -> usize| {
