@@ -7,7 +7,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Style, asset, data, date, reply};
+use super::{Style, asset::PROMPTS, data, date, reply};
 
 /// Asks a question about memories.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,26 +74,26 @@ impl Answer {
     /// The system turn outside a chat (`ask`, evaluation): short answers from the notes alone.
     #[must_use]
     pub fn system(self, style: Style) -> String {
-        asset::system("answer", style, context! {})
+        PROMPTS.system("answer", style, context! {})
     }
 
     /// The system turn in a chat.
     #[must_use]
     pub fn chat_system(self, today: DateTime) -> String {
         let today = format!("{}, {}", today.strftime("%A"), date(today));
-        asset::render("answer", "chat", context! { today })
+        PROMPTS.render("answer", "chat", context! { today })
     }
 
     /// What comes before the first note.
     #[must_use]
     pub fn open(self) -> String {
-        asset::render("answer", "open", context! {}) + "\n"
+        PROMPTS.render("answer", "open", context! {}) + "\n"
     }
 
     /// What comes after the last note: the end of the block, then the question verbatim.
     #[must_use]
     pub fn close(self, question: &str) -> String {
-        asset::render("answer", "close", context! { question => question.trim() })
+        PROMPTS.render("answer", "close", context! { question => question.trim() })
     }
 
     /// The whole user turn.

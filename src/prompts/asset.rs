@@ -18,7 +18,8 @@ const FILES: &[(&str, &str)] = &[
     ("merge", include_str!("../../assets/prompts/merge.txt")),
 ];
 
-static PROGRAM: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES));
+/// The program's own.
+pub(super) static PROMPTS: LazyLock<Templates> = LazyLock::new(|| Templates::new(FILES));
 
 /// A set of prompt files.
 #[derive(Debug)]
@@ -85,21 +86,6 @@ fn sections(file: &'static str) -> Vec<(&'static str, &'static str)> {
             (name.trim(), text.trim_end())
         })
         .collect()
-}
-
-/// [`Templates::render`] for the program's own prompts.
-pub(super) fn render(file: &str, section: &str, context: Value) -> String {
-    PROGRAM.render(file, section, context)
-}
-
-/// [`Templates::system`] for the program's own prompts.
-pub(super) fn system(file: &str, style: Style, context: Value) -> String {
-    PROGRAM.system(file, style, context)
-}
-
-/// [`Templates::prompt`] for the program's own prompts.
-pub(super) fn prompt(file: &str, style: Style, context: Value) -> Prompt {
-    PROGRAM.prompt(file, style, context)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Line, Prompt, Style, asset};
+use super::{Line, Prompt, Style, asset::PROMPTS};
 
 /// Asks whether `next` starts another topic than `history`; the answer is chosen by logits from
 /// [`Boundary::CHOICES`].
@@ -22,6 +22,6 @@ impl Boundary<'_> {
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let history: Vec<_> = self.history.iter().map(Line::render).collect();
-        asset::prompt("boundary", style, context! { history, next => self.next.render() })
+        PROMPTS.prompt("boundary", style, context! { history, next => self.next.render() })
     }
 }

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Style, asset, date};
+use super::{Style, asset::PROMPTS, date};
 
 /// The text of the system turn of a chat. It is short: small models repeat what they are told of themselves,
 /// of the person, or of how to answer. `today` is the date and time on the wall clock; `None` for a model that
@@ -11,10 +11,10 @@ use super::{Style, asset, date};
 #[must_use]
 pub fn chat_system(style: Style, today: Option<DateTime>) -> String {
     match style {
-        Style::Trained => asset::render("chat", "system", context! {}),
+        Style::Trained => PROMPTS.render("chat", "system", context! {}),
         Style::Instructed => {
             let today = today.map(|at| format!("{}, {}", at.strftime("%A"), date(at)));
-            asset::render("chat", "instructed", context! { today })
+            PROMPTS.render("chat", "instructed", context! { today })
         }
     }
 }

@@ -3,7 +3,7 @@
 use minijinja::context;
 use serde::Deserialize;
 
-use super::{Prompt, Style, asset, data};
+use super::{Prompt, Style, asset::PROMPTS, data};
 
 /// Asks how a later fact relates to an earlier one; the answer is chosen by logits from
 /// [`Conflict::choices`].
@@ -44,6 +44,6 @@ impl Conflict<'_> {
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let context = context! { earlier => data(self.earlier), later => data(self.later) };
-        asset::prompt("conflict", style, context)
+        PROMPTS.prompt("conflict", style, context)
     }
 }

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Prompt, Style, asset, date, reply};
+use super::{Line, Prompt, Style, asset::PROMPTS, date, reply};
 
 /// Asks for an episode's title and third-person story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Episode<'a> {
     pub started_at: DateTime,
 }
 
-/// What the model wrote; each text is empty if it gave none.
+/// An episode's texts; what a model did not give is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EpisodeDraft {
     /// A few words.
@@ -28,7 +28,7 @@ impl Episode<'_> {
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
-        asset::prompt(
+        PROMPTS.prompt(
             "episode",
             style,
             context! {

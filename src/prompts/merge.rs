@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset::PROMPTS, data, reply};
 
 /// Asks for one sentence that keeps everything either fact says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl MergedFact<'_> {
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let context = context! { earlier => data(self.earlier), later => data(self.later) };
-        asset::prompt("merge", style, context)
+        PROMPTS.prompt("merge", style, context)
     }
 
     /// The sentence, if there is one.

@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Prompt, Style, asset, data};
+use super::{Prompt, Style, asset::PROMPTS, data};
 
 /// Asks whether to store a message; the answer is chosen by logits from [`Router::CHOICES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,6 @@ impl Router<'_> {
     /// Both turns of the prompt.
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
-        asset::prompt("router", style, context! { text => data(self.text) })
+        PROMPTS.prompt("router", style, context! { text => data(self.text) })
     }
 }

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, Style, asset, data, date, reply};
+use super::{Line, Problem, Prompt, Style, asset::PROMPTS, data, date, reply};
 
 /// Asks for the facts that an episode's messages tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Semantics<'_> {
             started => date(self.started_at),
             about => data(self.about),
         };
-        asset::prompt("semantics", style, context)
+        PROMPTS.prompt("semantics", style, context)
     }
 
     /// The facts, without marks and repeats, and which lines were left out.

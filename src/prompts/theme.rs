@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::{Prompt, Style, asset, data, reply};
+use super::{Prompt, Style, asset::PROMPTS, data, reply};
 
 /// Asks what facts have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl ThemeName<'_> {
     #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let facts: Vec<_> = self.facts.iter().map(|fact| data(fact)).collect();
-        asset::prompt("theme", style, context! { facts })
+        PROMPTS.prompt("theme", style, context! { facts })
     }
 
     /// The name, if the reply holds one: a few words on one line.
