@@ -124,11 +124,6 @@ impl Metadata {
         self.0.get(key)
     }
 
-    /// Every key.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-
     /// A string.
     pub fn string(&self, key: &str) -> Option<&str> {
         let Value::String(s) = self.get(key)? else { return None };

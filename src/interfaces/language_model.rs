@@ -105,6 +105,14 @@ impl Cancel {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Stops work here if it was raised.
+    ///
+    /// # Errors
+    /// [`ModelError::Cancelled`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.is_cancelled() { Err(ModelError::Cancelled) } else { Ok(()) }
+    }
 }
 
 /// Why a generation ended.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::candidates::{Candidates, Scored};
-use super::lines::Names;
+use super::lines;
 use super::stage_one::Coarse;
 use super::stage_two::Outcome;
 use crate::extractive::Candidate;
@@ -100,7 +100,7 @@ impl Evidence {
         candidates: &Candidates,
         coarse: Coarse,
         outcome: Outcome,
-        names: Names<'_>,
+        user: &str,
         relevance_min: f64,
     ) -> Self {
         let mut evidence = Self {
@@ -132,7 +132,7 @@ impl Evidence {
             candidates.messages.iter().map(|m| (m.unit.id, (m.relevance, m.answers))).collect();
         let whole = coarse.messages.into_iter().map(|m| m.unit);
         for message in whole.chain(outcome.messages) {
-            let speaker = names.of(&message).to_owned();
+            let speaker = lines::speaker(&message, user).to_owned();
             let (relevance, answers) =
                 judged.get(&message.id).copied().unwrap_or((relevance_min, None));
             evidence.candidates.push(Candidate {

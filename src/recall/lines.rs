@@ -6,20 +6,12 @@ use crate::extractive;
 use crate::memory::{Episode, Message, Role, Semantic};
 use crate::prompts::MemoryLine;
 
-/// Names for messages that have no speaker's name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Names<'a> {
-    /// The person's, or "The user".
-    pub user: &'a str,
-}
-
-impl Names<'_> {
-    pub(super) fn of<'a>(&'a self, message: &'a Message) -> &'a str {
-        match (&message.speaker, message.role) {
-            (Some(name), _) => name,
-            (None, Role::User) => self.user,
-            (None, Role::Assistant) => "The assistant",
-        }
+/// Who said it; the person is called `user`.
+pub(super) fn speaker<'a>(message: &'a Message, user: &'a str) -> &'a str {
+    match (&message.speaker, message.role) {
+        (Some(name), _) => name,
+        (None, Role::User) => user,
+        (None, Role::Assistant) => "The assistant",
     }
 }
 
@@ -30,9 +22,9 @@ pub(super) fn of_semantic(semantic: &Semantic) -> String {
     MemoryLine::Semantic { text: &text, at, superseded }.render()
 }
 
-pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
+pub(super) fn of_message(message: &Message, user: &str) -> String {
     let is_of_user = match &message.speaker {
-        Some(name) => name == names.user,
+        Some(name) => name == user,
         None => message.role == Role::User,
     };
     let at = message.created_at.civil();
@@ -40,10 +32,10 @@ pub(super) fn of_message(message: &Message, names: &Names<'_>) -> String {
     let text = extractive::dated(&message.content, at);
     if is_of_user {
         // Not in the first person: a small reader would take it for its own.
-        let text = extractive::retold(&text, names.user, None);
+        let text = extractive::retold(&text, user, None);
         return MemoryLine::Semantic { text: &text, at, superseded: false }.render();
     }
-    MemoryLine::Message { speaker: names.of(message), text: &text, at }.render()
+    MemoryLine::Message { speaker: speaker(message, user), text: &text, at }.render()
 }
 
 pub(super) fn of_episode(episode: &Episode) -> String {
@@ -56,7 +48,7 @@ pub(super) fn of_episode(episode: &Episode) -> String {
 }
 
 /// The coarse context: facts by time under their themes, then the messages by time.
-pub(super) fn of_coarse(coarse: &Coarse, names: &Names<'_>) -> String {
+pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
     let mut block = String::new();
     for theme in &coarse.themes {
         let mut facts: Vec<&Semantic> =
@@ -75,7 +67,7 @@ pub(super) fn of_coarse(coarse: &Coarse, names: &Names<'_>) -> String {
     let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
     messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
     for message in messages {
-        block += &of_message(message, names);
+        block += &of_message(message, user);
     }
     block
 }

@@ -37,7 +37,6 @@ pub(crate) use prompt::refill;
 pub use question::is_of_assistant;
 
 use candidates::{Candidates, Search};
-use lines::Names;
 use pipeline::Pipeline;
 use question::QuestionTraits;
 use rerank::rerank;
@@ -150,10 +149,11 @@ impl Recall<'_> {
             candidates.messages.clear();
         }
         let cancel = request.cancel;
-        let names = Names { user: user.as_deref().unwrap_or(extractive::THE_USER) };
+        let called = user.as_deref().unwrap_or(extractive::THE_USER);
         let rules = |candidates: &Candidates, on_progress: &mut dyn FnMut(Progress)| {
-            stop_if(cancel)?;
-            let pipeline = Pipeline { recall: self, candidates, names, traits: &traits, cancel };
+            cancel.check()?;
+            let pipeline =
+                Pipeline { recall: self, candidates, user: called, traits: &traits, cancel };
             pipeline.for_rules(on_progress)
         };
         // Reranking takes longer than everything else; where the rules are sure, it is skipped.
@@ -176,12 +176,12 @@ impl Recall<'_> {
                     candidates.add_successors(self.store, &query)?;
                 }
             }
-            stop_if(cancel)?;
+            cancel.check()?;
             if request.prompt && !(request.rules_first && candidates.is_empty()) {
                 let pipeline = Pipeline {
                     recall: self,
                     candidates: &candidates,
-                    names,
+                    user: called,
                     traits: &traits,
                     cancel,
                 };
@@ -194,10 +194,6 @@ impl Recall<'_> {
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
     }
-}
-
-fn stop_if(cancel: &Cancel) -> Result<(), RecallError> {
-    if cancel.is_cancelled() { Err(RecallError::Cancelled) } else { Ok(()) }
 }
 
 /// A question, as far as the search needs it.

@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use super::evidence::Evidence;
-use super::lines::{self, Names};
+use super::lines;
 use super::prompt::{self, Frame};
 use super::question::QuestionTraits;
 use super::stage_one::Coarse;
@@ -18,7 +18,8 @@ pub(super) type OnProgress<'a> = dyn FnMut(Progress) + 'a;
 pub(super) struct Pipeline<'a> {
     pub recall: &'a Recall<'a>,
     pub candidates: &'a Candidates,
-    pub names: Names<'a>,
+    /// What the person is called.
+    pub user: &'a str,
     pub traits: &'a QuestionTraits,
     pub cancel: &'a Cancel,
 }
@@ -40,7 +41,7 @@ impl Pipeline<'_> {
         const CHARACTERS_PER_TOKEN: usize = 4;
         let config = &self.recall.config;
         let coarse = self.coarse(config.coarse_characters)?;
-        let block = lines::of_coarse(&coarse, &self.names);
+        let block = lines::of_coarse(&coarse, self.user);
         let mut outcome = Outcome::default();
         let mut text = String::new();
         if !coarse.is_empty() {
@@ -161,7 +162,7 @@ impl Pipeline<'_> {
         let mut characters = self.recall.config.coarse_characters;
         for _ in 0..N_TRIES {
             let coarse = self.coarse(characters)?;
-            let block = lines::of_coarse(&coarse, &self.names);
+            let block = lines::of_coarse(&coarse, self.user);
             let needed = n_open + self.recall.models.language.encode(&block).len();
             if needed <= room {
                 return Ok((coarse, block));
@@ -175,7 +176,7 @@ impl Pipeline<'_> {
     fn collect(&self, coarse: Coarse, outcome: Outcome) -> Result<Evidence, RecallError> {
         let relevance_min = self.recall.config.relevance_min;
         let mut evidence =
-            Evidence::collect(self.candidates, coarse, outcome, self.names, relevance_min);
+            Evidence::collect(self.candidates, coarse, outcome, self.user, relevance_min);
         let sources = evidence.sources();
         let external_ids = self.recall.store.read(|r| r.message_external_ids(&sources))?;
         evidence.external_ids = external_ids.into_iter().collect();

@@ -4,7 +4,7 @@
 //! That costs a pass through a small encoder per unit, so it reads only the best ones.
 
 use super::candidates::{Candidates, rank_below_successors};
-use super::lines::Names;
+use super::lines::speaker;
 use super::{Query, RecallConfig};
 use crate::extractive::THE_USER;
 use crate::interfaces::{ModelError, Reranker};
@@ -64,8 +64,7 @@ pub(super) fn rerank(
 
 /// A message in the form that the reranker was trained on: `Speaker: text`.
 fn line(message: &Message) -> String {
-    let names = Names { user: THE_USER };
-    format!("{}: {}", names.of(message), message.content)
+    format!("{}: {}", speaker(message, THE_USER), message.content)
 }
 
 /// A fact calls the person by name; a question that says "I" does not.

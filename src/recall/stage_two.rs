@@ -7,7 +7,7 @@ use super::evidence::EpisodeEvidence;
 use super::pipeline::{OnProgress, Pipeline};
 use super::stage_one::Coarse;
 use super::uncertainty_probe::UncertaintyProbe;
-use super::{Progress, RecallError, lines, stop_if};
+use super::{Progress, RecallError, lines};
 use crate::memory::inclusion::{Inclusion, UncertaintyGate};
 use crate::memory::{Episode, EpisodeId, Message, MessageId};
 
@@ -82,7 +82,7 @@ impl Pipeline<'_> {
             if gate.is_done() || !gate.can_gain() {
                 break;
             }
-            stop_if(self.cancel)?;
+            self.cancel.check()?;
             on_progress(Progress::Probing { episode: outcome.probes.len() + 1, of: n });
             let (mark, before) = (probe.mark(), gate.reference());
             let line = lines::of_episode(episode);
@@ -105,7 +105,7 @@ impl Pipeline<'_> {
                 outcome.admitted.push(line);
                 let mut own = self.messages_of(&episode.messages)?;
                 own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
-                let raw: String = own.iter().map(|m| lines::of_message(m, &self.names)).collect();
+                let raw: String = own.iter().map(|m| lines::of_message(m, self.user)).collect();
                 let mark = probe.mark();
                 let cost = probe.cost(&raw);
                 if !own.is_empty() && affords(n_spent, cost, probe) && probe.show(&raw)? {

@@ -190,22 +190,18 @@ impl WorkerHandle {
     }
 
     /// Stops within one token; unfinished jobs stay queued.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        self.shared.stop();
-        if let Some(thread) = self.thread.take() {
-            // Panics of steps are caught on the thread; another one has nobody left to report to.
-            let _ = thread.join();
-        }
+    pub fn stop(self) {
+        drop(self);
     }
 }
 
 impl Drop for WorkerHandle {
     fn drop(&mut self) {
-        self.end();
+        self.shared.stop();
+        if let Some(thread) = self.thread.take() {
+            // Panics of steps are caught on the thread; another one has nobody left to report to.
+            let _ = thread.join();
+        }
     }
 }
 

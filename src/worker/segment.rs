@@ -9,7 +9,7 @@
 
 use jiff::SignedDuration;
 
-use crate::memory::Moment;
+use crate::memory::{Embedding, Moment};
 
 /// What segmentation knows of one message.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +20,19 @@ pub struct Turn {
     pub may_start: bool,
     /// Mean cosine of this message and the ones just before it; `None` if unknown.
     pub similarity: Option<f32>,
+}
+
+/// A message is compared with so many before it.
+pub(super) const LOOK_BACK: usize = 3;
+
+/// [`Turn::similarity`] of a message, by the vectors of those before it.
+pub(super) fn mean_similarity<'a>(
+    vector: &Embedding,
+    before: impl IntoIterator<Item = &'a Embedding>,
+) -> Option<f32> {
+    let similarities: Vec<f32> = before.into_iter().map(|other| vector.cosine(other)).collect();
+    let n = similarities.len() as f32;
+    (n > 0.0).then(|| similarities.iter().sum::<f32>() / n)
 }
 
 /// A pause this long ends an episode.

@@ -191,9 +191,7 @@ impl StepContext {
     pub fn embed(&self, texts: &[&str], cancel: &Cancel) -> Result<Vec<Embedding>, StepError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
-            if cancel.is_cancelled() {
-                return Err(StepError::Interrupted);
-            }
+            cancel.check()?;
             vectors
                 .extend(self.models.embedder.embed(batch)?.into_iter().map(Embedding::as_stored));
         }

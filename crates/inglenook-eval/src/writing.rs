@@ -6,7 +6,7 @@ use inglenook::extractive::Utterance;
 use inglenook::interfaces::Cancel;
 use inglenook::memory::{MessageId, Role};
 use inglenook::prompts::{Line, Relation};
-use inglenook::worker::writer::{Generative, NotedFacts};
+use inglenook::worker::writer::Generative;
 use regex::Regex;
 
 use super::EvalError;
@@ -97,7 +97,7 @@ pub(super) fn extract(
     let at = at_noon(item.date);
     let line = Line { speaker: item.speaker.clone(), at, text: item.text.clone() };
     let facts = writer.draft_facts(&[line], at, &item.speaker, cancel)?;
-    let Some(NotedFacts { facts, .. }) = facts else { return Ok(Compared::default()) };
+    let Some((facts, _)) = facts else { return Ok(Compared::default()) };
     Ok(Compared::with(&joined(&facts), [joined(&item.answer)].iter()))
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::inference::load::read_text;
 use crate::inference::metadata::Metadata;
 
 /// Hints from the files beside the weights.
@@ -31,12 +32,7 @@ impl TemplateHints {
     /// From `tokenizer_config.json`, `chat_template.jinja`, `generation_config.json` and
     /// `config.json` of a model's directory. Files that are absent or damaged say nothing.
     pub fn from_directory(directory: &Path) -> Self {
-        const BYTES_MAX: u64 = 16 << 20;
-        let text = |name: &str| {
-            let path = directory.join(name);
-            let n_bytes = std::fs::metadata(&path).ok()?.len();
-            (n_bytes <= BYTES_MAX).then(|| std::fs::read_to_string(&path).ok())?
-        };
+        let text = |name: &str| read_text(&directory.join(name)).ok();
         let json = |name: &str| serde_json::from_str::<Value>(&text(name)?).ok();
         let chat_template = text("chat_template.jinja").or_else(|| {
             let config = json("tokenizer_config.json")?;

@@ -12,6 +12,7 @@ use std::time::Instant;
 use jiff::civil::{DateTime, date};
 use serde::{Deserialize, Serialize};
 
+use super::segment::{LOOK_BACK, mean_similarity};
 use super::writer::{Extractive, Generative, Writer};
 use crate::extractive::{self, Candidate, HEDGE, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Models};
@@ -82,9 +83,7 @@ impl Check {
     /// If the model fails, or `cancel` was set; the item is not done then.
     pub fn next(&mut self, models: &Models, cancel: &Cancel) -> Result<Option<Grade>, ModelError> {
         let start = Instant::now();
-        if cancel.is_cancelled() {
-            return Err(ModelError::Cancelled);
-        }
+        cancel.check()?;
         if let Some(item) = ITEMS.item(self.scores.len()) {
             let examiner =
                 Examiner { models, writer: Generative::new(Arc::clone(&models.language)), cancel };
@@ -245,9 +244,8 @@ impl Examiner<'_> {
             item.history.iter().rev().take(LOOK_BACK).map(String::as_str).collect();
         texts.push(&item.next);
         let mut vectors = self.embed(&texts)?;
-        let Some(next) = vectors.pop().filter(|_| !vectors.is_empty()) else { return Ok(None) };
-        let sum: f32 = vectors.iter().map(|v| next.cosine(v)).sum();
-        Ok(Some(sum / vectors.len() as f32))
+        let next = vectors.pop();
+        Ok(next.and_then(|next| mean_similarity(&next, &vectors)))
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
@@ -256,8 +254,6 @@ impl Examiner<'_> {
     }
 }
 
-/// The chat's segmentation compares a line with so many before it.
-const LOOK_BACK: usize = 3;
 /// A title and a theme's name have at most this many words.
 const TITLE_WORDS_MAX: usize = 8;
 const NAME_WORDS_MAX: usize = 5;

@@ -62,9 +62,7 @@ impl StepContext {
         let hierarchy = Hierarchy::of(self.cache()?.hierarchy.partition.clone());
         let ids: Vec<SemanticId> = hierarchy.semantic_graph.ids().collect();
         for batch in ids.chunks(BATCH) {
-            if cancel.is_cancelled() {
-                return Err(StepError::Interrupted);
-            }
+            cancel.check()?;
             self.commit(|tx| {
                 for &id in batch {
                     let edges = hierarchy.semantic_graph.neighbours(id);

@@ -9,7 +9,6 @@ use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
 use crate::memory::{Message, MessageId, NewMessage, Role, SemanticId, SessionId};
 use crate::store::{JobKind, Level, Store};
-use crate::worker::segment::MESSAGES_MAX;
 use crate::worker::step_context::{StepContext, StepError};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
@@ -70,7 +69,7 @@ impl StepContext {
         let told = Extractive.episode(&lines, &cancel)?;
         let earlier_lines = utterances(&before, name.as_deref());
         let mut earlier = Vec::new();
-        for (start, end) in open_spans(&before, MESSAGES_MAX) {
+        for (start, end) in open_spans(&before) {
             let told = Extractive.episode(&earlier_lines[start..end], &cancel)?;
             let run: Vec<MessageId> = before[start..end].iter().map(|m| m.id).collect();
             earlier.push((told, run));

@@ -8,14 +8,13 @@ use super::names::{cut, learn_name, learned_name, user_name, utterances};
 use crate::interfaces::Cancel;
 use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
 use crate::store::{Job, JobKind, Level, StoreError, WriteTx};
-use crate::worker::segment::{Turn, first_boundary};
+use crate::worker::segment::{LOOK_BACK, MESSAGES_MAX, Turn, first_boundary, mean_similarity};
 use crate::worker::step_context::{StepContext, StepError, found};
-
-/// A message is compared with so many messages before it.
-const LOOK_BACK: usize = 3;
 
 /// A reply unfinished for longer than this never will be: its process died.
 const STREAMING_MAX: SignedDuration = SignedDuration::from_mins(10);
+
+type Vectors = BTreeMap<MessageId, Embedding>;
 
 impl StepContext {
     /// Writes the session's episodes that have ended and, with `close`, the open one. Each episode is a
@@ -32,9 +31,8 @@ impl StepContext {
             r.messages(session)
         });
         let Some(messages) = found(read)? else { return self.finish(job) };
-        let known = self.vectors_of(&messages, cancel)?;
-        let mut new_vectors = known.new;
-        let turns = turns(&messages, &known.all);
+        let (known, mut new_vectors) = self.vectors_of(&messages, cancel)?;
+        let turns = turns(&messages, &known);
         let name = self.store.read(user_name)?.or_else(|| learned_name(&messages));
         let writers = self.writers()?;
         let lines = utterances(&messages, name.as_deref());
@@ -101,12 +99,16 @@ impl StepContext {
         Some(messages.len().saturating_sub(replies + 1))
     }
 
-    /// The messages' vectors: the stored ones, and new ones for finished messages that have none.
-    fn vectors_of(&self, messages: &[Message], cancel: &Cancel) -> Result<Vectors, StepError> {
+    /// The messages' vectors, and those of them that are new: of finished messages that have none.
+    fn vectors_of(
+        &self,
+        messages: &[Message],
+        cancel: &Cancel,
+    ) -> Result<(Vectors, Vec<(MessageId, Embedding)>), StepError> {
         // Only open messages and the few before them matter.
         let first = open_runs(messages).first().map_or(messages.len(), |run| run.0);
         let near = &messages[first.saturating_sub(LOOK_BACK)..];
-        let mut all = BTreeMap::new();
+        let mut all = Vectors::new();
         self.store.read(|r| {
             for message in near {
                 if let Some(vector) = r.embedding(Level::Message, message.id.0)? {
@@ -121,7 +123,7 @@ impl StepContext {
         let vectors = self.embed(&texts, cancel)?;
         let new: Vec<(MessageId, Embedding)> = missing.iter().map(|m| m.id).zip(vectors).collect();
         all.extend(new.iter().cloned());
-        Ok(Vectors { all, new })
+        Ok((all, new))
     }
 }
 
@@ -132,11 +134,6 @@ fn still_wanted(tx: &WriteTx<'_>, job: &Job) -> Result<(), StoreError> {
         return Ok(());
     }
     Err(StoreError::NotFound { what: "running job", id: job.id.to_string() })
-}
-
-struct Vectors {
-    all: BTreeMap<MessageId, Embedding>,
-    new: Vec<(MessageId, Embedding)>,
 }
 
 /// Maximal runs `start..end` of adjacent messages that are in no episode. There is more than one only
@@ -155,17 +152,14 @@ fn open_runs(messages: &[Message]) -> Vec<(usize, usize)> {
     runs
 }
 
-/// The open runs, cut into episodes of `n_max` messages without looking at their content.
-pub(super) fn open_spans(messages: &[Message], n_max: usize) -> Vec<(usize, usize)> {
-    open_runs(messages)
-        .into_iter()
-        .flat_map(|(start, end)| {
-            (start..end).step_by(n_max.max(1)).map(move |at| (at, (at + n_max.max(1)).min(end)))
-        })
-        .collect()
+/// The open runs, cut into the longest episodes without looking at their content.
+pub(super) fn open_spans(messages: &[Message]) -> impl Iterator<Item = (usize, usize)> {
+    open_runs(messages).into_iter().flat_map(|(start, end)| {
+        (start..end).step_by(MESSAGES_MAX).map(move |at| (at, (at + MESSAGES_MAX).min(end)))
+    })
 }
 
-fn turns(messages: &[Message], vectors: &BTreeMap<MessageId, Embedding>) -> Vec<Turn> {
+fn turns(messages: &[Message], vectors: &Vectors) -> Vec<Turn> {
     messages
         .iter()
         .enumerate()
@@ -176,22 +170,10 @@ fn turns(messages: &[Message], vectors: &BTreeMap<MessageId, Embedding>) -> Vec<
             Turn {
                 at: message.created_at,
                 may_start: is_person && !asked,
-                similarity: mean_similarity(message, before, vectors),
+                similarity: vectors.get(&message.id).and_then(|vector| {
+                    mean_similarity(vector, before.iter().filter_map(|m| vectors.get(&m.id)))
+                }),
             }
         })
         .collect()
-}
-
-fn mean_similarity(
-    message: &Message,
-    before: &[Message],
-    vectors: &BTreeMap<MessageId, Embedding>,
-) -> Option<f32> {
-    let vector = vectors.get(&message.id)?;
-    let similarities: Vec<f32> =
-        before.iter().filter_map(|m| vectors.get(&m.id)).map(|v| vector.cosine(v)).collect();
-    if similarities.is_empty() {
-        return None;
-    }
-    Some(similarities.iter().sum::<f32>() / similarities.len() as f32)
 }

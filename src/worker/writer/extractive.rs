@@ -1,8 +1,9 @@
 //! Writes memory by rules over text, in the person's own words.
 
-use super::{EpisodeText, Writer};
+use super::Writer;
 use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, ModelError};
+use crate::prompts::EpisodeDraft;
 
 /// Writes memory by rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,9 +20,9 @@ impl Writer for Extractive {
         Ok(Some(extractive::changes_topic(history, next, dip)))
     }
 
-    fn episode(&self, lines: &[Utterance], _: &Cancel) -> Result<EpisodeText, ModelError> {
+    fn episode(&self, lines: &[Utterance], _: &Cancel) -> Result<EpisodeDraft, ModelError> {
         let started = lines.first().map(|line| line.at).unwrap_or_default();
-        Ok(EpisodeText {
+        Ok(EpisodeDraft {
             title: extractive::title(lines),
             content: extractive::narrative(started, &extractive::statements(lines)),
         })

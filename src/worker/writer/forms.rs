@@ -46,7 +46,7 @@ mod tests {
         let model = Arc::new(ScriptedModel::new(&[]).with_default_reply(reply));
         let writer = Generative::with_style(model, Style::Instructed);
         let at = date(2026, 11, 22).at(9, 0, 0, 0);
-        writer.draft_facts(&[], at, "Ana", &Cancel::default()).unwrap().unwrap().facts
+        writer.draft_facts(&[], at, "Ana", &Cancel::default()).unwrap().unwrap().0
     }
 
     #[test]

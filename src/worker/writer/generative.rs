@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 
 use super::forms::Forms;
-use super::{EpisodeText, Extractive, Writer};
+use super::{Extractive, Writer};
 use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::grammar::Constraint;
 use crate::interfaces::{
@@ -34,15 +34,6 @@ const HISTORY_LINES: usize = 6;
 
 /// The model sees only so much of a message; the store keeps all of it.
 const LINE_CHARS_MAX: usize = 2_000;
-
-/// Facts as the model wrote them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotedFacts {
-    /// One sentence each.
-    pub facts: Vec<String>,
-    /// What was left out of the reply.
-    pub problems: Vec<Problem>,
-}
 
 /// Writes memory with a language model.
 pub struct Generative {
@@ -94,7 +85,7 @@ impl Generative {
         form: Option<&Constraint>,
         cancel: &Cancel,
     ) -> Result<Option<Generated>, ModelError> {
-        stop_if(cancel)?;
+        cancel.check()?;
         let tokens = self.tokens(prompt);
         if tokens.len() + tokens_max > self.model.info().context_tokens {
             return Ok(None);
@@ -116,7 +107,7 @@ impl Generative {
         choices: &[&str],
         cancel: &Cancel,
     ) -> Result<Option<usize>, ModelError> {
-        stop_if(cancel)?;
+        cancel.check()?;
         let tokens = self.tokens(prompt);
         if tokens.len() + LINE_TOKENS_MAX > self.model.info().context_tokens {
             return Ok(None);
@@ -187,7 +178,8 @@ impl Generative {
         Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
-    /// Facts as the model writes them, unchecked; `None` if the prompt does not fit.
+    /// Facts as the model writes them, unchecked, and what was left out of its reply; `None` if the prompt does not
+    /// fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -197,7 +189,7 @@ impl Generative {
         started_at: DateTime,
         about: &str,
         cancel: &Cancel,
-    ) -> Result<Option<NotedFacts>, ModelError> {
+    ) -> Result<Option<(Vec<String>, Vec<Problem>)>, ModelError> {
         let prompt = Semantics { lines, started_at, about }.fill(self.style);
         let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
         Ok(reply.map(|reply| {
@@ -206,8 +198,7 @@ impl Generative {
                 Finish::Length => reply.text.rfind('\n').unwrap_or(0),
                 _ => reply.text.len(),
             };
-            let (facts, problems) = Semantics::parse(&reply.text[..whole]);
-            NotedFacts { facts, problems }
+            Semantics::parse(&reply.text[..whole])
         }))
     }
 
@@ -226,7 +217,7 @@ impl Generative {
         }
         let choices: Vec<Vec<u32>> = facts.iter().map(|fact| self.model.encode(fact)).collect();
         let scores = |lines: &[Line]| -> Result<Vec<f64>, ModelError> {
-            stop_if(cancel)?;
+            cancel.check()?;
             let mut context = self.model.context(Priority::Memory)?;
             context
                 .extend(&self.tokens(&Semantics { lines, started_at, about }.fill(self.style)))?;
@@ -265,10 +256,6 @@ impl Generative {
         let reply = self.ask(&prompt, LINE_TOKENS_MAX * 2, self.forms.merged.as_ref(), cancel)?;
         Ok(reply.and_then(|reply| MergedFact::parse(&reply.text)))
     }
-}
-
-fn stop_if(cancel: &Cancel) -> Result<(), ModelError> {
-    if cancel.is_cancelled() { Err(ModelError::Cancelled) } else { Ok(()) }
 }
 
 fn shortened(text: &str) -> String {
@@ -362,7 +349,6 @@ impl Writer for Generative {
         _: Option<f32>,
         cancel: &Cancel,
     ) -> Result<Option<bool>, ModelError> {
-        let history = &history[history.len().saturating_sub(HISTORY_LINES)..];
         self.starts_topic(&lines(history), &line(next), cancel)
     }
 
@@ -370,7 +356,7 @@ impl Writer for Generative {
         &self,
         utterances: &[Utterance],
         cancel: &Cancel,
-    ) -> Result<EpisodeText, ModelError> {
+    ) -> Result<EpisodeDraft, ModelError> {
         let by_rules = Extractive.episode(utterances, cancel)?;
         let Some(first) = utterances.first() else { return Ok(by_rules) };
         let lines = lines(utterances);
@@ -383,7 +369,7 @@ impl Writer for Generative {
             .collect();
         let title =
             Some(draft.title).filter(|title| !title.is_empty() && is_grounded(title, utterances));
-        Ok(EpisodeText {
+        Ok(EpisodeDraft {
             title: title.unwrap_or(by_rules.title),
             content: if content.is_empty() { by_rules.content } else { content.join(" ") },
         })
@@ -414,10 +400,10 @@ impl Writer for Generative {
             // Small models count "last Tuesday" wrong.
             line.text = extractive::dated(&line.text, line.at);
         }
-        let Some(noted) = self.draft_facts(&lines, first.at, &about, cancel)? else {
+        let noted = self.draft_facts(&lines, first.at, &about, cancel)?;
+        let Some((facts, problems)) = noted else {
             return Extractive.statements(&stored, cancel);
         };
-        let NotedFacts { facts, problems } = noted;
         let n_given = facts.len();
         let grounded = facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
         let kept = self.likelier(grounded, &lines, first.at, &about, cancel)?;

@@ -10,22 +10,14 @@ mod generative;
 mod tests;
 
 pub use extractive::Extractive;
-pub use generative::{Generative, NotedFacts, sources};
+pub use generative::{Generative, sources};
 
 use std::sync::Arc;
 
 use crate::extractive::{Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError};
 use crate::model_policy::Plan;
-
-/// Title and narrative of an episode.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EpisodeText {
-    /// A few words.
-    pub title: String,
-    /// The story in the third person.
-    pub content: String,
-}
+use crate::prompts::EpisodeDraft;
 
 /// The steps that need judgement or words. Each fails with a [`ModelError`] if the model fails or the
 /// step is cancelled; odd output is not an error.
@@ -47,7 +39,7 @@ pub trait Writer: Send + Sync {
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
-    fn episode(&self, lines: &[Utterance], cancel: &Cancel) -> Result<EpisodeText, ModelError>;
+    fn episode(&self, lines: &[Utterance], cancel: &Cancel) -> Result<EpisodeDraft, ModelError>;
 
     /// The lasting facts in an episode's messages, after the router has dropped small talk.
     ///
