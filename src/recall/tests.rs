@@ -381,7 +381,7 @@ fn rules_gate_by_words_and_never_ask_the_model() {
     let model = ScriptedModel::new(&[]).with_uncertainty(|_, _| panic!("the model was asked"));
     let question = "Where does Max sleep on a cosy night?";
     let config = tight();
-    let ask = Ask { question, prompt: false, config, ..Ask::default() };
+    let ask = Ask { question, prompt: false, config };
     let evidence = recall(&builder.store, &model, ask).unwrap();
     assert_eq!(evidence.signal, Some(Signal::Overlap));
     assert_eq!((evidence.prompt_tokens, evidence.processed_tokens), (0, 0));

@@ -35,6 +35,9 @@ const HISTORY_LINES: usize = 6;
 /// The model sees only so much of a message; the store keeps all of it.
 const LINE_CHARS_MAX: usize = 2_000;
 
+/// Facts as the model wrote them, and what was left out of its reply.
+pub type NotedFacts = (Vec<String>, Vec<Problem>);
+
 /// Writes memory with a language model.
 pub struct Generative {
     model: Arc<dyn LanguageModel>,
@@ -178,8 +181,7 @@ impl Generative {
         Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
-    /// Facts as the model writes them, unchecked, and what was left out of its reply; `None` if the prompt does not
-    /// fit.
+    /// Facts as the model writes them, unchecked; `None` if the prompt does not fit.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
@@ -189,7 +191,7 @@ impl Generative {
         started_at: DateTime,
         about: &str,
         cancel: &Cancel,
-    ) -> Result<Option<(Vec<String>, Vec<Problem>)>, ModelError> {
+    ) -> Result<Option<NotedFacts>, ModelError> {
         let prompt = Semantics { lines, started_at, about }.fill(self.style);
         let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
         Ok(reply.map(|reply| {

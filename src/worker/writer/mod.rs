@@ -10,7 +10,7 @@ mod generative;
 mod tests;
 
 pub use extractive::Extractive;
-pub use generative::{Generative, sources};
+pub use generative::{Generative, NotedFacts, sources};
 
 use std::sync::Arc;
 
