@@ -10,10 +10,10 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::chat::machine::{MessageKind, PastMessage};
+use crate::chat::machine::MessageKind;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
-use crate::memory::{MessageId, Moment, Role, plain_text};
+use crate::memory::{Message, MessageId, Moment, Role, plain_text};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style, wants};
 use crate::prompts::Style;
 
@@ -174,12 +174,12 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
 
 /// A chat as the model that talks sees it: it would repeat how rules acknowledge and quote, and that it was not
 /// told.
-pub fn as_talk(profile: &ModelProfile, history: &[PastMessage]) -> Vec<PastMessage> {
-    let mut talk: Vec<PastMessage> = Vec::with_capacity(history.len());
+pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
+    let mut talk: Vec<Message> = Vec::with_capacity(history.len());
     for message in history {
-        let is_noted = message.text.starts_with(extractive::NOTED);
+        let is_noted = message.content.starts_with(extractive::NOTED);
         let is_from_rules = message.role == Role::Assistant && is_from_rules(message);
-        if message.role == Role::Assistant && message.text == NOTHING_FOUND
+        if message.role == Role::Assistant && message.content == NOTHING_FOUND
             || is_from_rules && (profile.is_distracted || !is_noted)
         {
             talk.pop();
@@ -187,7 +187,7 @@ pub fn as_talk(profile: &ModelProfile, history: &[PastMessage]) -> Vec<PastMessa
         }
         let mut message = message.clone();
         if is_from_rules {
-            "I will remember that.".clone_into(&mut message.text);
+            "I will remember that.".clone_into(&mut message.content);
         }
         talk.push(message);
     }
@@ -195,8 +195,8 @@ pub fn as_talk(profile: &ModelProfile, history: &[PastMessage]) -> Vec<PastMessa
 }
 
 /// Whether rules made this reply out of what the person said: it tells nothing more.
-pub fn is_from_rules(message: &PastMessage) -> bool {
-    let text = &message.text;
+pub fn is_from_rules(message: &Message) -> bool {
+    let text = &message.content;
     message.role == Role::Assistant
         && (text.starts_with(extractive::NOTED)
             || ["(said on ", "you said on "].iter().any(|said| text.contains(said)))
@@ -225,25 +225,19 @@ fn utterance(message: MessageId, text: &str, person: &str, at: DateTime) -> extr
 /// What was understood and will be remembered; `None` if the rules find no statement.
 pub fn acknowledge(
     text: &str,
-    earlier: &[PastMessage],
+    earlier: &[Message],
     at: Moment,
     user_name: Option<&str>,
 ) -> Option<String> {
+    /// No stored message has it.
     const THIS: MessageId = MessageId(0);
     let at = at.civil();
-    let mut mine: Vec<(MessageId, &str)> = earlier
-        .iter()
-        .rev()
-        .filter(|line| line.role == Role::User)
-        .take(N_EARLIER)
-        .enumerate()
-        .map(|(n, line)| (MessageId(-1 - n as i64), line.text.as_str()))
-        .collect();
-    mine.reverse();
-    mine.push((THIS, text));
     let person = user_name.unwrap_or(extractive::THE_USER);
-    let utterances: Vec<_> =
-        mine.into_iter().map(|(message, text)| utterance(message, text, person, at)).collect();
+    let said = |message, text| utterance(message, text, person, at);
+    let mine = earlier.iter().rev().filter(|line| line.role == Role::User).take(N_EARLIER);
+    let mut utterances: Vec<_> = mine.map(|line| said(line.id, &line.content)).collect();
+    utterances.reverse();
+    utterances.push(said(THIS, text));
     let mut statements = extractive::statements(&utterances);
     statements.retain(|s| s.messages.contains(&THIS));
     if statements.is_empty() {
@@ -280,7 +274,7 @@ const WINDOW_RELEVANCE: f64 = 0.5;
 pub fn quote(
     question: &str,
     mut candidates: Vec<Candidate>,
-    earlier: &[PastMessage],
+    earlier: &[Message],
     at: Moment,
     user_name: Option<&str>,
     nothing_found: &str,
@@ -290,13 +284,13 @@ pub fn quote(
     let mut from = Vec::new();
     for line in earlier.iter().rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
-        if candidates.iter().any(|c| c.text.trim() == line.text.trim()) {
+        if candidates.iter().any(|c| c.text.trim() == line.content.trim()) {
             continue;
         }
         candidates.push(Candidate {
-            text: head(&line.text).to_owned(),
+            text: head(&line.content).to_owned(),
             relevance: WINDOW_RELEVANCE,
-            at: line.at.civil(),
+            at: line.created_at.civil(),
             raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
             superseded: false,
             answers: None,
@@ -344,6 +338,7 @@ pub fn title_of(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::message;
 
     #[test]
     fn titles_are_one_short_clean_line() {
@@ -364,8 +359,8 @@ mod tests {
         crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"))
     }
 
-    fn line(id: i64, text: &str) -> PastMessage {
-        PastMessage { id: MessageId(id), role: Role::User, text: text.into(), at: now() }
+    fn line(id: i64, text: &str) -> Message {
+        message(id, Role::User, text)
     }
 
     #[test]
@@ -411,7 +406,7 @@ mod tests {
         check("Good morning!", true, true);
         check("And of Spain?", false, false);
         check("Make it shorter.", false, false);
-        let said = |role, text: &str| PastMessage { role, ..line(1, text) };
+        let said = |role, text: &str| message(1, role, text);
         let history = [
             said(Role::User, "I'm a vet."),
             said(Role::Assistant, "Noted: you are a vet."),
@@ -421,7 +416,7 @@ mod tests {
             said(Role::Assistant, "A young male horse."),
         ];
         let talk = |n| -> Vec<String> {
-            as_talk(&of(n), &history).into_iter().map(|message| message.text).collect()
+            as_talk(&of(n), &history).into_iter().map(|message| message.content).collect()
         };
         let kept = ["What is a colt?", "A young male horse."];
         assert_eq!(talk(500_000_000), kept);

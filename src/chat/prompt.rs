@@ -2,10 +2,9 @@
 //!
 //! It asks the model for tokens and turns only. Memories come as text that `prompts` has made safe.
 
-use crate::chat::machine::PastMessage;
 use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
-use crate::memory::Role;
+use crate::memory::{Message, Role};
 
 /// A prompt and what had to be left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Prompt {
 pub fn build(
     model: &dyn LanguageModel,
     system: &str,
-    history: &[PastMessage],
+    history: &[Message],
     question: &str,
     budget: usize,
 ) -> Prompt {
@@ -34,9 +33,9 @@ pub fn build(
     let room = budget.saturating_sub(fixed);
     let is_cut = words.len() > room;
     words.truncate(room);
-    let turn = |message: &PastMessage| match message.role {
-        Role::User => model.turn(TurnRole::User, &message.text),
-        Role::Assistant => model.turn(TurnRole::Assistant, &message.text),
+    let turn = |message: &Message| match message.role {
+        Role::User => model.turn(TurnRole::User, &message.content),
+        Role::Assistant => model.turn(TurnRole::Assistant, &message.content),
     };
     let first = window::fit(history.iter().map(|m| turn(m).len()), room - words.len());
     let mut tokens = head;
@@ -52,17 +51,11 @@ pub fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::ScriptedModel;
+    use crate::testing::{ScriptedModel, message};
 
-    fn lines(n: usize, text: &str) -> Vec<PastMessage> {
-        (0..n)
-            .map(|i| PastMessage {
-                id: crate::memory::MessageId(i as i64),
-                at: crate::memory::Moment::from_civil_utc(jiff::civil::DateTime::default()),
-                role: if i % 2 == 0 { Role::User } else { Role::Assistant },
-                text: text.into(),
-            })
-            .collect()
+    fn lines(n: i64, text: &str) -> Vec<Message> {
+        let role = |i| if i % 2 == 0 { Role::User } else { Role::Assistant };
+        (0..n).map(|i| message(i, role(i), text)).collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::chat::driver::Input;
 use crate::chat::executor::{KeptContext, Parts, TurnData, lock};
-use crate::chat::machine::{Event, Outcome, PastMessage, ReplyJob, ReplyStep, TurnEvent, Update};
+use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::{self, ModelProfile};
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
@@ -13,7 +13,7 @@ use crate::chat::{prompt, window};
 use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
-use crate::memory::{Moment, Role};
+use crate::memory::{Message, Moment, Role};
 use crate::prompts::{Answer, MemoryLine, chat_system};
 use crate::recall::{RecallRequest, is_of_assistant, refill};
 use crate::store::KnownName;
@@ -93,14 +93,14 @@ impl Job {
         let mut lines = String::new();
         let of_assistant = is_of_assistant(&self.request.question);
         // Questions and the assistant's own words are no evidence, unless these are asked for.
-        let is_told = |message: &&PastMessage| match message.role {
-            Role::User => extractive::intent(&message.text) != Intent::Question,
+        let is_told = |message: &&Message| match message.role {
+            Role::User => extractive::intent(&message.content) != Intent::Question,
             Role::Assistant => of_assistant && !policy::is_from_rules(message),
         };
-        let told: Vec<&PastMessage> = history.iter().filter(is_told).collect();
+        let told: Vec<&Message> = history.iter().filter(is_told).collect();
         for message in &told[told.len().saturating_sub(N_LINES)..] {
-            let text: String = message.text.chars().take(CHARACTERS_MAX).collect();
-            let at = message.at.civil();
+            let text: String = message.content.chars().take(CHARACTERS_MAX).collect();
+            let at = message.created_at.civil();
             lines += &match message.role {
                 Role::User => {
                     let text = extractive::retold(&text, self.person(), None);
@@ -119,7 +119,7 @@ impl Job {
         let said = self.request.history.iter().filter(|message| message.role == Role::User);
         // As facts, which write a name with its capital even if the person does not.
         let said: Vec<String> = said
-            .flat_map(|message| policy::facts(&message.text, self.person(), message.at))
+            .flat_map(|message| policy::facts(&message.content, self.person(), message.created_at))
             .collect();
         let known =
             self.parts.store.read(|reader| reader.known_name_in(&self.request.question, &said));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::chat::machine::events::{MessageKind, PastMessage, TurnId};
+use crate::chat::machine::events::{MessageKind, TurnId};
 use crate::chat::policy::{Cited, ModelProfile};
 use crate::interfaces::LoadProgress;
 use crate::memory::{Message, Moment, SessionId};
@@ -60,7 +60,7 @@ pub struct ReplyJob {
     pub turn: TurnId,
     pub question: String,
     /// The session before the question.
-    pub history: Vec<PastMessage>,
+    pub history: Vec<Message>,
     pub step: ReplyStep,
 }
 

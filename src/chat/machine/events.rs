@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::chat::policy::ModelProfile;
 use crate::extractive::Candidate;
-use crate::memory::{Message, MessageId, Moment, Role, SessionId};
+use crate::memory::{Message, Moment, SessionId};
 
 /// Numbers the turns of one run of the program.
 pub type TurnId = u64;
@@ -107,20 +107,4 @@ pub enum Outcome {
     Ended,
     Cut,
     Stopped,
-}
-
-/// An earlier message of this session, for the model's window.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PastMessage {
-    pub id: MessageId,
-    pub role: Role,
-    pub text: String,
-    pub at: Moment,
-}
-
-impl From<&Message> for PastMessage {
-    fn from(message: &Message) -> Self {
-        let Message { id, role, content, created_at, .. } = message;
-        Self { id: *id, role: *role, text: content.clone(), at: *created_at }
-    }
 }

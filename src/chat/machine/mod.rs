@@ -13,7 +13,7 @@ use crate::chat::policy::ModelProfile;
 use crate::memory::{Message, Moment, SessionId};
 
 pub use effects::{Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage};
-pub use events::{Command, Event, MessageKind, Outcome, PastMessage, TurnEvent, TurnId};
+pub use events::{Command, Event, MessageKind, Outcome, TurnEvent, TurnId};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 enum Model {
@@ -42,7 +42,7 @@ impl Model {
 struct OpenSession {
     id: SessionId,
     title: String,
-    history: Vec<PastMessage>,
+    history: Vec<Message>,
     /// The oldest messages that no longer fit in the model's window.
     n_dropped: usize,
 }
@@ -190,8 +190,7 @@ impl Machine {
             // A reload during a turn: the turn's own events keep the screen right.
             return Vec::new();
         }
-        let history = messages.iter().map(PastMessage::from).collect();
-        self.session = Some(OpenSession { id, title, history, n_dropped: 0 });
+        self.session = Some(OpenSession { id, title, history: messages.clone(), n_dropped: 0 });
         vec![self.tell_session(messages)]
     }
 

@@ -1,8 +1,8 @@
 //! A turn: from a submitted message to its saved reply.
 
 use crate::chat::machine::{
-    Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PastMessage, PhaseName,
-    Reply, ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
+    Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, Reply, ReplyJob,
+    ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
 };
 use crate::chat::policy::{self, Cited, Plan, Reader};
 use crate::extractive::{self, Candidate};
@@ -121,7 +121,7 @@ impl Machine {
             let n = session.history.iter().rposition(|m| m.role == Role::User)?;
             // The earlier reply stays in the record of the chat, but the model does not see it.
             session.history.truncate(n + 1);
-            Some((session.id, session.history[n].text.clone()))
+            Some((session.id, session.history[n].content.clone()))
         });
         let Some((session, question)) = last else {
             return vec![notice(Level::Info, "There is nothing to answer again yet.")];
@@ -200,7 +200,7 @@ impl Machine {
                 TurnEvent::ReplySaved { message, record, tokens_per_second },
             ) => {
                 if let Some(session) = &mut self.session {
-                    session.history.push(PastMessage::from(&message));
+                    session.history.push(message.clone());
                 }
                 let done = Update::ReplyDone { message, record, tokens_per_second };
                 self.end(vec![Effect::Tell(done)])
@@ -226,7 +226,7 @@ impl Machine {
             history: Vec::new(),
             n_dropped: 0,
         });
-        session.history.push(PastMessage::from(message));
+        session.history.push(message.clone());
     }
 
     /// The model is here, or can't be loaded and another one goes on.
@@ -274,7 +274,7 @@ impl Machine {
     }
 
     /// The session before the question.
-    fn earlier(&self) -> &[PastMessage] {
+    fn earlier(&self) -> &[Message] {
         let history = self.session.as_ref().map_or(&[][..], |s| &s.history);
         history.split_last().map_or(&[], |(_, earlier)| earlier)
     }
