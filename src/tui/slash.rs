@@ -12,24 +12,15 @@ use crate::tui::keys::Action;
 use crate::tui::state::State;
 use crate::tui::{panes, update};
 
-/// What may follow a command's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arguments {
-    None,
-    Optional(&'static str),
-    /// `missing` is said if there are none.
-    Required {
-        name: &'static str,
-        missing: &'static str,
-    },
-}
-
 /// One command.
 #[derive(Debug, Clone, Copy)]
 pub struct SlashCommand {
     pub name: &'static str,
     aliases: &'static [&'static str],
-    arguments: Arguments,
+    /// What follows it: `[NAME]`; empty if nothing may.
+    pub arguments: &'static str,
+    /// Said if nothing follows it; `None` if it runs without.
+    missing: Option<&'static str>,
     pub help: &'static str,
     /// Its line in the palette; `None` if a key's stands there.
     pub palette: Option<&'static str>,
@@ -40,7 +31,7 @@ pub struct SlashCommand {
 type Run = fn(&mut State, &str) -> Vec<Effect>;
 
 const fn command(name: &'static str, help: &'static str, run: Run) -> SlashCommand {
-    SlashCommand { name, aliases: &[], arguments: Arguments::None, help, palette: None, run }
+    SlashCommand { name, aliases: &[], arguments: "", missing: None, help, palette: None, run }
 }
 
 /// In the order of the popup.
@@ -97,29 +88,21 @@ impl SlashCommand {
         Self { aliases, ..self }
     }
 
-    const fn optional(self, name: &'static str) -> Self {
-        Self { arguments: Arguments::Optional(name), ..self }
+    const fn optional(self, arguments: &'static str) -> Self {
+        Self { arguments, ..self }
     }
 
-    const fn required(self, name: &'static str, missing: &'static str) -> Self {
-        Self { arguments: Arguments::Required { name, missing }, ..self }
+    const fn required(self, arguments: &'static str, missing: &'static str) -> Self {
+        Self { arguments, missing: Some(missing), ..self }
     }
 
     const fn palette(self, label: &'static str) -> Self {
         Self { palette: Some(label), ..self }
     }
 
-    /// `[NAME]`.
-    pub fn arguments(&self) -> &'static str {
-        match self.arguments {
-            Arguments::None => "",
-            Arguments::Optional(name) | Arguments::Required { name, .. } => name,
-        }
-    }
-
     /// Whether it can't run without arguments.
     pub fn needs_arguments(&self) -> bool {
-        matches!(self.arguments, Arguments::Required { .. })
+        self.missing.is_some()
     }
 }
 
@@ -156,9 +139,11 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
         .iter()
         .find(|c| c.name == name || c.aliases.contains(&name))
         .ok_or_else(|| format!("There is no /{name}. Type / to see the commands."))?;
-    match command.arguments {
-        Arguments::None if !arguments.is_empty() => Err(format!("/{name} takes nothing after it.")),
-        Arguments::Required { missing, .. } if arguments.is_empty() => Err(missing.into()),
+    match command.missing {
+        Some(missing) if arguments.is_empty() => Err(missing.into()),
+        None if command.arguments.is_empty() && !arguments.is_empty() => {
+            Err(format!("/{name} takes nothing after it."))
+        }
         _ => Ok((command, arguments)),
     }
 }

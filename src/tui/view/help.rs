@@ -45,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     lines.push(Line::raw(""));
     lines.push(Line::styled("Commands", palette.heading));
     for command in COMMANDS {
-        let usage = format!("/{} {}", command.name, command.arguments());
+        let usage = format!("/{} {}", command.name, command.arguments);
         rows(usage.trim_end(), command.help, palette, width, &mut lines);
     }
     lines.push(Line::raw(""));

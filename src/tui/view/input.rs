@@ -83,7 +83,7 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
         .skip(first)
         .take(usize::from(rows))
         .map(|(n, command)| {
-            let name = format!(" /{} {}", command.name, command.arguments());
+            let name = format!(" /{} {}", command.name, command.arguments);
             let room = cells.saturating_sub(wrap::width(&name) + 3);
             let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
             list_line(palette, name, &help, n == chosen, cells)
