@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::chat::driver::Driver;
 use crate::chat::executor::Parts;
-use crate::chat::machine::{Command, Level, MessageKind, PhaseName, Update};
+use crate::chat::machine::{Command, Level, MessageKind, PhaseName, SavedReply, Update};
 use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, SessionId};
 
@@ -111,8 +111,9 @@ fn wait(
         match update {
             Update::LoadFailed { error, .. } => return Err(ChatError::Model { reason: error }),
             Update::UserMessage { .. } => asked = true,
-            Update::ReplyDone { message: Message { content, complete, .. }, record, .. } => {
-                return Ok(Answered { text: content, complete, record, notices });
+            Update::ReplyDone(SavedReply { message, record, .. }) => {
+                let Message { content: text, complete, .. } = message;
+                return Ok(Answered { text, complete, record, notices });
             }
             Update::Notice { level: Level::Error, text } => {
                 return Err(ChatError::Failed { reason: text });

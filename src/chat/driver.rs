@@ -28,7 +28,7 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// A running conversation.
 pub struct Driver {
     inbox: Sender<Input>,
-    thread: Option<JoinHandle<()>>,
+    thread: JoinHandle<()>,
 }
 
 type OnUpdate = Arc<dyn Fn(Update) + Send + Sync>;
@@ -48,7 +48,7 @@ impl Driver {
         let thread = thread::Builder::new().name("chat".into()).spawn(move || {
             Conversation::new(parts, tell, back).run(&events);
         })?;
-        Ok(Self { inbox, thread: Some(thread) })
+        Ok(Self { inbox, thread })
     }
 
     /// Queues a command; never blocks.
@@ -58,20 +58,16 @@ impl Driver {
 
     /// True if the thread ended unasked (a bug; the screen says so).
     pub fn is_dead(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.thread.is_finished()
     }
 
     /// Saves the unfinished reply, closes the session, stops the worker. Waits a few seconds at
     /// most.
-    pub fn stop(mut self) {
+    pub fn stop(self) {
         let _ = self.inbox.send(Input::Quit);
-        let Some(thread) = self.thread.take() else { return };
         let since = Instant::now();
-        while !thread.is_finished() && since.elapsed() < LEAVE_TIMEOUT {
+        while !self.is_dead() && since.elapsed() < LEAVE_TIMEOUT {
             thread::sleep(Duration::from_millis(5));
-        }
-        if thread.is_finished() {
-            let _ = thread.join();
         }
     }
 }
@@ -94,11 +90,11 @@ impl Conversation {
     }
 
     fn run(mut self, events: &Receiver<Input>) {
-        if self.executor.parts().incognito {
+        if self.executor.parts.incognito {
             self.command(Command::Incognito(true));
         }
         self.command(Command::LoadModel(None));
-        self.generation = self.executor.parts().store.generation();
+        self.generation = self.executor.parts.store.generation();
         loop {
             match events.recv_timeout(POLL) {
                 Ok(Input::Command(command)) => self.command(command),
@@ -114,14 +110,14 @@ impl Conversation {
 
     /// Tells the worker's status and that it wrote, if either is news.
     fn poll(&mut self) {
-        if let Some(worker) = self.executor.background() {
+        if let Some(worker) = &self.executor.background {
             let now = worker.status();
             if self.worker.as_ref() != Some(&now) {
                 (self.tell)(Update::Worker(now.clone()));
                 self.worker = Some(now);
             }
         }
-        let generation = self.executor.parts().store.generation();
+        let generation = self.executor.parts.store.generation();
         if generation != self.generation && self.machine.phase() == PhaseName::Idle {
             self.generation = generation;
             (self.tell)(Update::MemoryChanged);
@@ -129,7 +125,7 @@ impl Conversation {
     }
 
     fn command(&mut self, command: Command) {
-        let at = self.executor.parts().clock.now();
+        let at = self.executor.parts.clock.now();
         self.step(Event::Command { command, at });
     }
 
@@ -151,12 +147,12 @@ impl Conversation {
                 (self.tell)(update);
             }
             Effect::PauseWorker => {
-                if let Some(worker) = self.executor.background() {
+                if let Some(worker) = &self.executor.background {
                     worker.pause();
                 }
             }
             Effect::ResumeWorker => {
-                if let Some(worker) = self.executor.background() {
+                if let Some(worker) = &self.executor.background {
                     worker.resume();
                 }
             }
@@ -175,14 +171,14 @@ impl Conversation {
         self.worker = None;
         self.executor.start_background();
         if self.machine.phase() != PhaseName::Idle
-            && let Some(worker) = self.executor.background()
+            && let Some(worker) = &self.executor.background
         {
             worker.pause();
         }
     }
 
     fn load(&self, name: Option<String>) {
-        let source = Arc::clone(&self.executor.parts().source);
+        let source = Arc::clone(&self.executor.parts.source);
         let install = self.executor.installer();
         let failed = |error| Event::ModelFailed { error };
         self.spawn("load", "the loader failed", failed, move |inbox| {

@@ -98,7 +98,7 @@ fn parts(store: &Store, source: impl ModelSource + 'static, memory: Memory, read
         clock: Arc::new(ManualClock::at("2026-11-21T10:00:00Z")),
         config: ChatConfig::default(),
         recaller: Arc::new(memory),
-        reader: Some(reader),
+        reader,
         worker: None,
         models: Arc::default(),
         incognito: false,
@@ -157,7 +157,7 @@ impl Heard {
     #[track_caller]
     fn reply(&self) -> (Message, serde_json::Value) {
         self.until(|u| match u {
-            Update::ReplyDone { message, record, .. } => Some((message.clone(), record.clone())),
+            Update::ReplyDone(done) => Some((done.message.clone(), done.record.clone())),
             _ => None,
         })
     }
@@ -200,7 +200,7 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
         .lock()
         .unwrap()
         .iter()
-        .any(|u| matches!(u, Update::Window { n_dropped: 0, used_tokens: 50, .. }));
+        .any(|u| matches!(u, Update::Window(w) if w.n_dropped == 0 && w.used_tokens == 50));
     assert!(window, "what fell out of the window is said");
     // Leaving closes the session.
     heard.driver.stop();

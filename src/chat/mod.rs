@@ -22,5 +22,6 @@ mod window;
 pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
 pub use executor::{ChatConfig, Parts};
-pub use machine::{Command, Level, MessageKind, PhaseName, Update};
+pub use machine::{Command, Level, MessageKind, PhaseName, SavedReply, Update};
 pub use policy::{ModelProfile, PULL};
+pub use window::Window;

@@ -2,6 +2,15 @@
 //!
 //! Pure arithmetic over token counts. A message is in the window whole or not at all (invariant 7).
 
+/// How much of it a prompt takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    pub used_tokens: usize,
+    pub limit_tokens: usize,
+    /// The oldest messages of the chat, which no longer fit.
+    pub n_dropped: usize,
+}
+
 /// The last 8,192 tokens, or the model's limit.
 pub const WINDOW_TOKENS: usize = 8_192;
 

@@ -16,7 +16,7 @@ pub struct Config {
     pub model: Option<String>,
     pub chat: ChatConfig,
     pub writer: Option<Mode>,
-    pub reader: Option<Mode>,
+    pub reader: Mode,
     pub uncertainty: Option<String>,
     pub rerank: Option<usize>,
 }
@@ -106,7 +106,7 @@ impl ConfigReader<'_> {
                 sampling.repetition_penalty = number(name, value, 0.5, 3.0)?;
             }
             "memory.writer" => config.writer = Some(mode(name, value)?),
-            "recall.reader" => config.reader = Some(mode(name, value)?),
+            "recall.reader" => config.reader = mode(name, value)?,
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {

@@ -1,10 +1,10 @@
 //! What the chat says → what the screen shows.
 
-use crate::chat::{Level, PhaseName, Update};
+use crate::chat::{Level, PhaseName, SavedReply, Update};
 use crate::memory::{Message, Role, SessionId};
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::panes;
-use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane, WindowLine};
+use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
 use crate::tui::why::Why;
 
 /// Applies one update.
@@ -49,8 +49,8 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         }
         Update::Phase(phase) => set_phase(state, phase),
         Update::Progress(text) => state.transcript.progress = text,
-        Update::UserMessage { session, title, message } => {
-            state.transcript.session = Some(session);
+        Update::UserMessage { title, message } => {
+            state.transcript.session = Some(message.session);
             state.transcript.title = title;
             state.transcript.sending = None;
             state.transcript.push(Body::User(message));
@@ -65,7 +65,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::ReplyText(piece) => {
             state.transcript.live.get_or_insert_default().push_str(&piece);
         }
-        Update::ReplyDone { message, record, tokens_per_second } => {
+        Update::ReplyDone(SavedReply { message, record, tokens_per_second }) => {
             state.transcript.live = None;
             let id = message.id;
             let why = Why::of(&record).map(Box::new);
@@ -78,9 +78,9 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             }
         }
         Update::ReplyDropped => state.transcript.live = None,
-        Update::Window { used_tokens, limit_tokens, n_dropped } => {
-            state.window = Some(WindowLine { used_tokens, limit_tokens });
-            state.transcript.n_dropped = n_dropped;
+        Update::Window(window) => {
+            state.window = Some(window);
+            state.transcript.n_dropped = window.n_dropped;
         }
         Update::Session { session, title, messages, incognito } => {
             return set_session(state, session, title, messages, incognito);
@@ -125,16 +125,11 @@ fn set_session(
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;
-    // Notices after the last message survive a reload.
-    let mut notices: Vec<_> = if same || session.is_none() {
-        let keep = |e: &Entry| matches!(e.body, Body::Notice { .. });
-        let n = state.transcript.entries.iter().rev().take_while(|e| keep(e)).count();
-        let at = if same { state.transcript.entries.len() - n } else { usize::MAX };
-        state.transcript.entries.drain(at.min(state.transcript.entries.len())..).collect()
-    } else {
-        Vec::new()
-    };
     let transcript = &mut state.transcript;
+    // Notices after the last message survive a reload.
+    let is_kept = |e: &&Entry| same && matches!(e.body, Body::Notice { .. });
+    let n_kept = transcript.entries.iter().rev().take_while(is_kept).count();
+    let mut notices = transcript.entries.split_off(transcript.entries.len() - n_kept);
     transcript.session = session;
     transcript.title = title;
     transcript.live = None;

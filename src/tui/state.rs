@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ratatui::text::Line;
 use tui_tree_widget::TreeState;
 
-use crate::chat::{Level, ModelProfile, PhaseName};
+use crate::chat::{Level, ModelProfile, PhaseName, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
@@ -38,7 +38,7 @@ pub struct State {
     pub completion_closed: bool,
     pub model: ModelLine,
     pub worker: Option<WorkerStatus>,
-    pub window: Option<WindowLine>,
+    pub window: Option<Window>,
     /// Of the last generated reply.
     pub tokens_per_second: Option<f64>,
     pub pane: Option<Pane>,
@@ -81,13 +81,6 @@ impl ModelLine {
             Self::Absent => None,
         }
     }
-}
-
-/// The context's part of the status line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WindowLine {
-    pub used_tokens: usize,
-    pub limit_tokens: usize,
 }
 
 /// Laid-out lines of an entry, for one width.

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
@@ -99,8 +98,7 @@ impl StoreThread {
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
-        let loaded = self.0.models.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let models = loaded.ok_or("the model is still being loaded")?.models;
+        let models = self.0.loaded().ok_or("the model is still being loaded")?.models;
         let text = plain_text(text);
         let vectors = models.embedder.embed(&[&*text])?;
         let embedding = vectors.first().ok_or("the embedding model gave no vector")?;

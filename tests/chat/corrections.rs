@@ -47,7 +47,7 @@ impl Person {
             clock: self.clock.clone(),
             config: ChatConfig::default(),
             recaller: Arc::new(RecallConfig::default()),
-            reader: Some(Mode::Extractive),
+            reader: Mode::Extractive,
             worker: None,
             models: Arc::default(),
             incognito: false,

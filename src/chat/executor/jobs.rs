@@ -7,9 +7,10 @@ use crate::chat::driver::Input;
 use crate::chat::executor::{KeptContext, Parts, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::{self, ModelProfile};
+use crate::chat::prompt;
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
-use crate::chat::{prompt, window};
+use crate::chat::window::{self, Window};
 use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
@@ -230,7 +231,7 @@ impl Job {
             (context, built.n_dropped, built.is_cut)
         };
         let used_tokens = context.len();
-        on_event(TurnEvent::Window { used_tokens, limit_tokens, n_dropped });
+        on_event(TurnEvent::Window(Window { used_tokens, limit_tokens, n_dropped }));
         if cut {
             on_event(TurnEvent::QuestionCut);
         }

@@ -56,13 +56,20 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub config: ChatConfig,
     pub recaller: Arc<dyn Recaller>,
-    /// Overrules the setting `reader`.
-    pub reader: Option<Mode>,
+    /// Who reads the evidence.
+    pub reader: Mode,
     /// The memory worker beside the chat; `None` for `ask`, which brings the memory up to date before.
     pub worker: Option<WorkerConfig>,
     /// Filled by the conversation, read by whoever else needs the models.
     pub models: SharedModels,
     pub incognito: bool,
+}
+
+impl Parts {
+    /// The models in use.
+    pub fn loaded(&self) -> Option<LoadedModels> {
+        self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// The models in use, with the profile of the one that speaks.
@@ -99,22 +106,19 @@ struct TurnData {
 type KeptContext = Arc<Mutex<Option<Box<dyn Context>>>>;
 
 pub(super) struct Executor {
-    parts: Parts,
+    pub(super) parts: Parts,
     /// The chat of `/incognito`, in memory only.
     private: Option<Store>,
-    background: Option<WorkerHandle>,
+    pub(super) background: Option<WorkerHandle>,
     data: Arc<Mutex<TurnData>>,
     kept: KeptContext,
     cancel: Cancel,
     newest_load: Arc<AtomicU64>,
 }
 
-/// Who reads the evidence: as `mode` says, else by the setting `reader` and the model's grade.
-fn reader_of(mode: Option<Mode>, store: &Store, info: &ModelInfo) -> Reader {
-    let (setting, grade) = store
-        .read(|r| Ok((r.setting("reader")?, r.setting(&info.grade_key())?)))
-        .unwrap_or_default();
-    let mode = mode.unwrap_or_else(|| Mode::from_setting(setting.as_deref()));
+/// Who reads the evidence, where that is left open by the model's grade.
+fn reader_of(mode: Mode, store: &Store, info: &ModelInfo) -> Reader {
+    let grade = store.read(|r| r.setting(&info.grade_key())).unwrap_or_default();
     let grade = Grade::from_setting(grade.as_deref());
     if reader_generates(mode, info, grade.as_ref()) {
         Reader::Generative
@@ -140,10 +144,6 @@ impl Executor {
         }
     }
 
-    pub(super) fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
     /// Puts a loaded model into use, unless another was asked for meanwhile.
     pub(super) fn installer(&self) -> impl FnOnce(Models) -> Option<Event> + Send + use<> {
         let number = self.newest_load.fetch_add(1, Ordering::SeqCst) + 1;
@@ -164,16 +164,12 @@ impl Executor {
         }
     }
 
-    fn loaded(&self) -> Option<LoadedModels> {
-        self.parts.models.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Starts the worker of the models in use; the previous one is stopped.
     pub(super) fn start_background(&mut self) {
         self.kept = KeptContext::default();
         self.stop_background();
         let Parts { store, clock, worker, .. } = &self.parts;
-        if let (Some(loaded), Some(config)) = (self.loaded(), worker) {
+        if let (Some(loaded), Some(config)) = (self.parts.loaded(), worker) {
             let clock = Arc::clone(clock);
             let worker = Worker::start(store.clone(), loaded.models, clock, config.clone());
             self.background = Some(worker);
@@ -184,10 +180,6 @@ impl Executor {
         if let Some(worker) = self.background.take() {
             worker.stop();
         }
-    }
-
-    pub(super) fn background(&self) -> Option<&WorkerHandle> {
-        self.background.as_ref()
     }
 
     pub(super) fn cancel(&self) {
@@ -205,7 +197,7 @@ impl Executor {
 
     /// Makes a job for a thread; `None` if there is no model.
     pub(super) fn job(&mut self, request: ReplyJob) -> Option<Job> {
-        let LoadedModels { models, profile } = self.loaded()?;
+        let LoadedModels { models, profile } = self.parts.loaded()?;
         self.begin(request.turn);
         Some(Job {
             request,
@@ -263,19 +255,17 @@ impl Executor {
                 let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close { session }));
                 None
             }
-            Effect::UseStore { incognito: false } => {
+            Effect::UseStore { incognito } => {
                 self.kept = KeptContext::default();
-                self.private = None;
-                None
-            }
-            Effect::UseStore { incognito: true } => match Store::in_memory() {
-                Ok(store) => {
-                    self.private = Some(store);
-                    None
+                match incognito.then(Store::in_memory).transpose() {
+                    Ok(private) => {
+                        self.private = private;
+                        None
+                    }
+                    // Without a private store nothing may be written at all.
+                    Err(error) => Some(Event::IncognitoFailed { error: error_chain(&error) }),
                 }
-                // Without a private store nothing may be written at all.
-                Err(error) => Some(Event::IncognitoFailed { error: error_chain(&error) }),
-            },
+            }
             _ => None,
         }
     }

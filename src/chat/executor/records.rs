@@ -3,23 +3,22 @@
 use serde_json::{Value, json};
 
 use crate::chat::executor::{Executor, lock};
-use crate::chat::machine::{MessageKind, Reply, TurnEvent, UserMessage};
+use crate::chat::machine::{MessageKind, Reply, SavedReply, TurnEvent, UserMessage};
 use crate::chat::policy::Cited;
 use crate::error_chain::error_chain;
-use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
+use crate::memory::{Message, MessageId, NewMessage, Role, plain_text};
 use crate::recall::Evidence;
 use crate::store::{JobKind, Store, StoreError};
 use crate::worker::WorkerHandle;
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
-        let saved = match (message.kind, self.background()) {
+        let saved = match (message.kind, &self.background) {
             (MessageKind::Remember, Some(worker)) => remember(self.chat_store(), worker, &message),
             _ => self.append_user(&message).map_err(|error| error_chain(&error)),
         };
         match saved {
-            Ok((session, saved)) => TurnEvent::UserSaved {
-                session,
+            Ok(saved) => TurnEvent::UserSaved {
                 title: message.title,
                 message: saved,
                 user_name: self.user_name(),
@@ -28,7 +27,7 @@ impl Executor {
         }
     }
 
-    fn append_user(&self, message: &UserMessage) -> Result<(SessionId, Message), StoreError> {
+    fn append_user(&self, message: &UserMessage) -> Result<Message, StoreError> {
         let UserMessage { session, title, text, at, kind, .. } = message;
         let incognito = self.private.is_some();
         let job = |session| match kind {
@@ -46,7 +45,7 @@ impl Executor {
             if !incognito {
                 tx.enqueue(&job(session))?;
             }
-            Ok((session, tx.messages_by_id(&[id])?.remove(0)))
+            Ok(tx.messages_by_id(&[id])?.remove(0))
         })
     }
 
@@ -56,7 +55,7 @@ impl Executor {
                 let data = lock(&self.data);
                 let tokens_per_second = (data.n_generated > 1 && data.generating_seconds > 0.0)
                     .then(|| (data.n_generated - 1) as f64 / data.generating_seconds);
-                TurnEvent::ReplySaved { message, record, tokens_per_second }
+                TurnEvent::ReplySaved(SavedReply { message, record, tokens_per_second })
             }
             Err(error) => TurnEvent::NotSaved { error: error_chain(&error) },
         }
@@ -114,7 +113,7 @@ impl Executor {
             cited.recalled.as_ref().map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
         json!({
             "answer": answer,
-            "model": self.loaded().map(|loaded| loaded.profile.name),
+            "model": self.parts.loaded().map(|loaded| loaded.profile.name),
             "evidence": evidence,
             "quoted": quoted,
             "entropy_nats": part("entropy_nats").unwrap_or_else(|| json!({"coarse": null, "final": null})),
@@ -137,7 +136,7 @@ fn remember(
     store: &Store,
     worker: &WorkerHandle,
     message: &UserMessage,
-) -> Result<(SessionId, Message), String> {
+) -> Result<Message, String> {
     let UserMessage { title, text, at, .. } = message;
     let in_words = |error: StoreError| error_chain(&error);
     let session = match message.session {
@@ -147,7 +146,7 @@ fn remember(
     worker.remember(session, text).map_err(|error| error_chain(&error))?;
     let messages = store.read(|r| r.messages(session)).map_err(in_words)?;
     let message = messages.into_iter().rfind(|m| m.role == Role::User);
-    message.map(|m| (session, m)).ok_or_else(|| "the message was not kept".into())
+    message.ok_or_else(|| "the message was not kept".into())
 }
 
 /// Ids of the evidence that an extractive reply quotes. Forgetting goes by them: a fact that was

@@ -1,9 +1,8 @@
 //! What the machine asks for: work for the driver, updates for the screen.
 
-use serde_json::Value;
-
-use crate::chat::machine::events::{MessageKind, TurnId};
+use crate::chat::machine::events::{MessageKind, SavedReply, TurnId};
 use crate::chat::policy::{Cited, ModelProfile};
+use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
 use crate::memory::{Message, Moment, SessionId};
 use crate::worker::WorkerStatus;
@@ -95,7 +94,6 @@ pub enum Update {
     /// How far recall is.
     Progress(String),
     UserMessage {
-        session: SessionId,
         title: String,
         message: Message,
     },
@@ -104,18 +102,10 @@ pub enum Update {
         text: String,
     },
     ReplyText(String),
-    ReplyDone {
-        message: Message,
-        record: Value,
-        tokens_per_second: Option<f64>,
-    },
+    ReplyDone(SavedReply),
     /// The reply failed before its first word.
     ReplyDropped,
-    Window {
-        used_tokens: usize,
-        limit_tokens: usize,
-        n_dropped: usize,
-    },
+    Window(Window),
     Session {
         session: Option<SessionId>,
         title: String,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::chat::policy::ModelProfile;
+use crate::chat::window::Window;
 use crate::extractive::Candidate;
 use crate::memory::{Message, Moment, SessionId};
 
@@ -63,7 +64,6 @@ pub enum Event {
 #[derive(Debug, Clone)]
 pub enum TurnEvent {
     UserSaved {
-        session: SessionId,
         title: String,
         message: Message,
         user_name: Option<String>,
@@ -76,21 +76,13 @@ pub enum TurnEvent {
         /// Only memory can answer, if anything does: a model would make something up.
         is_private: bool,
     },
-    Window {
-        used_tokens: usize,
-        limit_tokens: usize,
-        n_dropped: usize,
-    },
+    Window(Window),
     /// The question alone is longer than the window.
     QuestionCut,
     Text(String),
     Generated(Outcome),
     /// All of it; what is saved on the way needs no answer.
-    ReplySaved {
-        message: Message,
-        record: Value,
-        tokens_per_second: Option<f64>,
-    },
+    ReplySaved(SavedReply),
     /// The message, or the whole reply.
     NotSaved {
         error: String,
@@ -99,6 +91,14 @@ pub enum TurnEvent {
     Failed {
         error: String,
     },
+}
+
+/// A reply on disk, and its record in the form of `ask --json`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedReply {
+    pub message: Message,
+    pub record: Value,
+    pub tokens_per_second: Option<f64>,
 }
 
 /// How a generation ended: by itself, at the token limit of one reply, or stopped by the person.

@@ -13,7 +13,7 @@ use crate::chat::policy::ModelProfile;
 use crate::memory::{Message, Moment, SessionId};
 
 pub use effects::{Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage};
-pub use events::{Command, Event, MessageKind, Outcome, TurnEvent, TurnId};
+pub use events::{Command, Event, MessageKind, Outcome, SavedReply, TurnEvent, TurnId};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 enum Model {

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::turn::CHECKPOINT_BYTES;
 use super::*;
 use crate::chat::policy::{self, Reader};
+use crate::chat::window::Window;
 use crate::interfaces::{Clock, LanguageModel};
 use crate::memory::Role;
 use crate::testing::{ManualClock, ScriptedModel, message};
@@ -35,7 +36,6 @@ fn model_failed(error: &str) -> Event {
 
 fn saved(turn: TurnId, text: &str) -> Event {
     let user_saved = TurnEvent::UserSaved {
-        session: SessionId(1),
         title: policy::title_of(text),
         message: message(1, Role::User, text),
         user_name: None,
@@ -102,8 +102,8 @@ fn generated(turn: TurnId, outcome: Outcome) -> Event {
 
 fn reply_saved(turn: TurnId, text: &str, complete: bool) -> Event {
     let message = Message { complete, ..message(2, Role::Assistant, text) };
-    let record = json!({});
-    Event::Turn(turn, TurnEvent::ReplySaved { message, record, tokens_per_second: None })
+    let saved = SavedReply { message, record: json!({}), tokens_per_second: None };
+    Event::Turn(turn, TurnEvent::ReplySaved(saved))
 }
 
 /// The effects in words, without updates for the screen.
@@ -319,8 +319,8 @@ fn an_empty_reply_is_no_answer() {
 fn falling_out_of_the_window_is_said_once() {
     let mut m = replying();
     let window = |turn, n_dropped| {
-        let window = TurnEvent::Window { used_tokens: 100, limit_tokens: 200, n_dropped };
-        Event::Turn(turn, window)
+        let window = Window { used_tokens: 100, limit_tokens: 200, n_dropped };
+        Event::Turn(turn, TurnEvent::Window(window))
     };
     assert!(notices(&m.handle(window(1, 0))).is_empty());
     assert_eq!(notices(&m.handle(window(1, 2))).len(), 1);

@@ -5,6 +5,7 @@ use crate::chat::machine::{
     ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
 };
 use crate::chat::policy::{self, Cited, Plan, Reader};
+use crate::chat::window::Window;
 use crate::extractive::{self, Candidate};
 use crate::memory::{Message, Moment, Role, SessionId};
 
@@ -142,11 +143,12 @@ impl Machine {
         match (std::mem::take(&mut self.phase), event) {
             (
                 Phase::Saving { message: UserMessage { text, kind, at, .. }, stopped },
-                TurnEvent::UserSaved { session, title, message, user_name },
+                TurnEvent::UserSaved { title, message, user_name },
             ) => {
                 self.user_name = user_name;
-                self.user_saved(session, &title, &message);
-                let saved = Effect::Tell(Update::UserMessage { session, title, message });
+                let session = message.session;
+                self.user_saved(&title, &message);
+                let saved = Effect::Tell(Update::UserMessage { title, message });
                 let turn = Turn { id: self.last_turn, session, question: text, kind, at };
                 let then = if stopped { self.rest() } else { self.answer(turn) };
                 [vec![saved], then].concat()
@@ -182,12 +184,9 @@ impl Machine {
             (Phase::Replying { turn, draft }, TurnEvent::Failed { error }) => {
                 self.generate_failed(turn, draft, &error)
             }
-            (
-                phase @ Phase::Replying { .. },
-                TurnEvent::Window { used_tokens, limit_tokens, n_dropped },
-            ) => {
+            (phase @ Phase::Replying { .. }, TurnEvent::Window(window)) => {
                 self.phase = phase;
-                self.window(used_tokens, limit_tokens, n_dropped)
+                self.window(window)
             }
             (phase @ Phase::Replying { .. }, TurnEvent::QuestionCut) => {
                 self.phase = phase;
@@ -195,15 +194,11 @@ impl Machine {
                             only its beginning. All of it is kept.";
                 vec![notice(Level::Warning, text)]
             }
-            (
-                Phase::Finishing { .. },
-                TurnEvent::ReplySaved { message, record, tokens_per_second },
-            ) => {
+            (Phase::Finishing { .. }, TurnEvent::ReplySaved(saved)) => {
                 if let Some(session) = &mut self.session {
-                    session.history.push(message.clone());
+                    session.history.push(saved.message.clone());
                 }
-                let done = Update::ReplyDone { message, record, tokens_per_second };
-                self.end(vec![Effect::Tell(done)])
+                self.end(vec![Effect::Tell(Update::ReplyDone(saved))])
             }
             (Phase::Finishing { .. }, TurnEvent::NotSaved { error }) => {
                 // Not in the history: the model must not build on what nobody can look up.
@@ -219,9 +214,9 @@ impl Machine {
         }
     }
 
-    fn user_saved(&mut self, id: SessionId, title: &str, message: &Message) {
+    fn user_saved(&mut self, title: &str, message: &Message) {
         let session = self.session.get_or_insert_with(|| OpenSession {
-            id,
+            id: message.session,
             title: title.to_owned(),
             history: Vec::new(),
             n_dropped: 0,
@@ -340,18 +335,17 @@ impl Machine {
         effects
     }
 
-    fn window(&mut self, used_tokens: usize, limit_tokens: usize, n_dropped: usize) -> Vec<Effect> {
-        let mut effects =
-            vec![Effect::Tell(Update::Window { used_tokens, limit_tokens, n_dropped })];
+    fn window(&mut self, window: Window) -> Vec<Effect> {
+        let mut effects = vec![Effect::Tell(Update::Window(window))];
         let Some(session) = &mut self.session else { return effects };
-        if n_dropped > 0 && session.n_dropped == 0 {
+        if window.n_dropped > 0 && session.n_dropped == 0 {
             effects.push(notice(
                 Level::Info,
                 "This chat is now longer than the model's window. What is above the line is no \
                  longer read word for word; it stays in memory.",
             ));
         }
-        session.n_dropped = n_dropped;
+        session.n_dropped = window.n_dropped;
         effects
     }
 

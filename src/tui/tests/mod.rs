@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use crate::chat::policy::Reader;
-use crate::chat::{ModelProfile, PhaseName, Update};
+use crate::chat::{ModelProfile, PhaseName, SavedReply, Update};
 use crate::interfaces::{Clock, LanguageModel};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::store::Session;
@@ -159,15 +159,14 @@ impl Harness {
     /// A turn that is over.
     pub fn exchange(&mut self, n: i64, question: &str, answer: &str, record: Value) {
         self.chat(Update::UserMessage {
-            session: SessionId(1),
             title: "I moved to Lund last week".into(),
             message: message(2 * n, Role::User, question),
         });
-        self.chat(Update::ReplyDone {
+        self.chat(Update::ReplyDone(SavedReply {
             message: message(2 * n + 1, Role::Assistant, answer),
             record,
             tokens_per_second: Some(61.6),
-        });
+        }));
         self.chat(Update::Phase(PhaseName::Idle));
     }
 }

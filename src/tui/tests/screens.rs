@@ -1,7 +1,7 @@
 //! Snapshots at 40×12, 80×24 and 200×60.
 
 use super::*;
-use crate::chat::Level;
+use crate::chat::{Level, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::store::ForgetPlan;
 
@@ -62,7 +62,7 @@ fn welcome() {
 #[test]
 fn chat() {
     check("chat", talked, |h| {
-        h.chat(Update::Window { used_tokens: 412, limit_tokens: 8_192, n_dropped: 0 });
+        h.chat(Update::Window(Window { used_tokens: 412, limit_tokens: 8_192, n_dropped: 0 }));
         h.worker(WorkerState::Working { what: "noting facts".into() }, 2);
     });
 }
@@ -71,10 +71,9 @@ fn chat() {
 fn streaming() {
     check("streaming", talked, |h| {
         h.chat(Update::Ready(qwen()));
-        h.chat(Update::Window { used_tokens: 8_100, limit_tokens: 8_192, n_dropped: 2 });
+        h.chat(Update::Window(Window { used_tokens: 8_100, limit_tokens: 8_192, n_dropped: 2 }));
         h.enter("And since when?");
         h.chat(Update::UserMessage {
-            session: SessionId(1),
             title: "I moved to Lund last week".into(),
             message: message(9, Role::User, "And since when?"),
         });
@@ -196,11 +195,7 @@ fn incognito() {
 #[test]
 fn errors() {
     check("errors", Harness::ready, |h| {
-        h.chat(Update::UserMessage {
-            session: SessionId(1),
-            title: "Hi".into(),
-            message: message(1, Role::User, "Hi"),
-        });
+        h.chat(Update::UserMessage { title: "Hi".into(), message: message(1, Role::User, "Hi") });
         h.chat(Update::Notice {
             level: Level::Error,
             text: "The reply failed: the model computed a value that is not a number (damaged \
