@@ -91,14 +91,14 @@ impl Recaller for Memory {
     }
 }
 
-fn parts(store: &Store, source: impl ModelSource + 'static, memory: Memory, reader: Mode) -> Parts {
+fn parts(store: &Store, source: impl ModelSource + 'static, memory: Memory) -> Parts {
     Parts {
         store: store.clone(),
         source: Arc::new(source),
         clock: Arc::new(ManualClock::at("2026-11-21T10:00:00Z")),
         config: ChatConfig::default(),
         recaller: Arc::new(memory),
-        reader,
+        reader: Mode::Generative,
         worker: None,
         models: Arc::default(),
         incognito: false,
@@ -166,7 +166,7 @@ impl Heard {
 /// A chat with a generative reader, on an empty store.
 fn started(memory: Memory) -> (Store, Heard) {
     let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, models(model()), memory, Mode::Generative));
+    let heard = Heard::start(parts(&store, models(model()), memory));
     (store, heard)
 }
 
@@ -206,23 +206,6 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
     heard.driver.stop();
     let jobs = store.read(|r| r.pending_jobs()).unwrap();
     assert!(jobs.iter().any(|j| matches!(j.kind, JobKind::Close { .. })), "{jobs:?}");
-}
-
-#[test]
-fn an_extractive_reader_quotes_without_asking_the_model() {
-    let store = Store::in_memory().unwrap();
-    let model = model();
-    let heard = Heard::start(parts(&store, models(model.clone()), Memory::Lund, Mode::Extractive));
-    heard.submit("Where do I live?");
-    let (message, record) = heard.reply();
-    assert!(message.content.contains("Lund"), "{}", message.content);
-    assert_eq!(record["tokens"]["generated"], 0);
-    heard.idle();
-    heard.submit("I have a dog named Max.");
-    let (message, _) = heard.reply();
-    assert!(message.content.starts_with("Noted:"), "{}", message.content);
-    assert!(model.prompts().is_empty());
-    heard.driver.stop();
 }
 
 #[test]
@@ -266,22 +249,10 @@ fn a_bug_in_recall_costs_one_answer_at_most() {
 }
 
 #[test]
-fn a_model_that_is_missing_leaves_the_message_and_the_program() {
-    let store = Store::in_memory().unwrap();
-    let heard = Heard::start(parts(&store, Missing, Memory::Lund, Mode::Generative));
-    heard.submit("hello");
-    heard.until(|u| matches!(u, Update::LoadFailed { .. }).then_some(()));
-    heard.idle();
-    assert_eq!(store.read(|r| r.stats()).unwrap().messages, 1);
-    assert!(!heard.driver.is_dead());
-    heard.driver.stop();
-}
-
-#[test]
 fn once_is_one_question_and_one_answer() {
     let store = Store::in_memory().unwrap();
     let ask = |cancel: &Cancel, memory| {
-        let parts = parts(&store, models(model()), memory, Mode::Generative);
+        let parts = parts(&store, models(model()), memory);
         let mut streamed = String::new();
         let result = answer_in(parts, None, "Where do I live?", cancel, &mut |update| {
             if let Update::ReplyText(piece) = update {
@@ -299,7 +270,7 @@ fn once_is_one_question_and_one_answer() {
     let cancel = Cancel::default();
     cancel.cancel();
     assert!(matches!(ask(&cancel, Memory::Never).0, Err(ChatError::Cancelled)));
-    let nothing = parts(&store, Missing, Memory::Lund, Mode::Generative);
+    let nothing = parts(&store, Missing, Memory::Lund);
     let result = answer_in(nothing, None, "hi", &Cancel::default(), &mut |_| {});
     assert!(matches!(result, Err(ChatError::Model { .. })));
     let stored = store.read(|r| r.sessions()).unwrap();

@@ -58,35 +58,28 @@ mod tests {
         (0..n).map(|i| message(i, role(i), text)).collect()
     }
 
+    #[track_caller]
+    fn check(
+        system: &str,
+        history: &[Message],
+        question: &str,
+        (n_dropped, n_tokens, is_cut): (usize, usize, bool),
+    ) {
+        let model = ScriptedModel::new(&[]);
+        let prompt = build(&model, system, history, question, 100);
+        assert_eq!((prompt.n_dropped, prompt.tokens.len()), (n_dropped, n_tokens));
+        assert_eq!(prompt.is_cut, is_cut);
+        assert_eq!(prompt.tokens.last(), model.open_turn(TurnRole::Assistant).first());
+    }
+
     #[test]
     fn the_newest_whole_messages_stay() {
-        let model = ScriptedModel::new(&[]);
-        // Each turn is 10 bytes and two specials.
-        let history = lines(100, "0123456789");
-        let prompt = build(&model, "sys", &history, "where?", 100);
-        // system 3+2, question 6+2, the answer's opening 1: 14; 86 / 12 = 7 messages.
-        assert_eq!(prompt.n_dropped, 93);
-        assert_eq!(prompt.tokens.len(), 14 + 7 * 12);
-        assert!(!prompt.is_cut);
-        assert_eq!(*prompt.tokens.last().unwrap_or(&0), model.open_turn(TurnRole::Assistant)[0]);
-    }
-
-    #[test]
-    fn a_question_longer_than_the_window_is_cut_and_said_so() {
-        let model = ScriptedModel::new(&[]);
-        let prompt = build(&model, "sys", &lines(4, "hello"), &"x".repeat(500), 100);
-        assert!(prompt.is_cut);
-        assert_eq!(prompt.tokens.len(), 100);
-        assert_eq!(prompt.n_dropped, 4);
-    }
-
-    #[test]
-    fn a_window_smaller_than_the_system_turn_still_gives_a_prompt() {
-        let model = ScriptedModel::new(&[]);
-        let prompt = build(&model, &"s".repeat(50), &lines(2, "a"), "hi", 10);
-        assert!(prompt.is_cut);
-        // The system turn and what frames the question, but not a word of it.
-        assert_eq!(prompt.tokens.len(), 52 + 3);
-        assert_eq!(prompt.n_dropped, 2);
+        // Each turn is 10 bytes and two specials. System 3+2, question 6+2, the answer's opening 1: 14;
+        // 86 / 12 = 7 messages.
+        check("sys", &lines(100, "0123456789"), "where?", (93, 14 + 7 * 12, false));
+        // A question longer than the window is cut.
+        check("sys", &lines(4, "hello"), &"x".repeat(500), (4, 100, true));
+        // A window smaller than the system turn: that, and what frames the question, but not a word of it.
+        check(&"s".repeat(150), &lines(2, "a"), "hi", (2, 152 + 3, true));
     }
 }

@@ -329,24 +329,4 @@ mod tests {
         assert_eq!(lines[1], "  caused by: cannot use the model file /m/x.gguf: it is cut off");
         assert!(lines[2].starts_with("hint: the file is damaged"), "{text}");
     }
-
-    #[test]
-    fn each_kind_of_failure_has_its_exit_code() {
-        let locked = StoreError::Locked { path: "/d".into(), pid: "7".into() };
-        let missing = ModelError::NotInstalled { name: "x".into() };
-        let unwritable = StoreError::Unwritable {
-            path: "/d".into(),
-            source: std::io::Error::from(std::io::ErrorKind::PermissionDenied),
-        };
-        for (failure, code) in [
-            (Failure::Store(locked), 11),
-            (Failure::Store(unwritable), 1),
-            (Failure::Model(missing), 3),
-            (Failure::NeedsYes, 2),
-            (Failure::Interrupted, 130),
-            (Failure::BrokenPipe, 0),
-        ] {
-            assert_eq!(failure.exit_code(), code, "{failure}");
-        }
-    }
 }

@@ -294,11 +294,4 @@ mod tests {
         editor.later();
         assert_eq!(editor.shown(), "draft");
     }
-
-    #[test]
-    fn pasted_control_characters_are_dropped() {
-        let mut editor = Editor::default();
-        editor.paste("a\u{1b}[31mb\r\nc\u{7}");
-        assert_eq!(editor.shown(), "ab\nc");
-    }
 }

@@ -134,13 +134,6 @@ mod tests {
         assert_eq!(shown("# Title\n\ntext **bold**", 20), ["Title", "", "text bold"]);
     }
 
-    #[test]
-    fn escape_sequences_are_gone() {
-        for line in shown("a\u{1b}[2Jb \u{1b}]0;title\u{7}c\u{9b}31m", 40) {
-            assert!(!line.chars().any(char::is_control), "{line:?}");
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
         /// Anything that looks like markdown, nested and broken as it may be.

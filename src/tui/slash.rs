@@ -157,7 +157,6 @@ pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{MessageId, SemanticId};
 
     #[track_caller]
     fn check(line: &str, expected: Result<(&str, &str), &str>) {
@@ -187,35 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn forgetting_goes_by_ids_or_by_words() {
-        let check = |what: &str, ids: Vec<AnyId>, matching: Option<&str>| {
-            let matching = matching.map(str::to_owned);
-            assert_eq!(plan_forget(what), StoreRequest::PlanForget { ids, matching });
-        };
-        let ids = vec![AnyId::Semantic(SemanticId(12)), AnyId::Message(MessageId(4))];
-        check("s12, m4", ids, None);
-        // Words that only begin like ids are text.
-        for (what, matching) in
-            [("Lund", "Lund"), ("s12 and more", "s12 and more"), ("\"m4\"", "m4"), ("é", "é")]
-        {
-            check(what, vec![], Some(matching));
-        }
-    }
-
-    #[test]
     fn paths_are_not_commands() {
         for line in ["/usr/bin is a folder", "//", "/", "/ forget", "a /new", "", "/Ünder"] {
             assert!(!is_command(line), "{line}");
         }
-    }
-
-    #[test]
-    fn completion_narrows() {
-        let names = |line: &str| completions(line).iter().map(|c| c.name).collect::<Vec<_>>();
-        assert_eq!(names("/").len(), COMMANDS.len());
-        assert_eq!(names("/me"), ["memory"]);
-        assert_eq!(names("/re"), ["remember", "retry"]);
-        assert!(names("/remember x").is_empty());
-        assert!(names("hello").is_empty());
     }
 }

@@ -163,30 +163,6 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn reads_the_contract() {
-        let record = json!({
-            "answer": "Lund", "model": "starter",
-            "evidence": {
-                "themes": [{"id": "t2", "name": "Home"}],
-                "semantics": [{"id": "s31", "text": "moved to \u{1b}[31mLund", "messages": ["m4", 5]}],
-                "episodes": [{"id": "e4", "title": "Moving", "admitted": true, "expanded": false,
-                    "entropy_before_nats": 2.5, "entropy_after_nats": 1.25}]
-            },
-            "entropy_nats": {"coarse": 2.5, "final": 1.25},
-            "tokens": {"prompt": 120, "processed": 160, "generated": 12},
-            "seconds": {"recall": 0.2, "first_token": 0.3, "total": 0.5}
-        });
-        let why = Why::of(&record).unwrap();
-        assert_eq!(why.themes, ["Home"]);
-        assert_eq!(why.facts[0].id, "s31");
-        assert_eq!(why.facts[0].text, "moved to Lund");
-        assert!(why.steps[0].admitted && !why.steps[0].expanded);
-        assert_eq!(why.nats_max(), 2.5);
-        assert_eq!(why.n_memories(), 2);
-        assert_eq!(why.prompt_tokens, Some(120));
-    }
-
-    #[test]
     fn odd_records_are_data() {
         assert_eq!(Why::of(&json!({"answer": "hello"})), None);
         assert_eq!(Why::of(&json!({"evidence": null})), None);

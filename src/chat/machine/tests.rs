@@ -180,8 +180,7 @@ fn a_generative_turn_saves_recalls_generates_and_saves() {
 #[test]
 fn nothing_is_answered_before_it_is_on_disk() {
     let mut m = ready(Reader::Generative);
-    let effects = m.handle(submit("hello"));
-    assert!(!outside(&effects).iter().any(|e| e.starts_with("recall") || e.starts_with("gen")));
+    step(&mut m, submit("hello"), &["pause", "save user \"hello\""]);
     // A full disk: the text comes back, and nothing was asked of the model.
     let effects = m.handle(not_saved(1));
     assert!(effects.contains(&Effect::Tell(Update::Returned { text: "hello".into() })));
@@ -375,14 +374,6 @@ fn an_earlier_chat_goes_on_where_it_was() {
     let effects = m.handle(Event::SessionNotLoaded { session: SessionId(1), error: "gone".into() });
     assert!(notices(&effects).is_empty());
     assert!(m.session.is_none());
-}
-
-#[test]
-fn remember_is_a_statement_whatever_it_looks_like() {
-    let mut m = ready(Reader::Generative);
-    m.handle(command(Command::Submit { text: "I like tea".into(), kind: MessageKind::Remember }));
-    let effects = m.handle(saved(1, "I like tea"));
-    assert!(outside(&effects)[0].starts_with("save reply"), "{effects:?}");
 }
 
 mod any_order {

@@ -31,6 +31,7 @@ fn enter_sends_and_the_other_enters_do_not() {
     check("hello", "ctrl-j x", "hello\nx", &[]);
     check("a\nb", "enter", "", &[submit("a\nb")]);
     check("  \n ", "enter", "  \n ", &[]);
+    check("a\u{1b}[31mb\r\nc\u{7}", "enter", "", &[submit("ab\nc")]);
     check("", "enter", "", &[]);
 }
 
@@ -112,10 +113,15 @@ fn slash_commands() {
     let forget = |ids: Vec<AnyId>, matching: Option<&str>| {
         Effect::Store(StoreRequest::PlanForget { ids, matching: matching.map(Into::into) })
     };
+    let ids = vec![AnyId::Semantic(SemanticId(12)), AnyId::Message(MessageId(4))];
     check("/new", "enter", "", &[Effect::Chat(Command::NewSession)]);
     check("/remember I am 41", "enter", "", &[remember("I am 41")]);
     check("/forget Lund", "enter", "", &[forget(vec![], Some("Lund"))]);
-    check("/forget s3", "enter", "", &[forget(vec![AnyId::Semantic(SemanticId(3))], None)]);
+    check("/forget s12, m4", "enter", "", &[forget(ids, None)]);
+    // Words that only begin like ids are text.
+    check("/forget s12 and more", "enter", "", &[forget(vec![], Some("s12 and more"))]);
+    check("/forget \"m4\"", "enter", "", &[forget(vec![], Some("m4"))]);
+    check("/forget é", "enter", "", &[forget(vec![], Some("é"))]);
     check("/incognito", "enter", "", &[Effect::Chat(Command::Incognito(true))]);
     check("/model b", "enter", "", &[Effect::Chat(Command::LoadModel(Some("b".into())))]);
     check("/retry", "enter", "", &[Effect::Chat(Command::Regenerate)]);
@@ -351,7 +357,10 @@ fn scrolling_leaves_the_end_and_comes_back() {
 fn hostile_text_reaches_no_cell() {
     let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}\u{9b}31mred\u{202e}gnp.exe \u{0}";
     let mut h = Harness::ready(80, 24);
-    h.exchange(1, evil, evil, record());
+    let mut record = record();
+    record["evidence"]["semantics"][0]["text"] = evil.into();
+    record["evidence"]["episodes"][0]["title"] = evil.into();
+    h.exchange(1, evil, evil, record);
     h.chat(Update::Notice { level: Level::Error, text: evil.into() });
     h.chat(Update::Progress(evil.into()));
     h.worker(WorkerState::Failed { what: evil.into() }, 0);
@@ -366,6 +375,8 @@ fn hostile_text_reaches_no_cell() {
         }
         assert!(!screen.contains("[2J") && !screen.contains("pwned"), "{screen}");
     };
+    look(&mut h);
+    h.press("ctrl-w");
     look(&mut h);
     h.press("ctrl-t");
     h.feed(Event::Store(StoreReply::Tree(hostile)));
