@@ -105,7 +105,7 @@ impl Conversation {
             }
         }
         self.command(Command::Leave);
-        self.executor.stop_background();
+        self.executor.background = None;
     }
 
     /// Tells the worker's status and that it wrote, if either is news.

@@ -1,6 +1,7 @@
 //! `doctor`: checks what commonly goes wrong, and says what to do about it.
 
 use std::io::IsTerminal as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -130,13 +131,8 @@ fn folder(path: &Path) -> (Health, String) {
             format!("cannot write to {shown}: {e}. Check who owns it, or use --data-dir"),
         );
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let open_to_others = path.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
-        if open_to_others {
-            return (Health::Remark, format!("{shown} can be read by others: chmod 700 {shown}"));
-        }
+    if path.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
+        return (Health::Remark, format!("{shown} can be read by others: chmod 700 {shown}"));
     }
     (Health::Good, format!("{shown}"))
 }

@@ -103,7 +103,6 @@ impl App {
     }
 
     /// How the worker works, from the configuration.
-    #[must_use]
     pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig { writer: self.config.writer, ..WorkerConfig::default() }
     }

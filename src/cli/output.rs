@@ -23,7 +23,6 @@ pub struct Console {
 
 #[expect(clippy::unused_self, reason = "all output goes through one value")]
 impl Console {
-    #[must_use]
     pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet }
     }
@@ -162,7 +161,6 @@ impl Progress {
 }
 
 /// JSON without control characters: they are escaped, so that the value stays the same.
-#[must_use]
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     if plain_text(json) == json {
         return Cow::Borrowed(json);
@@ -184,7 +182,6 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
 }
 
 /// The text on one line, cut to `chars_max` characters.
-#[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let line = plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().nth(chars_max).is_none() {
@@ -194,7 +191,6 @@ pub fn one_line(text: &str, chars_max: usize) -> String {
 }
 
 /// "1 message", "3 messages".
-#[must_use]
 pub fn counted(n: usize, what: &str) -> String {
     let plural = match what.strip_suffix('y') {
         Some(stem) if n != 1 => format!("{stem}ies"),
@@ -205,7 +201,6 @@ pub fn counted(n: usize, what: &str) -> String {
 }
 
 /// "397 MB".
-#[must_use]
 pub fn bytes(n: u64) -> String {
     match n {
         0..1_000 => format!("{n} B"),

@@ -91,7 +91,6 @@ pub enum Failure {
 
 impl Failure {
     /// The exit code of the program.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
@@ -113,7 +112,6 @@ impl Failure {
     }
 
     /// What the person can do about it, if that is known.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
@@ -159,7 +157,6 @@ impl Failure {
 }
 
 /// The remedy for a failed read or write, if one is known.
-#[must_use]
 pub fn io_hint(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind as K;
     let hint = match error.kind() {
@@ -174,7 +171,6 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
 }
 
 /// The remedy for a failure of the store, if one is known.
-#[must_use]
 pub fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
         StoreError::Locked { .. } => {
@@ -204,7 +200,6 @@ pub fn store_hint(error: &StoreError) -> Option<String> {
 }
 
 /// The remedy for a failure of a model, if one is known.
-#[must_use]
 pub fn model_hint(error: &ModelError) -> Option<String> {
     let hint = match error {
         ModelError::NotInstalled { .. } => "`inglenook model list` shows what there is",
@@ -293,7 +288,6 @@ fn described(failure: &dyn std::error::Error, hint: Option<&str>) -> String {
 }
 
 /// Prints the failure on stderr; the result is the program's exit code.
-#[must_use]
 pub fn report(failure: &Failure) -> ExitCode {
     if !matches!(failure, Failure::BrokenPipe) {
         print_error(failure, failure.hint().as_deref());

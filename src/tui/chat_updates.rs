@@ -11,13 +11,11 @@ use crate::tui::why::Why;
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
     match update {
         Update::Loading { name } => {
-            let still = state.model.profile().cloned();
-            let name = name.unwrap_or_else(|| match &state.model {
-                ModelLine::Loading { name, .. } => name.clone(),
-                ModelLine::Ready(profile) => profile.name.clone(),
-                ModelLine::Absent => "the model".into(),
-            });
-            state.model = ModelLine::Loading { name, progress: None, still };
+            // The default model has no name here; the screen begins with it.
+            if let Some(name) = name {
+                let still = state.model.profile().cloned();
+                state.model = ModelLine::Loading { name, progress: None, still };
+            }
         }
         Update::LoadProgress(now) => {
             if let ModelLine::Loading { progress, .. } = &mut state.model {

@@ -32,7 +32,7 @@ pub struct Editor {
     pastes: Vec<Paste>,
     n_pastes: usize,
     /// Oldest first.
-    history: Vec<String>,
+    pub history: Vec<String>,
     /// The history entry that is shown, while the arrow keys walk through it.
     at: Option<usize>,
     /// What was being written before that.
@@ -90,11 +90,6 @@ impl Editor {
 
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
-    }
-
-    /// Empty, or only spaces and line breaks.
-    pub fn is_blank(&self) -> bool {
-        self.area.lines().iter().all(|l| l.trim().is_empty())
     }
 
     pub fn clear(&mut self) {
@@ -170,10 +165,6 @@ impl Editor {
     pub fn set_history(&mut self, history: Vec<String>) {
         self.history = history;
         self.at = None;
-    }
-
-    pub fn history(&self) -> &[String] {
-        &self.history
     }
 
     /// Shows the previous message of the history.

@@ -29,8 +29,8 @@ pub(super) fn open_why(state: &mut State) -> Vec<Effect> {
 /// Asks for the record of the answer shown, if it is not known yet.
 fn ask_why(state: &State) -> Vec<Effect> {
     let Some(Pane::Why(WhyPane { reply: Some(id), .. })) = state.pane else { return Vec::new() };
-    match state.transcript.reply(id) {
-        Some((_, _, false)) => vec![Effect::Store(StoreRequest::Why(id))],
+    match state.transcript.why(id) {
+        Some((_, false)) => vec![Effect::Store(StoreRequest::Why(id))],
         _ => Vec::new(),
     }
 }

@@ -152,10 +152,11 @@ impl Transcript {
             .collect()
     }
 
-    pub fn reply(&self, id: MessageId) -> Option<(&Message, Option<&Why>, bool)> {
+    /// The evidence of a reply, and whether it is known.
+    pub fn why(&self, id: MessageId) -> Option<(Option<&Why>, bool)> {
         self.entries.iter().find_map(|e| match &e.body {
             Body::Reply { message, why, why_known } if message.id == id => {
-                Some((message, why.as_deref(), *why_known))
+                Some((why.as_deref(), *why_known))
             }
             _ => None,
         })

@@ -21,7 +21,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         }
         StoreReply::History(history) => {
             state.editor.set_history(history);
-            let items = pickers::history_items(state.editor.history());
+            let items = pickers::history_items(&state.editor.history);
             pickers::fill(state, PickerKind::History, items);
         }
         StoreReply::Why { message, record } => {

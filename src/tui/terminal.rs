@@ -135,10 +135,6 @@ pub fn suspend() {
 /// Installs the hook that restores the terminal before a panic's message is printed. Panics of
 /// other threads leave the screen alone; the loop notices that the thread has ended.
 pub fn install_panic_hook() {
-    static INSTALLED: AtomicBool = AtomicBool::new(false);
-    if INSTALLED.swap(true, Ordering::SeqCst) {
-        return;
-    }
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if GUARDED.get() {

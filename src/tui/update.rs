@@ -18,37 +18,25 @@ use crate::tui::{chat_updates, overlays, panes, pickers, slash, store_replies};
 pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     state.now = now;
     match event {
-        Event::Tick => {
-            tick(state);
-            Vec::new()
-        }
-        Event::Terminal(TerminalEvent::Key(key)) => on_key(state, key),
-        Event::Terminal(TerminalEvent::Paste(text)) => {
-            paste(state, &text);
-            Vec::new()
-        }
-        Event::Terminal(TerminalEvent::Mouse(mouse)) => {
-            match mouse.kind {
-                MouseEventKind::ScrollUp => wheel(state, -3),
-                MouseEventKind::ScrollDown => wheel(state, 3),
-                _ => {}
-            }
-            Vec::new()
-        }
-        Event::Terminal(_) => Vec::new(),
-        Event::Chat(update) => chat_updates::apply(state, update),
-        Event::Store(reply) => store_replies::apply(state, reply),
+        Event::Tick => tick(state),
+        Event::Terminal(TerminalEvent::Key(key)) => return on_key(state, key),
+        Event::Terminal(TerminalEvent::Paste(text)) => paste(state, &text),
+        Event::Terminal(TerminalEvent::Mouse(mouse)) => match mouse.kind {
+            MouseEventKind::ScrollUp => wheel(state, -3),
+            MouseEventKind::ScrollDown => wheel(state, 3),
+            _ => {}
+        },
+        Event::Terminal(_) => {}
+        Event::Chat(update) => return chat_updates::apply(state, update),
+        Event::Store(reply) => return store_replies::apply(state, reply),
     }
+    Vec::new()
 }
 
 fn tick(state: &mut State) {
     state.tick += 1;
-    if state.hint.as_ref().is_some_and(|(_, until)| state.tick >= *until) {
-        state.hint = None;
-    }
-    if state.leaving_until.is_some_and(|until| state.tick >= until) {
-        state.leaving_until = None;
-    }
+    state.hint.take_if(|(_, until)| state.tick >= *until);
+    state.leaving_until.take_if(|until| state.tick >= *until);
 }
 
 // — keys —
@@ -251,10 +239,10 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
 // — sending —
 
 fn send(state: &mut State) -> Vec<Effect> {
-    if state.editor.is_blank() {
+    let text = state.editor.text();
+    if text.trim().is_empty() {
         return Vec::new();
     }
-    let text = state.editor.text();
     if slash::is_command(&text) {
         return match slash::parse(&text) {
             Ok((command, arguments)) => {

@@ -167,18 +167,12 @@ impl Executor {
     /// Starts the worker of the models in use; the previous one is stopped.
     pub(super) fn start_background(&mut self) {
         self.kept = KeptContext::default();
-        self.stop_background();
+        self.background = None;
         let Parts { store, clock, worker, .. } = &self.parts;
         if let (Some(loaded), Some(config)) = (self.parts.loaded(), worker) {
             let clock = Arc::clone(clock);
             let worker = Worker::start(store.clone(), loaded.models, clock, config.clone());
             self.background = Some(worker);
-        }
-    }
-
-    pub(super) fn stop_background(&mut self) {
-        if let Some(worker) = self.background.take() {
-            worker.stop();
         }
     }
 

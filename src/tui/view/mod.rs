@@ -161,6 +161,12 @@ fn list_line(
     }
 }
 
+/// A line with something before it.
+fn led(lead: Span<'static>, mut line: Line<'static>) -> Line<'static> {
+    line.spans.insert(0, lead);
+    line
+}
+
 /// A line with something at its right end.
 fn spread(left: Vec<Span<'static>>, right: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let cells = |spans: &[Span<'_>]| spans.iter().map(|s| wrap::width(&s.content)).sum::<usize>();

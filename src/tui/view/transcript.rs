@@ -13,7 +13,7 @@ use crate::interfaces::LoadProgress;
 use crate::memory::{Message, Moment, plain_text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Body, Entry, Laid, ModelLine, State};
-use crate::tui::view::{status, welcome};
+use crate::tui::view::{led, status, welcome};
 use crate::tui::why::Why;
 use crate::tui::{dates, markdown, wrap};
 
@@ -135,11 +135,7 @@ fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'s
         rows.push(Line::styled(format!("… ({size} in all)"), palette.muted));
     }
     let mut lines = vec![Line::raw("")];
-    lines.extend(rows.into_iter().map(|row| {
-        let mut spans = vec![Span::styled("▌ ", palette.user)];
-        spans.extend(row.spans);
-        Line::from(spans)
-    }));
+    lines.extend(rows.into_iter().map(|row| led(Span::styled("▌ ", palette.user), row)));
     lines
 }
 
@@ -185,9 +181,7 @@ fn notice(level: Level, text: &str, palette: &Palette, width: u16) -> Vec<Line<'
     let mut lines = vec![Line::raw("")];
     for (n, row) in rows.into_iter().enumerate() {
         let lead = if n == 0 { Span::styled(mark, style) } else { Span::raw("  ") };
-        let mut spans = vec![lead];
-        spans.extend(row.spans);
-        lines.push(Line::from(spans));
+        lines.push(led(lead, row));
     }
     lines
 }

@@ -9,7 +9,7 @@ use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{State, WhyPane};
-use crate::tui::view::pane_frame;
+use crate::tui::view::{led, pane_frame};
 use crate::tui::why::{TriedEpisode, Why, WhyText, bar};
 use crate::tui::wrap;
 
@@ -47,21 +47,18 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(question) = state.transcript.question_of(id) {
         let text = wrap::ellipsis(&plain_text(&question.content), width.saturating_sub(2) * 2);
-        for row in wrap::plain(&text, palette.text, width.saturating_sub(2)) {
-            let mut spans = vec![Span::styled("▌ ", palette.user)];
-            spans.extend(row.spans);
-            lines.push(Line::from(spans));
-        }
+        let rows = wrap::plain(&text, palette.text, width.saturating_sub(2));
+        lines.extend(rows.into_iter().map(|row| led(Span::styled("▌ ", palette.user), row)));
     }
-    match state.transcript.reply(id) {
-        Some((_, Some(why), _)) => {
+    match state.transcript.why(id) {
+        Some((Some(why), _)) => {
             read(&mut lines, why, palette, width, true);
             chart(&mut lines, why, palette, width);
             read(&mut lines, why, palette, width, false);
             themes(&mut lines, why, palette, width);
             cost(&mut lines, why, palette, width);
         }
-        Some((_, None, true)) => {
+        Some((None, true)) => {
             lines.push(Line::raw(""));
             lines.extend(wrap::plain("No memory was used for this answer.", palette.muted, width));
         }
