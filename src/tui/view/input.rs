@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph};
+use ratatui::widgets::{Block, Borders, Clear, List, ListState};
 
 use crate::tui::state::State;
 use crate::tui::view::{framed, list_line};
@@ -75,19 +75,13 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
     let inner = block.inner(rect);
     frame.render_widget(block, rect);
     let chosen = state.completion.min(offered.len() - 1);
-    let first = (chosen + 1).saturating_sub(usize::from(rows));
     let cells = usize::from(inner.width);
-    let lines: Vec<Line<'_>> = offered
-        .iter()
-        .enumerate()
-        .skip(first)
-        .take(usize::from(rows))
-        .map(|(n, command)| {
-            let name = format!(" /{} {}", command.name, command.arguments);
-            let room = cells.saturating_sub(wrap::width(&name) + 3);
-            let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
-            list_line(palette, name, &help, n == chosen, cells)
-        })
-        .collect();
-    frame.render_widget(Paragraph::new(lines), inner);
+    let lines = offered.iter().enumerate().map(|(n, command)| {
+        let name = format!(" /{} {}", command.name, command.arguments);
+        let room = cells.saturating_sub(wrap::width(&name) + 3);
+        let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
+        list_line(palette, name, &help, n == chosen, cells)
+    });
+    let mut scrolled = ListState::default().with_selected(Some(chosen));
+    frame.render_stateful_widget(List::new(lines), inner, &mut scrolled);
 }

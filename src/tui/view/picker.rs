@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{List, ListState};
 
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Context};
@@ -41,22 +41,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, picker: &Picker) {
     if items.is_empty() {
         frame.render_widget(Span::styled(picker.empty(), palette.muted), list);
     }
-    let rows = usize::from(list.height);
     let chosen = picker.selected.min(items.len().saturating_sub(1));
-    let first = (chosen + 1).saturating_sub(rows);
-    let lines: Vec<Line<'_>> = items
-        .iter()
-        .enumerate()
-        .skip(first)
-        .take(rows)
-        .map(|(n, item)| {
-            let room = width.saturating_sub(2);
-            let detail = wrap::ellipsis(&item.detail, room / 2);
-            let label = wrap::ellipsis(&item.label, room.saturating_sub(wrap::width(&detail) + 2));
-            list_line(palette, format!(" {label}"), &detail, n == chosen, width)
-        })
-        .collect();
-    frame.render_widget(Paragraph::new(lines), list);
+    let lines = items.iter().enumerate().map(|(n, item)| {
+        let room = width.saturating_sub(2);
+        let detail = wrap::ellipsis(&item.detail, room / 2);
+        let label = wrap::ellipsis(&item.label, room.saturating_sub(wrap::width(&detail) + 2));
+        list_line(palette, format!(" {label}"), &detail, n == chosen, width)
+    });
+    let mut scrolled = ListState::default().with_selected(Some(chosen));
+    frame.render_stateful_widget(List::new(lines), list, &mut scrolled);
     let keys = wrap::ellipsis(&keys::hints(Context::Picker), width);
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
