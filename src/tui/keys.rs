@@ -304,24 +304,6 @@ pub fn hints(context: Context) -> String {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(code: KeyCode, modifiers: KeyModifiers, expected: Option<Action>) {
-        assert_eq!(lookup(Chat, KeyEvent::new(code, modifiers)), expected);
-    }
-
-    #[test]
-    fn the_table() {
-        use KeyModifiers as M;
-        check(Enter, M::CONTROL, Some(A::Newline));
-        check(KeyCode::Char('m'), M::CONTROL, Some(A::Send));
-        check(KeyCode::Char('T'), M::CONTROL, Some(A::Memory));
-        check(KeyCode::Char('t'), M::NONE, None);
-        check(KeyCode::Char('?'), M::NONE, None);
-        // AltGr on some layouts is Ctrl+Alt: a character, not a command.
-        check(KeyCode::Char('p'), M::CONTROL | M::ALT, None);
-        check(Up, M::NONE, None);
-    }
-
     #[test]
     fn no_key_stands_twice_in_a_context() {
         let mut seen = Vec::new();

@@ -158,33 +158,6 @@ pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(line: &str, expected: Result<(&str, &str), &str>) {
-        assert!(is_command(line), "{line}");
-        match (parse(line), expected) {
-            (Ok((command, arguments)), Ok(expected)) => {
-                assert_eq!((command.name, arguments), expected);
-            }
-            (Err(got), Err(part)) => assert!(got.contains(part), "{got}"),
-            (got, expected) => panic!("{:?}, expected {expected:?}", got.map(|(c, _)| c.name)),
-        }
-    }
-
-    #[test]
-    fn commands_are_parsed() {
-        check("/new", Ok(("new", "")));
-        check("/quit ", Ok(("quit", "")));
-        check("/q", Ok(("quit", "")));
-        check("/new please", Err("takes nothing"));
-        check("/nwe", Err("no /nwe"));
-        check("/remember", Err("Say what"));
-        check("/remember I am 41", Ok(("remember", "I am 41")));
-        check("/forget", Err("Say what"));
-        check("/model", Ok(("model", "")));
-        check("/models qwen3-0.6b", Ok(("model", "qwen3-0.6b")));
-        check("/export a b.md", Ok(("export", "a b.md")));
-    }
-
     #[test]
     fn paths_are_not_commands() {
         for line in ["/usr/bin is a folder", "//", "/", "/ forget", "a /new", "", "/Ünder"] {

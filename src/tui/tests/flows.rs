@@ -29,6 +29,9 @@ fn enter_sends_and_the_other_enters_do_not() {
     check("hello", "shift-enter x", "hello\nx", &[]);
     check("hello", "alt-enter x", "hello\nx", &[]);
     check("hello", "ctrl-j x", "hello\nx", &[]);
+    check("hello", "ctrl-enter x", "hello\nx", &[]);
+    // What some terminals send for Enter.
+    check("hello", "ctrl-m", "", &[submit("hello")]);
     check("a\nb", "enter", "", &[submit("a\nb")]);
     check("  \n ", "enter", "  \n ", &[]);
     check("a\u{1b}[31mb\r\nc\u{7}", "enter", "", &[submit("ab\nc")]);
@@ -42,6 +45,7 @@ fn keys_that_open_and_close() {
     check("", "ctrl-l", "", &[Effect::Store(StoreRequest::Models)]);
     check("", "ctrl-r", "", &[Effect::Store(StoreRequest::History)]);
     check("", "ctrl-t", "", &[Effect::Store(StoreRequest::Tree)]);
+    check("", "ctrl-T", "", &[Effect::Store(StoreRequest::Tree)]);
     check("", "ctrl-t esc", "", &[Effect::Store(StoreRequest::Tree)]);
     check("", "ctrl-z", "", &[Effect::Suspend]);
     check("", "ctrl-d", "", &[Effect::Quit(0)]);
@@ -49,6 +53,10 @@ fn keys_that_open_and_close() {
     // A question mark opens help on an empty line only.
     check("why", "?", "why?", &[]);
     check("", "? esc x", "x", &[]);
+    // AltGr on some layouts is Ctrl+Alt: a character, not a command.
+    let mut h = Harness::ready(80, 24);
+    h.press("ctrl-alt-p");
+    assert!(h.state.overlay.is_none());
 }
 
 #[test]
@@ -123,15 +131,39 @@ fn slash_commands() {
     check("/forget \"m4\"", "enter", "", &[forget(vec![], Some("m4"))]);
     check("/forget é", "enter", "", &[forget(vec![], Some("é"))]);
     check("/incognito", "enter", "", &[Effect::Chat(Command::Incognito(true))]);
-    check("/model b", "enter", "", &[Effect::Chat(Command::LoadModel(Some("b".into())))]);
+    check("/model", "enter", "", &[Effect::Store(StoreRequest::Models)]);
+    check("/models b", "enter", "", &[Effect::Chat(Command::LoadModel(Some("b".into())))]);
     check("/retry", "enter", "", &[Effect::Chat(Command::Regenerate)]);
     check("/undo", "enter", "", &[Effect::Store(StoreRequest::Undo)]);
-    check("/quit", "enter", "", &[Effect::Quit(0)]);
-    // A mistake keeps the line.
-    check("/nonsense", "enter", "/nonsense", &[]);
-    check("/new x", "enter", "/new x", &[]);
+    check("/quit ", "enter", "", &[Effect::Quit(0)]);
+    check("/q", "enter", "", &[Effect::Quit(0)]);
     // A path is a message.
     check("/usr/bin/env", "enter", "", &[submit("/usr/bin/env")]);
+}
+
+#[test]
+fn a_mistaken_command_is_explained_and_kept() {
+    for (line, why) in [
+        ("/nwe", "There is no /nwe"),
+        ("/new please", "/new takes nothing"),
+        ("/remember", "Say what"),
+        ("/forget", "Say what"),
+    ] {
+        let mut h = Harness::ready(80, 24);
+        h.paste(line);
+        h.press("enter");
+        assert_eq!((h.state.editor.shown().as_str(), h.take()), (line, vec![]));
+        assert!(h.screen().contains(why), "{line}: {}", h.screen());
+    }
+}
+
+#[test]
+fn exporting_takes_the_whole_rest_as_a_file() {
+    let mut h = Harness::ready(80, 24);
+    h.exchange(1, "Hi", "Hello", json!({}));
+    h.enter("/export a b.md");
+    let (session, path) = (SessionId(1), Some("a b.md".into()));
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Export { session, path })]);
 }
 
 #[test]
