@@ -2,10 +2,10 @@
 
 use crate::chat::{Level, PhaseName, SavedReply, Update};
 use crate::memory::{Message, Role, SessionId};
-use crate::tui::event::{Effect, StoreRequest};
-use crate::tui::panes;
+use crate::tui::event::Effect;
 use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
 use crate::tui::why::Why;
+use crate::tui::{panes, store_replies};
 
 /// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
@@ -84,11 +84,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             return set_session(state, session, title, messages, incognito);
         }
         Update::Worker(status) => state.worker = Some(status),
-        Update::MemoryChanged => {
-            if matches!(state.pane, Some(Pane::Memory(_))) {
-                return vec![Effect::Store(StoreRequest::Tree)];
-            }
-        }
+        Update::MemoryChanged => return store_replies::refresh(state),
         Update::Notice { level, text } => state.notice(level, text),
     }
     Vec::new()

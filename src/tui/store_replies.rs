@@ -88,7 +88,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
 }
 
 /// Reads the memory again if it is shown.
-fn refresh(state: &State) -> Vec<Effect> {
+pub(super) fn refresh(state: &State) -> Vec<Effect> {
     if matches!(state.pane, Some(Pane::Memory(_))) {
         vec![Effect::Store(StoreRequest::Tree)]
     } else {

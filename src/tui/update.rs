@@ -192,9 +192,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
             state.transcript.scroll(page * isize::from(by));
         }
         Action::ScrollLine(by) => state.transcript.scroll(isize::from(by)),
-        Action::ScrollEnd(-1) => {
-            state.transcript.scroll(isize::MIN / 2);
-        }
+        Action::ScrollEnd(-1) => state.transcript.scroll(isize::MIN / 2),
         Action::ScrollEnd(_) => state.transcript.top = None,
         Action::Quit => return vec![Effect::Quit(0)],
         // Actions of other contexts.

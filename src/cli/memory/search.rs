@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::App;
 use super::super::output::one_line;
-use super::super::report::{Outcome, done};
+use super::super::report::{Failure, Outcome, done};
 use super::super::session::speaker;
 use super::{day, rfc3339};
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, SemanticId};
@@ -51,11 +51,7 @@ pub fn run(app: &App, query: &str, k: usize, json: bool) -> Outcome {
 }
 
 /// `None` if the stored vectors are from another embedder: the search is then by words only.
-fn query_vector(
-    app: &App,
-    store: &Store,
-    query: &str,
-) -> Result<Option<Embedding>, super::super::report::Failure> {
+fn query_vector(app: &App, store: &Store, query: &str) -> Result<Option<Embedding>, Failure> {
     let Some(stored) = store.read(|r| r.embedder_id())? else { return Ok(None) };
     let embedder = app.embedder()?;
     if embedder.id() != stored {

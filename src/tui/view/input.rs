@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, List, ListState};
+use ratatui_textarea::TextArea;
 
 use crate::tui::state::State;
 use crate::tui::view::{framed, list_line};
@@ -42,12 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
 }
 
 /// Draws a text area and puts the terminal's cursor where typing goes.
-pub(super) fn place(
-    frame: &mut Frame<'_>,
-    area: &ratatui_textarea::TextArea<'static>,
-    rect: Rect,
-    focused: bool,
-) {
+pub(super) fn place(frame: &mut Frame<'_>, area: &TextArea<'_>, rect: Rect, focused: bool) {
     if !area.is_empty() {
         frame.render_widget(area, rect);
     }
