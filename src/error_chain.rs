@@ -4,7 +4,6 @@ use std::error::Error;
 
 /// The error's message and those of its causes, outermost first. A message that the one before it
 /// already contains is left out: wrappers often repeat what they wrap.
-#[must_use]
 pub fn error_messages(error: &dyn Error) -> Vec<String> {
     let mut messages = vec![error.to_string()];
     let mut cause = error.source();
@@ -19,7 +18,6 @@ pub fn error_messages(error: &dyn Error) -> Vec<String> {
 }
 
 /// The error and its causes on one line: `cannot read x: permission denied`.
-#[must_use]
 pub fn error_chain(error: &dyn Error) -> String {
     error_messages(error).join(": ")
 }

@@ -24,7 +24,6 @@ pub enum Mode {
 
 impl Mode {
     /// Reads the setting; anything unknown is `auto`.
-    #[must_use]
     pub fn from_setting(text: Option<&str>) -> Self {
         match text {
             Some("extractive") => Self::Extractive,
@@ -35,7 +34,6 @@ impl Mode {
 }
 
 /// What a message wants most probably: the built-in encoder is asked first, rules where it can't read or is not there.
-#[must_use]
 pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     /// The encoder's labels M, S, T and W.
     const LABELS: [Wants; 4] = [Wants::Memory, Wants::SmallTalk, Wants::Statement, Wants::World];
@@ -70,7 +68,6 @@ impl Score {
     }
 
     /// Whether the model does better, by more than chance would explain: two standard errors.
-    #[must_use]
     pub fn is_better(&self) -> bool {
         self.model - self.rules > 2.0 * self.standard_error
     }
@@ -101,7 +98,6 @@ pub struct Grade {
 
 impl Grade {
     /// Every score with the name of its step.
-    #[must_use]
     pub fn scores(&self) -> [(&'static str, Score); 7] {
         [
             ("answering", self.answering),
@@ -115,7 +111,6 @@ impl Grade {
     }
 
     /// Reads the setting; `None` if it is absent or damaged.
-    #[must_use]
     pub fn from_setting(text: Option<&str>) -> Option<Self> {
         serde_json::from_str(text?).ok()
     }
@@ -144,7 +139,6 @@ pub struct Plan {
 
 impl Plan {
     /// Every step by the model, or every step by rules.
-    #[must_use]
     pub fn all(generate: bool) -> Self {
         Self {
             boundary: generate,
@@ -157,7 +151,6 @@ impl Plan {
     }
 
     /// The plan for `writer = mode`.
-    #[must_use]
     pub fn of(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> Self {
         // The starter invents too much, whatever its grade says.
         match (mode, grade.filter(|_| !info.starter)) {
@@ -176,7 +169,6 @@ impl Plan {
 }
 
 /// Whether the model answers under `reader = mode`; otherwise rules quote memory.
-#[must_use]
 pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> bool {
     let is_large = info.n_parameters >= N_PARAMETERS_GENERATE_MIN;
     match (mode, grade) {
@@ -191,7 +183,6 @@ pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> 
 }
 
 /// How prompts are worded for a model.
-#[must_use]
 pub fn prompt_style(info: &ModelInfo) -> Style {
     if info.starter { Style::Trained } else { Style::Instructed }
 }

@@ -111,7 +111,6 @@ fn stated_year(before: &str, after: &str) -> Option<i16> {
 }
 
 /// A text said at `at` with its relative dates resolved: "I saw her yesterday" → "I saw her on 7 May 2023".
-#[must_use]
 pub fn dated(text: &str, at: DateTime) -> String {
     sentences(text).iter().map(|s| resolve(s, at).text).collect::<Vec<_>>().join(" ")
 }

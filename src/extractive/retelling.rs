@@ -8,7 +8,6 @@ use super::{lexicon, sentences};
 
 /// A question of the person `name` ("Ana", "The user") as somebody else would ask it: "Where do I live?" →
 /// "Where does Ana live?"
-#[must_use]
 pub fn asked_by(name: &str, question: &str) -> String {
     let parties = Parties { speaker: name, addressee: Some("the assistant") };
     let retell = |sentence: &&str| {
@@ -50,7 +49,6 @@ fn invert(words: &[Token], told: &mut [Token], i: usize) {
 
 /// What `speaker` said, in the third person: "I moved" → "Ana moved". A sentence that can't be retold is
 /// quoted. `addressee` is whom the speaker calls "you"; `None` for the assistant.
-#[must_use]
 pub fn retold(text: &str, speaker: &str, addressee: Option<&str>) -> String {
     let parties = Parties { speaker, addressee: Some(addressee.unwrap_or("the assistant")) };
     let retell = |sentence: &&str| match third_person(&tokens(sentence), parties) {
@@ -61,7 +59,6 @@ pub fn retold(text: &str, speaker: &str, addressee: Option<&str>) -> String {
 }
 
 /// Whether a sentence speaks of its speaker: "I", "my", "we".
-#[must_use]
 pub fn is_of_speaker(sentence: &str) -> bool {
     tokens(sentence)
         .iter()

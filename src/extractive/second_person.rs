@@ -13,7 +13,6 @@ static SECOND_PERSONS: Table = Table::new("second persons");
 static NOT_BEFORE_A_SUBJECT: Words = Words::new("not before a subject");
 
 /// "The user's dog is Max" → "Your dog is Max"; "Ana moved" → "You moved" when the person is Ana.
-#[must_use]
 pub fn to_second_person(text: &str, person: Option<&str>) -> String {
     if text.len() > 20_000 {
         return text.to_owned();

@@ -20,7 +20,6 @@ pub enum Wants {
 }
 
 /// What a message wants most probably, by rules.
-#[must_use]
 pub fn wants(text: &str) -> Wants {
     match intent(text) {
         Intent::Greeting | Intent::Thanks | Intent::Other => Wants::SmallTalk,

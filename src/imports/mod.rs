@@ -86,7 +86,6 @@ pub enum ImportError {
 
 impl ImportError {
     /// What the person can do about it.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotText { .. } => {
@@ -103,7 +102,6 @@ impl ImportError {
 }
 
 /// The formats, for `import --help`: "LoCoMo, or JSONL with …".
-#[must_use]
 pub fn format_summaries() -> String {
     let summaries: Vec<&str> = FORMATS.iter().map(|format| format.summary()).collect();
     summaries.join(", or ")

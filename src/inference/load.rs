@@ -237,7 +237,6 @@ fn gpu() -> Result<Device, String> {
 /// Why models are computed on the processor, though this program was built for GPUs too; `None` where
 /// one computes them.
 #[cfg(feature = "cuda")]
-#[must_use]
 pub fn without_gpu() -> Option<String> {
     gpu().err()
 }

@@ -48,7 +48,6 @@ pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embe
 
 /// The built-in reranker and the built-in encoder with its heads, whose word table is the embedder's. Each is loaded
 /// when it is first asked.
-#[must_use]
 pub fn reranker() -> Arc<dyn Reranker> {
     Arc::new(BuiltInReranker::default())
 }

@@ -49,7 +49,6 @@ pub struct ModelInfo {
 
 impl ModelInfo {
     /// The setting that holds the model's grade.
-    #[must_use]
     pub fn grade_key(&self) -> String {
         format!("grade:{}", self.fingerprint)
     }
@@ -76,7 +75,6 @@ pub struct Sampling {
 
 impl Sampling {
     /// Greedy, at most `tokens_max` tokens.
-    #[must_use]
     pub fn greedy(tokens_max: usize) -> Self {
         Self {
             temperature: 0.0,
@@ -101,7 +99,6 @@ impl Cancel {
     }
 
     /// Whether it was raised.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -29,7 +29,6 @@ pub enum Signal {
 
 impl Signal {
     /// Its name in settings and records.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Entropy => "entropy",
@@ -40,7 +39,6 @@ impl Signal {
     }
 
     /// Of a measurement; [`Signal::Overlap`] is not measured by a model.
-    #[must_use]
     pub fn of(self, measured: &Uncertainty) -> f64 {
         match self {
             Self::Entropy | Self::Overlap => measured.entropy_nats,

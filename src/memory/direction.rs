@@ -7,7 +7,6 @@ use super::Embedding;
 use super::embedding::dot;
 
 /// The mean of vectors of one length, by component; empty without vectors.
-#[must_use]
 pub fn mean(vectors: &[Embedding]) -> Vec<f64> {
     let mut mean = vec![0.0; vectors.first().map_or(0, Embedding::dimensions)];
     for vector in vectors {
@@ -30,7 +29,6 @@ pub struct Direction {
 impl Direction {
     /// Subtracts part of a mean of `n` vectors, of all or some memories of one level. With few of them
     /// little is subtracted: what they have in common may be what they are about.
-    #[must_use]
     pub fn new(question: &Embedding, mean: &[f64], n: usize) -> Self {
         /// With so many, half of their mean is subtracted.
         const N_HALF: f64 = 20.0;
@@ -48,7 +46,6 @@ impl Direction {
     }
 
     /// How much nearer than an average memory one is whose cosine with [`Self::vector`] is `cosine`.
-    #[must_use]
     pub fn nearness(&self, cosine: f32) -> f64 {
         f64::from(cosine) - self.average
     }

@@ -50,32 +50,27 @@ impl Embedding {
     ///
     /// # Panics
     /// In debug builds, if the dimensions differ.
-    #[must_use]
     pub fn cosine(&self, other: &Self) -> f32 {
         debug_assert_eq!(self.0.len(), other.0.len(), "embeddings of different models");
         dot(&self.0, &other.0).clamp(-1.0, 1.0)
     }
 
     /// Dot product with a vector of the same dimensions and any length.
-    #[must_use]
     pub fn dot(&self, other: &[f32]) -> f32 {
         dot(&self.0, other)
     }
 
     /// Number of components.
-    #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.len()
     }
 
     /// The components.
-    #[must_use]
     pub fn as_slice(&self) -> &[f32] {
         &self.0
     }
 
     /// The values, which have unit length.
-    #[must_use]
     pub fn into_inner(self) -> Vec<f32> {
         self.0.to_vec()
     }
@@ -129,7 +124,6 @@ impl WithSimd for Dot<'_> {
 
 /// The same in double precision, where scores are compared to 1e-9; the first vector may be of
 /// single precision.
-#[must_use]
 pub fn dot64<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut lanes = [0.0f64; LANES];

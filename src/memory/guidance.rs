@@ -34,7 +34,6 @@ pub fn objective<'a>(themes: impl IntoIterator<Item = &'a Cluster>) -> f64 {
 ///
 /// It is the cohesion of Eq. 3 with three changes: the fact itself is left out, the mean is over facts
 /// instead of themes, and neither g nor Eq. 2 is included.
-#[must_use]
 pub fn held_out(theme: &Cluster) -> f64 {
     held_out_of(theme.members().iter().map(|(_, x)| x), theme.sum())
 }

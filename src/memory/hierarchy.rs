@@ -50,7 +50,6 @@ pub fn touched(changes: &[Change]) -> impl Iterator<Item = ThemeId> {
 
 impl Hierarchy {
     /// Builds both graphs from scratch.
-    #[must_use]
     pub fn of(partition: Partition) -> Self {
         let mut hierarchy = Self { partition, ..Self::default() };
         let mut nodes: Vec<(SemanticId, Embedding)> = hierarchy
@@ -94,7 +93,6 @@ impl Hierarchy {
     }
 
     /// A semantic's vector.
-    #[must_use]
     pub fn embedding(&self, id: SemanticId) -> Option<&Embedding> {
         let members = self.partition.theme(self.partition.theme_of(id)?).map(Cluster::members)?;
         members.iter().find(|(member, _)| *member == id).map(|(_, embedding)| embedding)

@@ -64,13 +64,11 @@ pub struct UncertaintyGate {
 
 impl UncertaintyGate {
     /// `coarse` is the uncertainty with the coarse context alone.
-    #[must_use]
     pub fn new(policy: GatePolicy, coarse: f64) -> Self {
         Self { policy, coarse, admitted: coarse, n_misses: 0, n_probes: 0 }
     }
 
     /// What the next unit is compared with.
-    #[must_use]
     pub fn reference(&self) -> f64 {
         match self.policy.reference {
             Reference::Admitted => self.admitted,
@@ -79,14 +77,12 @@ impl UncertaintyGate {
     }
 
     /// The uncertainty with everything admitted.
-    #[must_use]
     pub fn admitted(&self) -> f64 {
         self.admitted
     }
 
     /// Whether a unit that changes the uncertainty from `before` to `after` is worth its tokens. NaN
     /// never admits.
-    #[must_use]
     pub fn decide(&self, before: f64, after: f64) -> Inclusion {
         let drop = before - after;
         let enough = self.policy.admit_drop_min.max(self.policy.admit_share_min * before.abs());
@@ -95,7 +91,6 @@ impl UncertaintyGate {
 
     /// Whether an admitted episode's raw messages are worth their tokens; `episode` is the uncertainty
     /// with the episode alone, `messages` with its messages too.
-    #[must_use]
     pub fn decide_expansion(&self, episode: f64, messages: f64) -> Inclusion {
         let before = match self.policy.reference {
             Reference::Admitted => episode,
@@ -130,13 +125,11 @@ impl UncertaintyGate {
 
     /// Whether any unit could still be admitted: uncertainty is never below 0, so an almost certain
     /// reader has nothing to gain.
-    #[must_use]
     pub fn can_gain(&self) -> bool {
         self.decide(self.reference(), 0.0) == Inclusion::Admit
     }
 
     /// Whether probing ends: too many refusals in a row, or too many probes.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.n_misses >= self.policy.misses_max || self.n_probes >= self.policy.probes_max
     }

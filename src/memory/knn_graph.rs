@@ -72,13 +72,11 @@ type Near<'a, Id> = &'a dyn Fn(&Embedding) -> Option<Vec<Id>>;
 
 impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     /// An empty graph whose nodes keep `k` neighbours.
-    #[must_use]
     pub fn new(k: usize) -> Self {
         Self { k, nodes: HashMap::new() }
     }
 
     /// The exact graph of these nodes.
-    #[must_use]
     pub fn of(k: usize, nodes: impl IntoIterator<Item = (Id, Embedding)>) -> Self {
         let mut graph = Self::new(k);
         for (id, embedding) in nodes {
@@ -89,7 +87,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
 
     /// The graph with these [`KnnGraph::edges`], each given in one direction or both. No vectors are
     /// compared.
-    #[must_use]
     pub fn from_edges(
         k: usize,
         nodes: impl IntoIterator<Item = (Id, Embedding)>,
@@ -128,7 +125,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     }
 
     /// A node's vector.
-    #[must_use]
     pub fn embedding(&self, id: Id) -> Option<&Embedding> {
         self.nodes.get(&id).map(|node| &node.embedding)
     }
@@ -325,7 +321,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     }
 
     /// A node's edges, nearest first: to its k nearest and to every node that keeps it.
-    #[must_use]
     pub fn neighbours(&self, id: Id) -> Vec<(Id, f32)> {
         let Some(node) = self.nodes.get(&id) else { return Vec::new() };
         let mut edges = node.nearest.clone();
@@ -344,7 +339,6 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
     }
 
     /// Every edge once, with the smaller id first.
-    #[must_use]
     pub fn edges(&self) -> Vec<(Id, Id, f32)> {
         self.ids()
             .flat_map(|a| {

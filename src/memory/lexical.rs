@@ -12,13 +12,11 @@ const STOP_WORDS: &str = " a an the of to in on at for and or is are was were be
     might about into than then there so if not no am s t d ll ve re m tell know please ";
 
 /// The words of a text in lower case, in order, without stop words.
-#[must_use]
 pub fn content_words(text: &str) -> Vec<String> {
     words(text).filter(|word| !is_stop_word(word)).collect()
 }
 
 /// Stems of the words of a text, in order, without stop words.
-#[must_use]
 pub fn terms(text: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     words(text)
@@ -45,7 +43,6 @@ pub struct Rarity {
 
 impl Rarity {
     /// Counts the terms of these texts.
-    #[must_use]
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut rarity = Self::default();
         for text in texts {
@@ -58,14 +55,12 @@ impl Rarity {
     }
 
     /// Inverse document frequency as in BM25, above 0.
-    #[must_use]
     pub fn idf(&self, term: &str) -> f64 {
         let n_with = self.n_with.get(term).copied().unwrap_or(0.0);
         (1.0 + (self.n_texts - n_with + 0.5) / (n_with + 0.5)).ln()
     }
 
     /// Weights of a question's terms by their rarity; they sum to 1.
-    #[must_use]
     pub fn weights(&self, question: &BTreeSet<String>) -> BTreeMap<String, f64> {
         let sum: f64 = question.iter().map(|term| self.idf(term)).sum();
         question.iter().map(|term| (term.clone(), self.idf(term) / sum)).collect()
@@ -76,7 +71,6 @@ impl Rarity {
 /// smallest share that a single line lacks. The question's words scattered over thirty facts are no
 /// answer, while two lines may hold half of one each. In [0, 1]; for a single line it is 1 minus the
 /// share that the line contains.
-#[must_use]
 pub fn unnamed(weights: &BTreeMap<String, f64>, lines: &[&BTreeSet<String>]) -> f64 {
     // Starts at 0.0, because the sum of no floats is −0.
     let weight = |is_missing: &dyn Fn(&String) -> bool| {

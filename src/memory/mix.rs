@@ -39,7 +39,6 @@ const FACT_AFTER_ITS_MESSAGES: f64 = 0.1;
 /// out short ones; by relevance per character, fragments crowd out everything else. On the dev
 /// conversations of LoCoMo all powers from 0.5 to 0.7 find as much, to half a point
 /// (docs/log.md).
-#[must_use]
 pub fn worth(relevance: f64, n_characters: usize) -> f64 {
     const POWER: f64 = 0.6;
     relevance / (n_characters.max(1) as f64).powf(POWER)
@@ -73,7 +72,6 @@ impl PartialOrd for Candidate {
 
 /// Greedily selects units by worth, as many as fit in `budget_characters`; a unit that repeats selected
 /// ones is worth less by then. Returns indices into `units`, in the order of selection.
-#[must_use]
 pub fn select_mixed(units: &[Unit<'_>], budget_characters: usize) -> Vec<usize> {
     let candidate =
         |(i, unit): (usize, &Unit<'_>)| Candidate { worth: unit.worth, i, is_repeat: false };

@@ -28,7 +28,6 @@ impl Cluster {
     }
 
     /// A cluster of these members; `None` if there are none.
-    #[must_use]
     pub fn of(members: Vec<(SemanticId, Embedding)>) -> Option<Self> {
         let mut members = members.into_iter();
         let (semantic, embedding) = members.next()?;
@@ -52,38 +51,32 @@ impl Cluster {
     }
 
     /// The members and their vectors.
-    #[must_use]
     pub fn members(&self) -> &[(SemanticId, Embedding)] {
         &self.members
     }
 
     /// Number of members n_k, at least 1.
-    #[must_use]
     pub fn n_members(&self) -> usize {
         self.members.len()
     }
 
     /// Sum of the members' vectors, n_k times the centroid.
-    #[must_use]
     pub fn sum(&self) -> &[f64] {
         &self.sum
     }
 
     /// Euclidean length of [`Cluster::sum`].
-    #[must_use]
     pub fn sum_length(&self) -> f64 {
         self.length
     }
 
     /// The centroid at unit length; `None` if the members cancel out.
-    #[must_use]
     pub fn centroid(&self) -> Option<Embedding> {
         let scale = if self.length > 1e-12 { 1.0 / self.length } else { 0.0 };
         Embedding::normalise(self.sum.iter().map(|x| (x * scale) as f32).collect()).ok()
     }
 
     /// Cosine of a vector with the centroid, cos(x, μ_k); 0 if the members cancel out.
-    #[must_use]
     pub fn similarity(&self, embedding: &Embedding) -> f64 {
         if self.length > 1e-12 { dot64(embedding.as_slice(), &self.sum) / self.length } else { 0.0 }
     }
@@ -147,7 +140,6 @@ impl Total {
 impl Partition {
     /// The partition of these themes. A semantic that occurs twice stays in the first; empty themes are
     /// left out. `next_theme_id` is the id of the next new theme.
-    #[must_use]
     pub fn new(
         themes: Vec<(ThemeId, Vec<(SemanticId, Embedding)>)>,
         next_theme_id: ThemeId,
@@ -181,13 +173,11 @@ impl Partition {
     }
 
     /// Number of semantics N.
-    #[must_use]
     pub fn n_semantics(&self) -> usize {
         self.theme_of.len()
     }
 
     /// Number of themes K.
-    #[must_use]
     pub fn n_themes(&self) -> usize {
         self.clusters.len()
     }
@@ -198,33 +188,28 @@ impl Partition {
     }
 
     /// A theme, if it exists.
-    #[must_use]
     pub fn theme(&self, id: ThemeId) -> Option<&Cluster> {
         self.clusters.get(&id)
     }
 
     /// A theme's centroid at unit length, as it will be read back from the store; `None` if there is no
     /// such theme or its members cancel out.
-    #[must_use]
     pub fn centroid(&self, theme: ThemeId) -> Option<&Embedding> {
         self.index.direction(theme)
     }
 
     /// The theme of a semantic, if it is in one.
-    #[must_use]
     pub fn theme_of(&self, semantic: SemanticId) -> Option<ThemeId> {
         self.theme_of.get(&semantic).copied()
     }
 
     /// The id of the next new theme.
-    #[must_use]
     pub fn next_theme_id(&self) -> ThemeId {
         ThemeId(self.next_theme)
     }
 
     /// Mean cosine over all pairs of semantics: the similarity of unrelated texts for this embedder and
     /// memory. `None` if there are fewer than two.
-    #[must_use]
     pub fn mean_similarity(&self) -> Option<f64> {
         let n = self.n_semantics() as f64;
         if n < 2.0 {
@@ -235,7 +220,6 @@ impl Partition {
 
     /// The `k` themes whose centroids are nearest, with their cosines, nearest first (ties: the older
     /// theme). Exact up to [`super::EXACT_THEMES`] themes; beyond, a few may be missed.
-    #[must_use]
     pub fn nearest_themes(
         &self,
         query: &Embedding,
@@ -258,7 +242,6 @@ impl Partition {
 
     /// Themes near a vector, in no order: the candidates for the theme graph's edges. `None`, meaning all
     /// of them, up to [`super::EXACT_THEMES`].
-    #[must_use]
     pub fn near_themes(&self, query: &Embedding) -> Option<Vec<ThemeId>> {
         if self.n_themes() <= EXACT_THEMES {
             return None;
@@ -268,7 +251,6 @@ impl Partition {
 
     /// Semantics near a vector, in no order: the candidates for the semantic graph's edges. `None`,
     /// meaning all of them, up to [`EXACT_SEMANTICS`]; beyond, the members of the nearest themes.
-    #[must_use]
     pub fn near_semantics(&self, query: &Embedding) -> Option<Vec<SemanticId>> {
         if self.n_semantics() <= EXACT_SEMANTICS {
             return None;
@@ -357,7 +339,6 @@ impl Partition {
     }
 
     /// Every violation of the invariants, in words.
-    #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut n_members = 0;

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 /// `text` without control characters (newline and tab stay), escape sequences, bidirectional
 /// overrides and invisible characters. Emoji joiners stay between emoji; Arabic and Indic joiners
 /// stay between letters of scripts that need them.
-#[must_use]
 pub fn plain_text(text: &str) -> Cow<'_, str> {
     let Some(first) = text.char_indices().find(|&(_, c)| suspicious(c)).map(|(i, _)| i) else {
         return Cow::Borrowed(text);

@@ -40,7 +40,6 @@ pub const N_FEATURES: usize = 10;
 impl Cues {
     /// The features of the regression. A missing nearness is replaced by the supporting units', and
     /// the other way round.
-    #[must_use]
     pub fn features(&self) -> [f64; N_FEATURES] {
         /// A fact of usual length.
         const CHARACTERS: f64 = 100.0;
@@ -73,13 +72,11 @@ pub struct Weights {
 
 impl Weights {
     /// Weights with the default weight of recency.
-    #[must_use]
     pub const fn new(bias: f64, features: [f64; N_FEATURES]) -> Self {
         Self { bias, features, recency: 1.0 }
     }
 
     /// The probability that a unit with these cues is evidence, in (0, 1).
-    #[must_use]
     pub fn relevance(&self, cues: &Cues) -> f64 {
         let features = cues.features();
         let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
@@ -123,7 +120,6 @@ pub const N_JUDGED: usize = 4;
 
 impl Judgement {
     /// The features of the regression.
-    #[must_use]
     pub fn features(&self) -> [f64; N_JUDGED] {
         let message = f64::from(u8::from(self.is_message));
         [log_odds(self.by_cues), self.score, self.best, message]
@@ -141,7 +137,6 @@ pub struct Reranking {
 
 impl Reranking {
     /// The probability of being evidence, in (0, 1); comparable within one question.
-    #[must_use]
     pub fn relevance(&self, judged: &Judgement) -> f64 {
         let features = judged.features();
         let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
@@ -150,13 +145,11 @@ impl Reranking {
 }
 
 /// The probability of these log-odds.
-#[must_use]
 pub fn probability(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
 
 /// The log-odds of a probability; always finite.
-#[must_use]
 pub fn log_odds(probability: f64) -> f64 {
     let p = probability.clamp(1e-9, 1.0 - 1e-9);
     (p / (1.0 - p)).ln()
@@ -191,14 +184,12 @@ impl Default for Relevance {
 
 impl Relevance {
     /// The probability that a semantic is evidence.
-    #[must_use]
     pub fn of_semantic(&self, cues: &Cues) -> f64 {
         let by_words = cues.support_dense.is_none();
         if by_words { &self.semantic_by_words } else { &self.semantic }.relevance(cues)
     }
 
     /// The probability that a message is evidence.
-    #[must_use]
     pub fn of_message(&self, cues: &Cues) -> f64 {
         let by_words = cues.dense.is_none();
         if by_words { &self.message_by_words } else { &self.message }.relevance(cues)

@@ -88,7 +88,6 @@ impl Rules {
     };
 
     /// For the vectors of this partition.
-    #[must_use]
     pub fn of(partition: &Partition) -> Self {
         let unrelated = unrelated_similarity(partition);
         let scale = |x: f64| rescaled(x, unrelated);

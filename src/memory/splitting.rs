@@ -63,7 +63,6 @@ impl Similarities {
     }
 
     /// Mean over the pairs of different members.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         let n = self.n as f64;
         (self.values.iter().sum::<f64>() - n) / (n * (n - 1.0) + 1e-6)
@@ -78,7 +77,6 @@ impl Similarities {
 /// Connected components of the graph that links members from `link_min` on, in the order of a
 /// depth-first walk that takes the last neighbour first (the official code's, on which its runs of
 /// twelve depend).
-#[must_use]
 pub fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>> {
     let n = similarities.n;
     let mut visited = vec![false; n];
@@ -102,7 +100,6 @@ pub fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>>
 }
 
 /// Pieces longer than `size_max` in runs of that length.
-#[must_use]
 pub fn chopped(pieces: Vec<Vec<usize>>, size_max: usize) -> Vec<Vec<usize>> {
     pieces
         .into_iter()

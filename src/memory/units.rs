@@ -55,26 +55,22 @@ pub struct Moment {
 
 impl Moment {
     /// An instant and its offset.
-    #[must_use]
     pub fn new(timestamp: Timestamp, offset: Offset) -> Self {
         Self { timestamp, offset }
     }
 
     /// A wall-clock time of unknown zone, taken as UTC (imports such as LoCoMo).
-    #[must_use]
     pub fn from_civil_utc(at: civil::DateTime) -> Self {
         let timestamp = Offset::UTC.to_timestamp(at).unwrap_or(Timestamp::UNIX_EPOCH);
         Self { timestamp, offset: Offset::UTC }
     }
 
     /// Wall-clock date and time.
-    #[must_use]
     pub fn civil(&self) -> civil::DateTime {
         self.offset.to_datetime(self.timestamp)
     }
 
     /// Milliseconds since the Unix epoch: the stored form.
-    #[must_use]
     pub fn as_millisecond(&self) -> i64 {
         self.timestamp.as_millisecond()
     }
@@ -92,7 +88,6 @@ pub enum Role {
 
 impl Role {
     /// `user` or `assistant`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -143,7 +138,6 @@ pub struct NewMessage {
 
 impl NewMessage {
     /// A complete message of the chat.
-    #[must_use]
     pub fn new(role: Role, content: impl Into<String>, created_at: Moment) -> Self {
         let content = content.into();
         Self { role, speaker: None, content, created_at, external_id: None, complete: true }

@@ -52,7 +52,6 @@ pub enum MemoryLine<'a> {
 
 impl MemoryLine<'_> {
     /// The note as one safe line, with its line break.
-    #[must_use]
     pub fn render(&self) -> String {
         match *self {
             Self::Theme { name } => format!("About {}:\n", data(name)),
@@ -72,39 +71,33 @@ impl MemoryLine<'_> {
 
 impl Answer {
     /// The system turn outside a chat (`ask`, evaluation): short answers from the notes alone.
-    #[must_use]
     pub fn system(self, style: Style) -> String {
         PROMPTS.system("answer", style, context! {})
     }
 
     /// The system turn in a chat.
-    #[must_use]
     pub fn chat_system(self, today: DateTime) -> String {
         let today = format!("{}, {}", today.strftime("%A"), date(today));
         PROMPTS.render("answer", "chat", context! { today })
     }
 
     /// What comes before the first note.
-    #[must_use]
     pub fn open(self) -> String {
         PROMPTS.render("answer", "open", context! {}) + "\n"
     }
 
     /// What comes after the last note: the end of the block, then the question verbatim.
-    #[must_use]
     pub fn close(self, question: &str) -> String {
         PROMPTS.render("answer", "close", context! { question => question.trim() })
     }
 
     /// The whole user turn.
-    #[must_use]
     pub fn fill(self, lines: &[MemoryLine<'_>], question: &str) -> String {
         let lines: String = lines.iter().map(MemoryLine::render).collect();
         self.open() + &lines + &self.close(question)
     }
 
     /// The answer as the person sees it: without a reasoning block or a repeated "Answer:".
-    #[must_use]
     pub fn parse(self, text: &str) -> String {
         let text = reply::clean(text);
         let bare = text.strip_prefix("Answer:").or_else(|| text.strip_prefix("answer:"));
@@ -112,7 +105,6 @@ impl Answer {
     }
 
     /// Whether a reply says that the memories have no answer.
-    #[must_use]
     pub fn refuses(self, text: &str) -> bool {
         let lower = text.to_lowercase();
         [

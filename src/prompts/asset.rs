@@ -30,7 +30,6 @@ impl Templates {
     ///
     /// # Panics
     /// If a text is not a valid template: prompt files are compiled in, and a test fills every one.
-    #[must_use]
     pub fn new(files: &[(&str, &'static str)]) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -50,7 +49,6 @@ impl Templates {
     ///
     /// # Panics
     /// If the context lacks what the section names.
-    #[must_use]
     pub fn render(&self, file: &str, section: &str, context: Value) -> String {
         self.0
             .get_template(&format!("{file}/{section}"))
@@ -59,7 +57,6 @@ impl Templates {
     }
 
     /// The section `system`, and what `style` adds to it.
-    #[must_use]
     pub fn system(&self, file: &str, style: Style, context: Value) -> String {
         let mut text = self.render(file, "system", context.clone());
         if style == Style::Instructed {
@@ -70,7 +67,6 @@ impl Templates {
     }
 
     /// Both turns of a file.
-    #[must_use]
     pub fn prompt(&self, file: &str, style: Style, context: Value) -> Prompt {
         let user = self.render(file, "user", context.clone()).trim_end().to_owned();
         Prompt { system: self.system(file, style, context), user }

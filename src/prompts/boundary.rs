@@ -19,7 +19,6 @@ impl Boundary<'_> {
     pub const CHOICES: [&'static str; 2] = ["yes", "no"];
 
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let history: Vec<_> = self.history.iter().map(Line::render).collect();
         PROMPTS.prompt("boundary", style, context! { history, next => self.next.render() })

@@ -32,7 +32,6 @@ impl Conflict<'_> {
     pub const RELATIONS: [Relation; 3] = [Relation::Both, Relation::Update, Relation::Same];
 
     /// The answers to choose from. A model trained on these prompts knows the first two only.
-    #[must_use]
     pub fn choices(style: Style) -> &'static [&'static str] {
         match style {
             Style::Trained => &["keep", "update"],
@@ -41,7 +40,6 @@ impl Conflict<'_> {
     }
 
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let context = context! { earlier => data(self.earlier), later => data(self.later) };
         PROMPTS.prompt("conflict", style, context)

@@ -5,7 +5,6 @@ use jiff::civil::DateTime;
 /// `text` as one line that can neither close its block nor look like a role marker: line breaks and
 /// control characters become spaces, and a `<` or `[` that could open a tag (`</memories>`,
 /// `<|user|>`, `[INST]`) becomes `‹` or `⁅`. "a < b" and "<3" stay as they are.
-#[must_use]
 pub fn data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim().chars().peekable();
@@ -38,7 +37,6 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// The date as in `8 May 2023`.
-#[must_use]
 pub fn date(at: DateTime) -> String {
     format!("{} {}", at.day(), at.strftime("%B %Y"))
 }
@@ -56,7 +54,6 @@ pub struct Line {
 
 impl Line {
     /// `Caroline: …` as one safe line, without a line break.
-    #[must_use]
     pub fn render(&self) -> String {
         format!("{}: {}", data(&self.speaker), data(&self.text))
     }

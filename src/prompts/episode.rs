@@ -25,7 +25,6 @@ pub struct EpisodeDraft {
 
 impl Episode<'_> {
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
         PROMPTS.prompt(
@@ -41,7 +40,6 @@ impl Episode<'_> {
 
     /// Reads `Title: / Time: / Story:` lines in any order, or a JSON object with `title` and
     /// `content`. Text without these marks is the story.
-    #[must_use]
     pub fn parse(reply: &str) -> EpisodeDraft {
         let text = reply::clean(reply);
         from_json(&text).unwrap_or_else(|| from_fields(&text))

@@ -15,14 +15,12 @@ pub struct MergedFact<'a> {
 
 impl MergedFact<'_> {
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let context = context! { earlier => data(self.earlier), later => data(self.later) };
         PROMPTS.prompt("merge", style, context)
     }
 
     /// The sentence, if there is one.
-    #[must_use]
     pub fn parse(reply: &str) -> Option<String> {
         reply::first_line(reply)
     }

@@ -15,7 +15,6 @@ pub enum Problem {
 }
 
 /// The reply without a reasoning block (`<think>…</think>`), code fences and control characters.
-#[must_use]
 pub fn clean(reply: &str) -> String {
     let mut text = reply.to_owned();
     while let Some(start) = text.find("<think>") {
@@ -34,7 +33,6 @@ pub fn clean(reply: &str) -> String {
 }
 
 /// A line without its bullet or list number, quotes and emphasis.
-#[must_use]
 pub fn strip_marks(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['-', '*', '•', '–', '#']).trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -50,7 +48,6 @@ pub fn strip_marks(line: &str) -> &str {
 }
 
 /// The first 60 characters, for a [`Problem`].
-#[must_use]
 pub fn shorten(text: &str) -> String {
     let mut out: String = text.chars().take(60).collect();
     if out.len() < text.len() {
@@ -67,7 +64,6 @@ pub(super) fn first_line(reply: &str) -> Option<String> {
 }
 
 /// Whether a line is talk about the task: "Here are the facts:", "Sure!", "Output:".
-#[must_use]
 pub fn is_preamble(line: &str) -> bool {
     let lower = line.to_lowercase();
     let polite = ["sure", "certainly", "of course", "okay", "ok,", "here is", "here are", "here's"];

@@ -16,7 +16,6 @@ impl Router<'_> {
     pub const CHOICES: [&'static str; 2] = ["store", "discard"];
 
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         PROMPTS.prompt("router", style, context! { text => data(self.text) })
     }

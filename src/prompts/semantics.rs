@@ -23,7 +23,6 @@ impl Semantics<'_> {
     pub const FACT_CHARS_MAX: usize = 300;
 
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
         let context = context! {
@@ -35,7 +34,6 @@ impl Semantics<'_> {
     }
 
     /// The facts, without marks and repeats, and which lines were left out.
-    #[must_use]
     pub fn parse(reply: &str) -> (Vec<String>, Vec<Problem>) {
         let text = reply::clean(reply);
         let lines = json_lines(&text).unwrap_or_else(|| text.lines().map(str::to_owned).collect());

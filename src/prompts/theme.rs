@@ -16,14 +16,12 @@ impl ThemeName<'_> {
     pub const CHARS_MAX: usize = 60;
 
     /// Both turns of the prompt.
-    #[must_use]
     pub fn fill(&self, style: Style) -> Prompt {
         let facts: Vec<_> = self.facts.iter().map(|fact| data(fact)).collect();
         PROMPTS.prompt("theme", style, context! { facts })
     }
 
     /// The name, if the reply holds one: a few words on one line.
-    #[must_use]
     pub fn parse(reply: &str) -> Option<String> {
         let line = reply::first_line(reply)?;
         let name = line.strip_prefix("Name:").unwrap_or(&line);

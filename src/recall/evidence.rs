@@ -158,7 +158,6 @@ impl Evidence {
     }
 
     /// Whether nothing was found.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.semantics.is_empty() && self.messages.is_empty()
     }
@@ -166,7 +165,6 @@ impl Evidence {
     /// `evidence`, `entropy_nats`, `tokens` and `seconds` of `ask --json`; the caller adds the
     /// answer, the model, the tokens generated and the other seconds. `external_ids` stand where a
     /// fact's messages have any.
-    #[must_use]
     pub fn to_json(&self) -> Value {
         let semantic = |s: &SemanticEvidence| {
             let ids: Vec<String> = s.messages.iter().map(ToString::to_string).collect();

@@ -66,13 +66,11 @@ impl<'a> EvidenceSearch<'a> {
     }
 
     /// Every fact that was found, most relevant first.
-    #[must_use]
     pub fn facts(&self) -> Vec<Block> {
         self.candidates.semantics.iter().map(of_fact).collect()
     }
 
     /// Everything that was found, in no particular order.
-    #[must_use]
     pub fn unit_cues(&self) -> Vec<UnitCues> {
         let facts = self.candidates.semantics.iter().map(|s| UnitCues {
             cues: s.cues,

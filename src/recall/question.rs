@@ -58,7 +58,6 @@ impl QuestionTraits {
 }
 
 /// Whether a question asks what the assistant said: "What did you recommend?"
-#[must_use]
 pub fn is_of_assistant(question: &str) -> bool {
     QuestionTraits::of(question).of_assistant
 }

@@ -56,7 +56,6 @@ impl Registry {
     }
 
     /// The built-in reranker; `None` in a build without it.
-    #[must_use]
     pub fn reranker(&self) -> Option<Arc<dyn Reranker>> {
         self.backend.built_in.as_ref().map(|models| (models.reranker)())
     }

@@ -167,7 +167,6 @@ impl Store {
     }
 
     /// Changes whenever anything was written by this process: caches compare it.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
     }
@@ -188,7 +187,6 @@ impl Store {
     }
 
     /// Where the memory is; `:memory:` for a private one.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
     }

@@ -178,7 +178,6 @@ impl ForgetPlan {
     }
 
     /// Whether there is nothing to forget.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
             && self.episodes.is_empty()

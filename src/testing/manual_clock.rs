@@ -16,7 +16,6 @@ impl ManualClock {
     ///
     /// # Panics
     /// If `at` is not a timestamp.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "a test double")]
     pub fn at(at: &str) -> Self {
         let timestamp = at.parse().expect("an RFC 3339 timestamp");

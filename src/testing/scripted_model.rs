@@ -37,7 +37,6 @@ pub struct ScriptedModel(Arc<Script>);
 impl ScriptedModel {
     /// `replies`: (needle in the prompt, reply). For [`Context::choose`] the reply is the choice
     /// that is preferred, by its text.
-    #[must_use]
     pub fn new(replies: &[(&str, &str)]) -> Self {
         Self(Arc::new(Script {
             info: ModelInfo {
@@ -96,7 +95,6 @@ impl ScriptedModel {
     ///
     /// # Panics
     /// If a test thread panicked while asking.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "a test double")]
     pub fn prompts(&self) -> Vec<String> {
         self.0.log.lock().expect("not poisoned").clone()

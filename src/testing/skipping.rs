@@ -22,7 +22,6 @@ pub fn skip(reason: &str) {
 }
 
 /// `../shared/NAME`, beside the checkout. If it is not there, the calling test is skipped.
-#[must_use]
 pub fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
     if path.exists() {

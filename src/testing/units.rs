@@ -7,7 +7,6 @@ use crate::memory::{
 use crate::testing::ManualClock;
 
 /// A message of the first session, on 21 November 2026.
-#[must_use]
 pub fn message(id: i64, role: Role, text: &str) -> Message {
     Message {
         id: MessageId(id),
@@ -23,7 +22,6 @@ pub fn message(id: i64, role: Role, text: &str) -> Message {
 }
 
 /// A fact that was stated in message 4, on 16 November 2026.
-#[must_use]
 pub fn fact(id: i64, episode: i64, text: &str, superseded_by: Option<i64>) -> Semantic {
     let stated = ManualClock::at("2026-11-16T09:12:00Z").now();
     Semantic {
@@ -41,7 +39,6 @@ pub fn fact(id: i64, episode: i64, text: &str, superseded_by: Option<i64>) -> Se
 }
 
 /// The episode of messages 4 and 5.
-#[must_use]
 pub fn episode(id: i64, title: &str, text: &str) -> Episode {
     let at = ManualClock::at("2026-11-16T09:12:00Z").now();
     Episode {

@@ -5,13 +5,11 @@ use crate::memory::partition::Cluster;
 use crate::memory::{Embedding, SemanticId};
 
 /// The direction of a vector, which is not zero.
-#[must_use]
 pub fn unit(values: &[f32]) -> Embedding {
     Embedding::normalise(values.to_vec()).expect("a direction")
 }
 
 /// A cluster of these vectors, which have ids from `first_id` on.
-#[must_use]
 pub fn cluster(first_id: i64, vectors: &[[f32; 2]]) -> Cluster {
     let members = (first_id..).zip(vectors).map(|(id, v)| (SemanticId(id), unit(v))).collect();
     Cluster::of(members).expect("a member")

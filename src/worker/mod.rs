@@ -57,7 +57,6 @@ pub struct WorkerConfig {
 
 impl WorkerConfig {
     /// For a worker beside a chat.
-    #[must_use]
     pub fn beside_chat(current_session: Option<SessionId>) -> Self {
         Self {
             live: true,
@@ -136,7 +135,6 @@ impl Worker {
     ///
     /// # Panics
     /// If the system cannot start a thread.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "a system without threads runs no chat either")]
     pub fn start(
         store: Store,
@@ -166,7 +164,6 @@ pub struct WorkerHandle {
 
 impl WorkerHandle {
     /// What the worker is doing.
-    #[must_use]
     pub fn status(&self) -> WorkerStatus {
         self.shared.status()
     }

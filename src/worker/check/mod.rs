@@ -41,7 +41,6 @@ pub fn keep_grade(
 }
 
 /// The harmonic mean, 0 if either is 0; of precision and recall it is F1.
-#[must_use]
 pub fn harmonic_mean(a: f64, b: f64) -> f64 {
     if a <= 0.0 || b <= 0.0 { 0.0 } else { 2.0 * a * b / (a + b) }
 }
@@ -58,7 +57,6 @@ pub struct Check {
 
 impl Check {
     /// Goes on with what [`Self::to_setting`] wrote; from the start if that is damaged or of other items.
-    #[must_use]
     pub fn from_setting(text: Option<&str>) -> Self {
         let check: Option<Self> = text.and_then(|text| serde_json::from_str(text).ok());
         let fresh = Self { items: ITEMS.fingerprint(), ..Self::default() };
@@ -66,13 +64,11 @@ impl Check {
     }
 
     /// The check so far, as text.
-    #[must_use]
     pub fn to_setting(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
     /// How many items are done, and how many there are.
-    #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         (self.scores.len(), ITEMS.n())
     }

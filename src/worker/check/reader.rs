@@ -55,13 +55,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Tokens of the block's end and the question.
-    #[must_use]
     pub fn question(&self, question: &str) -> Vec<u32> {
         self.model.encode(&Answer.close(question))
     }
 
     /// Tokens that close the question's turn and open the answer's.
-    #[must_use]
     pub fn tail(&self) -> &[u32] {
         &self.tail
     }

@@ -48,14 +48,12 @@ pub struct Generative {
 
 impl Generative {
     /// A writer that words its prompts as suits the model.
-    #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
         let style = prompt_style(model.info());
         Self::with_style(model, style)
     }
 
     /// A writer that words its prompts in this style.
-    #[must_use]
     pub fn with_style(model: Arc<dyn LanguageModel>, style: Style) -> Self {
         Self { model, style, forms: Forms::new(style), routes: true }
     }
@@ -328,7 +326,6 @@ fn keeps_both(merged: &str, earlier: &str, later: &str) -> bool {
 }
 
 /// The messages that a fact comes from: those that share most words with it.
-#[must_use]
 pub fn sources(fact: &str, lines: &[Utterance]) -> Vec<MessageId> {
     let fact = content_words(fact);
     let shared: Vec<usize> =

@@ -86,7 +86,6 @@ pub struct Writers {
 
 impl Writers {
     /// The writers for a model under a plan.
-    #[must_use]
     pub fn new(model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
         let generative: Arc<dyn Writer> = Arc::new(Generative::new(model).routing(plan.router));
         let pick = |generate: bool| -> Arc<dyn Writer> {
