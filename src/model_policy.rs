@@ -38,11 +38,35 @@ pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     /// The encoder's labels M, S, T and W.
     const LABELS: [Wants; 4] = [Wants::Memory, Wants::SmallTalk, Wants::Statement, Wants::World];
     // A failure is no reason not to answer.
-    let said = encoder.and_then(|encoder| encoder.probabilities("wants", &[text]).ok().flatten());
-    let likeliest = said.and_then(|probabilities| {
+    let said =
+        encoder.and_then(|encoder| encoder.probabilities("wants", &[&[text]]).ok().flatten());
+    let likeliest = said.and_then(|mut said| said.pop()).and_then(|probabilities| {
         LABELS.into_iter().zip(probabilities).max_by(|(_, a), (_, b)| a.total_cmp(b))
     });
     likeliest.map_or_else(|| extractive::wants(text), |(wants, _)| wants)
+}
+
+/// How probably each of the texts said later gives a question another answer than an earlier text does, as the built-in
+/// encoder reads them; nothing without it.
+pub fn changed(
+    encoder: Option<&dyn Reranker>,
+    question: &str,
+    earlier: &str,
+    later: &[&str],
+) -> Vec<f64> {
+    // Two heads, with their labels for a change by place: it changes the earlier text, and it changes the answer.
+    let asked = format!("{question} || {earlier}");
+    let read = |head: &str, changes: usize, earlier: &str| -> Option<Vec<f64>> {
+        let pairs: Vec<[&str; 2]> = later.iter().map(|&later| [earlier, later]).collect();
+        let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
+        let said = encoder?.probabilities(head, &pairs).ok()??;
+        said.iter().map(|odds| odds.get(changes).map(|p| f64::from(*p))).collect()
+    };
+    // A failure is no reason not to answer.
+    let (Some(text), Some(answer)) = (read("line", 1, earlier), read("answer", 0, &asked)) else {
+        return Vec::new();
+    };
+    text.into_iter().zip(answer).map(|(a, b)| a.min(b)).collect()
 }
 
 /// How a model and the rules did one step on the same items.

@@ -15,7 +15,13 @@ fn file(name: &str) -> &'static [u8] {
 
 fn load(encoder: &'static [u8], embedder: &'static [u8]) -> Option<BertHeads> {
     let path = Path::new("encoder.gguf");
-    BertHeads::from_gguf(path, Bytes::Static(encoder), Bytes::Static(embedder), &["wants"]).ok()
+    BertHeads::from_gguf(
+        path,
+        Bytes::Static(encoder),
+        Bytes::Static(embedder),
+        &["wants", "line", "answer"],
+    )
+    .ok()
 }
 
 #[test]
@@ -26,39 +32,56 @@ fn probabilities_equal_those_of_the_training_code() {
     // `train_encoder.Encoder` in f32 with the matrices of the file, PyTorch 2.15. Memory, small talk, a statement,
     // the world.
     let rows: [(&str, [f32; 4]); 10] = [
-        ("hi", [0.0207, 0.9514, 0.0119, 0.016]),
-        ("thx man, that helped", [0.0049, 0.9812, 0.0065, 0.0074]),
-        ("What is the capital of France?", [0.0104, 0.0298, 0.0171, 0.9426]),
-        ("and in winter?", [0.0095, 0.0271, 0.01, 0.9534]),
-        ("What is my sister's name?", [0.9777, 0.0092, 0.0081, 0.005]),
-        ("when is Lena's recital", [0.9796, 0.0066, 0.0084, 0.0055]),
-        ("I moved to Lund last week.", [0.0047, 0.0053, 0.9875, 0.0025]),
+        ("hi", [0.0109, 0.967, 0.0133, 0.0088]),
+        ("thx man, that helped", [0.0108, 0.9691, 0.011, 0.0092]),
+        ("What is the capital of France?", [0.0126, 0.021, 0.0164, 0.95]),
+        ("and in winter?", [0.0152, 0.0127, 0.0092, 0.963]),
+        ("What is my sister's name?", [0.9706, 0.0091, 0.0113, 0.009]),
+        ("when is Lena's recital", [0.9709, 0.0089, 0.0125, 0.0077]),
+        ("I moved to Lund last week.", [0.0096, 0.0113, 0.9699, 0.0093]),
         (
             "my boss asked me why I was late, so I told him about the train",
-            [0.0058, 0.0068, 0.9847, 0.0027],
+            [0.0083, 0.0115, 0.9695, 0.0107],
         ),
-        ("Suggest a dish I'd like.", [0.9878, 0.003, 0.0033, 0.0059]),
-        (&long, [0.915, 0.025, 0.0259, 0.0341]),
+        ("Suggest a dish I'd like.", [0.9774, 0.0062, 0.0076, 0.0088]),
+        (&long, [0.9087, 0.0215, 0.0393, 0.0304]),
     ];
-    for (text, expected) in rows {
-        let said = encoder.probabilities("wants", &[text]).unwrap().unwrap();
-        for (said, expected) in said.iter().zip(expected) {
-            assert!((said - expected).abs() < 0.01, "{text}: {said} {expected}");
+    let close = |head: &str, texts: &[&str], expected: &[f32]| {
+        let said = encoder.probabilities(head, &[texts]).unwrap().unwrap();
+        for (said, expected) in said[0].iter().zip(expected) {
+            assert!((said - expected).abs() < 0.01, "{texts:?}: {said} {expected}");
         }
+    };
+    for (text, expected) in rows {
+        close("wants", &[text], &expected);
     }
+    // It adds, changes, is unrelated.
+    let fifth = "Kaylee had her fifth birthday party Saturday.";
+    let four = "The user's grandbaby Kaylee is four";
+    close("line", &[four, fifth], &[0.9682, 0.0222, 0.0096]);
+    let cheese = "I eat cheese again since Monday.";
+    close("line", &["The user is vegan", cheese], &[0.0393, 0.9464, 0.0144]);
+    let red_car = "My sister's boss has a red car.";
+    close("line", &["The user lives in Ghent", red_car], &[0.8271, 0.0122, 0.1608]);
+    // The answer changes, stays.
+    let porridge = "What do I eat for breakfast? || I have porridge in the morning";
+    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.9732, 0.0268]);
+    let tulsa = "Where does Kaylee live? || Kaylee lives in Tulsa";
+    close("answer", &[tulsa, fifth], &[0.0268, 0.9732]);
 }
 
 #[test]
 fn what_it_cannot_read_it_does_not_judge() {
     let encoder = starter::reranker();
     for text in ["", "  ", "ድመቷ የት ትተኛለች?"] {
-        assert_eq!(encoder.probabilities("wants", &[text]).unwrap(), None, "{text}");
+        assert_eq!(encoder.probabilities("wants", &[&[text]]).unwrap(), None, "{text}");
     }
-    assert_eq!(encoder.probabilities("no such head", &["hi"]).unwrap(), None);
+    assert_eq!(encoder.probabilities("no such head", &[&["hi"]]).unwrap(), None);
     let long = "very ".repeat(5_000);
     for text in [long.as_str(), "[CLS] [SEP] [MASK]", "\0\u{202e}\u{1f600}"] {
-        let said = encoder.probabilities("wants", &[text, text]).unwrap();
-        assert!(said.is_none_or(|said| (said.iter().sum::<f32>() - 1.0).abs() < 1e-4));
+        let said = encoder.probabilities("line", &[&[text, "hi"], &["hi", text]]).unwrap();
+        let is_whole = |odds: &Vec<f32>| (odds.iter().sum::<f32>() - 1.0).abs() < 1e-4;
+        assert!(said.is_none_or(|said| said.iter().all(is_whole)));
     }
 }
 

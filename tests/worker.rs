@@ -19,7 +19,7 @@ use inglenook::store::{JobKind, Level, Store};
 use inglenook::testing::{HashEmbedder, ScriptedModel};
 use inglenook::worker::check::Check;
 use inglenook::worker::{
-    Worker, WorkerConfig, WorkerHandle, WorkerState, catch_up as before_a_question, run_until_idle,
+    Worker, WorkerConfig, WorkerState, catch_up as before_a_question, run_until_idle,
 };
 use support::{Bed, models, models_with};
 
@@ -31,7 +31,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn beside_chat(bed: &Bed) -> WorkerHandle {
+fn beside_chat(bed: &Bed) -> Worker {
     Worker::start(
         bed.store.clone(),
         bed.models.clone(),
@@ -41,7 +41,7 @@ fn beside_chat(bed: &Bed) -> WorkerHandle {
 }
 
 /// Until every job is done.
-fn wait_idle(bed: &Bed, worker: &WorkerHandle) {
+fn wait_idle(bed: &Bed, worker: &Worker) {
     let n_pending = || bed.store.read(|r| r.stats()).unwrap().jobs_pending;
     until("it is idle", || n_pending() == 0 && worker.status().state == WorkerState::Idle);
 }
@@ -244,7 +244,7 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
     wait_idle(&bed, &worker);
     let stats = bed.store.read(|r| r.stats()).unwrap();
     assert_eq!((stats.episodes, stats.jobs_pending, stats.jobs_failed), (1, 0, 0));
-    worker.stop();
+    drop(worker);
 }
 
 #[test]

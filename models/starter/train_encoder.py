@@ -2,8 +2,8 @@
 
     python train_encoder.py --minilm DIR --embedder embedder.gguf --head wants=turns --out /tmp/encoder.gguf
 
-Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text). A file is a
-writer; a head's only file counts as twelve, piece by piece. `--folds 3` says how well the same training does on writers
+Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text); or a folder of scenarios
+(changes.py). A file is a writer; a head's only file counts as twelve, piece by piece. `--folds 3` says how well the same training does on writers
 that it did not see, instead of writing a file. All heads are trained together, with the layers but the lowest two; the word table stays.
 """
 
@@ -23,6 +23,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import BertModel
 
+import changes
 import convert
 from minilm import padded, starter_words
 
@@ -43,7 +44,10 @@ class Task:
     labels: list
 
 
-def read_rows(path):
+def read_rows(path, head):
+    if list(Path(path).glob("*.txt")):
+        yield from changes.rows(path, head)
+        return
     files = sorted(Path(path).glob("*.tsv")) if Path(path).is_dir() else [Path(path)]
     for file in files:
         lines = [line.split("\t") for line in file.read_text().splitlines() if "\t" in line]
@@ -52,10 +56,11 @@ def read_rows(path):
             yield writer, label, tuple(texts)
 
 
-def read_task(spec):
+def read_task(spec, known=()):
     name, paths = spec.split("=", 1)
-    rows = [row for path in paths.split(",") for row in read_rows(path)]
-    return Task(name, rows, sorted({label for _, label, _ in rows}))
+    rows = [row for path in paths.split(",") for row in read_rows(path, name)]
+    labels = next((task.labels for task in known if task.name == name), sorted({label for _, label, _ in rows}))
+    return Task(name, rows, labels)
 
 
 # ----------------------------------------------------------------------------------------------- texts
@@ -95,7 +100,7 @@ def encoded(tokenizer, texts):
 
 
 def batches(rng, tokenizer, task, rows):
-    """Every row once, varied; texts of similar length together, so that little is padding."""
+    """The rows, varied; texts of similar length together, so that little is padding."""
     read = [(encoded(tokenizer, [varied(rng, text) for text in texts]), task.labels.index(label))
             for _, label, texts in rows]
     rng.shuffle(read)
@@ -121,6 +126,8 @@ class Encoder(nn.Module):
         for layer in self.trunk.encoder.layer[:N_FROZEN]:
             layer.requires_grad_(False)
         self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
+        if args.start:
+            self.load_state_dict(torch.load(args.start), strict=False)
 
     def forward(self, ids, mask, name):
         states = self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
@@ -128,18 +135,19 @@ class Encoder(nn.Module):
         return self.heads[name](functional.dropout(mean, 0.1, self.training))
 
 
-def train(model, tokenizer, tasks, epochs, seed):
+def train(model, tokenizer, tasks, epochs, most, seed, keep=None):
     rng = random.Random(seed)
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW([{"params": trunk, "lr": LEARNING_RATE},
                                    {"params": model.heads.parameters(), "lr": HEAD_RATE}], weight_decay=0.01, fused=True)
-    n_steps = epochs * sum(-(-len(task.rows) // BATCH) for task in tasks)
+    n_steps = epochs * sum(-(-min(len(task.rows), most) // BATCH) for task in tasks)
     rate = lambda step: min((step + 1) / (WARM_UP * n_steps), 1 - step / n_steps)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     model.train()
     begun, step, losses = time.time(), 0, []
     for epoch in range(epochs):
-        parts = [batch for task in tasks for batch in batches(rng, tokenizer, task, task.rows)]
+        chosen = [(task, rng.sample(task.rows, min(len(task.rows), most))) for task in tasks]
+        parts = [batch for task, rows in chosen for batch in batches(rng, tokenizer, task, rows)]
         rng.shuffle(parts)
         for task, rows in parts:
             ids, mask = padded([ids for ids, _ in rows])
@@ -155,6 +163,8 @@ def train(model, tokenizer, tasks, epochs, seed):
             losses.append(loss.item())
             step += 1
         print(f"epoch {epoch + 1}: {step} steps, {time.time() - begun:.0f} s, loss {np.mean(losses[-100:]):.3f}", flush=True)
+        if keep:
+            torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, keep)
 
 
 @torch.inference_mode()
@@ -213,13 +223,13 @@ def cross_validate(args, tokenizer, tasks, wrong):
             continue
         torch.manual_seed(args.seed)
         model = Encoder(args, tokenizer, parts)
-        train(model, tokenizer, parts, args.epochs, args.seed)
+        train(model, tokenizer, parts, args.epochs, args.most, args.seed)
         for task in parts:
             share = score(model, tokenizer, task, held[task.name], wrong)
             right[task.name].append((share, len(held[task.name])))
             print(f"fold {fold}, {task.name}: {share:.4f} of {len(held[task.name])}", flush=True)
         for spec in args.choose:
-            other = read_task(spec)
+            other = read_task(spec, tasks)
             print(f"fold {fold}, {spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)
         if args.only_fold:
             return
@@ -237,6 +247,9 @@ def main():
     parser.add_argument("--out", help="the GGUF file; beside it .wrong.tsv")
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--most", type=int, default=10**9, help="rows of a head in an epoch, others in each")
+    parser.add_argument("--start", help="weights that an earlier training kept; MiniLM's without")
+    parser.add_argument("--keep", help="keeps the weights here after each epoch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--only-fold", action="store_true", help="the first only")
@@ -253,9 +266,10 @@ def main():
             return cross_validate(args, tokenizer, tasks, wrong)
         torch.manual_seed(args.seed)
         model = Encoder(args, tokenizer, tasks)
-        train(model, tokenizer, tasks, args.epochs, args.seed)
+        if args.epochs:
+            train(model, tokenizer, tasks, args.epochs, args.most, args.seed, args.keep)
         for spec in args.choose:
-            other = read_task(spec)
+            other = read_task(spec, tasks)
             print(f"{spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)
         write(model, tasks, args.out)
 

@@ -4,13 +4,14 @@ use std::sync::mpsc::{Receiver, channel};
 use super::*;
 use crate::chat::ask::Answered;
 use crate::chat::machine::{Level, MessageKind};
-use crate::chat::ports::Recaller;
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, MessageId, Role, SemanticId};
 use crate::model_policy::Mode;
-use crate::recall::{Evidence, Progress, RecallError, RecallRequest, SemanticEvidence};
+use crate::recall::{
+    Evidence, Progress, RecallConfig, RecallError, RecallRequest, SemanticEvidence,
+};
 use crate::store::{JobKind, Store};
 use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
 
@@ -40,13 +41,11 @@ enum Memory {
     Bug,
 }
 
-impl Recaller for Memory {
+impl Memory {
     fn recall(
         &self,
-        _: &Store,
         models: &Models,
-        request: RecallRequest<'_>,
-        _: usize,
+        request: &RecallRequest<'_>,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<Evidence, RecallError> {
         on_progress(Progress::Searching);
@@ -97,7 +96,10 @@ fn parts(store: &Store, source: impl ModelSource + 'static, memory: Memory) -> P
         source: Arc::new(source),
         clock: Arc::new(ManualClock::at("2026-11-21T10:00:00Z")),
         config: ChatConfig::default(),
-        recaller: Arc::new(memory),
+        recall: RecallConfig::default(),
+        recaller: Arc::new(move |recall, request, report| {
+            memory.recall(recall.models, &request, report)
+        }),
         reader: Mode::Generative,
         worker: None,
         models: Arc::default(),

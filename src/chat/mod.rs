@@ -1,7 +1,7 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
 //! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
-//! (`driver`, `executor`), `ports` says what they need of recall. Nothing here knows a terminal.
+//! (`driver`, `executor`). Nothing here knows a terminal.
 
 mod ask;
 #[cfg(all(test, feature = "starter"))]
@@ -13,7 +13,6 @@ mod executor;
 pub mod export;
 mod machine;
 pub mod policy;
-mod ports;
 mod prompt;
 mod speech;
 mod stream;

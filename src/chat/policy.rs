@@ -8,13 +8,12 @@
 use std::sync::Arc;
 
 use jiff::civil::DateTime;
-use unicode_segmentation::UnicodeSegmentation;
 
 use crate::chat::machine::MessageKind;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
-use crate::memory::{Message, MessageId, Moment, Role, plain_text};
-use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style, wants};
+use crate::memory::{Message, MessageId, Moment, Role};
+use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
 use crate::prompts::Style;
 
 /// Says that memory has no answer.
@@ -117,9 +116,6 @@ pub enum Plan {
 
 /// Rules read only the beginning of a message; a pasted book is still kept whole.
 const RULES_BYTES_MAX: usize = 16_000;
-/// A title has at most this many characters.
-const TITLE_CHARS: usize = 60;
-
 fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
@@ -253,6 +249,14 @@ pub struct Quote {
     pub cited: Cited,
 }
 
+impl Quote {
+    /// Of nothing.
+    pub fn nothing(text: &str) -> Self {
+        let cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
+        Self { text: text.to_owned(), cited }
+    }
+}
+
 /// What a reply quotes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cited {
@@ -269,18 +273,17 @@ const N_WINDOW: usize = 60;
 /// nothing selected it.
 const WINDOW_RELEVANCE: f64 = 0.5;
 
-/// The answer made of evidence, or `nothing_found`. `earlier` is the open chat: what was said a
-/// minute ago may not have reached memory yet.
+/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
+/// not have reached memory yet.
 pub fn quote(
+    profile: &ModelProfile,
     question: &str,
     mut candidates: Vec<Candidate>,
     earlier: &[Message],
     at: Moment,
     user_name: Option<&str>,
-    nothing_found: &str,
-) -> Quote {
+) -> Option<Quote> {
     let n_recalled = candidates.len();
-    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
     let mut from = Vec::new();
     for line in earlier.iter().rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
@@ -297,63 +300,27 @@ pub fn quote(
         });
         from.push(line.id);
     }
-    if let Some(answer) = extractive::answer(head(question), &candidates, at.civil(), user_name) {
-        for index in answer.cited {
-            if let Some(index) = index.checked_sub(n_recalled) {
-                cited.from_chat.extend(from.get(index).copied());
-            } else {
-                let text = candidates.get(index).map(|c| c.text.clone());
-                cited.recalled.get_or_insert_default().extend(text);
-            }
+    let encoder = profile.encoder.as_deref();
+    let changed_by =
+        |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
+    let question = head(question);
+    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by)?;
+    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
+    for index in answer.cited {
+        if let Some(index) = index.checked_sub(n_recalled) {
+            cited.from_chat.extend(from.get(index).copied());
+        } else {
+            let text = candidates.get(index).map(|c| c.text.clone());
+            cited.recalled.get_or_insert_default().extend(text);
         }
-        return Quote { text: answer.text, cited };
     }
-    Quote { text: nothing_found.to_owned(), cited }
-}
-
-/// A session's title: the first line of its first message, cut at a word.
-pub fn title_of(text: &str) -> String {
-    let clean = plain_text(head(text));
-    let line = clean.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("Chat");
-    let line = line.trim_start_matches(['#', '>', '-', '*', ' ']).trim();
-    let line = if line.is_empty() { "Chat" } else { line };
-    let mut out = String::new();
-    for word in line.split_whitespace() {
-        let more = out.graphemes(true).count() + word.graphemes(true).count() + 1;
-        if more > TITLE_CHARS {
-            if out.is_empty() {
-                out = word.graphemes(true).take(TITLE_CHARS - 1).collect();
-            }
-            out.push('…');
-            return out;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    out
+    Some(Quote { text: answer.text, cited })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::message;
-
-    #[test]
-    fn titles_are_one_short_clean_line() {
-        #[track_caller]
-        fn check(text: &str, title: &str) {
-            assert_eq!(title_of(text), title);
-        }
-        check("I moved to Lund", "I moved to Lund");
-        check("\n\n## Heading\nmore", "Heading");
-        check("a\u{1b}[31mb\tc", "ab c");
-        check("   ", "Chat");
-        check("---", "Chat");
-        check(&"word ".repeat(30), &format!("{}…", "word ".repeat(12).trim_end()));
-        assert_eq!(title_of(&"x".repeat(500)).chars().count(), TITLE_CHARS);
-    }
 
     fn now() -> Moment {
         crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"))
@@ -367,12 +334,12 @@ mod tests {
     fn what_was_just_said_is_evidence() {
         let at = now();
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
-        let quote = quote("Where do I live?", Vec::new(), &earlier, at, None, NOTHING_FOUND);
+        let profile = profile(Reader::Extractive, 7_000_000, true);
+        let of = |question| quote(&profile, question, Vec::new(), &earlier, at, None);
+        let quote = of("Where do I live?").unwrap_or_else(|| Quote::nothing(""));
         assert!(quote.text.contains("Lund"), "{quote:?}");
         assert_eq!(quote.cited.from_chat, [MessageId(1)]);
-        let quote = super::quote("What is my job?", Vec::new(), &earlier, at, None, NOTHING_FOUND);
-        assert_eq!(quote.text, NOTHING_FOUND);
-        assert_eq!(quote.cited, Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) });
+        assert_eq!(of("What is my job?"), None);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect, latest_of};
 use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
-use super::newest;
+use super::newest::{self, Sources};
 use super::question::{Kind, Question, analyse};
 use super::reading;
 use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
-use super::{Candidate, ExtractiveAnswer, Statement};
+use super::{Candidate, Changed, ExtractiveAnswer, Statement};
 
 /// What an answer begins with that may be none.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
@@ -32,7 +32,19 @@ pub fn answer(
     now: DateTime,
     person: Option<&str>,
 ) -> Option<ExtractiveAnswer> {
+    answer_by(question, candidates, now, person, &|_, _, _| Vec::new())
+}
+
+/// As [`answer`]; `changed` is asked what the rules see no change in.
+pub fn answer_by(
+    question: &str,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+    changed: &Changed<'_>,
+) -> Option<ExtractiveAnswer> {
     let evidence = collect(candidates, person);
+    let sources = Sources { candidates, evidence: &evidence, changed };
     let known: HashSet<String> = evidence
         .iter()
         .filter_map(|e| e.statement.subject.as_deref())
@@ -46,35 +58,35 @@ pub fn answer(
     if asked.advice {
         return None;
     }
-    let by_rules = by_rules(&asked, &evidence, candidates, person);
+    let by_rules = by_rules(&asked, &sources, person);
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
     if let Some((index, stated)) = reading::best(candidates, asked.past) {
-        let said = &candidates[index];
-        let newer = newest::newer(&asked, candidates, &evidence, index, &said.text);
+        let best = &candidates[index];
+        let newer = sources.newer(&asked, index, &best.text);
         return Some(newer.filter(|_| !asked.past).map_or_else(
             || {
-                let news = newest::news(&asked, &said.text, newest::has_mark(&said.text))
-                    .filter(|_| said.raw_speaker.is_some());
-                let text = news.unwrap_or_else(|| said.text.clone());
-                reading::quote(&Candidate { text, ..said.clone() }, index, stated, person)
+                let news = newest::news(&asked, &best.text, newest::has_mark(&best.text))
+                    .filter(|_| best.raw_speaker.is_some());
+                let text = news.unwrap_or_else(|| best.text.clone());
+                reading::quote(&Candidate { text, ..best.clone() }, index, stated, person)
             },
             |newer| newer.quote(candidates, stated, person),
         ));
     }
     by_rules
         .filter(|answer| !reading::refutes(candidates, &answer.cited))
-        .or_else(|| replaced(&asked, &evidence, candidates, person))
+        .or_else(|| replaced(&asked, &sources, person))
 }
 
 /// Nothing answers, but something related was said and taken back: what took it back.
 fn replaced(
     asked: &Question,
-    evidence: &[Evidence],
-    candidates: &[Candidate],
+    sources: &Sources<'_>,
     person: Option<&str>,
 ) -> Option<ExtractiveAnswer> {
+    let Sources { candidates, evidence, .. } = *sources;
     if asked.past || !asked.own || asked.relation.is_some() {
         return None;
     }
@@ -86,9 +98,10 @@ fn replaced(
     };
     let gone = evidence.iter().filter(|e| e.successor.is_some()).filter(related);
     let Some(last) = gone.map(|e| latest_of(evidence, e)).max_by_key(|e| (e.at, e.order)) else {
-        let newer = evidence.iter().filter(related).filter_map(|e| {
-            newest::newer(asked, candidates, evidence, e.candidate, &e.statement.text)
-        });
+        let newer = evidence
+            .iter()
+            .filter(related)
+            .filter_map(|e| sources.newer(asked, e.candidate, &e.statement.text));
         let newest = newer.max_by_key(|newer| candidates[newer.candidate].at)?;
         return Some(newest.quote(candidates, false, person));
     };
@@ -108,10 +121,10 @@ fn without_endings(chosen: &mut Vec<&Evidence>, asked: &Question) {
 
 fn by_rules(
     asked: &Question,
-    evidence: &[Evidence],
-    candidates: &[Candidate],
+    sources: &Sources<'_>,
     person: Option<&str>,
 ) -> Option<ExtractiveAnswer> {
+    let Sources { candidates, evidence, .. } = *sources;
     let aliases = aliases(evidence, person);
     let person_name = person.unwrap_or("The user");
     let targets = targets(asked, &aliases);
@@ -166,9 +179,7 @@ fn by_rules(
         vec![scored[0].1]
     };
     if !asked.past && asked.kind != Kind::List {
-        let newer = |e: &Evidence| {
-            newest::newer(asked, candidates, evidence, e.candidate, &e.statement.text)
-        };
+        let newer = |e: &Evidence| sources.newer(asked, e.candidate, &e.statement.text);
         if let Some(newer) = chosen.first().and_then(|e| newer(e)) {
             let answer = newer.quote(candidates, sure, person);
             return Some(ExtractiveAnswer { sure, ..answer });

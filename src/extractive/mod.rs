@@ -54,7 +54,7 @@ use jiff::civil::DateTime;
 
 use crate::memory::{MessageId, Role};
 
-pub use answer::{HEDGE, answer};
+pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
 pub use changes::{remainder, takes_back};
@@ -159,6 +159,10 @@ pub struct Candidate {
     /// `None` if none did.
     pub answers: Option<f64>,
 }
+
+/// A question, what was said earlier, and what was said since → how probably each of these gives the question another
+/// answer. The rules themselves know nobody to ask.
+pub type Changed<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<f64> + 'a;
 
 /// An answer made of evidence.
 #[derive(Debug, Clone, PartialEq)]

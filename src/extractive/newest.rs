@@ -4,6 +4,7 @@
 //! It reads messages as they were written, clause by clause; what the rules make of single statements is the
 //! business of `changes.rs`.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use jiff::civil::DateTime;
@@ -18,7 +19,7 @@ use super::question::{Kind, Question};
 use super::untrue::{DEATHS, DEPARTURES, ENDINGS, LOSSES, SEPARATIONS, around};
 use super::values::has_time;
 use super::words::{join, tokens};
-use super::{Candidate, ExtractiveAnswer, Intent, dates, intent, reading};
+use super::{Candidate, Changed, ExtractiveAnswer, Intent, dates, intent, reading};
 
 static MARKS: Lines = Lines::new("marks of change");
 static OFFS: Lines = Lines::new("taken back");
@@ -52,6 +53,10 @@ pub(super) struct Newer {
 }
 
 impl Newer {
+    fn new(asked: &Question, candidate: usize, text: &str, raw: bool) -> Self {
+        Self { candidate, text: news(asked, text, true).unwrap_or_else(|| text.to_owned()), raw }
+    }
+
     pub fn quote(
         self,
         candidates: &[Candidate],
@@ -65,44 +70,99 @@ impl Newer {
     }
 }
 
-/// The last of the later candidates that take the place of what `text`, found in candidate `of`, says.
-pub(super) fn newer(
-    asked: &Question,
-    candidates: &[Candidate],
-    evidence: &[Evidence],
-    of: usize,
-    text: &str,
-) -> Option<Newer> {
-    let raw = candidates.iter().enumerate().filter(|(_, c)| c.raw_speaker.is_some());
-    let raw = raw.map(|(i, c)| Said::new(i, true, &c.text));
-    let read = evidence.iter().filter(|e| !e.superseded);
-    let read = read.map(|e| Said::new(e.candidate, false, &e.statement.text));
-    let usable = |said: &Said<'_>| {
-        said.text.len() <= BYTES_MAX
-            && is_marked(said.text)
-            && !candidates[said.candidate].superseded
-            && intent(said.text) != Intent::Question
-    };
-    let all: Vec<Said<'_>> = raw.chain(read).filter(usable).collect();
-    // What a correction leaves of a statement is not corrected.
-    let kept: HashSet<DateTime> = evidence
-        .iter()
-        .filter(|e| e.candidate == of || e.also.contains(&of))
-        .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
-        .filter_map(|e| e.successor.map(|s| evidence[s].at))
-        .collect();
-    let all: Vec<Said<'_>> =
-        all.into_iter().filter(|said| !kept.contains(&candidates[said.candidate].at)).collect();
-    let of = Said::new(of, false, text);
-    let later = |said: &&Said<'_>| candidates[said.candidate].at > candidates[of.candidate].at;
-    let taking = all.iter().filter(later).filter(|said| takes_the_place(asked, &of, said));
-    // The person's own words, if they were said last.
-    let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
-    last.map(|said| Newer {
-        candidate: said.candidate,
-        text: news(asked, said.text, true).unwrap_or_else(|| said.text.to_owned()),
-        raw: said.raw,
-    })
+/// All that an answer is made of, and whom to ask whether something of it changed.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub candidates: &'a [Candidate],
+    pub evidence: &'a [Evidence],
+    pub changed: &'a Changed<'a>,
+}
+
+impl Sources<'_> {
+    /// What takes the place of `text`, found in candidate `of`: by the rules, or else by whoever is asked.
+    pub fn newer(&self, asked: &Question, of: usize, text: &str) -> Option<Newer> {
+        let kept = self.kept(asked, of);
+        let later = |at: DateTime| at > self.candidates[of].at && !kept.contains(&at);
+        self.by_rules(asked, &later, of, text).or_else(|| self.by_asking(asked, &later, of, text))
+    }
+
+    /// When that was corrected of which the rest answers: what a correction leaves of a statement is not corrected.
+    fn kept(&self, asked: &Question, of: usize) -> HashSet<DateTime> {
+        let evidence = self.evidence;
+        evidence
+            .iter()
+            .filter(|e| e.candidate == of || e.also.contains(&of))
+            .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
+            .filter_map(|e| e.successor.map(|s| evidence[s].at))
+            .collect()
+    }
+
+    /// The last of the later candidates that take its place.
+    fn by_rules(
+        &self,
+        asked: &Question,
+        later: &dyn Fn(DateTime) -> bool,
+        of: usize,
+        text: &str,
+    ) -> Option<Newer> {
+        let Self { candidates, evidence, .. } = *self;
+        let raw = candidates.iter().enumerate().filter(|(_, c)| c.raw_speaker.is_some());
+        let raw = raw.map(|(i, c)| Said::new(i, true, &c.text));
+        let read = evidence.iter().filter(|e| !e.superseded);
+        let read = read.map(|e| Said::new(e.candidate, false, &e.statement.text));
+        let usable = |said: &Said<'_>| {
+            later(candidates[said.candidate].at)
+                && said.text.len() <= BYTES_MAX
+                && is_marked(said.text)
+                && !candidates[said.candidate].superseded
+                && intent(said.text) != Intent::Question
+        };
+        let of = Said::new(of, false, text);
+        let taking =
+            raw.chain(read).filter(usable).filter(|said| takes_the_place(asked, &of, said));
+        // The person's own words, if they were said last.
+        let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
+        last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
+    }
+
+    /// The last of the person's later messages that is said to change it.
+    fn by_asking(
+        &self,
+        asked: &Question,
+        later: &dyn Fn(DateTime) -> bool,
+        of: usize,
+        text: &str,
+    ) -> Option<Newer> {
+        /// How probable a change is at least. Those that say so the rules know too: where they see none there mostly
+        /// is none.
+        const PROBABILITY_MIN: f64 = 0.5;
+        const MARKED_MIN: f64 = 0.8;
+        /// So many of the last are shown.
+        const N_MAX: usize = 12;
+        if asked.past {
+            return None;
+        }
+        let usable = |&(_, c): &(usize, &Candidate)| {
+            later(c.at)
+                && !c.superseded
+                && c.text.len() <= BYTES_MAX
+                && !c.text.trim().eq_ignore_ascii_case(text.trim())
+                && intent(&c.text) != Intent::Question
+        };
+        let mut newest: Vec<_> = self.candidates.iter().enumerate().filter(usable).collect();
+        newest.sort_by_key(|(_, c)| Reverse(c.at));
+        newest.truncate(N_MAX);
+        if newest.is_empty() {
+            return None;
+        }
+        let clause = clause_of(asked, &Said::new(of, false, text));
+        let clause = if clause.is_empty() { text } else { &clause };
+        let texts: Vec<&str> = newest.iter().map(|(_, c)| c.text.as_str()).collect();
+        let probabilities = (self.changed)(&asked.text, clause, &texts);
+        let min = |text: &str| if is_marked(text) { MARKED_MIN } else { PROBABILITY_MIN };
+        let found = newest.iter().zip(probabilities).find(|((_, c), p)| *p >= min(&c.text));
+        found.map(|(&(i, said), _)| Newer::new(asked, i, &said.text, said.raw_speaker.is_some()))
+    }
 }
 
 /// Whether a later message says something else of what the question asks and `earlier` answers.

@@ -53,6 +53,8 @@ impl Kind {
 
 #[derive(Debug, Clone)]
 pub(super) struct Question {
+    /// The sentence that asks.
+    pub text: String,
     pub kind: Kind,
     /// The person asks about themself.
     pub own: bool,
@@ -127,6 +129,7 @@ pub(super) fn analyse(
             names.iter().chain(&person).any(|name| name == w)
         });
     Question {
+        text: asked.to_owned(),
         kind,
         own,
         own_subject: is_subject(&words, &person),

@@ -19,11 +19,9 @@ const TOKENS_END: usize = 40;
 pub struct BertHeads {
     trunk: Trunk,
     heads: BTreeMap<String, Head>,
-    /// What was asked last, and the answer: of one message several places ask what it wants.
-    last: Mutex<Option<Asked>>,
+    /// The last single text, its head and the answer: of one message several places ask what it wants.
+    last: Mutex<Option<(String, String, Vec<f32>)>>,
 }
-
-type Asked = (String, Vec<String>, Option<Vec<f32>>);
 
 struct Head {
     /// A row for each label.
@@ -56,34 +54,40 @@ impl BertHeads {
         Ok(Self { trunk, heads, last: Mutex::default() })
     }
 
-    /// The probability of each label of a head, in the labels' order; `None` if there is no such head, or a text is
-    /// in letters that the vocabulary has not.
+    /// The probability of each label of a head, in the labels' order, for each input: a text, or a pair. `None` if there
+    /// is no such head, or a text is in letters that the vocabulary has not.
     ///
     /// # Errors
     /// If the model fails.
     pub fn probabilities(
         &self,
         head: &str,
-        texts: &[&str],
-    ) -> Result<Option<Vec<f32>>, ModelError> {
+        inputs: &[&[&str]],
+    ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
+        let Some(rows) = self.heads.get(head) else { return Ok(None) };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, read, odds)) = &*last
+        if let ([[text]], Some((of, read, odds))) = (inputs, &*last)
             && of == head
-            && read == texts
+            && read == text
         {
-            return Ok(odds.clone());
+            return Ok(Some(vec![odds.clone()]));
         }
-        let odds = self.read(head, texts)?;
-        let read = texts.iter().map(|&text| text.to_owned()).collect();
-        *last = Some((head.to_owned(), read, odds.clone()));
-        Ok(odds)
+        let encode = |texts: &&[&str]| texts.iter().map(|text| self.encode(text)).collect();
+        let encoded: Option<Vec<Vec<Vec<u32>>>> = inputs.iter().map(encode).collect();
+        let Some(encoded) = encoded else { return Ok(None) };
+        let tokens = encoded.iter().map(|texts| texts.iter().map(Vec::as_slice).collect());
+        let states = self.trunk.states(&tokens.collect::<Vec<_>>())?;
+        let odds: Result<Vec<Vec<f32>>, _> =
+            states.iter().map(|states| self.read(rows, states)).collect();
+        let odds = odds?;
+        if let ([[text]], [odds]) = (inputs, odds.as_slice()) {
+            *last = Some((head.to_owned(), (*text).to_owned(), odds.clone()));
+        }
+        Ok(Some(odds))
     }
 
-    fn read(&self, head: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
-        let Some(head) = self.heads.get(head) else { return Ok(None) };
-        let encoded: Option<Vec<Vec<u32>>> = texts.iter().map(|text| self.encode(text)).collect();
-        let Some(encoded) = encoded else { return Ok(None) };
-        let states = self.trunk.states(&[encoded.iter().map(Vec::as_slice).collect()])?.concat();
+    /// Of one input's last hidden states.
+    fn read(&self, head: &Head, states: &[f32]) -> Result<Vec<f32>, ModelError> {
         let hidden = self.trunk.hidden();
         let mut mean = vec![0.0; hidden];
         for state in states.chunks_exact(hidden) {
@@ -99,7 +103,7 @@ impl BertHeads {
             return Err(ModelError::NotANumber);
         }
         ops::softmax(&mut odds);
-        Ok(Some(odds))
+        Ok(odds)
     }
 
     fn encode(&self, text: &str) -> Option<Vec<u32>> {

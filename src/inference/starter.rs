@@ -17,8 +17,8 @@ const TOKENIZER: &[u8] = include_bytes!("../../models/starter/tokenizer.json");
 const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
 const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
 const ENCODER: &[u8] = include_bytes!("../../models/starter/encoder.gguf");
-/// The encoder's heads: what a message wants.
-const HEADS: [&str; 1] = ["wants"];
+/// The encoder's heads: what a message wants, and whether it changes an earlier line, or a question's answer in that line.
+const HEADS: [&str; 3] = ["wants", "line", "answer"];
 
 /// Size of all together.
 pub fn bytes() -> u64 {
@@ -67,12 +67,16 @@ impl Reranker for BuiltInReranker {
         reranker.scores(question, texts)
     }
 
-    fn probabilities(&self, head: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+    fn probabilities(
+        &self,
+        head: &str,
+        inputs: &[&[&str]],
+    ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
         let heads = loaded(&self.heads, || {
             let path = Path::new("(built in) starter encoder");
             BertHeads::from_gguf(path, Bytes::Static(ENCODER), Bytes::Static(EMBEDDER), &HEADS)
         })?;
-        heads.probabilities(head, texts)
+        heads.probabilities(head, inputs)
     }
 }
 

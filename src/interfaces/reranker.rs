@@ -15,12 +15,16 @@ pub trait Reranker: Send + Sync {
     /// If the model fails; never because of a text.
     fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError>;
 
-    /// What a head says of a text or a pair of texts: the probability of each of its labels, in alphabetical order.
-    /// `None` if there is no such head, or it can't read the texts.
+    /// What a head says of each text, or of each pair of texts: the probabilities of its labels, in alphabetical order.
+    /// `None` if there is no such head, or it can't read one of them.
     ///
     /// # Errors
     /// As [`Self::scores`].
-    fn probabilities(&self, _head: &str, _texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+    fn probabilities(
+        &self,
+        _head: &str,
+        _inputs: &[&[&str]],
+    ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
         Ok(None)
     }
 }

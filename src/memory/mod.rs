@@ -24,7 +24,7 @@ pub mod splitting;
 pub use embedding::{Embedding, EmbeddingError, dot64};
 pub use hierarchy::Hierarchy;
 pub use partition::{EXACT_SEMANTICS, Partition};
-pub use plain_text::plain_text;
+pub use plain_text::{plain_text, title_of};
 pub use theme_index::EXACT_THEMES;
 pub use units::{
     Episode, EpisodeId, Message, MessageId, Moment, NewMessage, Role, Semantic, SemanticId,

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// `text` without control characters (newline and tab stay), escape sequences, bidirectional
 /// overrides and invisible characters. Emoji joiners stay between emoji; Arabic and Indic joiners
 /// stay between letters of scripts that need them.
@@ -115,9 +117,50 @@ fn skip_string(rest: &mut Rest<'_>) {
     }
 }
 
+/// A session's title: the first line of its first message, cut at a word.
+pub fn title_of(text: &str) -> String {
+    const TITLE_CHARS: usize = 60;
+    const READ_BYTES: usize = 1_000;
+    let clean = plain_text(&text[..text.floor_char_boundary(READ_BYTES)]);
+    let line = clean.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("Chat");
+    let line = line.trim_start_matches(['#', '>', '-', '*', ' ']).trim();
+    let line = if line.is_empty() { "Chat" } else { line };
+    let mut out = String::new();
+    for word in line.split_whitespace() {
+        let more = out.graphemes(true).count() + word.graphemes(true).count() + 1;
+        if more > TITLE_CHARS {
+            if out.is_empty() {
+                out = word.graphemes(true).take(TITLE_CHARS - 1).collect();
+            }
+            out.push('…');
+            return out;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_are_one_short_clean_line() {
+        #[track_caller]
+        fn check(text: &str, title: &str) {
+            assert_eq!(title_of(text), title);
+        }
+        check("I moved to Lund", "I moved to Lund");
+        check("\n\n## Heading\nmore", "Heading");
+        check("a\u{1b}[31mb\tc", "ab c");
+        check("   ", "Chat");
+        check("---", "Chat");
+        check(&"word ".repeat(30), &format!("{}…", "word ".repeat(12).trim_end()));
+        assert_eq!(title_of(&"x".repeat(500)).chars().count(), 60);
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

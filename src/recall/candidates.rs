@@ -140,7 +140,6 @@ impl Candidates {
         Ok(())
     }
 
-    /// Best first; of equals the older.
     pub(super) fn is_empty(&self) -> bool {
         self.semantics.is_empty() && self.messages.is_empty()
     }
@@ -154,6 +153,7 @@ impl Candidates {
         self.messages.retain(|m| m.relevance >= bar);
     }
 
+    /// Best first; of equals the older.
     pub(super) fn sort(&mut self) {
         self.semantics
             .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));

@@ -213,9 +213,8 @@ fn gather(
     let (known_embedder, is_empty, user) = store.read(|r| {
         // The question itself may be all there is.
         let is_empty = !r.has_more_than(1)?;
-        Ok((r.embedder_id()?, is_empty, r.setting("user_name")?))
+        Ok((r.embedder_id()?, is_empty, r.user_name()?))
     })?;
-    let user = user.filter(|name| !name.trim().is_empty());
     if is_empty {
         return Ok((Candidates::default(), user));
     }

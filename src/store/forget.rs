@@ -12,24 +12,10 @@ use super::records::{AnyId, ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
 use super::transaction::WriteTx;
 use crate::memory::lexical::words;
-use crate::memory::{Message, MessageId, Role, SemanticId, SessionId};
+use crate::memory::{Message, MessageId, Role, SemanticId, SessionId, title_of};
 
 /// A theme's name until the worker names it again.
 const UNNAMED: &str = "unnamed";
-
-/// A session's title, from the first message that stays.
-fn title_from(messages: &[Message]) -> String {
-    const LENGTH_MAX: usize = 60;
-    let first = messages.iter().find(|m| m.role == Role::User).or(messages.first());
-    let line = first.and_then(|m| m.content.lines().find(|l| !l.trim().is_empty()));
-    let line = line.unwrap_or("A conversation").trim();
-    if line.chars().count() <= LENGTH_MAX {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(LENGTH_MAX).collect();
-    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
-    format!("{whole}…")
-}
 
 impl WriteTx<'_> {
     /// Removes everything in the plan from every table, index, vector, answer record, job and the
@@ -227,7 +213,9 @@ impl WriteTx<'_> {
                     || lost.iter().any(|m| telling_words(&m.content).any(|w| telling.contains(&w)));
             }
             if matches || quotes {
-                let title = title_from(&self.messages(session.id)?);
+                let left = self.messages(session.id)?;
+                let first = left.iter().find(|m| m.role == Role::User).or(left.first());
+                let title = title_of(first.map_or("", |m| &m.content));
                 let sql = "UPDATE session SET title = ?2 WHERE id = ?1";
                 self.run(sql, rusqlite::params![session.id.0, title])?;
             }

@@ -18,6 +18,14 @@ impl Reader<'_> {
         self.optional("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
     }
 
+    /// The person's name, if it is known.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn user_name(&self) -> Result<Option<String>> {
+        Ok(self.setting(USER_NAME)?.filter(|name| !name.trim().is_empty()))
+    }
+
     /// All settings, by key.
     ///
     /// # Errors

@@ -127,8 +127,14 @@ pub struct WorkerStatus {
     pub jobs_left: usize,
 }
 
-/// Starts workers.
-pub struct Worker;
+/// A running worker. Dropping it stops it within one token; unfinished jobs stay queued.
+pub struct Worker {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    store: Store,
+    models: Models,
+    clock: Arc<dyn Clock>,
+}
 
 impl Worker {
     /// Starts a worker on its own thread.
@@ -141,7 +147,7 @@ impl Worker {
         models: Models,
         clock: Arc<dyn Clock>,
         config: WorkerConfig,
-    ) -> WorkerHandle {
+    ) -> Self {
         let context = StepContext::new(store.clone(), models.clone(), Arc::clone(&clock), config);
         let driver = Driver::new(context, None);
         let shared = Arc::clone(&driver.shared);
@@ -149,20 +155,9 @@ impl Worker {
             .name("memory worker".into())
             .spawn(move || driver.run_thread())
             .expect("a thread");
-        WorkerHandle { shared, thread: Some(thread), store, models, clock }
+        Self { shared, thread: Some(thread), store, models, clock }
     }
-}
 
-/// A running worker. Dropping it stops it.
-pub struct WorkerHandle {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-    store: Store,
-    models: Models,
-    clock: Arc<dyn Clock>,
-}
-
-impl WorkerHandle {
     /// What the worker is doing.
     pub fn status(&self) -> WorkerStatus {
         self.shared.status()
@@ -185,14 +180,9 @@ impl WorkerHandle {
     pub fn remember(&self, session: SessionId, text: &str) -> Result<Vec<SemanticId>, WorkerError> {
         remember(&self.store, &self.models, Arc::clone(&self.clock), session, text)
     }
-
-    /// Stops within one token; unfinished jobs stay queued.
-    pub fn stop(self) {
-        drop(self);
-    }
 }
 
-impl Drop for WorkerHandle {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.shared.stop();
         if let Some(thread) = self.thread.take() {

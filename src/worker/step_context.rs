@@ -155,22 +155,13 @@ impl StepContext {
         Ok(Writers::new(Arc::clone(&self.models.language), self.plan()?))
     }
 
-    /// What is left of `model check`; `None` if its outcome would decide nothing or is there already.
+    /// What is left of `model check`; `None` for the starter, or where there is a grade already.
     pub fn check_to_go_on_with(&self) -> Result<Option<Check>, StepError> {
         let info = self.models.language.info();
-        let (grade, so_far, writer, reader) = self.store.read(|r| {
-            Ok((
-                r.setting(&info.grade_key())?,
-                r.setting(&check_key(info))?,
-                r.setting("writer")?,
-                r.setting("reader")?,
-            ))
-        })?;
-        let is_auto = |setting: Option<&str>| Mode::from_setting(setting) == Mode::Auto;
-        let asked = self.config.writer.unwrap_or_default() == Mode::Auto
-            && is_auto(writer.as_deref())
-            || is_auto(reader.as_deref());
-        let needed = asked && !info.starter && Grade::from_setting(grade.as_deref()).is_none();
+        let (grade, so_far) = self
+            .store
+            .read(|r| Ok((r.setting(&info.grade_key())?, r.setting(&check_key(info))?)))?;
+        let needed = !info.starter && Grade::from_setting(grade.as_deref()).is_none();
         Ok(needed.then(|| Check::from_setting(so_far.as_deref())))
     }
 

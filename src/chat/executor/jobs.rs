@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::chat::driver::Input;
 use crate::chat::executor::{KeptContext, Parts, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
-use crate::chat::policy::{self, ModelProfile};
+use crate::chat::policy::{self, ModelProfile, Quote};
 use crate::chat::prompt;
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
@@ -16,7 +16,7 @@ use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Message, Moment, Role};
 use crate::prompts::{Answer, MemoryLine, chat_system};
-use crate::recall::{RecallRequest, is_of_assistant, refill};
+use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant, refill};
 use crate::store::KnownName;
 
 /// The longest answer from memories.
@@ -43,7 +43,7 @@ impl Job {
             ReplyStep::Recall { for_model, look } => {
                 let known = self.known_name();
                 if look && known == KnownName::None {
-                    TurnEvent::Recalled { candidates: Vec::new(), reads: false, is_private: false }
+                    TurnEvent::Recalled { quote: None, reads: false, is_private: false }
                 } else {
                     let asks = self.profile.starter
                         || known == KnownName::Name
@@ -153,16 +153,11 @@ impl Job {
             reuse: None,
             cancel: &self.cancel,
         };
-        let window_tokens = self.parts.config.window_tokens;
-        let recalled = self.parts.recaller.recall(
-            &self.parts.store,
-            &self.models,
-            request,
-            window_tokens,
-            &mut |progress| {
-                on_progress(progress.to_string());
-            },
-        );
+        let mut config = self.parts.recall.clone();
+        config.window_tokens = config.window_tokens.min(self.parts.config.window_tokens);
+        let recall = Recall { store: &self.parts.store, models: &self.models, config };
+        let mut report = |progress: Progress| on_progress(progress.to_string());
+        let recalled = (self.parts.recaller)(recall, request, &mut report);
         match recalled {
             Ok(mut evidence) => {
                 let candidates = std::mem::take(&mut evidence.candidates);
@@ -172,7 +167,9 @@ impl Job {
                 data.sources.clone_from(&candidates);
                 data.recent = recent;
                 data.recalled = Some(evidence);
-                TurnEvent::Recalled { candidates, reads, is_private }
+                drop(data);
+                let quote = (!reads).then(|| self.quote(candidates)).flatten();
+                TurnEvent::Recalled { quote, reads, is_private }
             }
             Err(error) => TurnEvent::Failed { error: error_chain(&error) },
         }
@@ -192,12 +189,11 @@ impl Job {
         Listener::Memory { sources, at: self.now.civil(), is_task: policy::is_task(message) }
     }
 
-    /// What the model can't say for sure, rules may still find.
-    fn quote(&self, candidates: Vec<Candidate>) -> String {
+    /// What the rules answer.
+    fn quote(&self, candidates: Vec<Candidate>) -> Option<Quote> {
         let ReplyJob { question, history, .. } = &self.request;
         let name = self.user_name.as_deref();
-        let nothing_found = self.profile.nothing_found();
-        policy::quote(question, candidates, history, self.now, name, nothing_found).text
+        policy::quote(&self.profile, question, candidates, history, self.now, name)
     }
 
     /// A context that holds the whole prompt, ready to decode: recall's, or one without memories.
@@ -277,7 +273,8 @@ impl Job {
         show(speech.push(&stream.finish()));
         show(speech.finish());
         if speech.is_refused() {
-            show(self.quote(candidates));
+            let quote = self.quote(candidates);
+            show(quote.map_or_else(|| self.profile.nothing_found().to_owned(), |quote| quote.text));
         }
         let mut data = lock(&self.data);
         if let Some(first) = first {

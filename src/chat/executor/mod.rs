@@ -10,16 +10,15 @@ use std::time::Instant;
 
 use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::policy::{ModelProfile, Reader};
-use crate::chat::ports::Recaller;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
 use crate::memory::MessageId;
 use crate::model_policy::{Grade, Mode, reader_generates};
-use crate::recall::Evidence;
+use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
 use crate::store::{JobKind, Store};
-use crate::worker::{Worker, WorkerConfig, WorkerHandle};
+use crate::worker::{Worker, WorkerConfig};
 
 pub(super) use jobs::Job;
 
@@ -48,6 +47,11 @@ impl Default for ChatConfig {
     }
 }
 
+/// Searches memory: [`Recall::run`], or whatever stands for it in a test.
+pub type Recaller = dyn Fn(Recall<'_>, RecallRequest<'_>, &mut dyn FnMut(Progress)) -> Result<Evidence, RecallError>
+    + Send
+    + Sync;
+
 /// What a conversation is made of.
 #[derive(Clone)]
 pub struct Parts {
@@ -55,7 +59,8 @@ pub struct Parts {
     pub source: Arc<dyn ModelSource>,
     pub clock: Arc<dyn Clock>,
     pub config: ChatConfig,
-    pub recaller: Arc<dyn Recaller>,
+    pub recall: RecallConfig,
+    pub recaller: Arc<Recaller>,
     /// Who reads the evidence.
     pub reader: Mode,
     /// The memory worker beside the chat; `None` for `ask`, which brings the memory up to date before.
@@ -109,7 +114,7 @@ pub(super) struct Executor {
     pub(super) parts: Parts,
     /// The chat of `/incognito`, in memory only.
     private: Option<Store>,
-    pub(super) background: Option<WorkerHandle>,
+    pub(super) background: Option<Worker>,
     data: Arc<Mutex<TurnData>>,
     kept: KeptContext,
     cancel: Cancel,
@@ -185,8 +190,7 @@ impl Executor {
     }
 
     fn user_name(&self) -> Option<String> {
-        let name = self.parts.store.read(|r| r.setting("user_name")).ok().flatten();
-        name.filter(|n| !n.trim().is_empty())
+        self.parts.store.read(|r| r.user_name()).ok().flatten()
     }
 
     /// Makes a job for a thread; `None` if there is no model.

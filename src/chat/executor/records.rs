@@ -9,7 +9,7 @@ use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, NewMessage, Role, plain_text};
 use crate::recall::Evidence;
 use crate::store::{JobKind, Store, StoreError};
-use crate::worker::WorkerHandle;
+use crate::worker::Worker;
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
@@ -132,11 +132,7 @@ impl Executor {
 }
 
 /// `/remember`: the worker makes facts of it at once.
-fn remember(
-    store: &Store,
-    worker: &WorkerHandle,
-    message: &UserMessage,
-) -> Result<Message, String> {
+fn remember(store: &Store, worker: &Worker, message: &UserMessage) -> Result<Message, String> {
     let UserMessage { title, text, at, .. } = message;
     let in_words = |error: StoreError| error_chain(&error);
     let session = match message.session {

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::chat::policy::ModelProfile;
+use crate::chat::policy::{ModelProfile, Quote};
 use crate::chat::window::Window;
-use crate::extractive::Candidate;
 use crate::memory::{Message, Moment, SessionId};
 
 /// Numbers the turns of one run of the program.
@@ -68,9 +67,9 @@ pub enum TurnEvent {
         message: Message,
         user_name: Option<String>,
     },
-    /// What rules can quote.
     Recalled {
-        candidates: Vec<Candidate>,
+        /// What the rules answer, if they do and the model does not read.
+        quote: Option<Quote>,
         /// The model's prompt is ready: rules are not sure, and there is something to read.
         reads: bool,
         /// Only memory can answer, if anything does: a model would make something up.

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::turn::CHECKPOINT_BYTES;
 use super::*;
-use crate::chat::policy::{self, Reader};
+use crate::chat::policy::Reader;
 use crate::chat::window::Window;
 use crate::interfaces::{Clock, LanguageModel};
-use crate::memory::Role;
+use crate::memory::{Role, title_of};
 use crate::testing::{ManualClock, ScriptedModel, message};
 
 fn now() -> Moment {
@@ -36,7 +36,7 @@ fn model_failed(error: &str) -> Event {
 
 fn saved(turn: TurnId, text: &str) -> Event {
     let user_saved = TurnEvent::UserSaved {
-        title: policy::title_of(text),
+        title: title_of(text),
         message: message(1, Role::User, text),
         user_name: None,
     };
@@ -57,7 +57,7 @@ fn recalled(turn: TurnId) -> Event {
 
 /// Nothing to quote.
 fn nothing(turn: TurnId, reads: bool, is_private: bool) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled { candidates: Vec::new(), reads, is_private })
+    Event::Turn(turn, TurnEvent::Recalled { quote: None, reads, is_private })
 }
 
 #[test]

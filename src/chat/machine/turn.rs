@@ -4,10 +4,10 @@ use crate::chat::machine::{
     Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, Reply, ReplyJob,
     ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
 };
-use crate::chat::policy::{self, Cited, Plan, Reader};
+use crate::chat::policy::{self, Cited, Plan, Quote, Reader};
 use crate::chat::window::Window;
-use crate::extractive::{self, Candidate};
-use crate::memory::{Message, Moment, Role, SessionId};
+use crate::extractive;
+use crate::memory::{Message, Moment, Role, SessionId, title_of};
 
 /// A reply goes to disk each time it has grown by this much.
 pub(super) const CHECKPOINT_BYTES: usize = 600;
@@ -45,8 +45,6 @@ pub(super) enum Phase {
     Recalling {
         turn: Turn,
         for_model: bool,
-        /// Without evidence the model answers by itself.
-        look: bool,
     },
     Replying {
         turn: Turn,
@@ -107,7 +105,7 @@ impl Machine {
         let turn = self.next_turn();
         let (session, title) = match &self.session {
             Some(open) => (Some(open.id), open.title.clone()),
-            None => (None, policy::title_of(&text)),
+            None => (None, title_of(&text)),
         };
         let message = UserMessage { turn, session, title, text, at, kind };
         let saving = Phase::Saving { message: message.clone(), stopped: false };
@@ -161,16 +159,8 @@ impl Machine {
             (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: true, .. }) => {
                 self.generate(turn, true)
             }
-            (
-                Phase::Recalling { turn, look, .. },
-                TurnEvent::Recalled { candidates, is_private, .. },
-            ) => {
-                let needs_no_memory = !is_private || policy::is_task(&turn.question);
-                if look && needs_no_memory && candidates.is_empty() {
-                    self.generate(turn, false)
-                } else {
-                    self.quote(turn, candidates, needs_no_memory)
-                }
+            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { quote, is_private, .. }) => {
+                self.quote(turn, quote, is_private)
             }
             (Phase::Recalling { turn, for_model, .. }, TurnEvent::Failed { error }) => {
                 self.recall_failed(turn, for_model, &error)
@@ -281,7 +271,7 @@ impl Machine {
 
     fn recall(&mut self, turn: Turn, for_model: bool, look: bool) -> Vec<Effect> {
         let job = self.start(&turn, ReplyStep::Recall { for_model, look });
-        vec![self.to(Phase::Recalling { turn, for_model, look }), job]
+        vec![self.to(Phase::Recalling { turn, for_model }), job]
     }
 
     fn generate(&mut self, turn: Turn, with_memories: bool) -> Vec<Effect> {
@@ -297,29 +287,21 @@ impl Machine {
         vec![replying, told, turn.save(text, true, true, cited)]
     }
 
-    fn quote(
-        &mut self,
-        turn: Turn,
-        candidates: Vec<Candidate>,
-        needs_no_memory: bool,
-    ) -> Vec<Effect> {
-        let nothing_found = match &self.model {
-            Model::Ready(profile) => profile.nothing_found(),
-            _ => policy::NOTHING_FOUND,
+    /// What needs no memory, the model answers rather than saying that nothing was found, or what may be related.
+    fn quote(&mut self, turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
+        let is_task = policy::is_task(&turn.question);
+        let (starter, nothing_found) = match &self.model {
+            Model::Ready(profile) => (profile.starter, profile.nothing_found()),
+            _ => (false, policy::NOTHING_FOUND),
         };
-        let quote = policy::quote(
-            &turn.question,
-            candidates,
-            self.earlier(),
-            turn.at,
-            self.user_name.as_deref(),
-            nothing_found,
-        );
-        let is_guess =
-            quote.text.starts_with(extractive::HEDGE) && !policy::is_task(&turn.question);
-        if needs_no_memory && (quote.text == policy::NOTHING_FOUND || is_guess) {
+        let by_model = match &quote {
+            None => !starter,
+            Some(quote) => quote.text.starts_with(extractive::HEDGE) && !is_task,
+        };
+        if by_model && (!is_private || is_task) {
             return self.generate(turn, false);
         }
+        let quote = quote.unwrap_or_else(|| Quote::nothing(nothing_found));
         self.say(&turn, quote.text, quote.cited)
     }
 

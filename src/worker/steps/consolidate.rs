@@ -5,7 +5,6 @@
 //! superseded fact keeps its row, its theme and its time span. Where only a part of it changed ("is 34 and
 //! works as a nurse"), the rest becomes a fact of its own from the same messages.
 
-use super::names::user_name;
 use super::semantics::same_text;
 use crate::extractive::{self, Judgement, Statement, THE_USER};
 use crate::interfaces::Cancel;
@@ -38,7 +37,7 @@ impl StepContext {
         id: SemanticId,
         cancel: &Cancel,
     ) -> Result<(), StepError> {
-        let read = self.store.read(|r| Ok((r.semantics_by_id(&[id])?, user_name(r)?)));
+        let read = self.store.read(|r| Ok((r.semantics_by_id(&[id])?, r.user_name()?)));
         let Some((mut rows, name)) = found(read)? else { return self.finish(job) };
         let Some(this) = rows.pop().filter(|s| s.superseded_by.is_none()) else {
             return self.finish(job);

@@ -2,17 +2,12 @@
 
 use crate::extractive::{self, THE_USER, Utterance};
 use crate::memory::{Message, Role};
-use crate::store::{Reader, StoreError, WriteTx};
+use crate::store::{StoreError, WriteTx};
 
 const ASSISTANT: &str = "Assistant";
-const USER_NAME: &str = "user_name";
 
 /// Rules and prompts see only so much of a message; the store keeps all of it.
 const TEXT_CHARS_MAX: usize = 16_000;
-
-pub(super) fn user_name(reader: &Reader<'_>) -> Result<Option<String>, StoreError> {
-    Ok(reader.setting(USER_NAME)?.filter(|name| !name.trim().is_empty()))
-}
 
 /// The name that the person gives in these messages; the newest counts.
 pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
@@ -27,7 +22,7 @@ pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
 /// and the settings can.
 pub(super) fn learn_name(tx: &mut WriteTx<'_>, learned: Option<&str>) -> Result<(), StoreError> {
     match learned {
-        Some(name) if user_name(tx)?.is_none() => tx.set_setting(USER_NAME, name),
+        Some(name) if tx.user_name()?.is_none() => tx.set_setting("user_name", name),
         _ => Ok(()),
     }
 }

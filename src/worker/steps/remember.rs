@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::names::{learn_name, learned_name, user_name, utterances};
+use super::names::{learn_name, learned_name, utterances};
 use super::segment_session::open_spans;
 use super::semantics::new_facts;
 use crate::extractive::Statement;
@@ -41,7 +41,7 @@ impl StepContext {
         let now = self.clock.now();
         let embedder = Arc::clone(&self.models.embedder);
         let (before, known_name) =
-            self.store.read(|r| Ok((r.messages(session)?, user_name(r)?)))?;
+            self.store.read(|r| Ok((r.messages(session)?, r.user_name()?)))?;
         // The message's id is not known yet; only its own statements refer to it.
         let draft = Message {
             id: MessageId(0),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::names::{cut, learn_name, learned_name, user_name, utterances};
+use super::names::{cut, learn_name, learned_name, utterances};
 use crate::interfaces::Cancel;
 use crate::memory::{Embedding, Message, MessageId, Role, SessionId};
 use crate::store::{Job, JobKind, Level, StoreError, WriteTx};
@@ -33,7 +33,7 @@ impl StepContext {
         let Some(messages) = found(read)? else { return self.finish(job) };
         let (known, mut new_vectors) = self.vectors_of(&messages, cancel)?;
         let turns = turns(&messages, &known);
-        let name = self.store.read(user_name)?.or_else(|| learned_name(&messages));
+        let name = self.store.read(|r| r.user_name())?.or_else(|| learned_name(&messages));
         let writers = self.writers()?;
         let lines = utterances(&messages, name.as_deref());
 

@@ -1,6 +1,6 @@
 //! An episode → its semantics, attached to themes.
 
-use super::names::{learn_name, learned_name, user_name, utterances};
+use super::names::{learn_name, learned_name, utterances};
 use super::organise;
 use crate::extractive::Statement;
 use crate::interfaces::Cancel;
@@ -22,7 +22,7 @@ impl StepContext {
                 ids.extend(episode.messages);
             }
             let written = !r.semantics_of_episode(episode)?.is_empty();
-            Ok((r.messages_by_id(&ids)?, user_name(r)?, written))
+            Ok((r.messages_by_id(&ids)?, r.user_name()?, written))
         });
         let Some((messages, known_name, written)) = found(read)? else { return self.finish(job) };
         if written {
