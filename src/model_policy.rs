@@ -22,17 +22,6 @@ pub enum Mode {
     Generative,
 }
 
-impl Mode {
-    /// Reads the setting; anything unknown is `auto`.
-    pub fn from_setting(text: Option<&str>) -> Self {
-        match text {
-            Some("extractive") => Self::Extractive,
-            Some("generative") => Self::Generative,
-            _ => Self::Auto,
-        }
-    }
-}
-
 /// What a message wants most probably: the built-in encoder is asked first, rules where it can't read or is not there.
 pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     /// The encoder's labels M, S, T and W.
@@ -281,7 +270,6 @@ mod tests {
         assert!(plan.semantics && !plan.conflict);
         assert_eq!(Plan::of(Mode::Extractive, &big, None), Plan::all(false));
         assert_eq!(Plan::of(Mode::Generative, &info(1, true), None), Plan::all(true));
-        assert_eq!(Mode::from_setting(Some("whatever")), Mode::Auto);
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn import(bed: &Bed, conversation: &serde_json::Value) -> usize {
             bed.append(id, role, Some(speaker), turn["text"].as_str().unwrap(), at(i));
             n += 1;
         }
-        bed.store.write(|tx| tx.enqueue(&JobKind::Close { session: id })).unwrap();
+        bed.store.write(|tx| tx.enqueue(&JobKind::Close(id))).unwrap();
     }
     n
 }

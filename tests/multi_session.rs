@@ -29,7 +29,7 @@ const AGE: &str = "Max is now 5 years old.";
 fn turn(bed: &Bed, session: SessionId, text: &str) {
     bed.say(session, Role::User, text);
     bed.say(session, Role::Assistant, "I see.");
-    bed.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
+    bed.store.write(|tx| tx.enqueue(&JobKind::Close(session))).unwrap();
     bed.work();
 }
 
@@ -184,8 +184,9 @@ fn scripted() -> ScriptedModel {
 
 fn written_by_model(models: inglenook::interfaces::Models) -> Bed {
     let store = Store::in_memory().unwrap();
-    store.write(|tx| tx.set_setting("writer", "generative")).unwrap();
-    Bed::new(store, models)
+    let mut bed = Bed::new(store, models);
+    bed.config.writer = inglenook::model_policy::Mode::Generative;
+    bed
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn beside_chat(bed: &Bed) -> Worker {
         bed.store.clone(),
         bed.models.clone(),
         bed.clock.clone(),
-        WorkerConfig::beside_chat(None),
+        WorkerConfig { writer: bed.config.writer, ..WorkerConfig::beside_chat(None) },
     )
 }
 
@@ -160,15 +160,16 @@ fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
     };
     let slow = Slow { info, generating: Arc::clone(generating), free: Arc::clone(free) };
     let store = Store::in_memory().unwrap();
-    store.write(|tx| tx.set_setting("writer", "generative")).unwrap();
-    Bed::new(
+    let mut bed = Bed::new(
         store,
         Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder), reranker: None },
-    )
+    );
+    bed.config.writer = Mode::Generative;
+    bed
 }
 
 fn catch_up(bed: &Bed, patience: Duration, cancel: &Cancel) {
-    let config = WorkerConfig { live: true, ..WorkerConfig::default() };
+    let config = WorkerConfig { live: true, ..bed.config.clone() };
     let clock = bed.clock.clone();
     before_a_question(&bed.store, &bed.models, clock, config, patience, cancel).unwrap();
 }
@@ -222,12 +223,8 @@ fn it_yields_to_the_person_and_goes_on_afterwards() {
     let session = bed.session("s");
     bed.say(session, Role::User, "I moved to Lund last week.");
     bed.close(session);
-    let worker = Worker::start(
-        bed.store.clone(),
-        bed.models.clone(),
-        bed.clock.clone(),
-        WorkerConfig::default(),
-    );
+    let worker =
+        Worker::start(bed.store.clone(), bed.models.clone(), bed.clock.clone(), bed.config.clone());
     for _ in 0..3 {
         until("it generates", || generating.load(Ordering::SeqCst) == 1);
         assert!(matches!(worker.status().state, WorkerState::Working { .. }));
@@ -420,11 +417,11 @@ fn a_step_that_fails_is_given_up_visibly_and_the_others_go_on() {
     for text in ["I live in a cursed house.", "I have a panic room.", "My dog is called Max."] {
         let session = bed.session(text);
         bed.say(session, Role::User, text);
-        bed.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
+        bed.store.write(|tx| tx.enqueue(&JobKind::Close(session))).unwrap();
     }
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let config = WorkerConfig { writer: Some(Mode::Extractive), ..WorkerConfig::default() };
+    let config = WorkerConfig { writer: Mode::Extractive, ..WorkerConfig::default() };
     let (clock, cancel) = (bed.clock.clone(), Cancel::default());
     let n = run_until_idle(&bed.store, &bed.models, clock, config, |_| {}, &cancel);
     std::panic::set_hook(hook);

@@ -193,7 +193,7 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
             assert_eq!(messages.len(), 2);
             assert_eq!(r.answer_record(message.id)?.unwrap()["answer"], "You live in Lund.");
             let job = r.next_job()?.unwrap();
-            assert_eq!(job.kind, JobKind::Boundary { session: sessions[0].id });
+            assert_eq!(job.kind, JobKind::Boundary(sessions[0].id));
             Ok(())
         })
         .unwrap();
@@ -207,7 +207,7 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
     // Leaving closes the session.
     heard.driver.stop();
     let jobs = store.read(|r| r.pending_jobs()).unwrap();
-    assert!(jobs.iter().any(|j| matches!(j.kind, JobKind::Close { .. })), "{jobs:?}");
+    assert!(jobs.iter().any(|j| matches!(j.kind, JobKind::Close(_))), "{jobs:?}");
 }
 
 #[test]

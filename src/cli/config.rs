@@ -15,7 +15,7 @@ use crate::model_policy::Mode;
 pub struct Config {
     pub model: Option<String>,
     pub chat: ChatConfig,
-    pub writer: Option<Mode>,
+    pub writer: Mode,
     pub reader: Mode,
     pub uncertainty: Option<String>,
     pub rerank: Option<usize>,
@@ -105,7 +105,7 @@ impl ConfigReader<'_> {
             "chat.repetition_penalty" => {
                 sampling.repetition_penalty = number(name, value, 0.5, 3.0)?;
             }
-            "memory.writer" => config.writer = Some(mode(name, value)?),
+            "memory.writer" => config.writer = mode(name, value)?,
             "recall.reader" => config.reader = mode(name, value)?,
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
@@ -133,7 +133,11 @@ fn one_of(name: &str, value: &Spanned<DeValue<'_>>, known: &[&str]) -> Result<St
 
 fn mode(name: &str, value: &Spanned<DeValue<'_>>) -> Result<Mode, String> {
     let mode = one_of(name, value, &["auto", "extractive", "generative"])?;
-    Ok(Mode::from_setting(Some(&mode)))
+    Ok(match mode.as_str() {
+        "extractive" => Mode::Extractive,
+        "generative" => Mode::Generative,
+        _ => Mode::Auto,
+    })
 }
 
 fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {
@@ -169,7 +173,7 @@ mod tests {
         assert_eq!(config.chat, ChatConfig::default());
         assert_eq!(config.uncertainty.as_deref(), Some("auto"));
         assert_eq!(config.rerank, Some(48));
-        assert_eq!(config.writer, Some(Mode::Auto));
+        assert_eq!(config.writer, Mode::Auto);
     }
 
     #[test]

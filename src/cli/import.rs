@@ -118,7 +118,7 @@ fn write(
             tx.append_message(session, &imported.messages[i])?;
             counts.messages += 1;
         }
-        tx.enqueue(&JobKind::Close { session })?;
+        tx.enqueue(&JobKind::Close(session))?;
         on_message(n_seen);
     }
     Ok(counts)

@@ -160,8 +160,7 @@ pub struct Candidate {
     pub answers: Option<f64>,
 }
 
-/// A question, what was said earlier, and what was said since → how probably each of these gives the question another
-/// answer. The rules themselves know nobody to ask.
+/// A question, an earlier text and later ones → how probably each of these gives the question another answer.
 pub type Changed<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<f64> + 'a;
 
 /// An answer made of evidence.

@@ -81,20 +81,16 @@ pub(super) struct Sources<'a> {
 impl Sources<'_> {
     /// What takes the place of `text`, found in candidate `of`: by the rules, or else by whoever is asked.
     pub fn newer(&self, asked: &Question, of: usize, text: &str) -> Option<Newer> {
-        let kept = self.kept(asked, of);
-        let later = |at: DateTime| at > self.candidates[of].at && !kept.contains(&at);
-        self.by_rules(asked, &later, of, text).or_else(|| self.by_asking(asked, &later, of, text))
-    }
-
-    /// When that was corrected of which the rest answers: what a correction leaves of a statement is not corrected.
-    fn kept(&self, asked: &Question, of: usize) -> HashSet<DateTime> {
         let evidence = self.evidence;
-        evidence
+        // What a correction leaves of a statement is not corrected.
+        let kept: HashSet<DateTime> = evidence
             .iter()
             .filter(|e| e.candidate == of || e.also.contains(&of))
             .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
             .filter_map(|e| e.successor.map(|s| evidence[s].at))
-            .collect()
+            .collect();
+        let later = |at: DateTime| at > self.candidates[of].at && !kept.contains(&at);
+        self.by_rules(asked, &later, of, text).or_else(|| self.by_asking(asked, &later, of, text))
     }
 
     /// The last of the later candidates that take its place.

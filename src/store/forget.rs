@@ -48,19 +48,19 @@ impl WriteTx<'_> {
             self.set_theme_name(*id, UNNAMED)?;
             // Its centroid was drawn from what is gone.
             self.drop_embedding(Level::Theme, id.0)?;
-            self.enqueue(&JobKind::NameTheme { theme: *id })?;
+            self.enqueue(&JobKind::NameTheme(*id))?;
         }
         self.forget_titles(&plan, &texts)?;
         if name.is_some() {
             self.run("DELETE FROM setting WHERE key = ?1", [USER_NAME])?;
         }
         for session in reopened {
-            self.enqueue(&JobKind::Close { session })?;
+            self.enqueue(&JobKind::Close(session))?;
         }
         // Other episodes of a fact that went: they may have been its source as well. Those that
         // went themselves are no longer there, and `enqueue` drops the job.
         for episode in poorer {
-            self.enqueue(&JobKind::Semantics { episode })?;
+            self.enqueue(&JobKind::Semantics(episode))?;
         }
         if !plan.semantics.is_empty() {
             self.relink()?;

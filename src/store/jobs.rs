@@ -11,22 +11,22 @@ impl JobKind {
     /// The row's two columns, and the table of the unit that the second one names.
     fn columns(&self) -> (&'static str, i64, Option<&'static str>) {
         match self {
-            Self::Boundary { session } => ("boundary", session.0, Some("session")),
-            Self::Close { session } => ("close", session.0, Some("session")),
-            Self::Semantics { episode } => ("semantics", episode.0, Some("episode")),
-            Self::NameTheme { theme } => ("name_theme", theme.0, Some("theme")),
-            Self::Consolidate { semantic } => ("consolidate", semantic.0, Some("semantic")),
+            Self::Boundary(session) => ("boundary", session.0, Some("session")),
+            Self::Close(session) => ("close", session.0, Some("session")),
+            Self::Semantics(episode) => ("semantics", episode.0, Some("episode")),
+            Self::NameTheme(theme) => ("name_theme", theme.0, Some("theme")),
+            Self::Consolidate(semantic) => ("consolidate", semantic.0, Some("semantic")),
             Self::Reembed => ("reembed", 0, None),
         }
     }
 
     fn from_columns(kind: &str, subject: i64) -> Self {
         match kind {
-            "boundary" => Self::Boundary { session: SessionId(subject) },
-            "close" => Self::Close { session: SessionId(subject) },
-            "semantics" => Self::Semantics { episode: EpisodeId(subject) },
-            "name_theme" => Self::NameTheme { theme: ThemeId(subject) },
-            "consolidate" => Self::Consolidate { semantic: SemanticId(subject) },
+            "boundary" => Self::Boundary(SessionId(subject)),
+            "close" => Self::Close(SessionId(subject)),
+            "semantics" => Self::Semantics(EpisodeId(subject)),
+            "name_theme" => Self::NameTheme(ThemeId(subject)),
+            "consolidate" => Self::Consolidate(SemanticId(subject)),
             // The column's CHECK allows nothing else.
             _ => Self::Reembed,
         }

@@ -42,32 +42,17 @@ pub struct NewSemantic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobKind {
     /// Decide whether an episode of this session ends before its newest messages.
-    Boundary {
-        /// The one whose messages go on.
-        session: SessionId,
-    },
+    Boundary(SessionId),
     /// Close the session's open episode (chat left, import done), or, after forgetting, its open
     /// runs: see [`Reader::open_runs`](super::Reader::open_runs).
-    Close {
-        /// The one that ended.
-        session: SessionId,
-    },
+    Close(SessionId),
     /// Write the semantics of an episode, attach them to themes. An episode may have semantics
     /// already (one of them was forgotten): only those that it lacks are to be added.
-    Semantics {
-        /// The one to read.
-        episode: EpisodeId,
-    },
+    Semantics(EpisodeId),
     /// Name a theme whose members changed.
-    NameTheme {
-        /// The one to name.
-        theme: ThemeId,
-    },
+    NameTheme(ThemeId),
     /// Judge a semantic against its update queue.
-    Consolidate {
-        /// The new one.
-        semantic: SemanticId,
-    },
+    Consolidate(SemanticId),
     /// Embed what has no vector of the present embedder, and bring edges and centroids in line.
     Reembed,
 }

@@ -406,11 +406,11 @@ fn pause_after(n_waits: u32) -> Duration {
 /// A job in the person's words.
 fn what(kind: &JobKind) -> &'static str {
     match kind {
-        JobKind::Boundary { .. } => "following the conversation",
-        JobKind::Close { .. } => "writing down a conversation",
-        JobKind::Semantics { .. } => "noting facts",
-        JobKind::NameTheme { .. } => "naming a theme",
-        JobKind::Consolidate { .. } => "comparing facts",
+        JobKind::Boundary(_) => "following the conversation",
+        JobKind::Close(_) => "writing down a conversation",
+        JobKind::Semantics(_) => "noting facts",
+        JobKind::NameTheme(_) => "naming a theme",
+        JobKind::Consolidate(_) => "comparing facts",
         JobKind::Reembed => "linking the memory anew",
     }
 }

@@ -43,8 +43,8 @@ const CATCH_UP_POLL: Duration = Duration::from_millis(20);
 /// How the worker works; the default is the program's.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerConfig {
-    /// Overrides the setting `writer`.
-    pub writer: Option<Mode>,
+    /// Who writes.
+    pub writer: Mode,
     /// A chat is open, so a reply may be streaming.
     pub live: bool,
     /// The session on the screen: it is not closed at the start.

@@ -12,7 +12,7 @@ use super::check::{self, Check};
 use super::writer::Writers;
 use crate::interfaces::{Cancel, Clock, ModelError, ModelInfo, Models};
 use crate::memory::Embedding;
-use crate::model_policy::{Grade, Mode, Plan};
+use crate::model_policy::{Grade, Plan};
 use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
 
 /// Texts embedded in one call.
@@ -74,11 +74,11 @@ impl StepContext {
     /// Runs a job's step. The job is completed in the step's last transaction.
     pub fn run(&mut self, job: &Job, cancel: &Cancel) -> Result<(), StepError> {
         let outcome = match job.kind {
-            JobKind::Boundary { session } => self.segment(job, session, false, cancel),
-            JobKind::Close { session } => self.segment(job, session, true, cancel),
-            JobKind::Semantics { episode } => self.semantics(job, episode, cancel),
-            JobKind::NameTheme { theme } => self.name_theme(job, theme, cancel),
-            JobKind::Consolidate { semantic } => self.consolidate(job, semantic, cancel),
+            JobKind::Boundary(session) => self.segment(job, session, false, cancel),
+            JobKind::Close(session) => self.segment(job, session, true, cancel),
+            JobKind::Semantics(episode) => self.semantics(job, episode, cancel),
+            JobKind::NameTheme(theme) => self.name_theme(job, theme, cancel),
+            JobKind::Consolidate(semantic) => self.consolidate(job, semantic, cancel),
             JobKind::Reembed => self.reembed(Some(job), cancel),
         };
         if outcome.is_err() {
@@ -137,17 +137,11 @@ impl StepContext {
         self.commit(|tx| tx.finish_job(job.id))
     }
 
-    /// Who writes, by the present settings and the model's grade.
+    /// Who writes, by the configuration and the model's grade.
     pub fn plan(&self) -> Result<Plan, StepError> {
         let info = self.models.language.info();
-        let (mode, grade) = self.store.read(|r| {
-            Ok((
-                r.setting("writer")?,
-                Grade::from_setting(r.setting(&info.grade_key())?.as_deref()),
-            ))
-        })?;
-        let mode = self.config.writer.unwrap_or_else(|| Mode::from_setting(mode.as_deref()));
-        Ok(Plan::of(mode, info, grade.as_ref()))
+        let grade = self.store.read(|r| r.setting(&info.grade_key()))?;
+        Ok(Plan::of(self.config.writer, info, Grade::from_setting(grade.as_deref()).as_ref()))
     }
 
     /// The writers of [`StepContext::plan`].

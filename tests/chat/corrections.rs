@@ -66,7 +66,7 @@ impl Person {
     fn consolidate(&self) {
         let clock: Arc<dyn Clock> = self.clock.clone();
         for session in self.store.read(|r| r.sessions()).unwrap() {
-            self.store.write(|tx| tx.enqueue(&JobKind::Close { session: session.id })).unwrap();
+            self.store.write(|tx| tx.enqueue(&JobKind::Close(session.id))).unwrap();
         }
         let config = WorkerConfig::default();
         let cancel = Cancel::default();

@@ -62,7 +62,7 @@ impl Bed {
                 let new = NewMessage { speaker: speaker.map(str::to_owned), ..new };
                 let id = tx.append_message(session, &new)?;
                 if role == Role::User {
-                    tx.enqueue(&JobKind::Boundary { session })?;
+                    tx.enqueue(&JobKind::Boundary(session))?;
                 }
                 Ok(id)
             })
@@ -71,7 +71,7 @@ impl Bed {
 
     /// Ends the session.
     pub fn close(&self, session: SessionId) {
-        self.store.write(|tx| tx.enqueue(&JobKind::Close { session })).unwrap();
+        self.store.write(|tx| tx.enqueue(&JobKind::Close(session))).unwrap();
     }
 
     pub fn work(&self) -> usize {

@@ -250,7 +250,7 @@ impl Executor {
             Effect::CloseSession(session) => {
                 self.kept = KeptContext::default();
                 // A failure costs nothing but time: the next boundary closes the episode.
-                let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close { session }));
+                let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close(session)));
                 None
             }
             Effect::UseStore { incognito } => {

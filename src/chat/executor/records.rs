@@ -31,9 +31,9 @@ impl Executor {
         let UserMessage { session, title, text, at, kind, .. } = message;
         let incognito = self.private.is_some();
         let job = |session| match kind {
-            MessageKind::Chat => JobKind::Boundary { session },
+            MessageKind::Chat => JobKind::Boundary(session),
             // What is to be remembered need not wait for the end of a topic.
-            MessageKind::Remember => JobKind::Close { session },
+            MessageKind::Remember => JobKind::Close(session),
         };
         self.chat_store().write(|tx| {
             let session = match session {

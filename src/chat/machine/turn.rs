@@ -301,8 +301,10 @@ impl Machine {
         if by_model && (!is_private || is_task) {
             return self.generate(turn, false);
         }
-        let quote = quote.unwrap_or_else(|| Quote::nothing(nothing_found));
-        self.say(&turn, quote.text, quote.cited)
+        let nothing = Cited { recalled: Some(Vec::new()), ..Cited::default() };
+        let (text, cited) =
+            quote.map_or((nothing_found.to_owned(), nothing), |quote| (quote.text, quote.cited));
+        self.say(&turn, text, cited)
     }
 
     fn recall_failed(&mut self, turn: Turn, for_model: bool, error: &str) -> Vec<Effect> {

@@ -25,7 +25,7 @@ fn crash_child() {
                 None => tx.create_session("", at(0), false)?,
             };
             let id = say(tx, session, Role::User, &format!("message {i}"));
-            tx.enqueue(&JobKind::Boundary { session })?;
+            tx.enqueue(&JobKind::Boundary(session))?;
             Ok((session, id))
         });
         writeln!(out, "\nack {}", id.0).unwrap();

@@ -181,7 +181,7 @@ fn append(tx: &mut WriteTx<'_>, u: &Units, [session, role, ..]: [Index; 4]) -> R
         u.sessions[session.index(u.sessions.len())]
     };
     assert_eq!(say(tx, id, role, &text), next);
-    tx.enqueue(&JobKind::Boundary { session: id })
+    tx.enqueue(&JobKind::Boundary(id))
 }
 
 fn cite(tx: &mut WriteTx<'_>, u: &Units, [session, fact, episode, _]: [Index; 4]) -> Result<()> {
@@ -208,7 +208,7 @@ fn close_run(tx: &mut WriteTx<'_>, u: &Units, [session, run, from, to]: [Index; 
     let content = format!("They said {}", text.join(" and "));
     let run: Vec<MessageId> = run.iter().map(|m| m.id).collect();
     let episode = tx.insert_episode(session, &title, &content, &run)?;
-    tx.enqueue(&JobKind::Semantics { episode })
+    tx.enqueue(&JobKind::Semantics(episode))
 }
 
 fn learn(
@@ -232,7 +232,7 @@ fn learn(
     let content = format!("The user said {}", words.join(" and "));
     let id = insert(tx, content, theme, messages)?;
     assert_eq!(id, expected);
-    tx.enqueue(&JobKind::Consolidate { semantic: id })
+    tx.enqueue(&JobKind::Consolidate(id))
 }
 
 fn merge(tx: &mut WriteTx<'_>, u: &Units, [first, second, ..]: [Index; 4]) -> Result<()> {
@@ -279,7 +279,7 @@ fn split(tx: &mut WriteTx<'_>, u: &Units, [fact, ..]: [Index; 4]) -> Result<()> 
     let theme = tx.create_theme("split off")?;
     assert_eq!(theme, expected);
     tx.move_semantic(fact, theme)?;
-    tx.enqueue(&JobKind::NameTheme { theme })
+    tx.enqueue(&JobKind::NameTheme(theme))
 }
 
 fn join(tx: &mut WriteTx<'_>, u: &Units, [theme, into, ..]: [Index; 4]) -> Result<()> {
@@ -323,9 +323,9 @@ fn vectors(tx: &mut WriteTx<'_>, u: &Units, [message, ..]: [Index; 4]) -> Result
 fn enqueue(tx: &mut WriteTx<'_>, u: &Units, [fact, episode, session, _]: [Index; 4]) -> Result<()> {
     let (fact, episode) = (pick(&u.facts, fact)?, pick(&u.episodes, episode)?);
     let session = pick(&u.sessions, session)?;
-    tx.enqueue(&JobKind::Consolidate { semantic: fact })?;
-    tx.enqueue(&JobKind::Semantics { episode })?;
-    tx.enqueue(&JobKind::Close { session })
+    tx.enqueue(&JobKind::Consolidate(fact))?;
+    tx.enqueue(&JobKind::Semantics(episode))?;
+    tx.enqueue(&JobKind::Close(session))
 }
 
 fn work(tx: &mut WriteTx<'_>, u: &Units, [fails, ..]: [Index; 4]) -> Result<()> {

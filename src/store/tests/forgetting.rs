@@ -40,7 +40,7 @@ c1 \"My dog Max is a beagle\"
  (open)
   m3 user: \"My dog Max is a beagle\"
   m4 assistant: \"Noted: Max is a beagle.\"
-job Close { session: SessionId(1) }
+job Close(SessionId(1))
 ";
     assert_eq!(store.read(|r| r.dump()).unwrap(), expected);
     read(&store, |r| {
@@ -97,7 +97,7 @@ fn a_search_takes_every_message_and_fact_with_the_text() {
 fn a_session_goes_as_a_whole_and_an_empty_one_too() {
     let (store, small) = small_in_memory();
     let empty = store.write(|tx| tx.create_session("unused", at(1), false)).unwrap();
-    store.write(|tx| tx.enqueue(&JobKind::Boundary { session: small.session })).unwrap();
+    store.write(|tx| tx.enqueue(&JobKind::Boundary(small.session))).unwrap();
     forget(&store, &[AnyId::Session(small.session), AnyId::Session(empty)], None);
     assert_eq!(store.read(|r| r.dump()).unwrap(), "");
     assert_eq!(store.read(|r| r.stats()).unwrap(), crate::store::MemoryStats::default());
@@ -277,10 +277,10 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
         assert_eq!(
             jobs,
             [
-                JobKind::Close { session: small.session },
+                JobKind::Close(small.session),
                 JobKind::Reembed,
-                JobKind::NameTheme { theme: home },
-                JobKind::NameTheme { theme: pets },
+                JobKind::NameTheme(home),
+                JobKind::NameTheme(pets),
             ]
         );
         assert_eq!(r.episodes()?[0].id, episode);
@@ -305,7 +305,7 @@ fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
     assert!(plan.semantics.contains(&both));
     assert_eq!(plan.episodes, [small.episode]);
     let jobs = store.read(|r| r.pending_jobs()).unwrap();
-    assert!(jobs.iter().any(|j| j.kind == JobKind::Semantics { episode: second }));
+    assert!(jobs.iter().any(|j| j.kind == JobKind::Semantics(second)));
 }
 
 #[test]
@@ -439,12 +439,12 @@ fn a_running_step_cannot_commit_what_it_read_before() {
     let (store, small) = small_in_memory();
     let theme = small.themes[1];
     let job = write(&store, |tx| {
-        tx.enqueue(&JobKind::NameTheme { theme })?;
-        tx.enqueue(&JobKind::Boundary { session: small.session })?;
-        tx.enqueue(&JobKind::Consolidate { semantic: small.facts[0] })?;
+        tx.enqueue(&JobKind::NameTheme(theme))?;
+        tx.enqueue(&JobKind::Boundary(small.session))?;
+        tx.enqueue(&JobKind::Consolidate(small.facts[0]))?;
         let (_, message, _) = elsewhere(tx, "Cats are fine too");
         fact(tx, "The user finds cats fine", theme, &[message]);
-        let name = JobKind::NameTheme { theme };
+        let name = JobKind::NameTheme(theme);
         let job = tx.pending_jobs()?.into_iter().find(|j| j.kind == name).unwrap();
         tx.begin_job(job.id)?;
         Ok(job)
@@ -462,10 +462,10 @@ fn a_running_step_cannot_commit_what_it_read_before() {
         assert_eq!(
             jobs,
             [
-                JobKind::Boundary { session: small.session },
-                JobKind::Close { session: small.session },
+                JobKind::Boundary(small.session),
+                JobKind::Close(small.session),
                 JobKind::Reembed,
-                JobKind::NameTheme { theme },
+                JobKind::NameTheme(theme),
             ]
         );
         Ok(())

@@ -52,13 +52,13 @@ fn no_forgotten_byte_is_in_any_file() {
         tx.edit_semantic(a, &format!("It is {secret}!"), &vector)?;
         tx.edit_episode(episode, "Words", &format!("{secret}."))?;
         tx.put_embedding(Level::Theme, theme.0, &vector)?;
-        tx.enqueue(&JobKind::Semantics { episode })?;
+        tx.enqueue(&JobKind::Semantics(episode))?;
         tx.record_answer(reply, &json!({"question": text, "evidence": {"semantics": ["s1"]}}))?;
         Ok((message, kept))
     });
     // A step that failed on it, with the text in its error.
     write(&store, |tx| {
-        tx.enqueue(&JobKind::Boundary { session: tx.sessions()?[0].id })?;
+        tx.enqueue(&JobKind::Boundary(tx.sessions()?[0].id))?;
         let job = tx.next_job()?.unwrap();
         tx.begin_job(job.id)?;
         tx.fail_job(job.id, &format!("cannot parse {secret}"), 1)

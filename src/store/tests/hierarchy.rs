@@ -138,7 +138,7 @@ fn a_theme_left_empty_is_removed_with_its_vector_edges_and_jobs() {
     write(&store, |tx| {
         tx.put_embedding(Level::Theme, pets.0, &embed("pets"))?;
         tx.replace_edges(Level::Theme, pets.0, &[(home.0, 0.5)])?;
-        tx.enqueue(&JobKind::NameTheme { theme: pets })?;
+        tx.enqueue(&JobKind::NameTheme(pets))?;
         tx.create_theme("nobody's")?;
         Ok(())
     });

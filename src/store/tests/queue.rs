@@ -15,19 +15,19 @@ fn next(store: &Store) -> Option<Job> {
 #[test]
 fn jobs_are_taken_oldest_first_and_idle_work_last() {
     let (store, small) = small_in_memory();
-    let consolidate = JobKind::Consolidate { semantic: small.facts[0] };
-    let name = JobKind::NameTheme { theme: small.themes[0] };
-    let boundary = JobKind::Boundary { session: small.session };
-    let semantics = JobKind::Semantics { episode: small.episode };
+    let consolidate = JobKind::Consolidate(small.facts[0]);
+    let name = JobKind::NameTheme(small.themes[0]);
+    let boundary = JobKind::Boundary(small.session);
+    let semantics = JobKind::Semantics(small.episode);
     write(&store, |tx| {
         for kind in [&consolidate, &name, &boundary, &boundary, &semantics, &JobKind::Reembed] {
             tx.enqueue(kind)?;
         }
         // Units that do not exist.
-        tx.enqueue(&JobKind::Close { session: SessionId(99) })?;
-        tx.enqueue(&JobKind::Semantics { episode: EpisodeId(99) })?;
-        tx.enqueue(&JobKind::NameTheme { theme: ThemeId(99) })?;
-        tx.enqueue(&JobKind::Consolidate { semantic: SemanticId(99) })
+        tx.enqueue(&JobKind::Close(SessionId(99)))?;
+        tx.enqueue(&JobKind::Semantics(EpisodeId(99)))?;
+        tx.enqueue(&JobKind::NameTheme(ThemeId(99)))?;
+        tx.enqueue(&JobKind::Consolidate(SemanticId(99)))
     });
     assert_eq!(kinds(&store), [boundary, semantics, JobKind::Reembed, consolidate, name]);
     assert_valid(&store);
@@ -36,7 +36,7 @@ fn jobs_are_taken_oldest_first_and_idle_work_last() {
 #[test]
 fn a_job_is_tried_again_and_then_failed_and_can_be_retried() {
     let store = Store::in_memory().unwrap();
-    let kind = JobKind::Boundary { session: small(&store).session };
+    let kind = JobKind::Boundary(small(&store).session);
     store.write(|tx| tx.enqueue(&kind)).unwrap();
     for attempt in 0..3 {
         let job = next(&store).unwrap();
@@ -62,7 +62,7 @@ fn a_job_is_tried_again_and_then_failed_and_can_be_retried() {
 fn an_equal_job_may_be_queued_beside_a_running_one_and_they_fall_into_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
-    let kind = JobKind::Boundary { session: small(&store).session };
+    let kind = JobKind::Boundary(small(&store).session);
     store.write(|tx| tx.enqueue(&kind)).unwrap();
     let job = next(&store).unwrap();
     store.write(|tx| tx.begin_job(job.id)).unwrap();
@@ -152,7 +152,7 @@ fn the_workers_naming_is_not_the_persons_to_undo() {
     let theme = small.themes[0];
     store.write(|tx| tx.rename_theme(theme, "Mine")).unwrap();
     for rename_first in [true, false] {
-        store.write(|tx| tx.enqueue(&JobKind::NameTheme { theme })).unwrap();
+        store.write(|tx| tx.enqueue(&JobKind::NameTheme(theme))).unwrap();
         let job = next(&store).unwrap();
         write(&store, |tx| {
             if rename_first {

@@ -38,7 +38,7 @@ fn four_threads_write_and_two_read() {
                     for i in 0..50 {
                         write(&store, |tx| {
                             say(tx, session, Role::User, &format!("message {i}"));
-                            tx.enqueue(&JobKind::Boundary { session })
+                            tx.enqueue(&JobKind::Boundary(session))
                         });
                     }
                 })

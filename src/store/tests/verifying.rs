@@ -17,7 +17,7 @@ fn check(sql: &str, expected: &str) {
         tx.replace_edges(Level::Semantic, a, &[(b, 0.5)])?;
         tx.replace_edges(Level::Theme, small.themes[0].0, &[(small.themes[1].0, 0.5)])?;
         tx.record_answer(small.messages[1], &serde_json::json!({}))?;
-        tx.enqueue(&JobKind::Boundary { session: small.session })?;
+        tx.enqueue(&JobKind::Boundary(small.session))?;
         tx.edit_semantic(small.facts[0], "edited", &embed("edited"))?;
         let relinking = tx.pending_jobs()?.into_iter().find(|j| j.kind == JobKind::Reembed);
         tx.finish_job(relinking.unwrap().id)?;

@@ -127,7 +127,7 @@ impl StepContext {
                         tx.supersede(earlier, later, rest, at)?;
                     }
                 }
-                tx.enqueue(&JobKind::NameTheme { theme: rows[0].theme })?;
+                tx.enqueue(&JobKind::NameTheme(rows[0].theme))?;
             }
             tx.finish_job(job.id)
         })?;

@@ -51,10 +51,10 @@ pub(in crate::worker) fn insert_and_queue(
         tx.replace_edges(Level::Semantic, id.0, &edges)?;
     }
     for &semantic in &ids {
-        tx.enqueue(&JobKind::Consolidate { semantic })?;
+        tx.enqueue(&JobKind::Consolidate(semantic))?;
     }
     for theme in place_themes(tx, cache, &themes, &all_touched)? {
-        tx.enqueue(&JobKind::NameTheme { theme })?;
+        tx.enqueue(&JobKind::NameTheme(theme))?;
     }
     Ok(Inserted { ids, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
 }

@@ -62,7 +62,7 @@ impl StepContext {
         sessions.sort_unstable();
         self.commit(|tx| {
             for session in sessions {
-                tx.enqueue(&JobKind::Close { session })?;
+                tx.enqueue(&JobKind::Close(session))?;
             }
             Ok(())
         })

@@ -84,7 +84,7 @@ impl StepContext {
             learn_name(tx, name.as_deref())?;
             for (told, run) in earlier {
                 let episode = tx.insert_episode(session, &told.title, &told.content, &run)?;
-                tx.enqueue(&JobKind::Semantics { episode })?;
+                tx.enqueue(&JobKind::Semantics(episode))?;
             }
             let new = NewMessage::new(Role::User, draft.content, now);
             let message = tx.append_message(session, &new)?;

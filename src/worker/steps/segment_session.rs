@@ -74,7 +74,7 @@ impl StepContext {
                     for vector in &vector {
                         tx.put_embedding(Level::Episode, episode.0, vector)?;
                     }
-                    tx.enqueue(&JobKind::Semantics { episode })
+                    tx.enqueue(&JobKind::Semantics(episode))
                 })?;
                 start = stop;
             }

@@ -349,7 +349,11 @@ impl Probing<'_> {
             memory: Some(self.memory),
             notes: None,
             structures: None,
-            model_use: ModelUse::of(None, self.models.language.info(), None),
+            model_use: ModelUse::of(
+                inglenook::model_policy::Mode::Auto,
+                self.models.language.info(),
+                None,
+            ),
             pruning_ratio: 1.0,
             models: self.models,
             model: self.model,

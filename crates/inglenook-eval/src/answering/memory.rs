@@ -153,7 +153,7 @@ pub(super) fn built(
                 now = at;
                 at = Moment { timestamp: at.timestamp + BETWEEN_MESSAGES, ..at };
             }
-            tx.enqueue(&JobKind::Close { session })?;
+            tx.enqueue(&JobKind::Close(session))?;
         }
         Ok(())
     })?;

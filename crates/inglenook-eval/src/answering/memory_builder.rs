@@ -30,10 +30,10 @@ pub(super) struct ModelUse {
 
 impl ModelUse {
     /// As `writer = auto` and `reader = auto` decide; a large model without a grade writes, as in the papers.
-    pub(super) fn of(mode: Option<Mode>, info: &ModelInfo, grade: Option<&str>) -> Self {
+    pub(super) fn of(mode: Mode, info: &ModelInfo, grade: Option<&str>) -> Self {
         let grade = Grade::from_setting(grade);
         let is_large = grade.is_none() && reader_generates(Mode::Auto, info, None);
-        let mode = mode.unwrap_or(if is_large { Mode::Generative } else { Mode::Auto });
+        let mode = if is_large && mode == Mode::Auto { Mode::Generative } else { mode };
         Self {
             plan: Plan::of(mode, info, grade.as_ref()),
             thinks: reader_generates(mode, info, grade.as_ref()),

@@ -309,7 +309,7 @@ fn a_memory_is_built_where_none_is_given() {
     let own = |run: &mut Run<'_>| {
         run.memories = None;
         run.methods = [Method::MemoryOnly, Method::Full].into();
-        run.writer.writer = Some(inglenook::model_policy::Mode::Extractive);
+        run.writer.writer = inglenook::model_policy::Mode::Extractive;
     };
     let report = bed.run("out", &models, own, None).unwrap().report;
     assert!(report.skipped.is_empty(), "{:?}", report.skipped);
@@ -328,7 +328,7 @@ fn building_a_memory_is_measured() {
     let own = |run: &mut Run<'_>| {
         run.memories = None;
         run.methods = [Method::NaiveRag, Method::MemoryOnly].into();
-        run.writer.writer = Some(inglenook::model_policy::Mode::Generative);
+        run.writer.writer = inglenook::model_policy::Mode::Generative;
     };
     let whole = bed.run("whole", &models, own, None).unwrap();
     let built = whole.report.memories[0].built.unwrap();
@@ -430,7 +430,7 @@ fn questions_with_histories_of_their_own() {
         resume: false,
         recall: RecallConfig::default(),
         writer: WorkerConfig {
-            writer: Some(inglenook::model_policy::Mode::Extractive),
+            writer: inglenook::model_policy::Mode::Extractive,
             ..WorkerConfig::default()
         },
         pruning_ratio: 0.6,

@@ -133,7 +133,7 @@ fn manifest(
         }),
         None => json!({
             "kind": "built by the program",
-            "writer": app.worker_config().writer.unwrap_or_default(),
+            "writer": app.worker_config().writer,
         }),
     };
     Ok(json!({
