@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::extractive::{self, Wants};
+use crate::extractive::{self, CHANGE_MIN, Wants};
 use crate::interfaces::{ModelInfo, Reranker};
 use crate::prompts::Style;
 
@@ -43,19 +43,26 @@ pub fn changed(
     earlier: &str,
     later: &[&str],
 ) -> Vec<f64> {
-    // Two heads, with their labels for a change by place: it changes the earlier text, and it changes the answer.
-    let asked = format!("{question} || {earlier}");
-    let read = |head: &str, changes: usize, earlier: &str| -> Option<Vec<f64>> {
+    // A head and its label for a change, by place. A failure is no reason not to answer.
+    let read = |head: &str, changes: usize, earlier: &str, later: &[&str]| -> Option<Vec<f64>> {
         let pairs: Vec<[&str; 2]> = later.iter().map(|&later| [earlier, later]).collect();
         let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
         let said = encoder?.probabilities(head, &pairs).ok()??;
         said.iter().map(|odds| odds.get(changes).map(|p| f64::from(*p))).collect()
     };
-    // A failure is no reason not to answer.
-    let (Some(text), Some(answer)) = (read("line", 1, earlier), read("answer", 0, &asked)) else {
-        return Vec::new();
-    };
-    text.into_iter().zip(answer).map(|(a, b)| a.min(b)).collect()
+    let Some(mut found) = read("line", 1, earlier, later) else { return Vec::new() };
+    // What does not change the text does not change its answer.
+    let likely: Vec<usize> = (0..later.len()).filter(|&i| found[i] >= CHANGE_MIN).collect();
+    if likely.is_empty() {
+        return found;
+    }
+    let texts: Vec<&str> = likely.iter().map(|&i| later[i]).collect();
+    let asked = format!("{question} || {earlier}");
+    let Some(answers) = read("answer", 0, &asked, &texts) else { return Vec::new() };
+    for (i, answer) in likely.into_iter().zip(answers) {
+        found[i] = found[i].min(answer);
+    }
+    found
 }
 
 /// How a model and the rules did one step on the same items.

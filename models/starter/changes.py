@@ -14,7 +14,6 @@ Head `line` says whether the message changes the line (adds, changes, unrelated)
 says whether its answer is another now (changes, stays).
 """
 
-import json
 import random
 import re
 from pathlib import Path
@@ -117,8 +116,8 @@ def words(text):
 def told(path):
     """Of a history, as the user and another, or a notebook: messages, facts as (last message, text), and (question, its messages)."""
     if path.suffix == ".json":
-        raw = json.loads(path.read_text())
-        return [m["text"] for m in raw["messages"]], [], [(item["q"], item["from"]) for item in raw["questions"]]
+        notebook = notebooks.load(path)
+        return [text.removeprefix("The user: ") for text in notebook.messages], [], [asked for asked in notebook.questions if asked[1]]
     history = histories.load(path)
     speaker = history.units[0].text.split(": ")[0]
     renamed = lambda text: re.sub(rf"\b{re.escape(speaker)}\b", "the user", text)
@@ -130,7 +129,8 @@ def told(path):
 
 def later_ones(rng, text, later):
     """Some of what came later: mostly what shares words with it."""
-    near = sorted(later, key=lambda other: -len(words(text) & words(other)))[:6]
+    own = words(text)
+    near = sorted(later, key=lambda other: -len(own & words(other)))[:6]
     return rng.sample(near, min(3, len(near))) + rng.sample(later, min(1, len(later)))
 
 

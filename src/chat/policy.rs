@@ -116,6 +116,7 @@ pub enum Plan {
 
 /// Rules read only the beginning of a message; a pasted book is still kept whole.
 const RULES_BYTES_MAX: usize = 16_000;
+
 fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }

@@ -133,11 +133,7 @@ fn one_of(name: &str, value: &Spanned<DeValue<'_>>, known: &[&str]) -> Result<St
 
 fn mode(name: &str, value: &Spanned<DeValue<'_>>) -> Result<Mode, String> {
     let mode = one_of(name, value, &["auto", "extractive", "generative"])?;
-    Ok(match mode.as_str() {
-        "extractive" => Mode::Extractive,
-        "generative" => Mode::Generative,
-        _ => Mode::Auto,
-    })
+    serde_json::from_value(mode.into()).map_err(|error| error.to_string())
 }
 
 fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {

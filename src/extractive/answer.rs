@@ -65,7 +65,7 @@ pub fn answer_by(
     if let Some((index, stated)) = reading::best(candidates, asked.past) {
         let best = &candidates[index];
         let newer = sources.newer(&asked, index, &best.text);
-        return Some(newer.filter(|_| !asked.past).map_or_else(
+        return Some(newer.map_or_else(
             || {
                 let news = newest::news(&asked, &best.text, newest::has_mark(&best.text))
                     .filter(|_| best.raw_speaker.is_some());
@@ -178,13 +178,15 @@ fn by_rules(
         // Several facts may state a name; the best one is enough.
         vec![scored[0].1]
     };
-    if !asked.past && asked.kind != Kind::List {
+    if asked.kind != Kind::List {
         let newer = |e: &Evidence| sources.newer(asked, e.candidate, &e.statement.text);
         if let Some(newer) = chosen.first().and_then(|e| newer(e)) {
             let answer = newer.quote(candidates, sure, person);
             return Some(ExtractiveAnswer { sure, ..answer });
         }
-        chosen.retain(|e| newer(e).is_none());
+        // Of the first nothing is newer, as was just asked.
+        let mut is_first = true;
+        chosen.retain(|e| std::mem::take(&mut is_first) || newer(e).is_none());
     }
     if let [only] = chosen.as_slice() {
         chosen.extend(said_with(evidence, only, asked));

@@ -161,7 +161,11 @@ pub struct Candidate {
 }
 
 /// A question, an earlier text and later ones → how probably each of these gives the question another answer.
+/// Below [`CHANGE_MIN`] it need not be exact.
 pub type Changed<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<f64> + 'a;
+
+/// A less probable change is none.
+pub const CHANGE_MIN: f64 = 0.5;
 
 /// An answer made of evidence.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,7 @@ use super::question::{Kind, Question};
 use super::untrue::{DEATHS, DEPARTURES, ENDINGS, LOSSES, SEPARATIONS, around};
 use super::values::has_time;
 use super::words::{join, tokens};
-use super::{Candidate, Changed, ExtractiveAnswer, Intent, dates, intent, reading};
+use super::{CHANGE_MIN, Candidate, Changed, ExtractiveAnswer, Intent, dates, intent, reading};
 
 static MARKS: Lines = Lines::new("marks of change");
 static OFFS: Lines = Lines::new("taken back");
@@ -78,9 +78,16 @@ pub(super) struct Sources<'a> {
     pub changed: &'a Changed<'a>,
 }
 
+/// Whether a candidate, or a statement made of it, may change what was said before.
+type Usable<'a> = dyn Fn(&Candidate, &str) -> bool + 'a;
+
 impl Sources<'_> {
-    /// What takes the place of `text`, found in candidate `of`: by the rules, or else by whoever is asked.
+    /// What takes the place of `text`, found in candidate `of`: by the rules, or else by whoever is asked. What was so
+    /// in the past stays.
     pub fn newer(&self, asked: &Question, of: usize, text: &str) -> Option<Newer> {
+        if asked.past {
+            return None;
+        }
         let evidence = self.evidence;
         // What a correction leaves of a statement is not corrected.
         let kept: HashSet<DateTime> = evidence
@@ -89,73 +96,57 @@ impl Sources<'_> {
             .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
             .filter_map(|e| e.successor.map(|s| evidence[s].at))
             .collect();
-        let later = |at: DateTime| at > self.candidates[of].at && !kept.contains(&at);
-        self.by_rules(asked, &later, of, text).or_else(|| self.by_asking(asked, &later, of, text))
+        let since = self.candidates[of].at;
+        let usable = |candidate: &Candidate, text: &str| {
+            candidate.at > since
+                && !kept.contains(&candidate.at)
+                && !candidate.superseded
+                && text.len() <= BYTES_MAX
+                && intent(text) != Intent::Question
+        };
+        let earlier = Said::new(of, false, text);
+        self.by_rules(asked, &earlier, &usable).or_else(|| self.by_asking(asked, &earlier, &usable))
     }
 
     /// The last of the later candidates that take its place.
-    fn by_rules(
-        &self,
-        asked: &Question,
-        later: &dyn Fn(DateTime) -> bool,
-        of: usize,
-        text: &str,
-    ) -> Option<Newer> {
+    fn by_rules(&self, asked: &Question, of: &Said<'_>, usable: &Usable<'_>) -> Option<Newer> {
         let Self { candidates, evidence, .. } = *self;
         let raw = candidates.iter().enumerate().filter(|(_, c)| c.raw_speaker.is_some());
         let raw = raw.map(|(i, c)| Said::new(i, true, &c.text));
         let read = evidence.iter().filter(|e| !e.superseded);
         let read = read.map(|e| Said::new(e.candidate, false, &e.statement.text));
-        let usable = |said: &Said<'_>| {
-            later(candidates[said.candidate].at)
-                && said.text.len() <= BYTES_MAX
-                && is_marked(said.text)
-                && !candidates[said.candidate].superseded
-                && intent(said.text) != Intent::Question
-        };
-        let of = Said::new(of, false, text);
-        let taking =
-            raw.chain(read).filter(usable).filter(|said| takes_the_place(asked, &of, said));
+        let taking = raw
+            .chain(read)
+            .filter(|said| usable(&candidates[said.candidate], said.text) && is_marked(said.text))
+            .filter(|said| takes_the_place(asked, of, said));
         // The person's own words, if they were said last.
         let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
         last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
     }
 
-    /// The last of the person's later messages that is said to change it.
-    fn by_asking(
-        &self,
-        asked: &Question,
-        later: &dyn Fn(DateTime) -> bool,
-        of: usize,
-        text: &str,
-    ) -> Option<Newer> {
-        /// How probable a change is at least. Those that say so the rules know too: where they see none there mostly
-        /// is none.
-        const PROBABILITY_MIN: f64 = 0.5;
+    /// The last of the later texts that is said to change it.
+    fn by_asking(&self, asked: &Question, of: &Said<'_>, usable: &Usable<'_>) -> Option<Newer> {
+        /// How probable a change is at least that the text names: where the rules see none there mostly is none.
         const MARKED_MIN: f64 = 0.8;
         /// So many of the last are shown.
         const N_MAX: usize = 12;
-        if asked.past {
-            return None;
-        }
-        let usable = |&(_, c): &(usize, &Candidate)| {
-            later(c.at)
-                && !c.superseded
-                && c.text.len() <= BYTES_MAX
-                && !c.text.trim().eq_ignore_ascii_case(text.trim())
-                && intent(&c.text) != Intent::Question
-        };
-        let mut newest: Vec<_> = self.candidates.iter().enumerate().filter(usable).collect();
+        let is_other = |c: &Candidate| !c.text.trim().eq_ignore_ascii_case(of.text.trim());
+        let mut newest: Vec<(usize, &Candidate)> = self
+            .candidates
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| usable(c, &c.text) && is_other(c))
+            .collect();
         newest.sort_by_key(|(_, c)| Reverse(c.at));
         newest.truncate(N_MAX);
         if newest.is_empty() {
             return None;
         }
-        let clause = clause_of(asked, &Said::new(of, false, text));
-        let clause = if clause.is_empty() { text } else { &clause };
+        let clause = clause_of(asked, of);
+        let clause = if clause.is_empty() { of.text } else { &clause };
         let texts: Vec<&str> = newest.iter().map(|(_, c)| c.text.as_str()).collect();
         let probabilities = (self.changed)(&asked.text, clause, &texts);
-        let min = |text: &str| if is_marked(text) { MARKED_MIN } else { PROBABILITY_MIN };
+        let min = |text: &str| if is_marked(text) { MARKED_MIN } else { CHANGE_MIN };
         let found = newest.iter().zip(probabilities).find(|((_, c), p)| *p >= min(&c.text));
         found.map(|(&(i, said), _)| Newer::new(asked, i, &said.text, said.raw_speaker.is_some()))
     }

@@ -19,7 +19,7 @@ const TOKENS_END: usize = 40;
 pub struct BertHeads {
     trunk: Trunk,
     heads: BTreeMap<String, Head>,
-    /// The last single text, its head and the answer: of one message several places ask what it wants.
+    /// The head and the single text asked last, and the answer: of one message several places ask what it wants.
     last: Mutex<Option<(String, String, Vec<f32>)>>,
 }
 
@@ -65,8 +65,8 @@ impl BertHeads {
         inputs: &[&[&str]],
     ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
         let Some(rows) = self.heads.get(head) else { return Ok(None) };
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let ([[text]], Some((of, read, odds))) = (inputs, &*last)
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let ([[text]], Some((of, read, odds))) = (inputs, &*last())
             && of == head
             && read == text
         {
@@ -81,7 +81,7 @@ impl BertHeads {
             states.iter().map(|states| self.read(rows, states)).collect();
         let odds = odds?;
         if let ([[text]], [odds]) = (inputs, odds.as_slice()) {
-            *last = Some((head.to_owned(), (*text).to_owned(), odds.clone()));
+            *last() = Some((head.to_owned(), (*text).to_owned(), odds.clone()));
         }
         Ok(Some(odds))
     }

@@ -47,4 +47,5 @@ pub use access::{Store, Wait};
 pub use error::StoreError;
 pub use full_text::KnownName;
 pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
+pub use settings::USER_NAME;
 pub use transaction::{Reader, WriteTx};

@@ -1,10 +1,10 @@
-//! Small values that the rest of the program keeps (`user_name`, `writer`, `grade:…`).
+//! Small values that the rest of the program keeps (`user_name`, `theme_cap`, `grade:…`).
 
 use super::error::Result;
 use super::transaction::{Reader, WriteTx};
 
 /// The person's name. The store knows this one key, because forgetting has to reach it.
-pub(super) const USER_NAME: &str = "user_name";
+pub const USER_NAME: &str = "user_name";
 
 /// `verify` holds every theme to it (invariant 2: "within the cap"); unset, to `memory`'s own.
 pub(super) const THEME_CAP: &str = "theme_cap";

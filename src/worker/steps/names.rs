@@ -2,7 +2,7 @@
 
 use crate::extractive::{self, THE_USER, Utterance};
 use crate::memory::{Message, Role};
-use crate::store::{StoreError, WriteTx};
+use crate::store::{StoreError, USER_NAME, WriteTx};
 
 const ASSISTANT: &str = "Assistant";
 
@@ -22,7 +22,7 @@ pub(super) fn learned_name(messages: &[Message]) -> Option<String> {
 /// and the settings can.
 pub(super) fn learn_name(tx: &mut WriteTx<'_>, learned: Option<&str>) -> Result<(), StoreError> {
     match learned {
-        Some(name) if tx.user_name()?.is_none() => tx.set_setting("user_name", name),
+        Some(name) if tx.user_name()?.is_none() => tx.set_setting(USER_NAME, name),
         _ => Ok(()),
     }
 }
