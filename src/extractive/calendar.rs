@@ -23,31 +23,45 @@ pub(super) enum Tense {
 }
 
 impl Tense {
-    pub fn of(sentence: &str) -> Self {
-        static TIMELESS: LazyLock<Regex> = LazyLock::new(|| {
+    /// What the clause of the expression of time at `start..end` tells, if it does.
+    pub fn of_clause(sentence: &str, start: usize, end: usize) -> Option<Self> {
+        static BREAK: LazyLock<Regex> = LazyLock::new(|| {
             regex(
+                r"(?i)[,;:–—]| (?:and|but|so|because|since|when|while|although|though|then|that|who|which)\b",
+            )
+        });
+        // No clause is longer; a text without a break takes linear time.
+        let back = sentence.ceil_char_boundary(start.saturating_sub(160));
+        let ahead = sentence.floor_char_boundary((end + 160).min(sentence.len()));
+        let from = BREAK.find_iter(&sentence[back..start]).last().map_or(back, |m| back + m.end());
+        // "In October, she quit": the clause is behind the comma.
+        let leads = sentence[end..].starts_with(',') && sentence[from..start].trim().is_empty();
+        let end = end + usize::from(leads);
+        let to = BREAK.find(&sentence[end..ahead.max(end)]).map_or(ahead, |m| end + m.start());
+        Self::told(&sentence[from..to])
+    }
+
+    /// What the words tell, if they do.
+    pub fn told(words: &str) -> Option<Self> {
+        // "We married on 3 May" is past; "we are married", "the married couple" tell no time.
+        static SIGNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+            [
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
-            )
+                r"(?i)\b(will|won't|'ll|gonna|going to|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|'s|'re|'m) (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
+                r"(?i)\b(?:I|we|they|he|she|you) (?:got )?married\b",
+            ]
+            .map(regex)
         });
-        // "We married on 3 May"; "we are married", "the married couple" tell no time.
-        static MARRIED: LazyLock<Regex> =
-            LazyLock::new(|| regex(r"(?i)\b(?:I|we|they|he|she|you) (?:got )?married\b"));
-        static FUTURE: LazyLock<Regex> = LazyLock::new(|| {
-            regex(
-                r"(?i)\b(will|won't|'ll|gonna|going to|planning|plans?|upcoming|next|is (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|are (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|am (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
-            )
-        });
-        if TIMELESS.is_match(sentence) {
-            return Self::Timeless;
-        }
-        if MARRIED.is_match(sentence) && !FUTURE.is_match(sentence) {
-            return Self::Past;
-        }
-        let past = super::lexicon::words(sentence).any(|w| {
-            let lower = w.to_lowercase();
+        let [timeless, future, married] = SIGNS.each_ref().map(|sign| sign.is_match(words));
+        let is_past = |word: &str| {
+            let lower = word.to_lowercase();
             super::lexicon::is_past(&lower) && !PASTS_OF_NO_PAST.has(lower.as_str())
-        });
-        if past && !FUTURE.is_match(sentence) { Self::Past } else { Self::Future }
+        };
+        match (timeless, future) {
+            (true, _) => Some(Self::Timeless),
+            (_, true) => Some(Self::Future),
+            _ => (married || super::lexicon::words(words).any(is_past)).then_some(Self::Past),
+        }
     }
 }
 

@@ -67,8 +67,7 @@ pub(super) struct Resolved {
 
 /// Replaces the relative dates of one sentence, said at `at`.
 pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
-    let today = at.date();
-    let tense = Tense::of(sentence);
+    let (today, told) = (at.date(), Tense::told(sentence));
     let mut out = String::with_capacity(sentence.len() + 32);
     let mut spans = Vec::new();
     let mut done = 0;
@@ -77,6 +76,7 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
         let (start, end) = (whole.start(), whole.end());
         let before = &sentence[..start];
         let after = &sentence[end..];
+        let tense = Tense::of_clause(sentence, start, end).or(told).unwrap_or(Tense::Future);
         let meant = expression(&found, today, tense, stated_year(before, after))
             .filter(|_| !is_quoted(before, after))
             .and_then(|e| Some((phrase(&e, before, after, whole.as_str())?, e.span)));
