@@ -208,7 +208,6 @@ pub fn prompt_style(info: &ModelInfo) -> Style {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -229,5 +229,4 @@ impl Conversation {
 
 #[cfg(test)]
 #[path = "driver_tests.rs"]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;

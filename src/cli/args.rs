@@ -301,7 +301,6 @@ fn parse_any(text: &str) -> Result<AnyId, String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use clap::CommandFactory;
 

@@ -156,7 +156,6 @@ fn number(name: &str, value: &Spanned<DeValue<'_>>, min: f32, max: f32) -> Resul
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

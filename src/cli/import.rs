@@ -207,7 +207,6 @@ fn print(app: &App, counts: &Counts, file: &str) -> Result<(), Failure> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::testing::message;

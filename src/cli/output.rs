@@ -211,7 +211,6 @@ pub fn bytes(n: u64) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

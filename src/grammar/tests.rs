@@ -1,7 +1,5 @@
 //! The constraint against a regular expression, which shares nothing with it.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use proptest::prelude::*;
 
 use super::*;

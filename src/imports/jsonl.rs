@@ -158,7 +158,6 @@ fn time_from_seconds(seconds: f64) -> Option<Moment> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

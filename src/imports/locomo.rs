@@ -197,7 +197,6 @@ fn time_of(text: &str) -> Option<Moment> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::testing::shared;

@@ -316,7 +316,6 @@ fn rope_of_json(json: &Json) -> Result<(f64, RopeScaling), String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use serde_json::json;
 

@@ -188,7 +188,7 @@ impl Vocabulary {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+#[expect(clippy::print_stdout, reason = "tests")]
 mod tests {
     use std::time::Instant;
 

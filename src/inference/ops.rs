@@ -288,7 +288,6 @@ pub fn to_f32(xs: &Tensor) -> Result<Tensor> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

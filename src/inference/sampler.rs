@@ -108,7 +108,6 @@ fn nucleus(candidates: &mut Vec<(u32, f32)>, top_p: f32) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -32,5 +32,4 @@ pub use units::{
 };
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod properties;

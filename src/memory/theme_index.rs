@@ -314,7 +314,6 @@ impl WithSimd for Differing<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -85,7 +85,6 @@ fn sections(file: &'static str) -> Vec<(&'static str, &'static str)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::*;
 

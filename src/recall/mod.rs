@@ -16,7 +16,6 @@ mod rerank;
 mod stage_one;
 mod stage_two;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 mod uncertainty_probe;
 

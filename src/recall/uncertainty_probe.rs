@@ -143,7 +143,6 @@ impl UncertaintyProbe for OverlapProbe<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

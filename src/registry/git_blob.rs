@@ -16,7 +16,6 @@ pub fn git_blob_file(path: &Path) -> io::Result<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

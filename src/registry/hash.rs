@@ -41,7 +41,6 @@ pub fn sha256_file(path: &Path) -> io::Result<(String, u64)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

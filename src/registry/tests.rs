@@ -1,7 +1,5 @@
 //! The registry against a real folder and a real (local, tiny) hub.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::io::Write as _;
 
 use tempfile::TempDir;

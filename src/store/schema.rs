@@ -86,7 +86,6 @@ fn migrate_with(conn: &mut Connection, steps: &[M<'_>]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

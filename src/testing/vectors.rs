@@ -1,5 +1,4 @@
 //! Clusters of plain vectors for tests that are reckoned by hand.
-#![expect(clippy::expect_used, reason = "tests")]
 
 use crate::memory::partition::Cluster;
 use crate::memory::{Embedding, SemanticId};

@@ -28,7 +28,6 @@ pub fn date(at: Moment) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use jiff::tz::Offset;

@@ -27,7 +27,6 @@ mod why;
 mod wrap;
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
 pub use runner::{TuiError, run};

@@ -157,7 +157,6 @@ pub fn bar(nats: f64, max: f64, cells: usize) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use serde_json::json;

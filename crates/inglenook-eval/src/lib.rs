@@ -27,7 +27,6 @@ mod scale;
 mod score;
 mod starter;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 mod turns;
 mod writing;

@@ -288,7 +288,6 @@ fn answerable(raw: RawQuestion, observations: &[Observation]) -> Option<Question
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

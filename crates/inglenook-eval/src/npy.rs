@@ -37,7 +37,6 @@ pub fn rows(bytes: &[u8]) -> Result<Vec<Embedding>, &'static str> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -266,7 +266,6 @@ fn middle_left() -> TextStyle<'static> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

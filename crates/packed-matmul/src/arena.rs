@@ -92,7 +92,6 @@ impl DerefMut for Part {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
 

@@ -1,7 +1,5 @@
 //! Every instruction set against plain Rust, and that against candle's own unpacking.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::Arc;
 
 use candle_core::Device;

@@ -1,7 +1,5 @@
 //! Each format against the models' own templates, as transformers runs them.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::path::Path;
 
 use super::format::STARTER_TOKENS;

@@ -295,7 +295,6 @@ fn merges_of_scores(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use serde_json::Value as Json;
     use tokenizers::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer};

@@ -1,7 +1,5 @@
 //! Control tokens, decoding and damaged files, on a byte-level vocabulary.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use super::spelling::byte_of;
 use super::*;
 

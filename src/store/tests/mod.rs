@@ -1,7 +1,5 @@
 //! The store against real SQLite, in temporary directories.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 mod builders;
 mod crashing;
 mod damage;

@@ -312,7 +312,6 @@ fn f1(found: &[String], expected: &[Vec<String>]) -> f64 {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::testing::{HashEmbedder, ScriptedModel};

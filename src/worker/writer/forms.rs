@@ -31,7 +31,6 @@ impl Forms {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::sync::Arc;
 

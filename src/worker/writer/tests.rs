@@ -1,5 +1,4 @@
 //! What a model writes, held against what it read.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
 

@@ -407,7 +407,6 @@ fn sweep_row(threshold: f64, answers: &[Answer]) -> Option<SweepRow> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use inglenook::memory::inclusion::{Inclusion, UncertaintyGate};

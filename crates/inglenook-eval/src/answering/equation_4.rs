@@ -92,7 +92,6 @@ fn representatives(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use inglenook::memory::SemanticId;
     use inglenook::store::Store;

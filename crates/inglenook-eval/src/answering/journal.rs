@@ -261,7 +261,6 @@ pub(super) fn whole_lines<T: for<'a> Deserialize<'a>>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use serde_json::json;

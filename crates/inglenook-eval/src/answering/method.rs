@@ -154,7 +154,6 @@ fn by_similarity() -> Relevance {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::collections::BTreeSet;
 

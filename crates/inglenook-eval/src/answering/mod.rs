@@ -18,7 +18,6 @@ mod meter;
 mod method;
 mod methods;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod own_memory_tests;
 mod plots;
 mod prepared;
@@ -26,7 +25,6 @@ mod pruning;
 mod report;
 mod structural;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
 use std::collections::BTreeSet;

@@ -119,7 +119,6 @@ pub(super) fn prune(texts: &[Vec<Piece>], ratio: f64) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use inglenook::interfaces::Priority;

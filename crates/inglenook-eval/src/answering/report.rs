@@ -337,7 +337,6 @@ pub(super) fn seconds(timings: &[Timing]) -> Vec<SecondsRow> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::costs::PayOff;
     use super::super::journal::BuildCost;

@@ -80,7 +80,6 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

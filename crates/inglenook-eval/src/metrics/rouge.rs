@@ -40,7 +40,6 @@ fn longest_common(a: &[&str], b: &[&str]) -> usize {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -5,8 +5,6 @@ pub mod recall;
 pub mod themes;
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod golden;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod golden_recall;

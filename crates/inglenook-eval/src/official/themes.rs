@@ -258,7 +258,6 @@ fn absorb_singletons(partition: &mut Partition, order: &[ThemeId], changes: &mut
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 

@@ -116,7 +116,6 @@ fn row<const N: usize>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -101,7 +101,6 @@ pub(crate) fn grown(vectors: &[Embedding], organiser: Organiser) -> (Partition, 
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

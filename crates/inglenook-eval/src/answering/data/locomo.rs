@@ -107,7 +107,6 @@ fn question(place: usize, raw: &Value) -> Result<Option<Question>, String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::DataSet;
     use super::*;

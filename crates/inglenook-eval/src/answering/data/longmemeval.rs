@@ -114,7 +114,6 @@ fn time(text: &str) -> Option<DateTime> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -154,7 +154,6 @@ fn hours(text: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::path::Path;
 

@@ -268,7 +268,6 @@ fn time(text: &str) -> Option<DateTime> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::DataSet;
     use super::*;

@@ -74,7 +74,6 @@ pub(super) fn update(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::sync::Arc;
 

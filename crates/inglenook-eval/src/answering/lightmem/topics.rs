@@ -81,7 +81,6 @@ pub(super) fn filled<'t>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
