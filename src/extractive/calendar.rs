@@ -23,14 +23,14 @@ pub(super) enum Tense {
 }
 
 impl Tense {
-    /// What the clause of the expression of time at `start..end` tells, if it does.
+    /// The tense of the clause around the time expression at `start..end` (bytes), if it shows one.
     pub fn of_clause(sentence: &str, start: usize, end: usize) -> Option<Self> {
         static BREAK: LazyLock<Regex> = LazyLock::new(|| {
             regex(
                 r"(?i)[,;:–—]| (?:and|but|so|because|since|when|while|although|though|then|that|who|which)\b",
             )
         });
-        // No clause is longer; a text without a break takes linear time.
+        // Clauses are taken to be no longer, so that a text without breaks takes linear time.
         let back = sentence.ceil_char_boundary(start.saturating_sub(160));
         let ahead = sentence.floor_char_boundary((end + 160).min(sentence.len()));
         let from = BREAK.find_iter(&sentence[back..start]).last().map_or(back, |m| back + m.end());
@@ -41,9 +41,9 @@ impl Tense {
         Self::told(&sentence[from..to])
     }
 
-    /// What the words tell, if they do.
+    /// The tense that the words show, if any.
     pub fn told(words: &str) -> Option<Self> {
-        // "We married on 3 May" is past; "we are married", "the married couple" tell no time.
+        // "We married on 3 May" is past; "we are married", "the married couple" show no tense.
         static SIGNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
             [
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
@@ -100,7 +100,7 @@ pub(super) static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// What an expression means and how it is put.
+/// What a time expression means and how it is written out.
 pub(super) struct Expression {
     pub span: DateSpan,
     /// Goes after "on" / "in": "20 November 2026", "March 2026", "the week of 9 November 2026".
@@ -142,7 +142,7 @@ pub(super) fn month_number(name: &str) -> Option<i8> {
     MONTHS.iter().position(|m| m.to_lowercase().starts_with(key)).map(|n| n as i8 + 1)
 }
 
-/// The week in which a span of days lies, as a noun.
+/// A span of one week, as a noun.
 fn week_of(span: DateSpan) -> Expression {
     bracketed(span, format!("week of {}", long_date(span.first)))
 }
@@ -396,7 +396,7 @@ fn relative_unit(rel: &str, unit: &str, today: Date, tense: Tense) -> Option<Exp
     }
 }
 
-/// Northern seasons, and feasts with a date that everybody knows.
+/// Seasons of the northern hemisphere, and holidays whose date everybody knows.
 fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
     let (first_month, months) = match unit {
         "spring" => (3, 3),
@@ -413,13 +413,13 @@ fn season(rel: &str, unit: &str, today: Date) -> Option<Expression> {
         let last = first.checked_add(i64::from(months - 1).months()).ok()?.last_of_month();
         Some(DateSpan { first, last })
     };
-    // The last before the one that is not over, the first that lies ahead, or this one.
+    // The last one that is over, the first that lies ahead, or this year's (last year's winter while it lasts).
     let fits = |year: &i16| match rel {
         "last" | "past" | "this past" => span_in(year + 1).is_some_and(|span| span.last >= today),
         "next" | "coming" | "this coming" => span_in(*year).is_some_and(|span| span.first > today),
         _ => *year >= today.year() || span_in(*year).is_some_and(|span| span.last >= today),
     };
-    let year = (today.year() - 1..=today.year() + 1).find(fits).unwrap_or(today.year() + 2);
+    let year = (today.year() - 2..=today.year() + 1).find(fits).unwrap_or(today.year() + 2);
     let span = span_in(year)?;
     let feast = |name: &str| format!("{name} {year}");
     Some(match unit {

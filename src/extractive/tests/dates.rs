@@ -20,6 +20,9 @@ fn a_message_is_dated_sentence_by_sentence() {
     let said = "I moved to Lund. I saw her yesterday!";
     assert_eq!(dated(said, NOW), "I moved to Lund. I saw her on 20 November 2026!");
     assert_eq!(dated("", NOW), "");
+    // While a winter lasts, it is not the last one.
+    let january = date(2026, 1, 15).at(9, 0, 0, 0);
+    assert_eq!(dated("We met last winter", january), "We met in the winter of 2024–2025");
 }
 
 #[test]
