@@ -1,0 +1,392 @@
+"""What the memory model learns: chat samples, each a beginning (system and shared lines) and branches of it (what is asked, the reply).
+
+    python memory_tasks.py [SEED]      shows one of each
+
+All of it is this project's own: histories (facts, questions; titles, stories, topics and themes in the .json beside each), chats of people
+with the assistant, notebooks, scenarios of corrections with their answers, turns, the generator; for talk the open instructions of
+`shared/data/training` under MIT and Apache-2.0.
+"""
+
+import gzip
+import json
+import random
+import re
+import subprocess
+import sys
+from datetime import date, timedelta
+from functools import lru_cache
+from pathlib import Path
+
+import changes
+import histories
+from generator import answer as generated, lexicon, tasks, topics
+
+topics.add_more()
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CHATS = HERE / "chats"
+TRAINING = ROOT.parent / "shared" / "data" / "training"
+SYSTEM = {
+    "notes": "List the lasting facts, one per line with the number of its line, or NONE.",
+    "answer": "Answer briefly from the memories.",
+    "episode": "Write an episode with a title and a story.",
+    "boundary": "Does the new turn start a new topic? yes or no.",
+    "router": "Should this message be stored? store or discard.",
+    "conflict": "New fact against old fact: update or keep?",
+    "theme": "Name the theme of these facts.",
+    "merge": "Merge the two facts into one sentence.",
+}
+UNKNOWN = "I don't know."
+
+
+def long_date(day):
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"
+
+
+def short_date(day):
+    return f"{day.day} {day:%B} {day.year}"
+
+
+@lru_cache(maxsize=None)
+def history(path):
+    h = histories.load(path)
+    n = len(h.turns)
+    side = path.with_suffix(".json")
+    h.side = json.loads(side.read_text()) if side.exists() else None
+    h.speakers = list(dict.fromkeys(u.text.split(": ", 1)[0] for u in h.units[:n]))
+    h.lines, h.facts = h.units[:n], h.units[n:]
+    h.day = [date.fromisoformat(h.days[s - 1]) for s, _ in h.turns]
+    h.sessions = [[i for i, (s, _) in enumerate(h.turns) if s == k] for k in range(1, len(h.days) + 1)]
+    return h
+
+
+@lru_cache(maxsize=None)
+def all_histories(held):
+    chosen = [p for p in [*sorted(histories.FOLDER.glob("*.txt")), *sorted(CHATS.glob("*.txt"))] if histories.is_held_out(p) == held]
+    return [history(p) for p in chosen]
+
+
+@lru_cache(maxsize=None)
+def all_scenarios():
+    out = []
+    for path in sorted((HERE / "corrections").glob("*.txt")):
+        for block in re.split("^@ ", path.read_text(), flags=re.M)[1:]:
+            said = {key: [] for key in "BLKCNMQP"}
+            for line in filter(None, block.splitlines()[1:]):
+                said[line[0]].append(line[2:].strip())
+            said["answers"] = {}
+            out.append(said)
+        answers = path.with_suffix(".answers.tsv")
+        first = len(out) - len(re.findall("^@ ", path.read_text(), flags=re.M))
+        for line in answers.read_text().splitlines() if answers.exists() else ():
+            number, of, *fields = line.split("\t")
+            out[first + int(number) - 1]["answers"][of] = fields
+    return out
+
+
+@lru_cache(maxsize=None)
+def turns():
+    out = {}
+    for path in sorted((HERE / "turns").glob("*.tsv")):
+        for line in path.read_text().splitlines():
+            label, _, text = line.partition("\t")
+            out.setdefault(label, []).append(text)
+    return out
+
+
+def renamer(rng, h, share=0.6):
+    """A function that gives the speakers other names, the same in every text."""
+    if rng.random() > share:
+        return lambda text: text
+    if "Assistant" in h.speakers:
+        person = next(who for who in h.speakers if who != "Assistant")
+        if person == "The user":
+            return lambda text: text
+        other = lexicon.person_name(rng)[0]
+        return lambda text: re.sub(rf"\b{re.escape(person)}\b", other, text)
+    others = []
+    while len(others) < len(h.speakers):
+        name = lexicon.person_name(rng)[0]
+        if name not in others and not any(name in u.text for u in h.units):
+            others.append(name)
+    table = dict(zip(h.speakers, others))
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, table)) + r")\b")
+    return lambda text: pattern.sub(lambda m: table[m[1]], text)
+
+
+def end(text):
+    return text if text[-1] in ".!?\"'" else text + "."
+
+
+@lru_cache(maxsize=1)
+def dated_table():
+    """Of each (day, text) of the histories: the text as the program shows it to a model."""
+    said = [(h.day[m].isoformat(), u.text.split(": ", 1)[1]) for held in (False, True) for h in all_histories(held) for m, u in enumerate(h.lines)]
+    run = ["cargo", "run", "--quiet", "--release", "-p", "inglenook-eval", "--example", "dated"]
+    asked = "".join(f"{day}\t{text}\n" for day, text in said)
+    out = subprocess.run(run, input=asked, text=True, capture_output=True, check=True, cwd=ROOT).stdout.splitlines()
+    return dict(zip(said, out, strict=True))
+
+
+def dated(h, m):
+    """A line with its relative dates resolved as the program's rules do it before a model sees it."""
+    who, text = h.lines[m].text.split(": ", 1)
+    return f"{who}: {dated_table()[h.day[m].isoformat(), text]}"
+
+
+def notes_of(h, chosen, rename=lambda t: t, resolved=True):
+    """The prompt of these lines (of one session, in order), and the facts in them."""
+    number = {m: k for k, m in enumerate(chosen, 1)}
+    lines = [f"{k} {rename(dated(h, m) if resolved else h.lines[m].text)}" for m, k in number.items()]
+    found = []
+    for fact in h.facts:
+        inside = [number[m] for m in fact.messages if m in number]
+        if inside and len(inside) == len(fact.messages):
+            found.append((sorted(inside), rename(fact.text)))
+    found.sort(key=lambda f: (f[0][-1], f[0]))
+    reply = "\n".join(f"{','.join(map(str, at))}: {text}" for at, text in found) or "NONE"
+    return "\n".join([f"Date: {long_date(h.day[chosen[0]])}", *lines]), reply
+
+
+def notes_sample(rng, held=False):
+    h = rng.choice(all_histories(held))
+    session = rng.choice(h.sessions)
+    n = len(session) if rng.random() < 0.35 else rng.randrange(2, min(len(session), 14) + 1)
+    start = rng.randrange(0, len(session) - n + 1)
+    return "notes", "", [notes_of(h, session[start : start + n], renamer(rng, h), held or rng.random() < 0.75)]
+
+
+def own_notes_sample(rng):
+    """A person and the assistant."""
+    who = "The user" if rng.random() < 0.6 else lexicon.person_name(rng)[0]
+    as_said = lambda fact: end(re.sub(r"\bthe user\b", who if who != "The user" else "the user", re.sub(r"^The user\b", who, fact)))  # noqa: E731
+    lines, facts = [], []
+    for _ in range(rng.choice((1, 1, 2, 3, 4, 6))):
+        if rng.random() < 0.45:
+            said = rng.choice(all_scenarios())
+            if not said["B"] or not said["L"]:
+                continue
+            lines.append(f"{len(lines) + 1} {who}: {said['B'][0]}")
+            told = said["L"] + said["K"]
+            facts += [f"{len(lines)}: {as_said(fact)}" for fact in told]
+        else:
+            lines.append(f"{len(lines) + 1} {who}: {rng.choice(turns()[rng.choice('SSWWM')])}")
+        if rng.random() < 0.5:
+            lines.append(f"{len(lines) + 1} Assistant: {lexicon_fill(rng, rng.choice(tasks.ACKNOWLEDGE))}")
+    if not lines:
+        return own_notes_sample(rng)
+    return "notes", "", [("\n".join([f"Date: {long_date(lexicon.random_date(rng))}", *lines]), "\n".join(facts) or "NONE")]
+
+
+def lexicon_fill(rng, template):
+    return tasks.fill(template, rng, generated.fillers(rng, False))
+
+
+def generated_notes_sample(rng):
+    made = []
+    for _ in range(3):
+        prompt, reply, day, speaker, _ = tasks.extraction(rng)
+        lines = prompt.split("\n")[1:]
+        made.append(("\n".join([f"Date: {long_date(day)}", *(f"{k} {line.strip()}" for k, line in enumerate(lines, 1))]),
+                     reply if reply == "NONE" else "\n".join(f"1: {f}" for f in reply.split("\n"))))
+    return "notes", "", made
+
+
+def block(lines):
+    return "<memories>\n" + "\n".join(lines) + "\n</memories>\n"
+
+
+def answer_sample(rng, held=False):
+    h = rng.choice(all_histories(held))
+    rename = renamer(rng, h)
+    asked = rng.sample(h.questions, min(len(h.questions), rng.choice((1, 2, 3, 4))))
+    shown = []
+    for q in asked:
+        facts = [f for f in h.facts if set(f.messages) & q.evidence]
+        for m in q.evidence:
+            by_fact = [f for f in facts if m in f.messages]
+            shown.append(rng.choice(by_fact) if by_fact and rng.random() < 0.3 else h.lines[m])
+    for _ in range(rng.choice((2, 4, 6, 8, 10))):
+        unit = rng.choice(h.facts if rng.random() < 0.5 else h.lines)
+        shown.append(unit)
+    told = {m for u in shown for m in u.messages}
+    absent = [q for q in rng.sample(h.questions, min(12, len(h.questions))) if not q.evidence & told][: rng.choice((0, 1, 1, 2))]
+    unique = list({id(u): u for u in shown}.values())
+    unique.sort(key=lambda u: h.day[u.messages[0]])
+    lines = [f"[{short_date(h.day[u.messages[0]])}] {rename(u.text)}" for u in unique]
+    pairs = [(rename(q.text), end(rename(q.answer[0].upper() + q.answer[1:]))) for q in asked] + [(rename(q.text), UNKNOWN) for q in absent]
+    rng.shuffle(pairs)
+    return "answer", block(lines), pairs
+
+
+def correction_sample(rng):
+    """Notes of which a later one may change an earlier one: the newest is right."""
+    said = rng.choice(all_scenarios())
+    if not said["answers"] or not said["B"]:
+        return correction_sample(rng)
+    day = lexicon.random_date(rng)
+    step = lambda: timedelta(days=rng.choice((0, 1, 3, 9, 30, 90)))  # noqa: E731
+    note = lambda text: f"[{short_date(day)}] {text}" if text.startswith("The user") else f"[{short_date(day)}] The user: {text}"  # noqa: E731
+    lines, others = [], []
+    while len(others) < rng.choice((0, 1, 3, 6)):
+        other = rng.choice(all_scenarios())
+        if other is not said and other["B"]:
+            others.append(rng.choice(other["B"] + [end(f) for f in other["L"] + other["K"] if f.startswith("The user")]))
+    told = rng.choice([said["B"], [end(x) for x in said["L"] + said["K"]]]) if said["L"] else said["B"]
+    third = lambda text: text if text is said["B"][0] or text.startswith("The user") else f"The user said: {text}"  # noqa: E731
+    early = [*others[::2], *(third(x) for x in told), *(said["M"] if rng.random() < 0.5 else ())]
+    for text in rng.sample(early, len(early)):
+        lines.append(note(text))
+    changed = bool(said["C"]) and rng.random() < 0.6
+    which = rng.randrange(len(said["C"])) if said["C"] else 0
+    late = [*others[1::2], *([rng.choice(said["N"])] if said["N"] and rng.random() < 0.6 else ())]
+    late += [said["C"][which]] if changed else []
+    for text in rng.sample(late, len(late)):
+        day += step()
+        lines.append(note(text))
+    pairs = []
+    for k, q in enumerate(said["Q"], 1):
+        if f"Q{k}" in said["answers"]:
+            old, *new = said["answers"][f"Q{k}"]
+            new = new[0].split(" / ") if new else [old]
+            pairs.append((q, (new[which] if len(new) == len(said["C"]) else new[0]) if changed else old))
+    for k, p in enumerate(said["P"], 1):
+        if f"P{k}" in said["answers"]:
+            pairs.append((p, said["answers"][f"P{k}"][0]))
+    return ("answer", block(lines), pairs) if pairs else correction_sample(rng)
+
+
+def generated_answer_sample(rng):
+    n = rng.choice((2, 4, 6, 8, 10))
+    context = generated.Context(rng, n, False, "seen")
+    lines = context.lines()
+    return "answer", block(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
+
+
+def boundary_sample(rng, held=False):
+    pairs = []
+    for _ in range(4):
+        if rng.random() < 0.5:
+            text, label = tasks.boundary(rng)[:2]
+            pairs.append(("\n".join(line.strip() for line in text.split("\n")), label))
+            continue
+        h = rng.choice(all_histories(held))
+        if not h.side:
+            continue
+        k = rng.randrange(len(h.sessions))
+        session, starts = h.sessions[k], set(h.side["sessions"][k]["starts"])
+        wanted = rng.random() < 0.5
+        places = [t for t in range(2, len(session) + 1) if (t in starts) == wanted]
+        if not places:
+            continue
+        t = rng.choice(places)
+        rename = renamer(rng, h)
+        before = [rename(h.lines[m].text) for m in session[max(0, t - 1 - rng.choice((2, 4, 6))) : t - 1]]
+        pairs.append(("\n".join([*before, "New: " + rename(h.lines[session[t - 1]].text)]), "yes" if wanted else "no"))
+    return ("boundary", "", pairs) if pairs else boundary_sample(rng, held)
+
+
+def episode_sample(rng, held=False):
+    chosen = [h for h in all_histories(held) if h.side]
+    if not chosen or rng.random() < 0.1:
+        prompt, reply, day, lines = tasks.episode(rng)
+        return "episode", "", [("\n".join([f"Date: {long_date(day)}", *lines]), reply)]
+    h = rng.choice(chosen)
+    k = rng.randrange(len(h.sessions))
+    rename = renamer(rng, h)
+    side = h.side["sessions"][k]
+    prompt = "\n".join([f"Date: {long_date(h.day[h.sessions[k][0]])}", *(rename(h.lines[m].text) for m in h.sessions[k])])
+    return "episode", "", [(prompt, rename(f"Title: {side['title']}\n{side['story']}"))]
+
+
+def theme_sample(rng, held=False):
+    chosen = [h for h in all_histories(held) if h.side]
+    pairs = []
+    for _ in range(4):
+        if not chosen or rng.random() < 0.3:
+            pairs.append(tasks.theme(rng)[:2])
+            continue
+        h = rng.choice(chosen)
+        theme, rename = rng.choice(h.side["themes"]), renamer(rng, h)
+        facts = [rename(h.facts[f - 1].text) for f in theme["facts"]]
+        pairs.append(("\n".join(facts), rename(theme["name"])))
+    return "theme", "", pairs
+
+
+def conflict_sample(rng):
+    pairs = []
+    for _ in range(6):
+        if rng.random() < 0.35:
+            text, label = tasks.conflict(rng)[:2]
+            pairs.append(("\n".join(line.strip() for line in text.split("\n")), label))
+            continue
+        said = rng.choice(all_scenarios())
+        if not said["L"] or not said["C"] or not said["N"]:
+            continue
+        if rng.random() < 0.5:
+            old, new, label = rng.choice(said["L"]), rng.choice(said["C"]), "update"
+        elif said["K"] and rng.random() < 0.4:
+            old, new, label = rng.choice(said["K"]), rng.choice(said["C"]), "keep"
+        else:
+            old, new, label = rng.choice(said["L"]), rng.choice(said["N"]), "keep"
+        pairs.append((f"Old: {end(old)}\nNew: {end(changes.either(rng, new))}", label))
+    return ("conflict", "", pairs) if pairs else conflict_sample(rng)
+
+
+def router_sample(rng):
+    pairs = [tasks.router(rng)[:2] for _ in range(3)]
+    pairs += [(rng.choice(turns()[label]), "store" if label == "T" else "discard") for label in rng.choices("TTTSWM", k=4)]
+    h = rng.choice(all_histories(False))
+    noted = {m for f in h.facts for m in f.messages}
+    for m in rng.sample(range(len(h.lines)), 3):
+        pairs.append((h.lines[m].text.split(": ", 1)[1], "store" if m in noted else "discard"))
+    return "router", "", pairs
+
+
+def merge_sample(rng):
+    return "merge", "", [tasks.merge(rng)[:2] for _ in range(2)]
+
+
+@lru_cache(maxsize=None)
+def open_talk():
+    rows = []
+    for name in ("instructions", "dialogues"):
+        for line in gzip.open(TRAINING / f"{name}.jsonl.gz", "rt"):
+            row = json.loads(line)
+            if row["source"] in ("rasbt", "llamafactory", "gpteacher-roleplay") and sum(len(m["content"]) for m in row["messages"]) < 1200:
+                rows.append([m["content"].strip() for m in row["messages"] if m["role"] in ("user", "assistant")])
+    return [r for r in rows if len(r) >= 2]
+
+
+@lru_cache(maxsize=None)
+def own_talk():
+    lines = [line.split("\t") for path in sorted((HERE / "talk").glob("*.tsv")) for line in path.read_text().splitlines()]
+    return [(line[0], line[1]) for line in lines if len(line) >= 2]
+
+
+def chat_sample(rng):
+    """Short talk without memories, as `assets/prompts/chat.txt` asks for it."""
+    today = f"Today is {long_date(lexicon.random_date(rng))}. "
+    system = rng.choice((f"{today}You are Inglenook, a helpful AI assistant that runs on the user's own computer.", "You are Inglenook, a helpful AI assistant."))
+    if rng.random() < 0.35:
+        row = rng.choice(open_talk())
+        return system, "", [(row[0], row[1])]
+    return system, "", rng.sample(own_talk(), 4)
+
+
+TASKS = [  # (share of samples, what makes one)
+    (0.30, notes_sample), (0.10, own_notes_sample), (0.03, generated_notes_sample), (0.16, answer_sample), (0.05, correction_sample), (0.03, generated_answer_sample),
+    (0.06, boundary_sample), (0.06, episode_sample), (0.04, theme_sample), (0.06, conflict_sample), (0.03, router_sample), (0.01, merge_sample),
+    (0.09, chat_sample),
+]
+
+
+def sample(rng):
+    return rng.choices([make for _, make in TASKS], [share for share, _ in TASKS])[0](rng)
+
+
+if __name__ == "__main__":
+    rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
+    for _, make in TASKS:
+        task, shared, pairs = make(rng)
+        print(f"=== {make.__name__}: {SYSTEM.get(task, task)}\n{shared}" + "\n".join(f"Q {q}\nA {a}" for q, a in pairs))
