@@ -22,7 +22,7 @@ pub enum Mode {
     Generative,
 }
 
-/// What a message wants most probably: the built-in encoder is asked first, rules where it can't read or is not there.
+/// What a message most probably wants: by the built-in encoder, or by rules where it can't read the text or is missing.
 pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     /// The encoder's labels M, S, T and W.
     const LABELS: [Wants; 4] = [Wants::Memory, Wants::SmallTalk, Wants::Statement, Wants::World];
@@ -35,15 +35,15 @@ pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     likeliest.map_or_else(|| extractive::wants(text), |(wants, _)| wants)
 }
 
-/// How probably each of the texts said later gives a question another answer than an earlier text does, as the built-in
-/// encoder reads them; nothing without it.
+/// For each later text, the probability in [0, 1] that it changes the answer that an earlier one gives to a question, as
+/// the built-in encoder reads them; empty without it.
 pub fn changed(
     encoder: Option<&dyn Reranker>,
     question: &str,
     earlier: &str,
     later: &[&str],
 ) -> Vec<f64> {
-    // A head and its label for a change, by place. A failure is no reason not to answer.
+    // `changes`: the index of the head's label for a change. A failure is no reason not to answer.
     let read = |head: &str, changes: usize, earlier: &str, later: &[&str]| -> Option<Vec<f64>> {
         let pairs: Vec<[&str; 2]> = later.iter().map(|&later| [earlier, later]).collect();
         let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
@@ -136,7 +136,7 @@ impl Grade {
     }
 }
 
-/// From this size on, a model without a grade reads (Qwen3-0.6B does, SmolLM2-360M not). None writes without one:
+/// A model without a grade reads if it has at least this many parameters (Qwen3-0.6B, not SmolLM2-360M). None writes without one:
 /// Qwen2.5-0.5B's facts were worse than the rules'.
 pub const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
 

@@ -19,10 +19,10 @@ use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, Changed, ExtractiveAnswer, Statement};
 
-/// What an answer begins with that may be none.
+/// Begins an answer that may not be one.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
 
-/// Facts in one answer.
+/// Most facts in one answer.
 const LIST_MAX: usize = 12;
 
 /// Answers from the candidates, or `None` when none of them fits.
@@ -35,7 +35,7 @@ pub fn answer(
     answer_by(question, candidates, now, person, &|_, _, _| Vec::new())
 }
 
-/// As [`answer`]; `changed` is asked what the rules see no change in.
+/// As [`answer`]; `changed` is asked where the rules see no change.
 pub fn answer_by(
     question: &str,
     candidates: &[Candidate],
@@ -111,7 +111,7 @@ fn replaced(
     Some(compose(asked, &chosen, false, person))
 }
 
-/// Where something else is said too, it is that which the question wants.
+/// Drops what only ends something if something else was said too: that is what the question wants.
 fn without_endings(chosen: &mut Vec<&Evidence>, asked: &Question) {
     let ends = |e: &&Evidence| newest::is_end(&e.statement.text);
     if asked.kind != Kind::YesNo && !asked.past && !chosen.iter().all(ends) {
@@ -134,7 +134,7 @@ fn by_rules(
         .filter(|e| asked.past || !e.superseded || e.successor.is_some())
         .filter_map(|e| {
             let carried = carried.contains(&e.order);
-            // The question finds what was said first, the correction answers it.
+            // The question matches what was said first; the correction answers it.
             let keeps =
                 asked.past || e.rest.is_some_and(|rest| is_about(asked, &evidence[rest], e));
             let answers = if keeps { e } else { latest_of(evidence, e) };
@@ -184,7 +184,7 @@ fn by_rules(
             let answer = newer.quote(candidates, sure, person);
             return Some(ExtractiveAnswer { sure, ..answer });
         }
-        // Of the first nothing is newer, as was just asked.
+        // Nothing is newer than the first, as was just checked.
         let mut is_first = true;
         chosen.retain(|e| std::mem::take(&mut is_first) || newer(e).is_none());
     }
@@ -232,7 +232,7 @@ fn own_name(
     })
 }
 
-/// Whose attribute it tells, if that has one value at a time.
+/// Its subject in lowercase and its attribute, if that has one value at a time.
 fn single(e: &Evidence) -> Option<(String, String)> {
     let subject = e.statement.subject.as_deref()?.to_lowercase();
     let attribute = e.statement.attribute.clone()?;
@@ -253,7 +253,7 @@ fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String
     latest
 }
 
-/// What was said before the span and still held when it began. By order.
+/// The `order` of what was said before the span and still held when it began.
 fn carried_into(evidence: &[Evidence], span: DateSpan) -> HashSet<usize> {
     let before = evidence.iter().filter(|e| e.at.date() < span.first);
     latest(before).into_values().map(|e| e.order).collect()
@@ -307,7 +307,7 @@ fn said_with<'a>(
     evidence.iter().filter(with).take(N_MAX).collect()
 }
 
-/// Facts that others show already are left out.
+/// Leaves out facts that others already show.
 fn without_repetition(chosen: &mut Vec<&Evidence>) {
     let all: Vec<Statement> = chosen.iter().map(|e| e.statement.clone()).collect();
     let mut keep: Vec<bool> = all.iter().map(|s| !is_shown_by_another(s, &all)).collect();
@@ -340,7 +340,7 @@ fn compose(
         format!("(said on {}{before})", dates::long_date(e.at.date()))
     };
     let line = |e: &Evidence| {
-        // Of "sold the Corsa and got a Yaris" the question what car it is wants the Yaris.
+        // Of "sold the Corsa and got a Yaris", a question about the car wants the Yaris.
         let news = newest::news(asked, &e.statement.text, e.replaces);
         let text = running_dates(news.as_deref().unwrap_or(&e.statement.text));
         let text = if e.superseded { without_now(&text) } else { &text };
@@ -366,7 +366,7 @@ fn compose(
     ExtractiveAnswer { text, cited, sure }
 }
 
-/// What was so "now" is said of another day.
+/// Without a final "now": it was said on another day.
 fn without_now(text: &str) -> &str {
     let endings = [" now", " currently", " these days", " at the moment"];
     endings.iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text)

@@ -1,4 +1,4 @@
-//! Resolves "he", "she", "it" and "they" if the previous sentence leaves exactly one candidate.
+//! Resolves "he", "she", "it" and "they" if the previous sentences leave exactly one candidate.
 
 use super::attributes::is_creature;
 use super::lexicon::{self, FEMALE, MALE, PETS};
@@ -78,7 +78,7 @@ impl Antecedents {
         words
     }
 
-    /// The place of the one candidate that fits, if there is just one.
+    /// Index of the candidate that fits, if exactly one does.
     fn only(&self, fits: impl Fn(&Candidate) -> bool) -> Option<usize> {
         let mut fitting = (0..self.candidates.len()).filter(|&i| fits(&self.candidates[i]));
         fitting.next().filter(|_| fitting.next().is_none())

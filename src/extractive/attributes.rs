@@ -28,7 +28,7 @@ pub(super) fn is_single_valued(attribute: &str) -> bool {
         || attribute.rsplit_once(' ').is_some_and(|(_, head)| SINGLE_HEADS.has(head))
 }
 
-/// Subject, attribute and value again from a stored third-person text.
+/// Parses subject, attribute and value back out of a stored third-person text.
 pub fn parse_statement(text: &str) -> Statement {
     let text = text.trim();
     let parsed = if text.len() > 600 { None } else { parse(text) };
@@ -261,7 +261,7 @@ pub fn strip_adverbial(text: &str) -> &str {
     if small { text[found.end..].trim_start_matches([',', ' ', ')']) } else { text }
 }
 
-/// Where the subject ends.
+/// Index of the main verb or its first auxiliary, where the subject ends; `None` if no verb is found.
 pub fn main_verb(words: &[Token]) -> Option<usize> {
     let user = words.first().is_some_and(|t| t.is("the"))
         && words.get(1).is_some_and(|t| t.is("user") || t.is("user's"));
@@ -301,7 +301,7 @@ fn subject_of(np: &[Token]) -> (String, Option<(String, String)>) {
     while end > 0 && (!np[end - 1].word || is_adverb(&np[end - 1].lower) && !np[end - 1].upper()) {
         end -= 1;
     }
-    // "The user jsut moved": a mistyped adverb is no part of the subject.
+    // "The user jsut moved": a mistyped adverb is not part of the subject.
     let head = if np.first().is_some_and(|t| t.is("the")) { 2 } else { 1 };
     let stray = end == head + 1
         && !np[head - 1].lower.ends_with("'s")

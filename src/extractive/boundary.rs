@@ -6,16 +6,16 @@ use crate::memory::Role;
 
 /// Below this similarity to what came before, the topic has changed.
 const SIMILARITY_MIN: f32 = 0.15;
-/// An episode that is shorter is not cut for its topic alone.
+/// A shorter episode does not end on a change of words and meaning alone.
 const MESSAGES_MIN: usize = 4;
 
 static CHANGES_OF_SUBJECT: Lines = Lines::new("changes of subject");
 
 /// Whether the topic changes with `new` after `history` (the open episode, oldest first): its speaker
-/// says so ("By the way"), or its words and its meaning are others.
+/// says so ("By the way"), or it shares neither words nor meaning.
 ///
-/// `similarity`: cosine of the new message and the open episode's latest turns; the caller passes
-/// it only where it is a local minimum, or always, as it can.
+/// `similarity`: cosine of the new message and the open episode's latest turns; the caller passes it
+/// only at a local minimum if it can tell, otherwise always.
 pub fn changes_topic(history: &[Utterance], new: &Utterance, similarity: Option<f32>) -> bool {
     let Some(last) = history.last() else { return false };
     // A reply belongs to what it answers, so that topics change with the person's messages only.

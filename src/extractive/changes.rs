@@ -20,7 +20,7 @@ static MOVES: Words = Words::new("moves");
 /// Longer lines are stories; they are not taken apart.
 const BYTES_MAX: usize = 400;
 
-/// One clause with what the rules ask of it.
+/// One clause and what the rules need to know about it.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub statement: Statement,
@@ -30,7 +30,7 @@ pub(super) struct Part {
     pub stems: HashSet<String>,
     pub negated: bool,
     pub past: bool,
-    /// Where it stood in the line it is a part of.
+    /// Its words as they stood in the line that it is part of.
     segment: String,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Part {
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     parts: Vec<Part>,
-    /// As a later line: also what stands behind "that", "says", a comma.
+    /// What it says as a later line: also what follows "that", "says", a comma.
     clauses: Vec<Part>,
-    /// Its words and attributes: two lines without a common one have nothing to do with each other.
+    /// Stems of its words, and its attributes: two lines that share none are unrelated.
     pub(super) stems: HashSet<String>,
 }
 
@@ -134,7 +134,7 @@ pub fn takes_back(text: &str) -> bool {
             .any(|phrases| around(&low, phrases).is_some())
 }
 
-/// Subject and verb are repeated where a part lacks them: "has a dog and two cats" has a dog, has two cats.
+/// Subject and verb are repeated where a part lacks them: "has a dog and two cats" → "has a dog", "has two cats".
 fn parts(text: &str) -> Vec<Part> {
     let words = tokens(text);
     let whole = || vec![Part::new(text.to_owned(), text.to_owned())];
@@ -275,7 +275,7 @@ fn settled(text: &str) -> String {
     join(&kept.map(|(_, t)| t.clone()).collect::<Vec<_>>())
 }
 
-/// People move to places.
+/// Whether the subject is a person, who moves to a place and not to another time.
 fn is_person(subject: &[Token]) -> bool {
     let last = subject
         .iter()
@@ -337,7 +337,7 @@ impl Part {
         }
     }
 
-    /// The user, alone or with others.
+    /// Whether the subject is the user, alone or with others.
     pub fn is_users(&self) -> bool {
         let low = self.statement.text.to_lowercase();
         self.subject.is_empty() && low.contains("the user") && !low.starts_with("the user's")
@@ -350,7 +350,7 @@ impl Part {
             low.strip_suffix(" and others").unwrap_or(&low).to_owned()
         };
         let (a, b) = (key(&self.statement), key(&other.statement));
-        // "The user's phone number is …" tells of the user, but of the number.
+        // "The user's phone number is …" names the user, but is about the number.
         !a.is_empty() && a != "the user" && same_name(&a, &b)
             || self.is_users() && other.is_users()
             || !self.subject.is_empty() && self.subject == other.subject

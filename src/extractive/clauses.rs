@@ -140,7 +140,7 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
 /// Verbs that may follow a name typed in lowercase.
 const STATING: [&str; 6] = ["is", "has", "was", "loves", "likes", "lives"];
 
-/// Has its own subject and verb, and hangs on nothing.
+/// Whether it has its own subject and verb and depends on nothing.
 fn is_clause(tokens: &[Token]) -> bool {
     let skipped = |t: &&Token| !t.word || is_adverb(&t.lower) && !t.is("even");
     let j = tokens.iter().take_while(skipped).count();

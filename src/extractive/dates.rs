@@ -126,8 +126,8 @@ fn is_quoted(before: &str, after: &str) -> bool {
     open % 2 == 1 && after.contains(['"', '”'])
 }
 
-/// How the expression stands between what comes before and after: the text, and where the part of
-/// `before` that stays ends.
+/// How the expression reads between what comes before and after: the text, and how many bytes of
+/// `before` stay. `None` to leave it as it was said.
 fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(String, usize)> {
     // Already absolute: "in March 2026", "on 5 March, 2026".
     let trimmed = after.trim_start_matches([',', ' ']);

@@ -24,11 +24,11 @@ pub(super) struct Evidence {
     /// A raw message or a sentence of an episode, not an extracted fact.
     pub raw: bool,
     pub order: usize,
-    /// What was said later and makes it untrue, by order.
+    /// The `order` of the later statement that makes it untrue.
     pub successor: Option<usize>,
     /// It makes another one untrue.
     pub replaces: bool,
-    /// What that leaves of it, by order.
+    /// The `order` of what that leaves of it.
     pub rest: Option<usize>,
 }
 
@@ -138,12 +138,12 @@ fn said_before<'a>(
     before.into_iter().rev().take(4).rev()
 }
 
-/// What was said later makes some of it untrue, whether or not the memory has been consolidated since; what it
-/// leaves of a statement is evidence of its own.
+/// Marks what something said later makes untrue, whether or not the memory has been consolidated since; what is
+/// left of such a statement becomes evidence of its own.
 fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str>) {
-    /// So many of the most relevant statements are compared,
+    /// At most this many of the most relevant statements are compared,
     const COMPARED_MAX: usize = 96;
-    /// each with so many of the last that share a word with it.
+    /// each, for every word, with at most this many of the last that share it.
     const SHARING_MAX: usize = 24;
     let mut by_time: Vec<usize> = (0..out.len()).collect();
     by_time.sort_by(|&i, &j| out[j].relevance.total_cmp(&out[i].relevance).then(i.cmp(&j)));
@@ -191,7 +191,7 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
     }
 }
 
-/// The last of the statements that took each other's place, from `e` on.
+/// The last in the chain of statements that replaced one another, from `e` on.
 pub(super) fn latest_of<'a>(evidence: &'a [Evidence], e: &'a Evidence) -> &'a Evidence {
     let mut last = e;
     // Each is said later than the one before, so this ends.

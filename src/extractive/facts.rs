@@ -178,7 +178,7 @@ fn had_name(words: &[Token], i: usize) -> Option<String> {
     })
 }
 
-/// A capitalised word that is no weekday, month or language.
+/// A capitalised word that is not a weekday, a month or a language.
 pub(super) fn is_name(token: &Token) -> bool {
     token.word
         && token.upper()

@@ -12,7 +12,7 @@ static OPENINGS: Words = Words::new("correction openings");
 static STRONG: Words = Words::new("strong correction openings");
 static PREPOSITIONS: Words = Words::new("prepositions of relations");
 
-/// More words are a sentence of their own.
+/// More words than this are a sentence of their own.
 const WORDS_MAX: usize = 7;
 
 /// How many statements back the corrected one may be.
@@ -50,7 +50,7 @@ pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> O
     })
 }
 
-/// What is left of the sentence without what opens a correction and repeats the statement.
+/// What is left of the sentence without its opening and without what repeats the statement.
 fn value(sentence: &str, statement: &str) -> Option<String> {
     let words = tokens(sentence);
     let known: Vec<String> = lexicon::words(statement).map(lexicon::stem).collect();
@@ -96,7 +96,7 @@ fn with_value(statement: &str, value: &str) -> Option<String> {
         if let Some(old) = old.last() {
             return Some(format!("{}{date}{}", &statement[..old.start], &statement[old.end..]));
         }
-        // "on Friday at ten", whose date nobody told: its numbers are no days.
+        // "on Friday at ten", whose date nobody gave: its numbers are not days.
         let mut words = tokens(statement);
         let day =
             words.iter().rposition(|t| t.upper() && lexicon::is_month_or_weekday(&t.lower))?;

@@ -36,8 +36,8 @@ pub enum Ungrounded {
 ///
 /// # Errors
 ///
-/// If the fact has a name, number or date that no source has, or mostly words that none has, or no
-/// words that carry meaning.
+/// If the fact has a name, number, date or relative that no source has, or mostly words that none has,
+/// or no words that carry meaning.
 pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrounded> {
     let fact = lexicon::clip(fact, 4_000);
     let mut stems: HashSet<String> = HashSet::new();
@@ -109,7 +109,7 @@ pub fn grounded(fact: &str, sources: &[&str], at: DateTime) -> Result<(), Ungrou
         if !known && name && !first_of_sentence {
             return Err(Ungrounded::Name);
         }
-        // The first word of a fact is its subject: a name nearly always.
+        // The first word of a fact is its subject: nearly always a name.
         if !known && first_of_sentence && !stop {
             return Err(Ungrounded::Name);
         }

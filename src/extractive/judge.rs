@@ -40,12 +40,12 @@ pub fn judge(earlier: &Statement, later: &Statement, similarity: f32) -> Judgeme
     Judgement::KeepBoth
 }
 
-/// Whether two values of one attribute, or of opposite ones, contradict; `None` if they are of others or the same.
+/// Whether two values of one attribute, or of opposite ones, contradict; `None` if they are neither, or are the same.
 pub(super) fn contradicts(earlier: &Statement, later: &Statement) -> Option<bool> {
     by_values(earlier, later)?.map(|judgement| judgement == Judgement::Supersedes)
 }
 
-/// Of two values of one attribute, or of opposite ones; `Some(None)` if they are the same.
+/// Judges two values of one single-valued attribute, or of opposite ones; `Some(None)` if they are the same.
 #[expect(clippy::option_option, reason = "no judgement, or one that needs the whole text")]
 fn by_values(a: &Statement, b: &Statement) -> Option<Option<Judgement>> {
     let (attribute, other) = (a.attribute.as_deref()?, b.attribute.as_deref()?);
@@ -69,7 +69,7 @@ fn by_values(a: &Statement, b: &Statement) -> Option<Option<Judgement>> {
 const OPPOSITES: [(&str, &str); 4] =
     [("likes", "dislikes"), ("allergy", "no allergy"), ("pet", "no pet"), ("has", "lacks")];
 
-/// Attributes of which a longer value may only say more.
+/// Attributes whose longer value may only be more exact.
 #[rustfmt::skip]
 const MAY_BE_MORE_EXACT: [&str; 10] = [
     "home", "birthplace", "job", "employer", "school", "address", "location", "field of study",
@@ -105,10 +105,10 @@ fn merge_or_keep(
     Judgement::KeepBoth
 }
 
-/// Stems that carry meaning, the person's "user" included, numbers included.
+/// Stems that carry meaning, numbers included; not "user", which stands for the person.
 pub(super) fn substance(text: &str) -> HashSet<String> {
     let mut out: HashSet<String> = lexicon::content_stems(text).into_iter().collect();
-    // "is", "has" mean little, negation means much.
+    // These mean little; negation means much and stays.
     for empty in ["user", "is", "was", "be"] {
         out.remove(empty);
     }

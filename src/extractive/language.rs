@@ -36,7 +36,7 @@ pub(super) fn of(sentence: &str) -> Language {
         n += 1;
         let lower = word.to_lowercase().replace('\u{2019}', "'");
         let foreign_word = FOREIGN.has(&lower);
-        // Words of both kinds ("in", "die", "an") decide nothing.
+        // Words that are common in English and elsewhere ("me", "so", "die") decide nothing.
         if foreign_word {
             foreign += 1;
         } else if is_english(&lower) {

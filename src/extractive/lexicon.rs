@@ -10,7 +10,7 @@ use super::lists::{Rows, Table, Words};
 static ED_BASES: Words = Words::new("bases in -ed");
 static LY_WORDS: Words = Words::new("in -ly but no adverb");
 
-/// Verbs whose past is their base.
+/// Verbs whose past equals their base form: "put", "read".
 pub(super) static UNCHANGING: Words = Words::new("unchanging");
 
 /// Base forms that are verbs first, whatever follows.
@@ -52,7 +52,7 @@ pub(super) static AUXILIARIES: Words = Words::new("auxiliaries");
 
 pub(super) static ADVERBS: Words = Words::new("adverbs");
 
-/// Function words: may be added, and never say anything by themselves.
+/// Function words: they say nothing by themselves, so a fact may add them to its sources.
 pub(super) static STOP: Words = Words::new("stop");
 
 /// Words of praise, surprise and agreement: a sentence of nothing else is a reaction.
@@ -108,7 +108,7 @@ pub(super) fn is_value(lower: &str) -> bool {
     lower.chars().any(|c| c.is_ascii_digit()) || number(lower).is_some_and(|n| n > 1)
 }
 
-/// True of a base form.
+/// Whether a word is the base form of a verb.
 pub fn is_base_verb(lower: &str) -> bool {
     VERBS.has(lower) || UNCHANGING.has(lower) || IRREGULARS.bases.contains(lower)
 }
@@ -127,7 +127,7 @@ pub fn is_participle(lower: &str) -> bool {
         || (lower.len() > 3 && lower.ends_with("ed") && !ED_BASES.has(lower))
 }
 
-/// A participle that is no past tense and seldom an adjective: "been", "gone".
+/// A participle that is not a past tense and seldom an adjective: "been", "gone".
 pub(super) fn is_only_participle(lower: &str) -> bool {
     matches!(lower, "got" | "had")
         || (IRREGULARS.participle.contains(lower) && !IRREGULARS.past.contains(lower))
@@ -160,7 +160,7 @@ pub fn helps(lower: &str) -> bool {
     AUXILIARIES.has(lower) || MODALS.has(lower)
 }
 
-/// Surely a finite verb, which base forms are not.
+/// A finite verb for certain, which a base form may not be.
 pub(super) fn is_clearly_finite(lower: &str) -> bool {
     helps(lower) || is_past(lower) || is_third_person(lower)
 }
@@ -194,7 +194,7 @@ pub fn is_adverb(lower: &str) -> bool {
     ADVERBS.has(lower) || (lower.len() > 4 && lower.ends_with("ly") && !LY_WORDS.has(lower))
 }
 
-/// Spellings and pet names that share a stem.
+/// Spellings and familiar forms ("mum", "kid") that share a stem.
 static SAME_STEM: Table = Table::new("spellings");
 
 /// A stem for comparing words: irregular forms meet their base ("went" = "go").
@@ -236,7 +236,7 @@ pub(super) fn starts_upper(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
 }
 
-/// At most `bytes` bytes of `text`, cut at a character.
+/// At most `bytes` bytes of `text`, cut at a character boundary.
 pub(super) fn clip(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,7 +1,7 @@
 //! Of what was stated, what is worth remembering: short, one thing each, and about lasting things.
 //!
 //! The statements of an episode tell it whole; facts are the part of it that somebody would write
-//! down. A sum of weighed signs decides (`[worth remembering]` in `assets/words/`), fitted by
+//! down. A weighted sum of signs decides (`[worth remembering]` in `assets/words/`), fitted by
 //! logistic regression to what was noted of five conversations.
 
 use std::collections::HashSet;
@@ -21,9 +21,9 @@ static POINTING: Words = Words::new("pointing");
 static VAGUE: Words = Words::new("vague");
 static WEIGHTS: Table = Table::new("worth remembering");
 
-/// Between two people a statement is kept from this sum on …
+/// Between two people a statement is kept if its sum is at least this …
 const TOLD_MIN: f64 = 0.0;
-/// … and what the assistant is told from this one on: it was told for a reason.
+/// … and at least this if the assistant is told: it was told for a reason.
 const CONFIDED_MIN: f64 = -0.9;
 /// Each better fact of the same message makes the next one worth less.
 const ANOTHER: f64 = 0.5;
@@ -31,7 +31,7 @@ const ANOTHER: f64 = 0.5;
 /// A continuation joins its fact up to this many words.
 const JOINED_WORDS_MAX: usize = 13;
 
-/// The statements that are worth remembering, each made short. `lines` are the messages they are of.
+/// The statements that are worth remembering, each made short. `lines` are the messages they come from.
 pub fn memorable(statements: &[Statement], lines: &[Utterance]) -> Vec<Statement> {
     let mut kept = Vec::new();
     for of_one in statements.chunk_by(|a, b| a.messages == b.messages) {

@@ -75,7 +75,7 @@ pub use wants::{Wants, wants};
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";
 
-/// The words of a statement and what kind of words they are, for who takes it apart in another way.
+/// A statement's words and their kinds, for callers that parse it in another way.
 pub mod syntax {
     pub use super::attributes::{main_verb, strip_adverbial};
     pub use super::lexicon::{helps, is_adverb, is_base_verb, is_participle};
@@ -85,9 +85,9 @@ pub mod syntax {
 /// One message as the rules see it.
 #[derive(Debug, Clone)]
 pub struct Utterance {
-    /// Statements say from which message they are.
+    /// Its id; a [`Statement`] names the messages that it comes from.
     pub message: MessageId,
-    /// The assistant's words become no statements.
+    /// Who speaks: no statements are made of the assistant's words.
     pub role: Role,
     /// The name that third-person text uses: "Caroline", "Ana", or "The user" while unknown.
     pub speaker: String,
@@ -99,7 +99,7 @@ pub struct Utterance {
     pub at: DateTime,
 }
 
-/// A fact in the third person, from the messages named.
+/// A fact in the third person, with the messages that it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     /// "Ana moved to Lund (week of 9 November 2026)".
@@ -155,16 +155,16 @@ pub struct Candidate {
     pub raw_speaker: Option<String>,
     /// A later fact took its place.
     pub superseded: bool,
-    /// The probability in [0, 1] that it answers, by a reranker that read it with the question;
-    /// `None` if none did.
+    /// The probability in [0, 1] that it answers, from a reranker that read it with the question;
+    /// `None` if no reranker read it.
     pub answers: Option<f64>,
 }
 
-/// A question, an earlier text and later ones → how probably each of these gives the question another answer.
-/// Below [`CHANGE_MIN`] it need not be exact.
+/// A question, an earlier text and later ones → for each later one, the probability in [0, 1] that it changes the
+/// answer. Below [`CHANGE_MIN`] it need not be exact. An empty list says nothing about any of them.
 pub type Changed<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<f64> + 'a;
 
-/// A less probable change is none.
+/// A change less probable than this does not count.
 pub const CHANGE_MIN: f64 = 0.5;
 
 /// An answer made of evidence.
@@ -174,7 +174,7 @@ pub struct ExtractiveAnswer {
     pub text: String,
     /// Indices of the candidates quoted.
     pub cited: Vec<usize>,
-    /// The rules see that it meets the question; otherwise it is offered as what may be related.
+    /// Whether the rules find that it meets the question; if not, it is offered as possibly related.
     pub sure: bool,
 }
 

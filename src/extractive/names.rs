@@ -23,7 +23,7 @@ pub fn user_name(text: &str) -> Option<String> {
     latest
 }
 
-/// True unless every sign says that a capitalised word is no name of a person.
+/// False if any sign says that one of the capitalised words is not a person's name.
 pub(super) fn may_be_a_name(words: &str) -> bool {
     words.split(' ').all(|w| {
         let lower = w.to_lowercase();
@@ -96,7 +96,7 @@ fn introduced(words: &[Token], i: usize) -> Option<String> {
     (ends && !this).then_some(name)
 }
 
-/// "tired" in "hi im tired" is no name.
+/// "tired" in "hi im tired" is not a name.
 fn looks_like_an_adjective(lower: &str) -> bool {
     lexicon::REACTION.has(lower)
         || lexicon::STOP.has(lower)

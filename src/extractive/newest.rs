@@ -1,5 +1,5 @@
-//! Of what was said of one subject the newest counts: a later message that takes back what would be quoted, or tells
-//! it anew, is quoted instead.
+//! Of what was said about one subject, the newest counts: a later message that takes back what would be quoted, or
+//! says it anew, is quoted instead.
 //!
 //! It reads messages as they were written, clause by clause; what the rules make of single statements is the
 //! business of `changes.rs`.
@@ -28,7 +28,7 @@ static UNITS: Words = Words::new("units");
 static PLACES: Words = Words::new("place prepositions");
 static OF_ATTRIBUTES: Table = Table::new("words of new values");
 
-/// Longer messages tell more than a correction.
+/// Longer messages hold more than a correction and are not considered.
 const BYTES_MAX: usize = 300;
 
 /// A message or a statement, with what it is compared by.
@@ -45,7 +45,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What is said instead of evidence: the candidate, its words and whether they are the person's own.
+/// What is quoted instead of evidence: the candidate, its words and whether they are the speaker's own.
 pub(super) struct Newer {
     pub candidate: usize,
     pub text: String,
@@ -70,7 +70,7 @@ impl Newer {
     }
 }
 
-/// All that an answer is made of, and whom to ask whether something of it changed.
+/// All that an answer is made of, and the function that judges whether any of it changed.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub candidates: &'a [Candidate],
@@ -82,14 +82,14 @@ pub(super) struct Sources<'a> {
 type Usable<'a> = dyn Fn(&Candidate, &str) -> bool + 'a;
 
 impl Sources<'_> {
-    /// What takes the place of `text`, found in candidate `of`: by the rules, or else by whoever is asked. What was so
-    /// in the past stays.
+    /// What takes the place of `text`, found in candidate `of`: by the rules, or else by `changed`. `None` if nothing
+    /// does, or the question is about the past.
     pub fn newer(&self, asked: &Question, of: usize, text: &str) -> Option<Newer> {
         if asked.past {
             return None;
         }
         let evidence = self.evidence;
-        // What a correction leaves of a statement is not corrected.
+        // Times of corrections that leave what the question is about as it was: they do not count.
         let kept: HashSet<DateTime> = evidence
             .iter()
             .filter(|e| e.candidate == of || e.also.contains(&of))
@@ -124,11 +124,11 @@ impl Sources<'_> {
         last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
     }
 
-    /// The last of the later texts that is said to change it.
+    /// The last of the later texts that `changed` finds to change it.
     fn by_asking(&self, asked: &Question, of: &Said<'_>, usable: &Usable<'_>) -> Option<Newer> {
-        /// How probable a change is at least that the text names: where the rules see none there mostly is none.
+        /// Least probability where the text itself marks a change: if the rules see none there, there mostly is none.
         const MARKED_MIN: f64 = 0.8;
-        /// So many of the last are shown.
+        /// At most this many of the newest are shown to it.
         const N_MAX: usize = 12;
         let is_other = |c: &Candidate| !c.text.trim().eq_ignore_ascii_case(of.text.trim());
         let mut newest: Vec<(usize, &Candidate)> = self
@@ -152,7 +152,7 @@ impl Sources<'_> {
     }
 }
 
-/// Whether a later message says something else of what the question asks and `earlier` answers.
+/// Whether a later message says something else about what the question asks and `earlier` answers.
 fn takes_the_place(asked: &Question, earlier: &Said<'_>, later: &Said<'_>) -> bool {
     let names: HashSet<String> = asked.names.iter().map(|n| lexicon::stem(n)).collect();
     let has =
@@ -177,7 +177,7 @@ fn takes_the_place(asked: &Question, earlier: &Said<'_>, later: &Said<'_>) -> bo
     if taken {
         return true;
     }
-    // "My brother", of whom it says nothing.
+    // "My brother": the later message says nothing about him.
     if let Some((_, noun)) = &asked.relation {
         let noun = lexicon::stem(noun);
         let of_another = !has(earlier, &noun) && subject.is_disjoint(&later.stems);
@@ -247,7 +247,7 @@ fn clause_of(asked: &Question, said: &Said<'_>) -> String {
     kept.map(|(segment, _)| *segment).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the later message has what the question asks for; `Some(false)` if anything may answer it.
+/// `None` if the later message lacks the kind of thing asked for; `Some(false)` if any kind may answer.
 fn fits(asked: &Question, earlier: &str, later: &str) -> Option<bool> {
     let told = stems(earlier);
     let has = match asked.kind {
@@ -276,7 +276,7 @@ fn names_an_hour(text: &str) -> bool {
         || lexicon::words(text).any(|w| w.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// A number that is no date or time.
+/// A number that is not a date or a time.
 fn names_a_number(text: &str) -> bool {
     let time = |w: &str| w.ends_with("am") || w.ends_with("pm");
     let mut rest = text.to_owned();
@@ -286,7 +286,7 @@ fn names_a_number(text: &str) -> bool {
     lexicon::words(&rest).any(|w| lexicon::is_value(&w.to_lowercase()) && !time(w))
 }
 
-/// Somebody who was not named before. In small letters any noun may be a name.
+/// Somebody who was not named before. In text without capitals any noun may be a name.
 fn names_somebody(asked: &Question, told: &HashSet<String>, text: &str) -> bool {
     let small = !text.chars().any(char::is_uppercase);
     let new = |w: &str| {
@@ -313,7 +313,7 @@ fn names_a_place(text: &str) -> bool {
 
 /// What a message says besides that something ended or was otherwise: "got a grey Yaris instead" of "sold the Corsa,
 /// got a grey Yaris instead".
-/// `corrects`: it is known to take something back. Otherwise only ", not 2019" goes.
+/// `corrects`: it is known to take something back. Otherwise only ", not 2019" is dropped.
 pub(super) fn news(asked: &Question, text: &str, corrects: bool) -> Option<String> {
     if asked.kind == Kind::YesNo {
         return None;

@@ -17,7 +17,7 @@ pub(super) struct Pattern {
     parts: Vec<Part>,
     at_most: usize,
     without: Vec<&'static str>,
-    /// Kinds of question that it is for; all, if there are none.
+    /// Kinds of question that it is for; empty for all kinds.
     kinds: Vec<&'static str>,
     label: &'static str,
 }

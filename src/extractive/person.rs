@@ -66,7 +66,7 @@ pub(super) fn third_person(tokens: &[Token], parties: Parties<'_>) -> Option<Vec
             "myself" => Some("themself".to_owned()),
             "we" | "us" => Some(group(tokens, parties)),
             "ourselves" => Some("themselves".to_owned()),
-            // "you know": said of nobody.
+            // "you know": addressed to nobody.
             "you" if out.lower(i + 1) == "know" && out.get(i + 2).is_none_or(|t| !t.word) => None,
             "you" | "ya" | "u" => {
                 subject = is_subject_you(&out, i);
@@ -84,7 +84,7 @@ pub(super) fn third_person(tokens: &[Token], parties: Parties<'_>) -> Option<Vec
         }
         i += 1;
     }
-    // "on my own" is no possession.
+    // "on my own" is not a possession.
     for i in 2..out.len() {
         if out[i].is("own") && out[i - 2].is("on") && out[i - 1].text == parties.possessive() {
             out[i - 1] = Token::new("their", true);
@@ -195,7 +195,7 @@ fn agree(tokens: &mut [Token], start: usize) {
     }
 }
 
-/// Of "read", "put", "quit" the sentence has to tell.
+/// For "read", "put", "quit" only the rest of the sentence shows the tense.
 fn is_past_here(tokens: &[Token], verb: &str) -> bool {
     if !lexicon::UNCHANGING.has(verb) {
         return is_past(verb);

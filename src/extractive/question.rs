@@ -152,7 +152,7 @@ fn bare(token: &Token) -> &str {
     token.lower.trim_end_matches("'s")
 }
 
-/// Proper names: capitalised words that are no dates, and what the memory knows as names.
+/// Proper names: capitalised words other than dates, and what the memory knows as names.
 fn names(words: &[Token], person: &[String], known: &HashSet<String>) -> Vec<String> {
     let shouted = words.len() > 2
         && words

@@ -10,20 +10,20 @@ use super::second_person::{small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
 use crate::memory::plain_text;
 
-/// From this probability on a candidate is quoted as an answer …
+/// A candidate that answers with at least this probability is quoted as an answer …
 const STATED_MIN: f64 = 0.75;
-/// … from this one as what may be related …
+/// … with at least this probability, as possibly related …
 const OFFERED_MIN: f64 = 0.3;
-/// … and below this one what the rules are unsure of is not offered.
+/// … and below this probability, what the rules are unsure of is withheld.
 const REFUTED_MAX: f64 = 0.03;
 /// A short message that answers nearly as probably as a fact made of it is quoted instead.
 const AS_SAID_SHARE: f64 = 0.5;
 const AS_SAID_BYTES: usize = 240;
-/// More of a message is not quoted.
+/// A longer message is quoted only up to here.
 const QUOTED_CHARACTERS: usize = 400;
 
-/// The candidate that answers most probably, by its place, or `None` if none is likely to; and whether it is an
-/// answer rather than what may be related.
+/// Index of the candidate that most probably answers, and whether it is an answer rather than possibly related;
+/// `None` if none is likely to answer.
 pub(super) fn best(candidates: &[Candidate], past: bool) -> Option<(usize, bool)> {
     let likely = || {
         let read = candidates.iter().enumerate().filter(|(_, c)| past || !c.superseded);
@@ -69,12 +69,12 @@ pub(super) fn quote(
     ExtractiveAnswer { text: format!("{hedge}{text}"), cited: vec![index], sure: false }
 }
 
-/// All of these were read, and none is likely to answer.
+/// Whether the reranker read all of these and found none likely to answer.
 pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
     cited.iter().all(|&i| candidates[i].answers.is_some_and(|p| p < REFUTED_MAX))
 }
 
-/// An earlier question is no answer.
+/// An earlier question is not an answer.
 fn is_question(candidate: &Candidate) -> bool {
     candidate.raw_speaker.is_some() && intent(&candidate.text) == Intent::Question
 }

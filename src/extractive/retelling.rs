@@ -26,7 +26,7 @@ pub fn asked_by(name: &str, question: &str) -> String {
     if told.is_empty() { question.to_owned() } else { told.join(" ") }
 }
 
-/// Makes the verb before its subject at `i` agree, and leaves the one behind as it was: "Where do I live", "Am
+/// Makes the verb before the subject at `i` agree, and restores the base form after it: "Where do I live", "Am
 /// I …".
 fn invert(words: &[Token], told: &mut [Token], i: usize) {
     let before = &words[i - 1];
@@ -58,7 +58,7 @@ pub fn retold(text: &str, speaker: &str, addressee: Option<&str>) -> String {
     sentences(text).iter().map(retell).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a sentence speaks of its speaker: "I", "my", "we".
+/// Whether a sentence refers to its speaker: "I", "my", "we".
 pub fn is_of_speaker(sentence: &str) -> bool {
     tokens(sentence)
         .iter()

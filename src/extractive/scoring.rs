@@ -18,7 +18,7 @@ static PLACE_PREPOSITIONS: Words = Words::new("place prepositions");
 /// The share of a question's words that have to match if no attribute does.
 const COVERAGE_MIN: f64 = 0.74;
 
-/// From this share on, evidence is offered as possibly related.
+/// With at least this share, evidence is offered as possibly related.
 const NEAR_MIN: f64 = 0.6;
 
 /// How well a piece of evidence fits.

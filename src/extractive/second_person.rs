@@ -133,7 +133,7 @@ fn disagree(words: &mut [Token], start: usize) {
     }
 }
 
-/// What an acknowledgement begins with.
+/// Begins an acknowledgement.
 pub const NOTED: &str = "Noted: ";
 
 /// "Noted: your dog Max is a golden retriever."

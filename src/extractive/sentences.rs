@@ -96,7 +96,7 @@ fn split_line<'a>(line: &'a str, out: &mut Vec<&'a str>) {
     push(&line[start..], out);
 }
 
-/// A full stop that is part of a word.
+/// Whether the full stop after `word` does not end the sentence.
 fn continues(word: &str, next: Option<char>) -> bool {
     let word = word.trim_start_matches(['(', '"', '“', '\'', '‘', '[']);
     let lower = word.to_lowercase();

@@ -25,13 +25,13 @@ static ABOUT_THE_CONVERSATION: Patterns = Patterns::new("about the conversation"
 static CAPITALS_TO_LOWER: Words = Words::new("capitals to lower");
 static LOOSE_PRONOUNS: Words = Words::new("loose pronouns");
 
-/// Longer sentences are no statements of a person (a paste, a log).
+/// A longer sentence is not a person's statement but a paste or a log.
 const SENTENCE_CHARS_MAX: usize = 1_500;
 
-/// Of one message; a pasted book is not a person's own statements.
+/// Most statements of one message: a pasted book is not a person's own words.
 const STATEMENTS_MAX: usize = 64;
 
-/// The text of one message that is looked at.
+/// Only this much of a message is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 /// A continuation ("It was wonderful.") joins the sentence before it up to this length.
@@ -105,7 +105,7 @@ struct Message<'a> {
     parties: Parties<'a>,
     antecedents: &'a mut Antecedents,
     made: Vec<Statement>,
-    /// The last ones of the messages before.
+    /// The latest statements of the messages before this one.
     before: Vec<Statement>,
     /// The statement that a continuation ("It was wonderful.") may join.
     previous: Option<usize>,
@@ -155,7 +155,7 @@ impl<'a> Message<'a> {
             self.add(&text);
             return;
         }
-        // Told by itself it would be nothing.
+        // Without what it corrects it yields no statement.
         self.n_loose += usize::from(fragments::may_correct(sentence));
         let mut words = self.opened(&tokens(sentence));
         let asks = intent::is_question(&words, sentence) || intent::is_recall_request(&words);
@@ -273,7 +273,7 @@ fn is_about_the_conversation(words: &[Token]) -> bool {
     ABOUT_THE_CONVERSATION.match_any(&lower)
 }
 
-/// Begins with a pronoun that nobody resolved.
+/// Begins with a pronoun that was not resolved.
 fn starts_loose(words: &[Token]) -> bool {
     words.first().is_some_and(|t| t.within(&LOOSE_PRONOUNS))
 }

@@ -13,7 +13,7 @@ use super::{Statement, Utterance, dates};
 static WEAK: Words = Words::new("weak");
 
 /// Key phrases, best first (RAKE-like: runs of content words, scored by their words' degree over
-/// frequency and by how many texts they occur in).
+/// frequency and by how often they occur).
 pub(super) fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
     let mut phrases: HashMap<Vec<String>, (String, usize, usize)> = HashMap::new();
     let mut degree: HashMap<String, (f64, f64)> = HashMap::new();
@@ -36,7 +36,7 @@ pub(super) fn keyphrases(texts: &[&str], n: usize) -> Vec<String> {
     let mut ranked: Vec<(f64, usize, String, Vec<String>)> = phrases
         .into_iter()
         .map(|(stems, (text, count, order))| {
-            // Mean word score keeps long runs from winning by length alone.
+            // Divided by the root of its length, so that long runs do not win by length alone.
             let score: f64 = stems
                 .iter()
                 .map(|s| degree.get(s).map_or(0.0, |&(f, d)| f.sqrt() * (d / f).min(3.0)))
@@ -111,7 +111,7 @@ fn runs(text: &str) -> Vec<Vec<String>> {
     out
 }
 
-/// The noun phrase of a run, empty if it is none: without praise before it and adjectives after it.
+/// The noun phrase of a run, without praise before it and adjectives after it; empty if there is none.
 fn noun_phrase(mut run: Vec<String>, before: &str) -> Vec<String> {
     let named = |w: &String| lexicon::starts_upper(w);
     let is_praise = |w: &String| lexicon::REACTION.has(w) || w.ends_with("ly");
@@ -136,7 +136,7 @@ fn noun_phrase(mut run: Vec<String>, before: &str) -> Vec<String> {
     if opens || copula && !run.iter().any(named) { Vec::new() } else { run }
 }
 
-/// Names no topic.
+/// Whether a word names no topic.
 fn is_weak(lower: &str) -> bool {
     let nominal = || lexicon::NOUN_LIKE.has(lower.trim_end_matches('s'));
     lower.chars().all(|c| c.is_ascii_digit())

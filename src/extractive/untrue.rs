@@ -65,7 +65,7 @@ fn denies(later: &Part, earlier: &Part, same_subject: bool) -> bool {
     y.is_subset(&x) || x.is_subset(&y) && y.len() <= x.len() + 1
 }
 
-/// What stands before and after the first of these phrases.
+/// What stands before and after the longest of these phrases that occurs.
 pub(super) fn around<'a>(low: &'a str, phrases: &Lines) -> Option<(&'a str, &'a str)> {
     phrases
         .iter()
@@ -197,7 +197,7 @@ fn values(part: &Part) -> [HashSet<String>; 3] {
     out
 }
 
-/// The same said of the same, with another number, date or time; or "now" something else of the kind.
+/// The same said of the same subject with another number, date or time; or, with "now", something else of the kind.
 fn same_frame(later: &Part, earlier: &Part, same_subject: bool) -> bool {
     if later.negated || earlier.negated || later.past || earlier.past {
         return false;

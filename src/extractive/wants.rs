@@ -1,6 +1,6 @@
 //! What a turn wants: small talk, the world, memory, or to tell something.
 //!
-//! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks it first).
+//! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks the encoder first).
 
 use super::intent::intent;
 use super::small_talk::asks_assistant;
@@ -13,7 +13,7 @@ pub enum Wants {
     SmallTalk,
     /// A question or a task that needs nothing that was told: "Write a haiku about the sea."
     World,
-    /// What only somebody knows who was told: "What is my sister's name?", "Suggest a dish I'd like."
+    /// Something that only a listener can know: "What is my sister's name?", "Suggest a dish I'd like."
     Memory,
     /// To tell something.
     Statement,
@@ -30,7 +30,7 @@ pub fn wants(text: &str) -> Wants {
     }
 }
 
-/// Whether somebody asks of their own: "Where do I live?"
+/// Whether people ask about themselves or what is theirs: "Where do I live?"
 fn is_personal(text: &str) -> bool {
     let own = ["i", "my", "mine", "we", "our", "us"];
     lexicon::words(text).any(|word| own.contains(&word.to_lowercase().as_str()))

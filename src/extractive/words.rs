@@ -1,4 +1,4 @@
-//! Tokens of one sentence: words and marks, with what stood before them.
+//! Tokens of one sentence: words and marks, and whether white space stood before them.
 //!
 //! Contractions of pronouns are opened ("I'm" → "I am"), so that a subject can be exchanged
 //! together with its verb.
@@ -56,7 +56,7 @@ pub(super) trait Sentence {
     fn lower(&self, i: usize) -> &str;
     fn among(&self, i: usize, words: &[&str]) -> bool;
     fn is_upper(&self, i: usize) -> bool;
-    /// The first place from `i` on where no adverb stands.
+    /// The first index from `i` on that does not hold an adverb.
     fn after_adverbs(&self, i: usize) -> usize;
 }
 
@@ -128,7 +128,7 @@ pub fn tokens(sentence: &str) -> Vec<Token> {
     out
 }
 
-/// An apostrophe, hyphen, point or comma inside a word or number.
+/// Whether the character at `i` is inside a word or number: an apostrophe, a hyphen, a full stop, a comma, …
 fn joins(chars: &[char], i: usize) -> bool {
     let (Some(&before), Some(&after)) =
         (i.checked_sub(1).and_then(|p| chars.get(p)), chars.get(i + 1))

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 /// One to `max` lines separated by line feeds. Each is `prefix` followed by 1 to `chars_max` characters, the
-/// first of them not a space and none a control character. Where the prefix does not end in a space, one space
+/// first of them not a space and none an ASCII control character. Where the prefix does not end in a space, one space
 /// that does not count may follow it: many models begin every line that way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines {
@@ -37,17 +37,17 @@ pub struct Position {
 /// Where in its line a position is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// After so many bytes of the prefix.
+    /// After this many bytes of the prefix.
     Prefix(u16),
     /// Before the first character, or the space that does not count.
     Indent,
     /// Before the first character.
     First,
-    /// After so many characters.
+    /// After this many characters.
     Text(u16),
 }
 
-/// Bytes that a started character still needs (UTF-8 as in Unicode 3.9 D92, table 3-7).
+/// Bytes that a started character still needs (UTF-8: the Unicode Standard, section 3.9, D92, table 3-7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Continuation {
     n_bytes: u8,
@@ -75,7 +75,7 @@ impl Continuation {
 
 impl Constraint {
     /// A list of lines; `None` if no list has that form: a number is zero, or the prefix holds a control
-    /// character.
+    /// character or is longer than 1 KiB.
     pub fn lines(lines: Lines) -> Option<Self> {
         let sound = lines.max >= 1 && lines.chars_max >= 1;
         let prefix_is_sound =
@@ -151,12 +151,12 @@ impl Constraint {
         position.rest.is_some() || n < self.0.chars_max || position.line + 1 < self.0.max
     }
 
-    /// Whether free text may follow: any characters but control characters.
+    /// Whether free text may follow: any characters but ASCII control characters.
     pub fn takes_text(&self, position: Position) -> bool {
         position.rest.is_none() && !matches!(position.place, Place::Prefix(_))
     }
 
-    /// Where [`Self::takes_text`], the position after a text of so many characters, of which `n_spaces` leading
+    /// Where [`Self::takes_text`], the position after a text of `n_chars` characters, of which `n_spaces` leading
     /// ones are spaces and at least one is not; `None` if it does not fit.
     pub fn after_text(&self, position: Position, n_chars: u16, n_spaces: u16) -> Option<Position> {
         let n = match (position.place, n_spaces) {
@@ -175,7 +175,7 @@ impl Constraint {
 /// bound is at most n − 1. Tokens may span several bytes of a line's prefix; elsewhere a token is one byte.
 #[derive(Debug, Clone)]
 pub struct MinCompletion {
-    /// Tokens from after each number of the prefix's bytes to the first character; `None`: nothing spells it.
+    /// Tokens that spell the rest of the prefix, by the number of bytes already written; `None` if none do.
     of_prefix: Vec<Option<u32>>,
     /// Which bytes are tokens of their own.
     single: [bool; 256],
@@ -202,13 +202,13 @@ impl MinCompletion {
         self.single[usize::from(first)..=usize::from(last)].contains(&true)
     }
 
-    /// Tokens from after so many bytes of the prefix to a line that may end.
+    /// Tokens from after `n_bytes` of the prefix to a line that may end.
     fn of_line(&self, n_bytes: usize) -> Option<u32> {
         let first_character = self.any_of(b'!', b'~').then_some(1)?;
         Some(self.of_prefix[n_bytes]? + first_character)
     }
 
-    /// Tokens that complete the reply from here; `None` if this vocabulary spells no end.
+    /// Tokens that complete the reply from here; `None` if this vocabulary cannot spell an end.
     pub fn tokens(&self, position: Position) -> Option<u32> {
         match (position.rest, position.place) {
             (Some(Continuation { n_bytes, first, last }), _) => {

@@ -9,8 +9,8 @@ fn in_bytes(constraint: &Constraint) -> MinCompletion {
     MinCompletion::new(constraint, &|bytes| bytes.len() == 1)
 }
 
-/// A reply that goes where the bytes of `will` lead and ends on the shortest way; on its way no position is a dead
-/// end, and from each some byte leads closer to the end, as was told.
+/// A reply that goes where the bytes of `will` lead and then ends by the shortest way; no position on it is a dead
+/// end, and from each some byte leads closer to the end, as the bound says.
 fn reply(constraint: &Constraint, will: &[u8]) -> Vec<u8> {
     let min_completion = in_bytes(constraint);
     let mut position = constraint.start();

@@ -43,7 +43,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, where there must be one.
+    /// As [`Self::text`], but an error if there is none.
     pub fn required_text(&self, key: &str, field: &'static str) -> Result<&'a str, ImportError> {
         self.text(key, field)?.ok_or_else(|| self.missing(field))
     }

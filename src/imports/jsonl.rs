@@ -1,4 +1,4 @@
-//! Plain JSONL: one message a line.
+//! Plain JSONL: one message per line.
 //!
 //! ```json
 //! {"role": "user", "content": "Hello", "created_at": "2026-11-21T10:00:00+01:00"}
@@ -17,7 +17,7 @@ use super::fields::Fields;
 use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession};
 use crate::memory::{Moment, NewMessage, Role};
 
-/// One message a line.
+/// One message per line.
 pub(super) struct Jsonl;
 
 impl ImportFormat for Jsonl {
@@ -30,7 +30,7 @@ impl ImportFormat for Jsonl {
          \"2026-11-21T10:00:00Z\"} a line"
     }
 
-    /// Any text: a line that is no message is named in the error.
+    /// Any text: a line that is not a message is named in the error of `read`.
     fn sniff(&self, _: &str) -> bool {
         true
     }

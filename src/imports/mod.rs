@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::memory::NewMessage;
 
-/// Every format, in the order in which they are asked: the first one whose [`ImportFormat::sniff`]
+/// Every format, in the order in which they are tried: the first one whose [`ImportFormat::sniff`]
 /// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
 /// so a new format goes before them.
 static FORMATS: &[&dyn ImportFormat] = &[&locomo::Locomo, &jsonl::Jsonl];
@@ -31,7 +31,7 @@ pub trait ImportFormat: Sync {
     /// The sessions in the file.
     ///
     /// # Errors
-    /// If any of it is not as the format says, or the conversation that was asked for is not there.
+    /// If any part of it violates the format, or the conversation that was asked for is not there.
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError>;
 }
 
@@ -64,7 +64,7 @@ pub struct ImportedSession {
     pub messages: Vec<NewMessage>,
 }
 
-/// Why a file cannot be imported; then nothing of it is.
+/// Why a file cannot be imported; nothing of it is imported then.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ImportError {

@@ -1,6 +1,6 @@
 //! Settings of the C library's allocator.
 
-/// Makes freed memory available to all threads at once. To be called before there are threads; without
+/// Makes freed memory available to all threads at once. Call it before starting any thread; without
 /// glibc it does nothing.
 ///
 /// - One arena: with one for each thread, keys, values and activations of a turn that ran on one core stay

@@ -16,11 +16,11 @@ use super::ops;
 
 const QUERIES_PER_BLOCK: usize = 64;
 
-/// Values of keys below which a head is not worth another core.
+/// The fewest key elements (over all heads of a task) that are worth another core.
 const VALUES_PER_TASK: usize = 32 * 1024;
 
 /// Attends with queries `[n_heads, n, head_dim]` of a run to keys and values
-/// `[n_kv_heads, start + n, head_dim]`; gives `[n, n_heads · head_dim]`.
+/// `[n_kv_heads, start + n, head_dim]`; returns `[n, n_heads · head_dim]`.
 ///
 /// # Errors
 /// If a shape or type does not fit.
@@ -64,7 +64,7 @@ struct SingleQuery {
     scale: f32,
 }
 
-/// Keys or values of one head.
+/// Queries, keys or values of one key-value head.
 fn head<'a>(storage: &'a CpuStorage, layout: &Layout, index: usize) -> Result<Rows<'a>> {
     let ([_, n, dim], [stride, row, 1]) = (layout.dims(), layout.stride()) else {
         candle_core::bail!("attention needs heads of rows")

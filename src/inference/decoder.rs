@@ -49,7 +49,7 @@ pub struct Decoder {
     norm: Tensor,
     head: Matrix,
     rope: Rope,
-    /// Of keys and values: f16 beside packed weights, whose products are rounded more than that.
+    /// The type of cached keys and values: f16 beside packed weights, whose products are rounded more coarsely anyway.
     cache_dtype: DType,
     device: Device,
 }
@@ -232,7 +232,7 @@ impl Decoder {
                 source: None,
             });
         }
-        // In the pool as a whole: a product that starts there wakes one core less.
+        // All of it on a thread of the pool: a product that starts there has one thread fewer to wake.
         in_pool(|| self.run(tokens, branches, cache, between_layers)).map_err(backend)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A directory with `config.json`, `tokenizer.json` and safetensors (and, if it comes from
 //! sentence-transformers, what that says about pooling, length and prompt), or one GGUF file as
-//! llama.cpp's converter writes it. Always on the CPU. Which encoder it is, [`super::families`] tells.
+//! llama.cpp's converter writes it. Always on the CPU. [`super::families`] tells which encoder it is.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -175,7 +175,7 @@ impl EncoderEmbedder {
             rest = after;
             let vector = match self.settings.pooling {
                 Pooling::Cls => text[..hidden].to_vec(),
-                // The division by the length goes with the normalisation.
+                // No division by the length: the normalisation below would undo it.
                 Pooling::Mean => {
                     text.chunks_exact(hidden).fold(vec![0.0; hidden], |mut sum, row| {
                         for (s, &x) in sum.iter_mut().zip(row) {

@@ -22,7 +22,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Refuses what no encoder looks like.
+    /// Refuses sizes that no encoder has.
     ///
     /// # Errors
     /// The reason, as the end of a sentence that starts with the file's name.

@@ -56,7 +56,7 @@ impl Engine {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system can't start a thread.
     pub fn start(decoder: Decoder) -> Result<(Self, JoinHandle<()>), ModelError> {
         let (requests, inbox) = mpsc::channel();
         let life = Arc::new(());
@@ -74,7 +74,7 @@ impl Engine {
         Ok((Self { requests, alive }, thread))
     }
 
-    /// Whether the thread is there; does not wait for it.
+    /// Whether the thread is still running; does not wait for it.
     ///
     /// # Errors
     /// [`ModelError::EngineStopped`].

@@ -11,7 +11,7 @@
 //! A file is hostile until proven otherwise: every length is compared with what is left of the
 //! file before anything is allocated, so that memory stays within a small multiple of the header.
 //! candle's own reader panics on an alignment of 0 and accepts a tensor of 2^40 × 2^40, which is
-//! why it is not used. This module knows no meaning of a key except `general.alignment` and
+//! why it is not used. This module interprets no key except `general.alignment` and
 //! `split.count`.
 
 use std::collections::HashSet;

@@ -1,5 +1,5 @@
-//! A text, or two → probabilities, with a BERT encoder: one for all heads, each a linear layer over the mean of the
-//! last hidden states. `models/starter/train_encoder.py` trains it.
+//! A text, or two → probabilities of labels. All heads share one BERT encoder; each is a linear layer over the mean of
+//! the last hidden states. `models/starter/train_encoder.py` trains them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::trunk::Trunk;
 use super::weights::Bytes;
 use crate::interfaces::ModelError;
 
-/// Of a longer text the beginning and the end are read: what asks is often the last sentence.
+/// Of a longer text only the beginning and the end are read: the last sentence is often what asks.
 const TOKENS_BEGINNING: usize = 24;
 const TOKENS_END: usize = 40;
 
@@ -19,7 +19,7 @@ const TOKENS_END: usize = 40;
 pub struct BertHeads {
     trunk: Trunk,
     heads: BTreeMap<String, Head>,
-    /// The head and the single text asked last, and the answer: of one message several places ask what it wants.
+    /// The last head and single text, with the result: several callers ask what the same message wants.
     last: Mutex<Option<(String, String, Vec<f32>)>>,
 }
 
@@ -30,7 +30,7 @@ struct Head {
 }
 
 impl BertHeads {
-    /// From a GGUF file without a word table, and the embedder's that has it.
+    /// From a GGUF file without a word table, and the embedder's, which has it.
     ///
     /// # Errors
     /// If a file is damaged, or they don't fit each other, or a head is missing.
@@ -55,7 +55,7 @@ impl BertHeads {
     }
 
     /// The probability of each label of a head, in the labels' order, for each input: a text, or a pair. `None` if there
-    /// is no such head, or a text is in letters that the vocabulary has not.
+    /// is no such head, or a text is in letters that the vocabulary lacks.
     ///
     /// # Errors
     /// If the model fails.
@@ -86,7 +86,7 @@ impl BertHeads {
         Ok(Some(odds))
     }
 
-    /// Of one input's last hidden states.
+    /// A head's probabilities, from one input's last hidden states.
     fn read(&self, head: &Head, states: &[f32]) -> Result<Vec<f32>, ModelError> {
         let hidden = self.trunk.hidden();
         let mut mean = vec![0.0; hidden];

@@ -10,8 +10,8 @@ use candle_core::{DType, Device, Result, Tensor};
 use half::f16;
 use half::vec::HalfBitsVecExt;
 
-/// Capacities are multiples of it, and growing leaves room for as many tokens more, so that a reply seldom copies
-/// what its prompt has filled. Untouched pages take no memory.
+/// Capacities are multiples of it, and growing leaves room for at least as many more tokens, so that a reply seldom
+/// copies what its prompt has filled. Untouched pages take no memory.
 const CAPACITY_STEP: usize = 256;
 
 #[derive(Debug)]
@@ -83,8 +83,8 @@ impl KvCache {
     }
 }
 
-/// Zeros; on the processor as pages that the system gives only where something is written. (candle
-/// writes every f16 of its own.)
+/// Zeros; on the processor as pages that the system provides only once they are written. (candle's own
+/// f16 zeros touch every page.)
 fn zeros(shape: (usize, usize, usize), dtype: DType, device: &Device) -> Result<Tensor> {
     match (dtype, device) {
         (DType::F16, Device::Cpu) => {

@@ -64,7 +64,7 @@ fn rows(
     Tensor::from_vec(values, (indices.len(), n_in), &Device::Cpu)
 }
 
-/// What `work` makes of the values of `xs`.
+/// Calls `work` with the f32 values of `xs`.
 fn with_values<T>(xs: &Tensor, work: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
     let xs = xs.contiguous()?;
     let (storage, layout) = xs.storage_and_layout();
@@ -102,7 +102,7 @@ impl LinearGroup {
         Self { matrices, widths, biases }
     }
 
-    /// `[n, n_in]` → one `[n, width]` each (views whose rows may be apart).
+    /// `[n, n_in]` → one `[n, width]` each (possibly a view of some columns of a wider tensor).
     ///
     /// # Errors
     /// If `xs` has another shape or type, or is on another device.

@@ -1,5 +1,5 @@
 //! From a path (or bytes compiled into the program) to a model: what the files are, whether they
-//! hold, and how to run them.
+//! are sound, and how to run them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -234,8 +234,8 @@ fn gpu() -> Result<Device, String> {
     Device::new_cuda(0).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
-/// Why models are computed on the processor, though this program was built for GPUs too; `None` where
-/// one computes them.
+/// Why models run on the processor although this program was built with GPU support; `None` where a
+/// GPU runs them.
 #[cfg(feature = "cuda")]
 pub fn without_gpu() -> Option<String> {
     gpu().err()
@@ -286,8 +286,8 @@ pub fn load_decoder(path: &Path, precision: Precision) -> Result<Decoder, ModelE
 /// weights are stored in; no tokenizer is needed.
 ///
 /// # Errors
-/// If the files are unusable, a token is outside the vocabulary, or they are more than the context
-/// holds.
+/// If the files are unusable, a token is outside the vocabulary, or there are more tokens than the
+/// context holds.
 pub fn probe(path: &Path, tokens: &[u32]) -> Result<Vec<Vec<f32>>, ModelError> {
     probe_with(path, tokens, Precision::Exact)
 }
@@ -367,7 +367,7 @@ pub(super) fn load_starter(
     })
 }
 
-/// Weights and tokenizer at the same time; with the model's name, and whether it is the starter.
+/// Loads weights and tokenizer at the same time, then starts the engine. The model's name, and whether it is the starter.
 fn start(
     opened: &Opened,
     (name, starter): (String, bool),

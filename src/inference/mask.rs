@@ -1,7 +1,7 @@
 //! Which tokens a constrained reply may continue with.
 //!
-//! A token is allowed if a well-formed reply continues with its bytes and the tokens left after it still
-//! complete that reply, so a reply is well-formed even when the budget ends it. Ending is allowed where the
+//! A token is allowed if a well-formed reply continues with its bytes and the tokens left after it suffice
+//! to complete that reply, so a reply is well-formed even when the budget ends it. Ending is allowed where the
 //! reply is complete. Knows bytes and logits, neither the model nor its text.
 
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub struct Mask {
     min_completion: MinCompletion,
     position: Position,
     tokens_left: usize,
-    /// Some token was forbidden because too few would have been left after it.
+    /// Some token was forbidden because too few tokens would have been left after it.
     budget_exhausted: bool,
     /// By token id.
     allowed: Vec<bool>,
 }
 
 impl Mask {
-    /// Before the first of at most `tokens_max` tokens.
+    /// At the start of a reply of at most `tokens_max` tokens.
     ///
     /// # Errors
-    /// [`ModelError::ConstraintTooLong`] if so few tokens complete no reply, or this vocabulary spells none.
+    /// [`ModelError::ConstraintTooLong`] if so few tokens can't complete a reply, or this vocabulary can't spell one.
     pub fn new(
         constraint: &Constraint,
         vocabulary: Arc<Vocabulary>,
@@ -84,7 +84,7 @@ impl Mask {
         }
     }
 
-    /// One more token, which was allowed.
+    /// Moves on past a token that [`Self::apply`] allowed.
     ///
     /// # Errors
     /// [`ModelError::NotANumber`] if it was not: no allowed token had a probability.
@@ -121,13 +121,13 @@ impl Mask {
 /// What a token's bytes are, so that most need not be walked one by one.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
-    /// Complete characters, none of them a control character and not all of them spaces.
+    /// Complete characters without control characters: `n_spaces` spaces, then something else.
     Text {
         n_chars: u16,
         n_spaces: u16,
     },
     Other,
-    /// Nothing that text is made of: a special token.
+    /// No bytes: a special token.
     Empty,
 }
 

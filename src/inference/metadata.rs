@@ -130,7 +130,7 @@ impl Metadata {
         Some(s)
     }
 
-    /// An integer that fits.
+    /// An integer, if it fits in 64 bits.
     pub fn integer(&self, key: &str) -> Option<i64> {
         let Value::Integer(i) = self.get(key)? else { return None };
         i64::try_from(*i).ok()

@@ -24,7 +24,7 @@ struct Shared {
     files: WeightFiles,
     tokenizer: Tokenizer,
     template: ChatTemplate,
-    /// Tokens that end a turn when the model says them.
+    /// Tokens that end a turn when the model generates them.
     stops: Vec<u32>,
     engine: Engine,
     /// Built at the first constrained reply: a large vocabulary takes a tenth of a second.
@@ -51,7 +51,7 @@ impl EngineModel {
         engine: Engine,
     ) -> Self {
         let mut stops = template.end_of_turn().to_vec();
-        // A control token that opens a turn ends the present one: the model is playing both sides.
+        // A control token that opens a turn ends the current one: the model is playing both sides.
         for role in [TurnRole::System, TurnRole::User, TurnRole::Assistant] {
             let opening = template.open_turn(role).first();
             stops.extend(opening.filter(|&&id| tokenizer.token_bytes(id).is_empty()));
@@ -249,7 +249,7 @@ impl Context for EngineContext {
             });
         for token in tokens {
             if stop_text.found() {
-                continue; // drawn before the engine heard that it is enough
+                continue; // drawn before the engine saw that it was enough
             }
             generated.n_tokens += 1;
             let piece = stop_text.push(&stream.push(&shared.tokenizer, token));

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::branches::Run;
 use super::rope::Rotation;
 
-/// Elements below which a task is not worth another core.
+/// The fewest elements that are worth another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
 
 /// `compute(index, row)` for each row of `width` values, on several cores if there are enough.
@@ -193,7 +193,7 @@ pub struct Projection<'a> {
     pub norm_epsilon: f64,
     /// Rotary positions, if the heads have them.
     pub rotation: Option<&'a Rotation>,
-    /// F32 or F16.
+    /// Of the result: F32 or F16.
     pub dtype: DType,
 }
 

@@ -23,7 +23,7 @@ type Forward = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + Sync>;
 /// One of candle-transformers' encoders.
 pub struct PaddedEncoder {
     shape: Shape,
-    /// What padding consists of.
+    /// The padding token.
     pad: u32,
     forward: Forward,
 }

@@ -1,7 +1,7 @@
 //! A question and texts → scores, with a BERT encoder that reads both together (a cross-encoder).
 //!
 //! The score is that of late interaction (ColBERT, arXiv 2004.12832, §3.3) on states that saw each
-//! other: of every token of the question the largest cosine with a token of the text, weighed by a
+//! other: of every token of the question the largest cosine with a token of the text, weighted by a
 //! softmax over the question's tokens, plus two linear terms. One GGUF file with the encoder's layers
 //! and these weights.
 
@@ -18,7 +18,7 @@ use crate::interfaces::{ModelError, Reranker};
 const QUESTION_TOKENS_MAX: usize = 48;
 /// … and of a text.
 const TEXT_TOKENS_MAX: usize = 96;
-/// Tokens of a word, on average, beyond which a question is in another language than the vocabulary's.
+/// A question with more tokens per word than this, on average, is in a language that the vocabulary does not cover.
 const PIECES_MAX: usize = 2;
 
 /// A cross-encoder with the weights of its score.
@@ -27,7 +27,7 @@ pub struct BertReranker {
     head: Head,
 }
 
-/// What makes a score of the last hidden states.
+/// Turns the last hidden states into a score.
 struct Head {
     /// Of each token of the question: how much it counts …
     gate: Vec<f32>,
@@ -41,7 +41,7 @@ struct Head {
 }
 
 impl BertReranker {
-    /// From a GGUF file without a word table, and the embedder's that has it.
+    /// From a GGUF file without a word table, and the embedder's, which has it.
     ///
     /// # Errors
     /// If a file is damaged, or they don't fit each other.
@@ -66,7 +66,7 @@ impl BertReranker {
         Ok(Self { trunk, head })
     }
 
-    /// Of one text's last hidden states, `[n_question + text + 3, hidden]`.
+    /// One text's score, from the last hidden states `[n_question + text + 3, hidden]`.
     fn score(&self, states: &[f32], n_question: usize) -> f32 {
         let rows: Vec<&[f32]> = states.chunks_exact(self.trunk.hidden()).collect();
         let lengths: Vec<f32> =
@@ -93,7 +93,7 @@ impl Reranker for BertReranker {
     fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
         let n_words = question.split_whitespace().count();
         let mut question = self.trunk.encode(question);
-        // Words in letters that the vocabulary has not leave no token.
+        // Words in letters that the vocabulary lacks yield no token.
         if question.is_empty() || !(n_words..=PIECES_MAX * n_words + 2).contains(&question.len()) {
             return Ok(None);
         }

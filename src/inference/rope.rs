@@ -28,7 +28,7 @@ impl Rope {
         Self { frequencies, interleaved: config.rope_interleaved }
     }
 
-    /// For tokens at these positions. In f32 throughout, as the reference implementations compute.
+    /// For tokens at these positions. Angles are computed in f32, as in the reference implementations.
     pub fn rotation(&self, positions: impl Iterator<Item = usize>, device: &Device) -> Rotation {
         let angles = positions
             .flat_map(|position| self.frequencies.iter().map(move |f| position as f32 * f));
@@ -49,7 +49,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Those of the run's token `index`, one a pair of dimensions.
+    /// Those of the run's token `index`, one for each pair of dimensions.
     pub fn at(&self, index: usize) -> (&[f32], &[f32]) {
         let range = index * self.pairs..(index + 1) * self.pairs;
         (&self.cos[range.clone()], &self.sin[range])

@@ -11,7 +11,7 @@ use crate::interfaces::{ModelError, Sampling};
 /// How far back the repetition penalty looks.
 const N_PENALISED: usize = 64;
 
-/// One request's drawing.
+/// Draws the tokens of one request.
 #[derive(Debug)]
 pub struct Sampler {
     sampling: Sampling,
@@ -78,8 +78,8 @@ fn penalise(logits: &mut [f32], held: &[u32], penalty: f32) {
     }
 }
 
-/// Keeps the fewest most likely candidates whose probability mass reaches `top_p`, at least one. Only as much
-/// is sorted as is kept.
+/// Keeps the fewest most likely candidates whose probability mass reaches `top_p`, at least one. Sorts the
+/// best 64 candidates, and eight times as many whenever those do not suffice.
 fn nucleus(candidates: &mut Vec<(u32, f32)>, top_p: f32) {
     let by_weight =
         |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));

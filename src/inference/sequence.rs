@@ -19,7 +19,7 @@ use crate::interfaces::{Cancel, Finish, ModelError, Sampling, Uncertainty};
 /// them fit in memory (512 × 151,936 × 4 bytes = 311 MB).
 pub(crate) const CHUNK_TOKENS: usize = 512;
 
-/// How many ends of extensions keep their hidden state, so that rolling back to one costs nothing.
+/// How many ends of extensions keep their hidden state, so that rolling back to one takes no forward pass.
 const N_ENDS_MAX: usize = 64;
 
 /// Tokens and their KV cache.
@@ -43,7 +43,7 @@ impl Sequence {
         self.n_processed
     }
 
-    /// A copy that counts its own tokens.
+    /// A copy whose [`Self::n_processed`] starts at 0.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self { n_processed: 0, ..self.clone() }
@@ -115,8 +115,8 @@ impl Sequence {
         }
     }
 
-    /// Logits after the last token held. Free where an extension ended; elsewhere (after a rollback into the middle
-    /// of one) the last token is run again.
+    /// Logits after the last token held. Where an extension ended, no forward pass is needed; elsewhere (after a
+    /// rollback into the middle of one) the last token is run again.
     ///
     /// # Errors
     /// If no token is held, or as [`Self::extend`].
@@ -161,7 +161,7 @@ impl Sequence {
         Ok(nlls)
     }
 
-    /// Appends `tokens` and a `tail`; how unlikely each of `tokens` was. The first is predicted by what is held, the
+    /// Appends `tokens` and a `tail`; returns the NLL of each of `tokens`. The first is predicted by what is held, the
     /// others by their predecessors; at the very start of a context nothing predicts the first, and it is left out.
     fn extend_predicted(
         &mut self,
@@ -239,7 +239,7 @@ impl Sequence {
             .iter()
             .map(|choice| choice.first().map_or(0.0, |&token| first.log_probability(token)))
             .collect();
-        // What predicts the tokens after the first: all choices at once, as far as there is room.
+        // The tokens after the first: of all choices in one pass, as far as there is room.
         let room = CHUNK_TOKENS.min(decoder.context_tokens().saturating_sub(self.tokens.len()));
         let mut batch = Vec::new();
         let mut n_tokens = 0;
@@ -263,7 +263,7 @@ impl Sequence {
     }
 
     /// Adds to the sums of these choices the log-probabilities of their tokens after the first: one pass, in which
-    /// each choice sees what is held and itself. Nothing of it is kept.
+    /// each choice sees what is held and itself. The cache is rolled back.
     fn add_continuations(
         &mut self,
         decoder: &Decoder,

@@ -1,4 +1,4 @@
-//! The model in the box: a small language model, a small embedder and a small reranker, compiled into the program.
+//! The model in the box: a small language model, embedder, reranker and classifying encoder, compiled into the program.
 //!
 //! What they are, what they were trained on and what they cannot do: `models/starter/card.md`.
 
@@ -17,10 +17,10 @@ const TOKENIZER: &[u8] = include_bytes!("../../models/starter/tokenizer.json");
 const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
 const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
 const ENCODER: &[u8] = include_bytes!("../../models/starter/encoder.gguf");
-/// The encoder's heads: what a message wants, and whether it changes an earlier line, or a question's answer in that line.
+/// The encoder's heads: what a message wants, whether it changes an earlier line, and whether it changes that line's answer to a question.
 const HEADS: [&str; 3] = ["wants", "line", "answer"];
 
-/// Size of all together.
+/// The size of all of them.
 pub fn bytes() -> u64 {
     (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len() + RERANKER.len() + ENCODER.len()) as u64
 }

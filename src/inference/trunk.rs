@@ -1,7 +1,7 @@
-//! What the small models that read texts share: a BERT encoder whose words are an embedder's.
+//! What the small models that read texts share: a BERT encoder with an embedder's word table.
 //!
-//! A GGUF file has the encoder's layers, and what a model makes of its states; the word table and the vocabulary
-//! are an embedder's, which lies beside it. A second text is read behind a `[SEP]`.
+//! A GGUF file has the encoder's layers and the model's own heads; the word table and the vocabulary come from the
+//! embedder's file beside it. A second text follows after a `[SEP]`.
 
 use std::path::Path;
 
@@ -20,10 +20,10 @@ pub(super) struct Trunk {
 }
 
 impl Trunk {
-    /// From a GGUF file without a word table, whose other weights are returned too, and the embedder's that has it.
+    /// From a GGUF file without a word table, whose other weights are returned too, and the embedder's, which has it.
     ///
     /// # Errors
-    /// If a file is damaged, or they don't fit each other, or two texts of `tokens_max` together are too long.
+    /// If a file is damaged, or they don't fit each other, or two texts of `tokens_max` tokens in total don't fit.
     pub(super) fn from_gguf(
         path: &Path,
         bytes: Bytes,
@@ -54,7 +54,7 @@ impl Trunk {
         self.bert.config().hidden_size
     }
 
-    /// The tokens of a text; words in letters that the vocabulary has not leave none.
+    /// The tokens of a text; words in letters that the vocabulary lacks yield none.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text)
     }

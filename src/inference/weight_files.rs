@@ -1,4 +1,4 @@
-//! The files that a model's weights came from, and how to tell them from others.
+//! The files that a model's weights came from, and hashes that identify them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Bytes {
         let _ = range;
     }
 
-    /// All of them.
+    /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -103,7 +103,7 @@ impl WeightFiles {
         Self(files.iter().map(|(_, bytes)| Arc::clone(bytes)).collect())
     }
 
-    /// 64 hex digits that tell weights apart, made without reading all of them, so that a start need not wait.
+    /// 64 hex digits that identify the weights, made without reading all of them, so that loading need not wait.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for bytes in &self.0 {

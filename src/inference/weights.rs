@@ -2,8 +2,8 @@
 //!
 //! Headers are checked first ([`super::gguf`], [`super::safetensors`]). A tensor's bytes are copied out
 //! of the mapped file once, when it is loaded, or read in place for as long as the model lives
-//! ([`PackedMatrix`]). Values become f32 (candle's CPU kernels for bf16 are too slow to use) or stay
-//! quantised blocks, as stored.
+//! ([`PackedMatrix`]). Values become f32 or 16-bit integers (candle's CPU kernels for bf16 are too slow to
+//! use), or stay quantised blocks, as stored.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) fn backend(e: candle_core::Error) -> ModelError {
 pub enum Matrix {
     /// In f32.
     Dense(Tensor),
-    /// Of bf16, on the CPU: in as many bits, with a scale for each row.
+    /// Of bf16, on the CPU: in 16-bit integers, with a scale for each row.
     Rounded(Arc<DenseMatrix>),
     /// On the CPU, in a format that [`packed_matmul`] has.
     Packed(Arc<PackedMatrix>),
@@ -198,7 +198,7 @@ impl Weights {
         }
     }
 
-    /// To be called when a tensor's bytes were copied: its part of the file need not stay in memory.
+    /// Call it once a tensor's bytes are copied: its part of the file need not stay in memory.
     fn release(&self, name: &str) {
         if let Some((file, tensor)) = self.tensors.get(name) {
             self.files[*file].1.release(tensor.range());
@@ -350,7 +350,7 @@ impl Weights {
         self.dense(&[(name.to_owned(), n_out)], n_in, device)
     }
 
-    /// One matrix with the rows of all: of bf16 on the CPU as wide as in the file, else in f32.
+    /// One matrix with the rows of all parts: bf16 on the CPU stays in 16 bits, anything else becomes f32.
     fn dense(
         &self,
         parts: &[(String, usize)],

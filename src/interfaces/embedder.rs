@@ -11,8 +11,8 @@ pub trait Embedder: Send + Sync {
     /// Length of every vector.
     fn dimensions(&self) -> usize;
 
-    /// One unit vector a text, in order. Over-long texts are cut at the model's limit. An empty
-    /// text has a vector too.
+    /// One unit vector per text, in order. Texts longer than the model's limit are cut there. An empty
+    /// text gets a vector too.
     ///
     /// # Errors
     /// If the model fails; never because of a text.

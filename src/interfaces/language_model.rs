@@ -35,7 +35,7 @@ pub enum TurnRole {
 pub struct ModelInfo {
     /// Catalogue or file name, for people.
     pub name: String,
-    /// Tells weights apart (64 hex digits, made of samples): grades are keyed by it.
+    /// Identifies the weights (64 hex digits, a hash of samples of the files): grades are keyed by it.
     pub fingerprint: String,
     /// Number of parameters.
     pub n_parameters: u64,
@@ -63,13 +63,13 @@ pub struct Sampling {
     pub top_p: f32,
     /// Keeps tokens with p ≥ min_p · max p; 0 keeps all.
     pub min_p: f32,
-    /// 1 is none.
+    /// 1 is no penalty.
     pub repetition_penalty: f32,
-    /// Of the random stream.
+    /// Seeds the random stream.
     pub seed: u64,
-    /// Most tokens of the reply.
+    /// At most this many tokens are generated.
     pub tokens_max: usize,
-    /// The form that the reply has to have, and has however few tokens are left.
+    /// The form that the reply must have; it is complete even when the token budget runs out.
     pub constraint: Option<Constraint>,
 }
 
@@ -103,7 +103,7 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Stops work here if it was raised.
+    /// An error if the flag was raised, so that `?` stops the work.
     ///
     /// # Errors
     /// [`ModelError::Cancelled`].
@@ -144,7 +144,7 @@ pub enum ModelError {
     /// A file is missing, damaged, hostile, or of a kind that this program does not run.
     #[error("cannot use the model file {path}: {reason}")]
     BadFile { path: String, reason: String },
-    /// Tokens held and asked for are more than the context holds.
+    /// The tokens held and those to be appended together exceed the context.
     #[error(
         "the prompt needs {needed_tokens} tokens but the model's context holds {context_tokens}"
     )]
@@ -179,10 +179,10 @@ fn too_long(needed_tokens: Option<usize>, tokens_max: usize) -> String {
 
 /// A model with its tokenizer and chat format. Cheap to share; requests queue by priority.
 pub trait LanguageModel: Send + Sync {
-    /// What it says of itself.
+    /// Its name, fingerprint and sizes.
     fn info(&self) -> &ModelInfo;
 
-    /// SHA-256 of the weights, 64 hex digits. Reads all of them: of a large model, for seconds.
+    /// SHA-256 of the weights, 64 hex digits. Reads all of them, which takes seconds for a large model.
     fn weights_sha256(&self) -> String;
 
     /// Tokens of plain text. Never yields a special token, whatever the text says: data can't open
@@ -198,11 +198,11 @@ pub trait LanguageModel: Send + Sync {
     /// The special tokens (and text) that close a turn.
     fn close_turn(&self, role: TurnRole) -> Vec<u32>;
 
-    /// What a prompt ends with: opens the turn that is to be generated. (Qwen3 begins it with an empty thought,
-    /// which earlier turns do not have.)
+    /// What a prompt ends with: opens the turn that is to be generated. (Qwen3 begins it with an empty `<think>`
+    /// block, which earlier turns do not have.)
     fn open_reply(&self) -> Vec<u32>;
 
-    /// A whole turn. The text is cut where the model's own format cuts it (Llama 3: the blanks around it).
+    /// A whole turn. The text loses what the model's own format takes off (Llama 3: surrounding whitespace).
     fn turn(&self, role: TurnRole, text: &str) -> Vec<u32>;
 
     /// Tokens at the very start of a prompt (Llama 3: `<|begin_of_text|>`), often none.
@@ -241,7 +241,7 @@ pub trait Context: Send {
     /// Rolls back to the first `len` tokens. Does nothing if it holds fewer.
     fn truncate(&mut self, len: usize);
 
-    /// A copy that goes its own way.
+    /// An independent copy, KV cache included.
     ///
     /// # Errors
     /// If the engine has stopped.
@@ -258,7 +258,7 @@ pub trait Context: Send {
         n_last: usize,
     ) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// Appends `tokens`, and gives the negative log-likelihood of each, `−ln p(token | all before it)` in nats. +∞
+    /// Appends `tokens` and returns the negative log-likelihood of each, `−ln p(token | all before it)` in nats. +∞
     /// for the first token of an empty context, which nothing predicts.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::interfaces::{Embedder, LanguageModel, ModelError, Reranker};
 
-/// What is loaded to chat and to remember.
+/// The loaded models that chat and memory work with.
 #[derive(Clone)]
 pub struct Models {
     /// Chats, writes memory, answers.
@@ -15,7 +15,7 @@ pub struct Models {
     pub reranker: Option<Arc<dyn Reranker>>,
 }
 
-/// A model that is installed, for lists.
+/// An installed model, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummary {
     /// What `model use` takes.
@@ -28,7 +28,7 @@ pub struct ModelSummary {
     pub in_use: bool,
 }
 
-/// What is being loaded and how far it is.
+/// What is being loaded, and how far it has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadProgress {
     /// "reading weights", "building the tokenizer", …

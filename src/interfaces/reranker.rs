@@ -5,10 +5,10 @@ use std::fmt;
 use crate::interfaces::ModelError;
 
 /// A local model that reads a question and a text together (a cross-encoder): slower than comparing
-/// vectors, and a better judge. It may have heads that say something else of texts.
+/// vectors, and a better judge. It may have further heads that classify texts.
 pub trait Reranker: Send + Sync {
-    /// One score a text, in order: the higher, the more the text has of an answer. Scores of one
-    /// question compare with those of another. Over-long texts are cut at the model's limit.
+    /// One score per text, in order: the higher, the more of an answer the text holds. Scores are
+    /// comparable across questions. Texts longer than the model's limit are cut there.
     /// `None` for a question that it can't read (its words are in no language that it knows).
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl fmt::Debug for dyn Reranker {
     }
 }
 
-/// The very same one.
+/// Identity: the same object.
 impl PartialEq for dyn Reranker {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::addr_eq(self, other)

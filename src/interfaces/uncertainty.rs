@@ -38,7 +38,7 @@ impl Signal {
         }
     }
 
-    /// Of a measurement; [`Signal::Overlap`] is not measured by a model.
+    /// Its value in a measurement. No model measures [`Signal::Overlap`]: the entropy stands in for it.
     pub fn of(self, measured: &Uncertainty) -> f64 {
         match self {
             Self::Entropy | Self::Overlap => measured.entropy_nats,

@@ -17,7 +17,7 @@ pub struct Dated<'a> {
 
 /// `Q(e_i) = top-n { e_j : t_j ≥ t_i, by similarity }`: the facts stated no earlier than `of` that are
 /// most similar to it, with their cosines, most similar first (ties: the smaller id). Deviation from
-/// the paper: only facts from `similarity_min` on, so that unrelated pairs are not judged.
+/// the paper: only facts with a cosine of at least `similarity_min`, so that unrelated pairs are not judged.
 pub fn update_queue(
     of: Dated<'_>,
     others: &[Dated<'_>],

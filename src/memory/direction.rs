@@ -1,6 +1,6 @@
 //! A question's vector without what all memories have in common.
 //!
-//! Sentences about the same few people have similar vectors whatever they say, and so has the
+//! Sentences about the same few people have similar vectors whatever they say, and so does the
 //! question. Subtracting the common part leaves what tells them apart.
 
 use super::Embedding;
@@ -30,7 +30,7 @@ impl Direction {
     /// Subtracts part of a mean of `n` vectors, of all or some memories of one level. With few of them
     /// little is subtracted: what they have in common may be what they are about.
     pub fn new(question: &Embedding, mean: &[f64], n: usize) -> Self {
-        /// With so many, half of their mean is subtracted.
+        /// With this many vectors, half of their mean is subtracted.
         const N_HALF: f64 = 20.0;
         if n == 0 {
             return Self { vector: question.clone(), average: 0.0 };
@@ -45,7 +45,7 @@ impl Direction {
         Self { vector, average }
     }
 
-    /// How much nearer than an average memory one is whose cosine with [`Self::vector`] is `cosine`.
+    /// How much nearer a memory with this `cosine` to [`Self::vector`] is than an average one.
     pub fn nearness(&self, cosine: f32) -> f64 {
         f64::from(cosine) - self.average
     }

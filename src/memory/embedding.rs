@@ -122,7 +122,7 @@ impl WithSimd for Dot<'_> {
     }
 }
 
-/// The same in double precision, where scores are compared to 1e-9; the first vector may be of
+/// Dot product in double precision, for scores that are compared to 1e-9; the first vector may be in
 /// single precision.
 pub fn dot64<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
     const LANES: usize = 8;

@@ -2,7 +2,7 @@
 //!
 //! The paper's f (xMemory §3.2, Eq. 1–3; in `inglenook-eval`, for comparison) has three problems
 //! (figures in `docs/log.md`):
-//! - It does not penalise fragments. Eq. 2 is the product of themes a fact and facts a theme, `N / (K·E[n])`:
+//! - It does not penalise fragments. Eq. 2 is the product of themes per fact and facts per theme, `N / (K·E[n])`:
 //!   one theme per fact and one theme for all both score 1. In Eq. 3 a lone fact agrees perfectly with its
 //!   centroid, itself, and counts as much as a theme of twelve.
 //! - Its scale can vanish: if half of the s_k are equal, as for two themes that are each other's nearest,

@@ -1,7 +1,7 @@
 //! The two upper levels as geometry: the partition into themes, and the kNN graphs over semantics
 //! and over themes (xMemory §3.2), kept together as semantics come in.
 //!
-//! Worker and evaluation insert through it. It knows neither texts nor storage.
+//! The worker and the evaluation insert through it. It knows neither texts nor storage.
 
 use std::collections::BTreeSet;
 

@@ -33,9 +33,9 @@ pub struct GatePolicy {
     /// Smallest further drop (against the episode itself, or against the coarse context under
     /// [`Reference::Coarse`]) that expands an admitted episode to its messages.
     pub expand_drop_min: f64,
-    /// Stops after so many refusals in a row.
+    /// Stops after this many refusals in a row.
     pub misses_max: usize,
-    /// Stops after so many probes.
+    /// Stops after this many probes.
     pub probes_max: usize,
 }
 

@@ -255,7 +255,7 @@ impl<Id: Copy + Ord + Hash> KnnGraph<Id> {
         }
     }
 
-    /// Searches a node's nearest again.
+    /// Searches for a node's nearest again.
     fn look_again(&mut self, id: Id, near: Near<'_, Id>, changed: &mut BTreeSet<Id>) {
         let Some(node) = self.nodes.get(&id) else { return };
         let found = self.compared(id, &node.embedding, node.known().collect(), near);
@@ -362,7 +362,7 @@ fn touch<Id>(node: &Node<Id>) -> f32 {
     node.nearest.last().map_or(largest, |&(_, similarity)| largest.max(similarity))
 }
 
-/// Best first; of equals the smaller id.
+/// Best first; on a tie, the smaller id.
 fn by_similarity<Id: Ord>(a: &(Id, f32), b: &(Id, f32)) -> Ordering {
     b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }

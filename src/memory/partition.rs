@@ -94,10 +94,10 @@ impl Cluster {
     }
 }
 
-/// Up to so many semantics, their kNN graph is exact.
+/// Up to this many semantics, their kNN graph is exact.
 pub const EXACT_SEMANTICS: usize = 4_096;
 
-/// Beyond, it searches the members of so many nearest themes.
+/// Beyond that, it searches the members of this many nearest themes.
 const N_THEMES_SEARCHED: usize = 80;
 
 /// Themes whose centroids [`Partition::near_themes`] gives, beyond [`super::EXACT_THEMES`].
@@ -156,10 +156,10 @@ impl Partition {
         partition
     }
 
-    /// Makes it the partition that [`Partition::new`] would make of the same members by id. Sums
-    /// are of floating point, so their last bits, and the order of members, tell how they came
-    /// about; after this, what is organised next is a function of what there is. Only themes that
-    /// changed are looked at.
+    /// Makes it the partition that [`Partition::new`] would make of the same members in order of their
+    /// ids. The order of members and the last bits of floating-point sums depend on history; after
+    /// this, what is organised next depends on the content alone. Only themes that changed are looked
+    /// at.
     pub fn settle_order(&mut self) {
         for theme in std::mem::take(&mut self.unsettled) {
             let Some(cluster) = self.clusters.get_mut(&theme) else { continue };
@@ -260,7 +260,7 @@ impl Partition {
         Some(themes.flat_map(|cluster| cluster.members.iter().map(|(id, _)| *id)).collect())
     }
 
-    /// The `n` nearest themes, in no order; of equals the older.
+    /// The `n` nearest themes, in no order; on a tie, the older.
     fn near(&self, query: &Embedding, n: usize) -> Vec<(f32, ThemeId)> {
         let mut found = self.index.near(query.as_slice(), n);
         if found.len() > n {
@@ -293,7 +293,7 @@ impl Partition {
         }
     }
 
-    /// Out of its theme.
+    /// Takes a semantic out of its theme.
     fn take(&mut self, semantic: SemanticId) -> Option<(ThemeId, Embedding)> {
         let theme = self.theme_of.remove(&semantic)?;
         let cluster = self.clusters.get_mut(&theme)?;
@@ -311,7 +311,7 @@ impl Partition {
         Some((theme, embedding))
     }
 
-    /// Into a theme, as its last member.
+    /// Puts a semantic in a theme, as its last member.
     fn lay(&mut self, semantic: SemanticId, embedding: Embedding, theme: ThemeId) {
         self.theme_of.insert(semantic, theme);
         self.next_theme = self.next_theme.max(theme.0 + 1);

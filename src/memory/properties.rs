@@ -24,7 +24,7 @@ fn held_out_by_hand() {
     check_close(held_out(&cluster(1, &[[1.0, 0.0], [3.0, 4.0]])), 0.6 + 0.6);
     // (1,0) against (0,1) + (0,1); each (0,1) against (1,0) + (0,1).
     check_close(held_out(&cluster(1, &[[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])), 2.0 * half);
-    // What the others of a fact cancel out to has no direction.
+    // Where a fact's others cancel out, they have no direction.
     check_close(held_out(&cluster(1, &[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])), -2.0 * half);
     let themes = [cluster(1, &[[1.0, 0.0], [3.0, 4.0]]), cluster(3, &[[0.0, 1.0]])];
     check_close(objective(&themes), 1.2 / 3.0);

@@ -96,7 +96,7 @@ pub struct Relevance {
     pub message: Weights,
     /// For a message without a vector.
     pub message_by_words: Weights,
-    /// For what a reranker read.
+    /// For what a reranker read, the probability of being evidence; comparable within one question.
     pub reranking: Reranking,
     /// For the same, the probability that it answers the question; comparable between questions.
     pub answering: Reranking,
@@ -136,7 +136,7 @@ pub struct Reranking {
 }
 
 impl Reranking {
-    /// The probability of being evidence, in (0, 1); comparable within one question.
+    /// The probability, in (0, 1), of what the weights are for (see [`Relevance`]).
     pub fn relevance(&self, judged: &Judgement) -> f64 {
         let features = judged.features();
         let sum: f64 = self.features.iter().zip(features).map(|(weight, x)| weight * x).sum();
@@ -158,9 +158,9 @@ pub fn log_odds(probability: f64) -> f64 {
 impl Default for Relevance {
     /// Logistic regression on the five dev conversations of LoCoMo, rounded; `inglenook-eval
     /// retrieval --fit` makes such weights and measures each conversation with those of the others
-    /// (docs/log.md has the figures). With vectors of messages: the starter's. `answering`
-    /// is of the messages of four notebooks that nothing was trained on: by the score alone, as the
-    /// cues lead astray there. A fact, shorter, scores too well for what little it says.
+    /// (docs/log.md has the figures). Weights that use vectors of messages are for the starter's. `answering`
+    /// is fitted on the messages of four notebooks that nothing was trained on, by the score alone, as
+    /// the cues mislead there. A fact, being shorter, scores too well for what little it says.
     fn default() -> Self {
         Self {
             semantic: Weights::new(-8.3, [3.65, 0.8, 0.0, 0.8, 2.65, 1.5, 1.4, 1.45, 0.0, 0.45]),

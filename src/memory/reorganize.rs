@@ -52,17 +52,17 @@ const N_TINY_NEIGHBOURS: usize = 2;
 /// nearest. (`inglenook-eval` compares others, the paper's too.) Similarities are cosines.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// A fact joins the nearest theme from this similarity on …
+    /// A fact joins the nearest theme if that is at least this similar …
     pub attach_min: f64,
-    /// … and from this one on, if the theme has room.
+    /// … or at least this similar and has room.
     pub attach_lenient_min: f64,
-    /// A theme of at most so many members is tiny and tries to join another.
+    /// A theme of at most this many members is tiny and tries to join another.
     pub tiny_max: usize,
-    /// A tiny theme joins another from this similarity on.
+    /// Least similarity at which a tiny theme joins another.
     pub merge_tiny_min: f64,
-    /// Any two themes may merge from this similarity on.
+    /// Least similarity at which any two themes may merge.
     pub merge_min: f64,
-    /// When a theme is split by connected components, semantics are linked from this similarity on.
+    /// When a theme is split by connected components, least similarity at which semantics are linked.
     pub link_min: f64,
     /// A fact moves only if the sum of [`held_out`] rises by more than this.
     pub move_gain_min: f64,
@@ -106,10 +106,10 @@ impl Rules {
 /// were chosen (measured on the five dev conversations: 0.340 to 0.385).
 const UNRELATED_MINILM: f64 = 0.36;
 
-/// MiniLM's mean counts as much as so many facts.
+/// MiniLM's mean counts as much as this many facts.
 const PRIOR_WEIGHT: f64 = 24.0;
 
-/// The same for this partition's embedder, since models differ: BGE's unrelated texts lie at 0.6. A
+/// [`UNRELATED_MINILM`] for this partition's embedder: models differ (BGE's unrelated texts lie at 0.6). A
 /// few facts say little, so MiniLM's mean counts as much as [`PRIOR_WEIGHT`] facts.
 fn unrelated_similarity(partition: &Partition) -> f64 {
     let n = partition.n_semantics() as f64;
@@ -225,7 +225,7 @@ fn split(
             .collect();
         (rules.gain)(partition, &[theme], &added)
     };
-    // The first of equals.
+    // On a tie, the first.
     let scored = candidates.into_iter().map(|pieces| (score(&pieces), pieces));
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
     let Some((_, best)) = best else { return Vec::new() };
@@ -322,7 +322,7 @@ fn merge(
         }
     }
     let (_, other) = best?;
-    // The larger (of equals the older) keeps its id.
+    // The larger (on a tie, the older) keeps its id.
     let rank = |id| (partition.theme(id).map_or(0, Cluster::n_members), Reverse(id));
     let (from, to) = if rank(other) > rank(theme) { (theme, other) } else { (other, theme) };
     move_all(partition, from, to, changes);

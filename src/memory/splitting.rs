@@ -1,6 +1,6 @@
-//! Candidate splits of an overfull theme: ways to cut a dozen vectors in pieces.
+//! Candidate splits of an overfull theme: ways to cut a dozen vectors into pieces.
 //!
-//! Which candidate wins is decided by f in [`super::reorganize`].
+//! [`super::reorganize`] decides which candidate wins, by the objective.
 
 use super::{Embedding, SemanticId};
 
@@ -30,7 +30,7 @@ pub(super) fn split_candidates(
         }
     }
     if kept.is_empty() {
-        // Too few members for any cut: in halves, as they came.
+        // No candidate cuts them: halves, in the order in which they came.
         let middle = members.len().div_ceil(2);
         kept.push(vec![(0..middle).collect(), (middle..members.len()).collect()]);
     }
@@ -74,7 +74,7 @@ impl Similarities {
     }
 }
 
-/// Connected components of the graph that links members from `link_min` on, in the order of a
+/// Connected components of the graph that links members of at least `link_min` similarity, in the order of a
 /// depth-first walk that takes the last neighbour first (the official code's, on which its runs of
 /// twelve depend).
 pub fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>> {
@@ -99,7 +99,7 @@ pub fn components(similarities: &Similarities, link_min: f64) -> Vec<Vec<usize>>
     found
 }
 
-/// Pieces longer than `size_max` in runs of that length.
+/// Cuts pieces longer than `size_max` into runs of that length.
 pub fn chopped(pieces: Vec<Vec<usize>>, size_max: usize) -> Vec<Vec<usize>> {
     pieces
         .into_iter()
@@ -126,7 +126,7 @@ fn adopt_singletons(pieces: Vec<Vec<usize>>, similarities: &Similarities) -> Vec
     larger
 }
 
-/// How average linkage joins pieces: at place `n - k` there are k of them.
+/// The levels of average linkage: at index `n - k` there are k pieces.
 fn average_linkage(similarities: &Similarities) -> Vec<Vec<Vec<usize>>> {
     let mut pieces: Vec<Vec<usize>> = (0..similarities.n).map(|i| vec![i]).collect();
     let mut levels = vec![pieces.clone()];
@@ -173,6 +173,6 @@ fn two_centres(similarities: &Similarities) -> Vec<Vec<usize>> {
         }
         pieces = next;
     }
-    // Seeds alone are no partition yet (nothing was moved, or all to one side).
+    // The seeds alone are not a partition (nothing was moved, or all to one side).
     if pieces.iter().map(Vec::len).sum::<usize>() < n { Vec::new() } else { pieces.into() }
 }

@@ -2,8 +2,8 @@
 //!
 //! Up to [`EXACT_THEMES`] themes, all are compared. Beyond, an inverted file is used: one semantic in
 //! [`PIVOT_EVERY`] (by a hash of its id) is a pivot, each theme lies in the cell of the pivot nearest to
-//! its direction, and a query opens the nearest cells until they hold [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with the most similar sketches (one bit a
-//! component: above or below the mean of the first pivots) are compared in full.
+//! its direction, and a query opens the nearest cells until they hold [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with
+//! the most similar sketches (one bit per component: above or below the mean of the first pivots) are compared in full.
 //!
 //! What is found depends on the content of the partition alone, not on its history: a reopened memory
 //! goes on exactly like one kept in RAM. The index knows neither members nor objectives.
@@ -16,19 +16,19 @@ use pulp::{Arch, WithSimd};
 use super::embedding::dot;
 use super::{Embedding, SemanticId, ThemeId};
 
-/// Up to so many themes (about 4,000 semantics), search is exact.
+/// Up to this many themes (about 4,000 semantics), search is exact.
 pub const EXACT_THEMES: usize = 512;
 
-/// One semantic in so many is a pivot: twenty of ten thousand, two hundred of a hundred thousand.
+/// One semantic in this many is a pivot: twenty of ten thousand, two hundred of a hundred thousand.
 const PIVOT_EVERY: u64 = 512;
 
-/// A query compares at least so many sketches.
+/// A query compares at least this many sketches.
 const N_SKETCHED: usize = 4_096;
 
-/// A query is compared with at least so many themes in full.
+/// A query is compared with at least this many themes in full.
 const N_COMPARED: usize = 192;
 
-/// The mean of so many pivots is the threshold of the sketches' bits.
+/// The mean of this many pivots is the threshold of the sketches' bits.
 const N_CENTRE: usize = 32;
 
 /// The index.
@@ -71,7 +71,7 @@ fn is_pivot(semantic: SemanticId) -> bool {
     (x ^ (x >> 31)).is_multiple_of(PIVOT_EVERY)
 }
 
-/// The nearer one first; of equals the older.
+/// The nearer one first; on a tie, the older.
 pub(super) fn by_nearness<Id: Ord>(a: &(f32, Id), b: &(f32, Id)) -> Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
@@ -89,12 +89,12 @@ impl ThemeIndex {
         self.themes[place].direction.as_ref().map_or(0.0, |direction| direction.dot(query))
     }
 
-    /// As it was set.
+    /// A theme's direction as it was last set.
     pub(super) fn direction(&self, theme: ThemeId) -> Option<&Embedding> {
         self.themes[*self.place_of.get(&theme)?].direction.as_ref()
     }
 
-    /// The theme is new, or its direction is another.
+    /// Adds a theme or replaces its direction.
     pub(super) fn set(&mut self, theme: ThemeId, direction: Option<Embedding>) {
         self.n_dimensions = direction.as_ref().map_or(self.n_dimensions, Embedding::dimensions);
         let place = if let Some(&place) = self.place_of.get(&theme) {
@@ -112,7 +112,7 @@ impl ThemeIndex {
         self.rehouse(place);
     }
 
-    /// The theme is gone.
+    /// Removes a theme.
     pub(super) fn remove(&mut self, theme: ThemeId) {
         let Some(place) = self.place_of.remove(&theme) else { return };
         self.leave(place);
@@ -132,7 +132,7 @@ impl ThemeIndex {
         }
     }
 
-    /// A semantic came into the partition, wherever in it.
+    /// Records that a semantic entered the partition, in whichever theme.
     pub(super) fn came(&mut self, semantic: SemanticId, vector: &Embedding) {
         if !is_pivot(semantic) {
             return;
@@ -148,7 +148,7 @@ impl ThemeIndex {
         }
     }
 
-    /// A semantic left the partition.
+    /// Records that a semantic left the partition.
     pub(super) fn left(&mut self, semantic: SemanticId) {
         let Some(pivot) = self.pivots.remove(&semantic) else { return };
         self.centre_after(semantic);
@@ -159,7 +159,7 @@ impl ThemeIndex {
         }
     }
 
-    /// Into the cell of the nearest pivot.
+    /// Moves a theme to the cell of its nearest pivot.
     fn rehouse(&mut self, place: usize) {
         let mut nearest: Option<(f32, SemanticId)> = None;
         for (&id, pivot) in &self.pivots {
@@ -242,7 +242,7 @@ impl ThemeIndex {
         let mut wanted = vec![0; words];
         sketch(query, &self.centre, &mut wanted);
         let n_sketched = N_SKETCHED.max(n_compared.saturating_mul(4));
-        // By the number of bits that differ, at most one a component.
+        // By the number of bits that differ, at most one per component.
         let mut n_at = vec![0usize; self.n_dimensions + 1];
         let mut sketched: Vec<(usize, usize)> = Vec::with_capacity(n_sketched * 2);
         let arch = Arch::new();
@@ -272,7 +272,7 @@ impl ThemeIndex {
     }
 }
 
-/// One bit a component: whether it lies above the centre's (above 0 where there is none).
+/// One bit per component: whether it lies above the centre's (above 0 where there is none).
 fn sketch(vector: &[f32], centre: &[f32], words: &mut [u64]) {
     words.fill(0);
     for (i, (word, chunk)) in words.iter_mut().zip(vector.chunks(64)).enumerate() {
@@ -289,9 +289,9 @@ struct Differing<'a> {
     wanted: &'a [u64],
     sketches: &'a [u64],
     places: &'a [usize],
-    /// How many differ in so many.
+    /// How many sketches differ in each number of bits.
     n_at: &'a mut [usize],
-    /// In so many, at which place.
+    /// The number of bits that differ, and the theme's place.
     sketched: &'a mut Vec<(usize, usize)>,
 }
 
@@ -320,7 +320,7 @@ mod tests {
     const DIMENSIONS: usize = 64;
     const N_THEMES: i64 = 4_000;
 
-    /// The same for the same number; `near` draws it towards the vector of that number.
+    /// Depends on the numbers alone; `near` draws it towards the vector of that number.
     fn vector(number: i64, near: Option<i64>) -> Embedding {
         let mut state = number as u64 ^ 0x9e37_79b9_7f4a_7c15;
         let mut own = (0..DIMENSIONS).map(|_| {

@@ -128,11 +128,11 @@ pub struct NewMessage {
     pub speaker: Option<String>,
     /// What was said, verbatim.
     pub content: String,
-    /// When it was said, with the UTC offset of then and there.
+    /// When it was said, with the UTC offset of that time and place.
     pub created_at: Moment,
     /// Its id in the imported file.
     pub external_id: Option<String>,
-    /// False of a reply that is still being written.
+    /// False for a reply that is still being written.
     pub complete: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) static PROMPTS: LazyLock<Templates> = LazyLock::new(|| Templates::new
 pub struct Templates(Environment<'static>);
 
 impl Templates {
-    /// Of `(name, text)` pairs.
+    /// Parses the files, given as `(name, text)` pairs.
     ///
     /// # Panics
     /// If a text is not a valid template: prompt files are compiled in, and a test fills every one.

@@ -6,8 +6,8 @@ use minijinja::context;
 use super::{Style, asset::PROMPTS, date};
 
 /// The text of the system turn of a chat. It is short: small models repeat what they are told of themselves,
-/// of the person, or of how to answer. `today` is the date and time on the wall clock; `None` for a model that
-/// would talk of it.
+/// of the person, or of how to answer. `today` is the date on the wall clock; `None` for a model that would
+/// talk about it.
 pub fn chat_system(style: Style, today: Option<DateTime>) -> String {
     match style {
         Style::Trained => PROMPTS.render("chat", "system", context! {}),

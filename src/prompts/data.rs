@@ -36,7 +36,7 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// The date as in `8 May 2023`.
+/// The date in the form `8 May 2023`.
 pub fn date(at: DateTime) -> String {
     format!("{} {}", at.day(), at.strftime("%B %Y"))
 }

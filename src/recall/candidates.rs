@@ -50,7 +50,7 @@ pub(super) struct Search<'a> {
 
 impl Candidates {
     pub(super) fn gather(store: &Store, search: &Search<'_>) -> Result<Self, StoreError> {
-        /// What an episode's BM25 score counts beside its nearness.
+        /// Weight of an episode's BM25 score beside its nearness.
         const LEXICAL_WEIGHT: f64 = 0.25;
         let RecallConfig { relevance, relevance_min, .. } = search.config;
         let hits = Hits::search(store, search)?;
@@ -86,8 +86,8 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// Adds what was said last and the memory has not read yet: a correction may share no word with the question, and
-    /// until it is a fact nothing else tells of it.
+    /// Adds the latest messages that the memory has not read yet: a correction may share no word with the question,
+    /// and until it is a fact nothing else shows it.
     pub(super) fn add_unread(
         &mut self,
         store: &Store,
@@ -153,7 +153,7 @@ impl Candidates {
         self.messages.retain(|m| m.relevance >= bar);
     }
 
-    /// Best first; of equals the older.
+    /// Best first; on a tie, the older.
     pub(super) fn sort(&mut self) {
         self.semantics
             .sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.unit.id.cmp(&b.unit.id)));

@@ -34,9 +34,9 @@ pub type FactRule = fn(&Reader<'_>, &[FoundFact]) -> Result<Vec<usize>, StoreErr
 #[derive(Debug, Clone)]
 pub struct RecallConfig {
     /// The signal of Stage II where a model reads; without one no episode is probed. That is the default:
-    /// with Qwen2.5-0.5B the gate changed F1 by −0.010 [−0.042, 0.021] for 560 more tokens a question.
+    /// with Qwen2.5-0.5B the gate changed F1 by −0.010 [−0.042, 0.021] for 560 more tokens per question.
     pub signal: Option<Signal>,
-    /// From which facts Stage I selects, for comparison: Eq. 4 is in `inglenook-eval`. Without a rule hybrid
+    /// From which facts Stage I selects, for comparison: Eq. 4 is in `inglenook-eval`. Without a rule, hybrid
     /// relevance alone decides, which finds most: at equal characters, Eq. 4 with α = 0.1 changed evidence
     /// recall on the dev conversations by −0.003 to 0.003, and with α = 0.7 and five themes it cost 0.01 to
     /// 0.03 from 1,350 characters on and 0.1 at 300 (tests/retrieval.rs at 1bd4f73).
@@ -59,7 +59,7 @@ pub struct RecallConfig {
     /// Stage II may process this share of the prompt in tokens that do not stay in it (refused units,
     /// and the question for each measurement): with 0.5 at most 1.5 times the final prompt …
     pub overhead_share: f64,
-    /// … but always at least so many, or a short prompt could try nothing.
+    /// … but always at least this many, or a short prompt could try nothing.
     pub overhead_tokens_min: usize,
     /// How many units of each level are found by vectors, and as many by words.
     pub n_candidates: usize,
@@ -67,7 +67,7 @@ pub struct RecallConfig {
     pub n_reranked: usize,
     /// Less relevant units are dropped.
     pub relevance_min: f64,
-    /// Once the reranker has read them, less relevant units are no evidence for the question.
+    /// Once the reranker has read, units less relevant than this are not evidence for the question.
     pub relevance_bar: f64,
 }
 

@@ -27,7 +27,7 @@ struct LevelHits {
 
 impl LevelHits {
     fn of(reader: &Reader<'_>, level: Level, search: &Search<'_>) -> Result<Self> {
-        /// How many vectors show what those of a level have in common.
+        /// How many vectors are sampled for what those of a level have in common.
         const N_SAMPLE: usize = 64;
         let direction = match search.vector {
             Some(vector) => {
@@ -159,7 +159,7 @@ pub(super) struct Hits {
     episodes: LevelHits,
     episode_ids: BTreeSet<EpisodeId>,
     facts_of: BTreeMap<MessageId, Vec<SemanticId>>,
-    /// Of the found messages, those that the question names.
+    /// Speakers of the found messages whom the question names.
     named_speakers: BTreeSet<String>,
 }
 

@@ -92,9 +92,9 @@ pub struct RecallRequest<'a> {
     pub question: &'a str,
     /// The question as the reader gets it: in a chat, in the third person.
     pub asked: &'a str,
-    /// Lines of what was said last, behind the memories; only if there are any.
+    /// Lines of the latest turns, placed after the memories; left out if there are no memories.
     pub recent: &'a str,
-    /// If nothing is found that is at least so relevant, there is no evidence.
+    /// Once a reranker has read: if nothing is at least this relevant, there is no evidence.
     pub best_min: f64,
     /// Where rules are sure of an answer, no prompt is built.
     pub rules_first: bool,

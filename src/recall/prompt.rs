@@ -6,7 +6,7 @@ use super::{RecallConfig, RecallRequest};
 use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
 use crate::prompts::Answer;
 
-/// One token in so many of the window is kept free for the reply …
+/// One token in this many of the window is kept free for the reply …
 const REPLY_SHARE: usize = 8;
 /// … but no more than this.
 const REPLY_TOKENS_MAX: usize = 1_024;

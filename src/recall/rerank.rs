@@ -11,7 +11,7 @@ use crate::interfaces::{ModelError, Reranker};
 use crate::memory::Message;
 use crate::memory::relevance::Judgement;
 
-/// Scores the best candidates anew; false if the reranker read none, and all is as it was. `user` is
+/// Rescores the best candidates; false, with nothing changed, if the reranker read none. `user` is
 /// the person's name.
 pub(super) fn rerank(
     candidates: &mut Candidates,
@@ -20,7 +20,7 @@ pub(super) fn rerank(
     query: &Query<'_>,
     user: Option<&str>,
 ) -> Result<bool, ModelError> {
-    // By relevance, facts first: (relevance, is a message, place in its list).
+    // By relevance, facts first: (relevance, is a message, index in its list).
     let facts = candidates.semantics.iter().enumerate().map(|(i, s)| (s.relevance, false, i));
     let messages = candidates.messages.iter().enumerate().map(|(i, m)| (m.relevance, true, i));
     let mut best: Vec<(f64, bool, usize)> = facts.chain(messages).collect();

@@ -1,7 +1,7 @@
 //! What a wheel or zip contains, determined before anything is unpacked.
 //!
-//! Refused are paths that leave the folder, links, encrypted entries, more entries or bytes than a
-//! model has, and entries with a compression ratio that weights never have.
+//! Links are skipped. Refused are paths that leave the folder, encrypted entries, more entries or bytes
+//! than a model has, and compression ratios that weights never have.
 
 use std::collections::BTreeSet;
 use std::fs::File;

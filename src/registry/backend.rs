@@ -1,4 +1,4 @@
-//! What the registry needs of the code that runs models. `cli` hands it in, so that the registry
+//! What the registry needs from the code that runs models. `cli` passes it in, so that the registry
 //! knows nothing of `inference`.
 
 use std::path::Path;

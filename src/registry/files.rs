@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::error::{RegistryError, io_error};
 use super::hash;
 
-/// Creates the folder and its parents; only the person can read those that it creates.
+/// Creates the folder and its parents; only their owner can read those that it creates.
 pub fn create_private_dir(path: &Path) -> Result<(), RegistryError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -28,7 +28,7 @@ fn create_private_file(path: &Path) -> Result<File, RegistryError> {
 }
 
 /// Copies at most `bytes_max` bytes of `from` into the new file `to`, and returns their SHA-256 and
-/// number. `on_bytes` gets the number so far.
+/// count. `on_bytes` gets the running count.
 pub fn copy_hashed(
     from: &mut dyn Read,
     to: &Path,
@@ -59,12 +59,12 @@ pub fn copy_hashed(
     Ok((hash::hex(&hasher.finalize()), bytes))
 }
 
-/// Deletes the file; it is no error if there is none.
+/// Deletes the file, if there is one.
 pub fn remove_file(path: &Path) -> Result<(), RegistryError> {
     unless_absent(std::fs::remove_file(path), path)
 }
 
-/// Deletes the folder with all that is in it; it is no error if there is none.
+/// Deletes the folder and everything in it, if there is one.
 pub fn remove_dir(path: &Path) -> Result<(), RegistryError> {
     unless_absent(std::fs::remove_dir_all(path), path)
 }

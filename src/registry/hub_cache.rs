@@ -6,7 +6,7 @@
 //! <cache>/models--org--name/blobs/<etag>             … the content, named by its hash
 //! ```
 //!
-//! This only reads the cache; what writes it is `pull`.
+//! This module only reads the cache; `pull` writes it.
 
 use std::path::{Path, PathBuf};
 

@@ -38,7 +38,7 @@ pub(super) fn belongs_to_a_model(path: &str) -> bool {
     NAMES.contains(&path) || (!path.contains('/') && path.ends_with(".safetensors"))
 }
 
-/// How far a copy is.
+/// How far a copy has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyProgress {
     pub bytes: u64,

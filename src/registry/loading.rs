@@ -29,7 +29,7 @@ impl Registry {
         self.language_files(&name).map(Some)
     }
 
-    /// Whether the model that would be loaded is there. A wrong name is better reported before
+    /// An error unless the model that would be loaded is there: a wrong name is best reported before
     /// anything else happens.
     pub(crate) fn check_default(&self) -> Result<(), RegistryError> {
         let name = self.default_name();

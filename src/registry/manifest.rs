@@ -3,12 +3,12 @@
 //!
 //! ```toml
 //! in_use = "qwen3-0.6b"
-//!
 //! [[model]]
 //! name = "qwen3-0.6b"
 //! kind = "language"
+//! origin = "hub"
 //! path = "/home/ana/.cache/huggingface/hub/…/Qwen3-0.6B-Q4_K_M.gguf"
-//! source = "hub unsloth/Qwen3-0.6B-GGUF"
+//! source = "unsloth/Qwen3-0.6B-GGUF"
 //! licence = "Apache-2.0"
 //! files = [{ path = "…", bytes = 396705472, sha256 = "…" }]
 //! ```

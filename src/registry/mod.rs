@@ -1,4 +1,4 @@
-//! Which models there are: the catalogue, what is installed, how one gets here and which is in use.
+//! Which models there are: the catalogue, what is installed, how models get here and which is in use.
 //!
 //! It knows files, hashes and names. What is inside the files it leaves to the [`ModelBackend`] that
 //! it is given: it never sees a tensor. The one place in the program with network code is `pull`,
@@ -73,7 +73,7 @@ pub(crate) struct VerifiedFile {
     pub state: FileState,
 }
 
-/// A file against its recorded hash.
+/// How a file compares with its recorded hash, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileState {
     Sound,

@@ -1,8 +1,8 @@
 //! `model pull`: the only network code of the program.
 //!
 //! hf-hub implements the protocol and the cache's layout. It resumes partial files, but checks no
-//! hash, trusts the names that the server sends and never looks at what it has already. So, for each
-//! file, names are checked before they become paths, a blob with the right hash is used, and a
+//! hash, trusts the names that the server sends and ignores what is already in the cache. So, for each
+//! file, names are checked before they become paths, a blob with the right hash is reused, and a
 //! download is hashed before it is accepted. A file that does not match is deleted; if it had been
 //! resumed, it is downloaded once more from the start.
 
@@ -23,7 +23,7 @@ use super::{HubSettings, git_blob, hash, hub_cache};
 /// How often a download is tried before a broken connection is reported.
 const ATTEMPTS: u32 = 5;
 
-/// How far a download is.
+/// How far a download has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullProgress {
     pub file: String,
@@ -168,7 +168,7 @@ impl<'a> Download<'a> {
         let mut resumed = false;
         let mut attempt = 1;
         loop {
-            // A part that is complete cannot be resumed, and a longer one is of another file.
+            // A complete part cannot be resumed, and a longer one belongs to another file.
             if part_len() >= size {
                 remove_file(&part)?;
             }

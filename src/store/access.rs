@@ -73,7 +73,7 @@ impl Store {
         Ok(Self::new(connections, path, None))
     }
 
-    /// A private memory that is gone with the value: tests and `/incognito`.
+    /// A private memory that is gone when the value is dropped: for tests and `/incognito`.
     ///
     /// It has one connection: a `read` inside a `write` is refused (use the transaction itself).
     ///
@@ -88,7 +88,7 @@ impl Store {
         Self(Arc::new(Inner { connections, path, generation: AtomicU64::new(0), _lock: lock }))
     }
 
-    /// Reads, in one snapshot; never waits for a writer.
+    /// Reads, in one snapshot; where the memory is a file, this never waits for a writer.
     ///
     /// # Errors
     /// What `f` returns, or if the memory cannot be read.

@@ -1,7 +1,7 @@
-//! The evidence record of a reply: JSON that the store keeps, and reads only to forget.
+//! The evidence record of a reply: JSON that the store keeps, and interprets only to forget.
 //!
 //! When some of what it cites is forgotten, only the ids of the rest stay, under `quoted`, marked with
-//! [`FORGOTTEN`]: no record for anyone but forgetting, which must find the reply by them.
+//! [`FORGOTTEN`]: that is of use only to a later forgetting, which must find the reply by them.
 
 use super::error::{Result, StoreError};
 use super::transaction::{Reader, WriteTx};
@@ -11,10 +11,10 @@ use crate::memory::MessageId;
 pub(super) const FORGOTTEN: &str = "forgotten";
 
 impl Reader<'_> {
-    /// The evidence record (JSON) of an assistant message, unless some of it was forgotten.
+    /// The evidence record (JSON) of an assistant message; `None` if it has none, or some of it was forgotten.
     ///
     /// # Errors
-    /// If the memory cannot be read, or the record is no JSON.
+    /// If the memory cannot be read, or the record is not JSON.
     pub fn answer_record(&self, reply: MessageId) -> Result<Option<serde_json::Value>> {
         let text: Option<String> =
             self.optional("SELECT record FROM answer WHERE message = ?1", [reply.0], |row| {
@@ -25,7 +25,7 @@ impl Reader<'_> {
         Ok(record.filter(|record| record.get(FORGOTTEN).is_none()))
     }
 
-    /// All of them, those of which only ids are left as well.
+    /// All records, including those of which only ids are left.
     pub(super) fn answer_records(&self) -> Result<Vec<(MessageId, serde_json::Value)>> {
         let rows = self.all("SELECT message, record FROM answer ORDER BY message", [], |row| {
             Ok((MessageId(row.get(0)?), row.get::<_, String>(1)?))

@@ -20,7 +20,7 @@ pub(super) enum Connections {
     File { readers: Readers, writer: Option<Exclusive> },
 }
 
-/// A connection that one thread has at a time. A closure that panics rolls its transaction back
+/// A connection that one thread holds at a time. A closure that panics rolls its transaction back
 /// (`Transaction`'s drop) and leaves the connection usable, so poison is ignored.
 pub(super) struct Exclusive {
     conn: Mutex<Connection>,

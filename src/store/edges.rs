@@ -29,7 +29,7 @@ impl WriteTx<'_> {
     /// Replaces all edges that touch `id` at this level by these (both directions are stored).
     ///
     /// # Errors
-    /// If a unit does not exist, an edge is a loop or not finite, or the memory cannot be written.
+    /// If the level has no graph, a unit does not exist, an edge is a loop, a weight is not finite, or the memory cannot be written.
     pub fn replace_edges(
         &mut self,
         level: Level,

@@ -48,7 +48,7 @@ impl Reader<'_> {
         Ok(self.find_episodes(ids)?.into_values().collect())
     }
 
-    /// In the order asked for; unknown ids are an error.
+    /// The episodes with these ids, in the order asked for.
     ///
     /// # Errors
     /// If one of them does not exist, or the memory cannot be read.
@@ -56,7 +56,7 @@ impl Reader<'_> {
         in_order("episode", ids, &self.find_episodes(ids.iter().copied())?)
     }
 
-    /// Those of them that there are.
+    /// The episodes with these ids, as far as they exist.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -82,10 +82,10 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Closes a run of messages: `content` tells of them, `title` in one line.
+    /// Closes a run of messages as an episode: `content` retells them, `title` says in one line what they are about.
     ///
     /// # Errors
-    /// If the messages are not a contiguous run of the session's, all of them in no episode.
+    /// If the messages are not a contiguous run of the session's, outside any episode, or the memory cannot be written.
     pub fn insert_episode(
         &mut self,
         session: SessionId,
@@ -124,7 +124,7 @@ impl WriteTx<'_> {
         Ok(EpisodeId(id))
     }
 
-    /// The person's correction. Recorded for undo; its vector is made again by a `Reembed` job.
+    /// Replaces title and text: the person's correction, recorded for undo. A `Reembed` job makes the vector again.
     ///
     /// # Errors
     /// If it does not exist, or the memory cannot be written.

@@ -31,7 +31,7 @@ pub enum StoreError {
     Invalid { what: String },
     #[error("the memory was built with the embedding model {found}; this one is {expected}")]
     EmbedderChanged { found: String, expected: String },
-    /// SQLite fails otherwise. `action` is a verb: what was being done.
+    /// Any other failure: of SQLite, a stored value or I/O. `action` is a verb: what was being done.
     #[error("cannot {action} the memory")]
     Sqlite {
         action: &'static str,

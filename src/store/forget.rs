@@ -46,7 +46,7 @@ impl WriteTx<'_> {
 
         for id in &plan.themes {
             self.set_theme_name(*id, UNNAMED)?;
-            // Its centroid was drawn from what is gone.
+            // Its centroid still reflects what is gone.
             self.drop_embedding(Level::Theme, id.0)?;
             self.enqueue(&JobKind::NameTheme(*id))?;
         }
@@ -57,8 +57,8 @@ impl WriteTx<'_> {
         for session in reopened {
             self.enqueue(&JobKind::Close(session))?;
         }
-        // Other episodes of a fact that went: they may have been its source as well. Those that
-        // went themselves are no longer there, and `enqueue` drops the job.
+        // The other episodes of a removed fact may have stated it as well. For those that were
+        // removed themselves, `enqueue` drops the job.
         for episode in poorer {
             self.enqueue(&JobKind::Semantics(episode))?;
         }
@@ -90,8 +90,8 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// The ids that a reply may quote, without those that go; of a fact or an episode that goes, its
-    /// messages.
+    /// Keeps of a record the ids that the reply may quote, without those that go; in place of a fact or
+    /// an episode that goes, its messages that stay.
     fn keep_of_record(
         &mut self,
         reply: MessageId,
@@ -124,12 +124,12 @@ impl WriteTx<'_> {
         self.record_answer(reply, &json!({(FORGOTTEN): true, "quoted": kept}))
     }
 
-    /// Entries of the undo log that touch what goes, or whose old text has the text searched for.
+    /// Entries of the undo log that touch what goes, or whose old text contains the text searched for.
     fn forget_operations(&mut self, plan: &ForgetPlan) -> Result<()> {
         let gone = plan.ids();
         for (id, text, inverse) in self.operations()? {
             let goes = |touched: &AnyId| match touched {
-                // A theme that is gone, or goes now, has a name that nothing vouches for.
+                // No fact that stays backs the name of a theme that is gone, or goes now.
                 AnyId::Theme(theme) => {
                     gone.contains(touched) || !self.keeps_members(*theme, plan).unwrap_or(false)
                 }
@@ -170,7 +170,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// A fact with its vector and its job, and nothing that it was made from. What it superseded holds
+    /// Removes a fact with its vector and its job, but nothing that it was made from. What it superseded holds
     /// again, until consolidation judges anew.
     pub(super) fn remove_semantic(&mut self, id: SemanticId) -> Result<()> {
         self.touch_themes()?;
@@ -199,7 +199,7 @@ impl WriteTx<'_> {
             let mut quotes = quoted.is_in(&session.title);
             let telling: HashSet<String> = telling_words(&session.title).collect();
             if !lost.is_empty() && session.imported {
-                // An import's title is its own, unless it has a word of what goes that nothing
+                // An imported title is kept, unless it has a word of what goes that nothing
                 // else in the session says.
                 let stay: HashSet<String> =
                     self.messages(session.id)?.iter().flat_map(|m| words(&m.content)).collect();

@@ -4,15 +4,15 @@
 //! name, so whatever was derived from a message goes with it), and from there to everything that
 //! may quote them:
 //!
-//! - the replies to them, the replies that quote them or what was derived from them (of a model's
+//! - the replies to them, the replies that quote them or what was derived from them (for a model's
 //!   reply: that had it in the prompt), and the replies that repeat their words;
 //! - their episodes, with all the facts of those: an episode is told anew from the messages that
 //!   stay, and its facts are written anew from it;
 //! - the names of themes that ever held such a fact, or that have a word of it that no member backs;
 //! - what calls the person by a name that only these messages knew.
 //!
-//! Citations are followed one step, not for ever: a reply that cites an episode that holds a reply
-//! that … would soon be all of them. Beyond that step a reply has to have a word that the person
+//! Citations are followed one step only: a reply that cites an episode that holds a reply that …
+//! would soon take all of them. Beyond that step a reply has to have a word that the person
 //! said nowhere else.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -37,7 +37,7 @@ struct Everything {
     sessions: HashSet<SessionId>,
 }
 
-/// Of two named people neither is the assistant: nobody's words are a reply to be taken along.
+/// Between two named people neither is the assistant, so nobody's words are a reply to be taken along.
 fn is_reply(message: &Message) -> bool {
     message.role == Role::Assistant && message.speaker.is_none()
 }
@@ -77,7 +77,7 @@ impl Everything {
     }
 }
 
-/// What was left of facts of which those that go took a part back: the facts themselves hold again.
+/// Facts that keep what was left of a fact that one of `gone` took back in part: that fact itself holds again.
 fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
     let split =
         all.iter().filter_map(|s| Some((s, s.superseded_by.filter(|by| gone.contains(by))?)));
@@ -162,8 +162,8 @@ fn walk(found: &mut HashSet<AnyId>, value: &Value, of: Option<Level>, refused: b
 }
 
 impl Reader<'_> {
-    /// What forgetting these (or, with `matching`, every message and fact containing that text,
-    /// ignoring case) would take: themes and semantics reach their messages, messages what was
+    /// What forgetting these (and, with `matching`, every message, episode and fact containing that
+    /// text, ignoring case) would take: themes and semantics reach their messages, messages what was
     /// derived from them.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Reader<'_> {
         let cites_any = |reply: &MessageId, reach: &HashSet<AnyId>| {
             cited.get(reply).is_some_and(|cited| !cited.is_disjoint(reach))
         };
-        // Facts that undo took away: of what they told nothing is known any more.
+        // Facts that undo took away: nothing is known any more of what they said.
         let known: HashSet<AnyId> = all.semantics.iter().map(|s| AnyId::Semantic(s.id)).collect();
         let is_undone = |id: &AnyId| matches!(id, AnyId::Semantic(_)) && !known.contains(id);
         let cites_undone =

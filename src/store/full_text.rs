@@ -7,14 +7,14 @@ use super::records::Level;
 use super::transaction::Reader;
 use crate::memory::lexical;
 
-/// Distinct words of a query that are looked up: a pasted page would otherwise match everything,
-/// slowly.
+/// At most this many distinct words of a query are looked up: a pasted page would otherwise match
+/// everything, slowly.
 const TERMS_MAX: usize = 128;
 
 /// In a level of up to so many units every word of a query counts …
 const UNITS_MAX: i64 = 4_096;
 
-/// … and beyond, the rarest ones, as long as so many rows have one of them.
+/// … and in a larger one only the rarest, as long as their rows are no more than this in all.
 const ROWS_MAX: usize = 1_024;
 
 /// The words of any text, each once, in quotes: whatever the text holds, none of it is FTS5 syntax.
@@ -26,12 +26,12 @@ fn quoted_words(query: &str) -> Vec<String> {
         .map(str::to_lowercase)
         .filter(|word| seen.insert(word.clone()))
         .take(TERMS_MAX)
-        // `to_lowercase` can bring in combining marks; quotes never.
+        // `to_lowercase` can bring in combining marks, but never a quote.
         .map(|word| format!("\"{word}\""))
         .collect()
 }
 
-/// Whom memory knows of those that a text names.
+/// What memory knows of the names in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownName {
     /// Nobody and nothing.
@@ -42,7 +42,7 @@ pub enum KnownName {
     Person,
 }
 
-/// Whether a name, in lower case, is no part of a longer one: of "James" in "James Bond" nothing is known.
+/// Whether `name` (in lower case) is never part of a longer one in `text`: who knows a James need not know James Bond.
 fn stands_alone(text: &str, name: &str) -> bool {
     let is_name = |word: &str| word.starts_with(char::is_uppercase) && word != "I";
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -53,12 +53,12 @@ fn stands_alone(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a fact says what this name, in lower case, is or does, or who it is: "Lena plays the cello", "Ana's
-/// manager is Priya". Where somebody lives or went is a place.
+/// Whether a fact says who `name` (in lower case) is or what it does: "Lena plays the cello", "Ana's manager is
+/// Priya". Of a place a fact says neither, only that somebody lives there or went there.
 fn acts(fact: &str, name: &str) -> bool {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let words: Vec<&str> = fact.split_whitespace().collect();
-    // "Ana's cousin Pawel", where he is no "hometown Porto".
+    // "Ana's cousin Pawel", but not "Ana's hometown Porto".
     let is_theirs = words.windows(3).any(|three| {
         let place = ["hometown", "city", "town", "village", "country", "street", "company"];
         (three[0].ends_with("'s") || matches!(three[0], "their" | "her" | "his"))
@@ -79,8 +79,8 @@ fn acts(fact: &str, name: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// Whether a word of `text` is a name in memory: it occurs there, or in what was just `said`, with a
-    /// capital, and never without.
+    /// The most that is known of a name in `text`: of a word that occurs in facts, or in what was just
+    /// `said`, with a capital and never without.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -128,7 +128,7 @@ impl Reader<'_> {
         })
     }
 
-    /// FTS5 BM25, best first; score > 0, greater is better. `query` is any text: it is tokenised
+    /// The `k` best by BM25: `(raw id, score)`, best first, scores > 0. `query` is any text: it is tokenised
     /// and quoted, never parsed as FTS5 syntax. Superseded facts are found too. In a large memory,
     /// words that very many rows have are left out, as long as there are others.
     ///
@@ -146,12 +146,12 @@ impl Reader<'_> {
         );
         let k = i64::try_from(k).unwrap_or(i64::MAX);
         self.all(&sql, rusqlite::params![expression, k], |row| {
-            // A word that every row has weighs next to nothing, and an f32 could lose it.
+            // A word that every row has weighs next to nothing, which an f32 could round to 0.
             Ok((row.get(0)?, (row.get::<_, f64>(1)? as f32).max(f32::MIN_POSITIVE)))
         })
     }
 
-    /// The words that the fewest rows have, one at least: BM25 is worked out for every row that has
+    /// The words that the fewest rows have, at least one: BM25 is worked out for every row that has
     /// one of the words, and most of that time goes into the words that say least.
     fn telling(&self, level: Level, words: Vec<String>) -> Result<Vec<String>> {
         let name = level.name();
@@ -159,7 +159,7 @@ impl Reader<'_> {
         if last.flatten().is_none_or(|last: i64| last <= UNITS_MAX) {
             return Ok(words);
         }
-        // Without BM25 a row is only stepped over; no more are than it takes to know enough.
+        // Without BM25 a row is only stepped over, and the limit ends that as soon as enough is known.
         let sql = format!(
             "SELECT count(*) FROM
              (SELECT 1 FROM {name}_text WHERE {name}_text MATCH ?1 LIMIT {ROWS_MAX} + 1)"

@@ -8,7 +8,7 @@ use super::transaction::{Reader, WriteTx};
 use crate::memory::{EpisodeId, SemanticId, SessionId, ThemeId};
 
 impl JobKind {
-    /// The row's two columns, and the table of the unit that the second one names.
+    /// The columns `kind` and `subject`, and the table that the subject is in.
     fn columns(&self) -> (&'static str, i64, Option<&'static str>) {
         match self {
             Self::Boundary(session) => ("boundary", session.0, Some("session")),
@@ -60,7 +60,7 @@ impl Reader<'_> {
         )
     }
 
-    /// All that wait or run, in the order they will be taken.
+    /// All pending and running jobs: the running ones first, then in the order in which they will be taken.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -75,7 +75,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Those that failed for good, with the last error.
+    /// The jobs that failed for good, each with its last error.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -90,8 +90,8 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// Queues it unless an equal one is pending. (One that is running may have read too early to
-    /// see what this is about, so it does not count.) A job for a unit that is gone is dropped.
+    /// Queues a job unless an equal one is pending. (One that is running may have read too early to
+    /// see what this one is about, so it does not count.) A job for a unit that is gone is dropped.
     ///
     /// # Errors
     /// If the memory cannot be written.
@@ -110,7 +110,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Marks it begun (attempts + 1); stays in the table, pending again after a crash.
+    /// Marks a job as running and counts the attempt. It stays in the table, and is pending again after a crash.
     ///
     /// # Errors
     /// If it is not pending, or the memory cannot be written.
@@ -123,12 +123,12 @@ impl WriteTx<'_> {
         if n == 0 { Err(StoreError::not_found("pending job", id)) } else { Ok(()) }
     }
 
-    /// In the step's own transaction.
+    /// Removes a job that is done, in the step's own transaction, whose renames of themes are then not recorded for undo.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] if something was forgotten while the step ran: what it read may
-    /// have been just that, so the transaction must not commit. The job, as far as there is still
-    /// anything to do, is pending again under another id.
+    /// have been just that, so the transaction must not commit. The job, if its unit still exists, is
+    /// pending again under another id.
     pub fn finish_job(&mut self, id: i64) -> Result<()> {
         self.is_workers = true;
         self.run(
@@ -139,8 +139,8 @@ impl WriteTx<'_> {
         if n == 0 { Err(StoreError::not_found("running job", id)) } else { Ok(()) }
     }
 
-    /// Queues the running steps anew: they may have read what is being forgotten, and their `finish_job`
-    /// has to fail.
+    /// Queues the running jobs again, under new ids: they may have read what is being forgotten, so their
+    /// `finish_job` has to fail.
     pub(super) fn restart_running(&mut self) -> Result<()> {
         for job in self.all(&format!("{JOB} WHERE state = 'running' ORDER BY id"), [], job)? {
             self.run("DELETE FROM job WHERE id = ?1", [job.id])?;
@@ -149,7 +149,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Pending again, or failed for good after `attempts_max`.
+    /// Makes a job pending again or, after `attempts_max` attempts, failed for good.
     ///
     /// # Errors
     /// If the memory cannot be written.
@@ -161,7 +161,7 @@ impl WriteTx<'_> {
         self.make_pending("state = 'running' AND id = ?1", [id]).map(drop)
     }
 
-    /// All failed jobs are pending again, with fresh attempts. Says how many.
+    /// Makes all failed jobs pending again, with no attempts counted, and returns how many there were.
     ///
     /// # Errors
     /// If the memory cannot be written.
@@ -175,8 +175,8 @@ impl WriteTx<'_> {
         self.make_pending("state = 'running'", []).map(drop)
     }
 
-    /// Of several equal jobs one is enough: the index on pending ones refuses a second, which goes.
-    /// `which` names the state, so that it is true only of those.
+    /// Makes the jobs pending for which `which` holds; it names their present state. Of equal jobs one is
+    /// enough: the index on pending ones refuses a second, for which `which` still holds, and it is deleted.
     fn make_pending(&mut self, which: &str, params: impl Params + Copy) -> Result<usize> {
         let update = format!("UPDATE OR IGNORE job SET state = 'pending' WHERE {which}");
         let n = self.run(&update, params)?;

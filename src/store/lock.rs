@@ -10,7 +10,7 @@ use super::error::{Result, StoreError};
 
 pub(super) const FILE_NAME: &str = "memory.lock";
 
-/// Held as long as the file is open.
+/// Takes the lock, which is held as long as the file is open.
 pub(super) fn lock(data_dir: &Path) -> Result<File> {
     let path = data_dir.join(FILE_NAME);
     let mut options = OpenOptions::new();

@@ -1,11 +1,11 @@
 //! The memory on disk: SQLite with FTS5 for words and sqlite-vec for vectors.
 //!
 //! One file (`memory.db`), one writing process (a lock file beside it), every write a
-//! `BEGIN IMMEDIATE` transaction. rusqlite types stop here; outward it speaks `memory` types.
+//! `BEGIN IMMEDIATE` transaction. rusqlite types never leave: the interface is in `memory`'s types.
 //! It knows nothing of models: vectors and judgements are handed to it.
 //!
-//! - [`Store`] opens and hands out transactions; [`Reader`] and [`WriteTx`] have one method a deed,
-//!   in a file per unit.
+//! - [`Store`] opens and hands out transactions; [`Reader`] and [`WriteTx`] have one method per
+//!   action, in one file per unit.
 //! - Conservation (invariant 2) is kept by the schema and by the methods, and checked by
 //!   [`Reader::verify`].
 //! - [`Reader::plan_forget`] says what forgetting reaches, [`WriteTx::forget`] does it, and

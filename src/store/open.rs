@@ -23,7 +23,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Files that only their owner may read.
+/// Files made with these options may be read and written by their owner only.
 pub(super) fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -96,7 +96,7 @@ fn wal_has_content(path: &Path) -> bool {
     fs::metadata(PathBuf::from(name)).is_ok_and(|m| m.len() > 0)
 }
 
-/// Refuses what is no SQLite file, or shorter than it says it is.
+/// Refuses a file that is not an SQLite database, or is shorter than its header says.
 ///
 /// With a write-ahead log beside it the length means nothing (a crash during a checkpoint), and
 /// SQLite's own checks have to do.
@@ -136,7 +136,7 @@ fn connection(path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
     Ok(conn)
 }
 
-/// What every connection has. `temp_store`: sorting and `VACUUM` must not leave text in `/tmp`.
+/// The settings of every connection. `temp_store`: sorting and `VACUUM` must not leave text in `/tmp`.
 fn configure(conn: &Connection) -> Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -177,8 +177,8 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// A question hardly reads a page twice, and a commit of another connection empties the cache, page by page:
-/// there is little use in more. (The vector index is read past the cache.)
+/// 6,000 KiB of cache: a question hardly reads a page twice, and another connection's commit empties the cache page by
+/// page, so that a larger one gains little. (The vector index is read past the cache.)
 const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
 /// A reading connection beside a writer.
@@ -204,9 +204,9 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
 
 /// What a read-only opening found.
 pub(super) enum ReadOnly {
-    /// A file of this version; more connections are made by this.
+    /// A file of the current version, and what opens further connections to it.
     File(Connection, fn(&Path) -> Result<Connection>),
-    /// A memory of our own: an empty one where there is none yet, a copy of an older version brought up to date.
+    /// A memory without a file: empty where there is none yet, or a copy of an older version brought up to date.
     Own(Connection),
 }
 

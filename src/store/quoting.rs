@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use crate::memory::lexical::words;
 
-/// This many words in the same order are no accident.
+/// A run of this many words is no coincidence.
 const RUN: usize = 5;
-/// A whole text of at least this many words counts too, if all of it is there.
+/// A text shorter than that, of at least this many words, counts if all of it is there.
 const WHOLE_MIN: usize = 3;
 
 /// Texts whose quotations are looked for.
@@ -26,7 +26,7 @@ impl Quoted {
         }
     }
 
-    /// Whether `text` has a run of words of any of them.
+    /// Whether `text` contains a run of words from any of them.
     pub(super) fn is_in(&self, text: &str) -> bool {
         if self.runs.is_empty() {
             return false;
@@ -47,7 +47,7 @@ pub(super) fn contains(text: &str, part: &str) -> bool {
     text.to_lowercase().contains(&part.to_lowercase())
 }
 
-/// Words that carry something: not "the" or "and".
+/// Words that may carry meaning (not "the" or "and"): of four letters or more, not ASCII, or with a digit.
 pub(super) fn telling_words(text: &str) -> impl Iterator<Item = String> {
     words(text).filter(|w| {
         w.chars().count() >= 4 || !w.is_ascii() || w.bytes().any(|b| b.is_ascii_digit())

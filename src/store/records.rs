@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::{EpisodeId, MessageId, Moment, SemanticId, SessionId, ThemeId};
 
-/// One sitting, for lists.
+/// A chat or an imported conversation, without its messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Shown as `c3`.
@@ -30,9 +30,9 @@ pub struct NewSemantic {
     pub content: String,
     /// Whom or what it is about.
     pub subject: Option<String>,
-    /// What it says of the subject.
+    /// Which attribute of the subject it states.
     pub attribute: Option<String>,
-    /// When its message was written.
+    /// When it was stated.
     pub created_at: Moment,
     /// The messages it comes from, at least one, each in an episode: these are the fact's episodes.
     pub messages: Vec<MessageId>,
@@ -64,11 +64,11 @@ pub struct Job {
     pub id: i64,
     /// What it does.
     pub kind: JobKind,
-    /// Times it was begun before.
+    /// How many times it was begun.
     pub attempts: u32,
 }
 
-/// Which unit a vector or a full-text row belongs to.
+/// The four kinds of units, each with vectors and a full-text index of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// Verbatim.
@@ -85,7 +85,7 @@ impl Level {
     /// From the bottom up.
     pub const ALL: [Self; 4] = [Self::Message, Self::Episode, Self::Semantic, Self::Theme];
 
-    /// A unit of this level.
+    /// The id of a unit of this level.
     pub(super) fn id(self, id: i64) -> AnyId {
         match self {
             Self::Message => AnyId::Message(MessageId(id)),
@@ -115,7 +115,7 @@ pub struct MemoryStats {
     pub episodes: usize,
     /// Level 3, superseded ones too.
     pub semantics: usize,
-    /// Facts that another took the place of.
+    /// Facts that another has superseded.
     pub superseded: usize,
     /// Level 4.
     pub themes: usize,

@@ -93,7 +93,7 @@ mod tests {
     fn the_vectors_of_sqlite_vec_go_and_are_made_again() {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate_with(&mut conn, &STEPS[..1]).unwrap();
-        // As that version left it; the module itself is not here to make the table.
+        // As that version left it; sqlite-vec is not loaded here to make the table.
         conn.execute_batch(
             "INSERT INTO meta VALUES ('embedder', 'starter'), ('dimensions', '384');
              INSERT INTO session VALUES (1, '', 0, 0, 0);

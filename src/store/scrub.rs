@@ -1,8 +1,8 @@
 //! Removing the bytes of what was forgotten from the files.
 //!
-//! `secure_delete` zeroes freed pages as they are freed, but the write-ahead log still holds the
-//! pages of before, and FTS5's interior nodes keep prefixes of words that are gone. So: the indexes
-//! are built anew, the log is folded in and cut to nothing, the file is written afresh.
+//! `secure_delete` zeroes pages as they are freed, but the write-ahead log still holds earlier
+//! versions of them, and FTS5's interior nodes keep prefixes of words that are gone. So the full-text
+//! indexes are rebuilt, the file is vacuumed, and the log is checkpointed and truncated.
 
 use rusqlite::Connection;
 

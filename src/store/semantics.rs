@@ -40,7 +40,7 @@ impl Reader<'_> {
         Ok(self.find_semantics(ids)?.into_values().collect())
     }
 
-    /// In the order asked for; unknown ids are an error.
+    /// The semantics with these ids, in the order asked for.
     ///
     /// # Errors
     /// If one of them does not exist, or the memory cannot be read.
@@ -59,8 +59,8 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Those of them that there are, without their episodes: these take as long to find as the messages
-    /// and are those of the messages (and those whose messages were forgotten).
+    /// The semantics with these ids, as far as they exist, without their episodes: those of the
+    /// messages, which would take as long again to find.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -103,7 +103,7 @@ impl Reader<'_> {
         )
     }
 
-    /// The semantics that name one of these messages as their source.
+    /// The semantics that name one of these messages as a source.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -160,12 +160,12 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// A fact and its theme go in together, so that conservation always holds. `theme` may be one
-    /// that was made in this transaction.
+    /// Inserts a fact with its theme and its vector, so that conservation (invariant 2) always holds.
+    /// `theme` may be one that was made in this transaction.
     ///
     /// # Errors
-    /// Without messages; if one of them is in no episode; if the vector is not of the embedder's
-    /// length.
+    /// If the theme or a message does not exist, there are no messages, one of them is in no episode, the
+    /// vector is not of the embedder's length, or the memory cannot be written.
     pub fn insert_semantic(
         &mut self,
         semantic: NewSemantic,
@@ -205,7 +205,7 @@ impl WriteTx<'_> {
         Ok(SemanticId(id))
     }
 
-    /// Moves a semantic (split, merge, reassign); themes left empty are removed at commit.
+    /// Moves a semantic to another theme (split, merge, reassign); themes left empty are removed at commit.
     ///
     /// # Errors
     /// If there is no such semantic or theme, or the memory cannot be written.
@@ -220,11 +220,11 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Consolidation: `later` takes the place of `earlier`, which keeps its row; `rest` says what stays
-    /// true of it. One operation for undo, which takes `rest` away again.
+    /// Consolidation: `later` supersedes `earlier`, which keeps its row, at `at`; `rest` says what stays true
+    /// of `earlier`. One operation for undo, which takes `rest` away again.
     ///
     /// # Errors
-    /// If `later` is itself superseded, directly or not, by `earlier`.
+    /// If one does not exist, `later` is superseded, directly or not, by `earlier`, or the memory cannot be written.
     pub fn supersede(
         &mut self,
         earlier: SemanticId,
@@ -250,7 +250,7 @@ impl WriteTx<'_> {
     /// undo, which takes `joint` away again.
     ///
     /// # Errors
-    /// If `joint` is itself superseded, directly or not, by one of them.
+    /// If one does not exist, `joint` is superseded, directly or not, by a part, or the memory cannot be written.
     pub fn merge(&mut self, parts: [SemanticId; 2], joint: SemanticId, at: Moment) -> Result<()> {
         self.semantic(joint)?;
         let mut before = Vec::with_capacity(parts.len());
@@ -286,7 +286,7 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// The person's correction. Recorded for undo.
+    /// Replaces a fact's text and vector: the person's correction, recorded for undo.
     ///
     /// # Errors
     /// If it does not exist, the vector does not fit, or the memory cannot be written.
@@ -312,7 +312,7 @@ impl WriteTx<'_> {
         self.relink()
     }
 
-    /// Queues what brings edges and centroids in line again, after facts changed or went.
+    /// Queues the job that brings edges and centroids up to date after facts changed or were removed.
     pub(super) fn relink(&mut self) -> Result<()> {
         match self.optional("SELECT 1 FROM semantic LIMIT 1", [], |_| Ok(()))? {
             Some(()) => self.enqueue(&JobKind::Reembed),

@@ -92,7 +92,7 @@ impl Reader<'_> {
         self.all(&format!("{MESSAGE} ORDER BY id"), [], message)
     }
 
-    /// The person's newest messages that are in no episode yet, newest first: no fact tells of them.
+    /// The person's newest `n` messages that are in no episode yet, newest first: no fact is made from them yet.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -104,7 +104,7 @@ impl Reader<'_> {
         )
     }
 
-    /// In the order asked for; unknown ids are an error.
+    /// The messages with these ids, in the order asked for.
     ///
     /// # Errors
     /// If one of them does not exist, or the memory cannot be read.
@@ -112,7 +112,7 @@ impl Reader<'_> {
         in_order("message", ids, &self.find_messages(ids.iter().copied())?)
     }
 
-    /// Those of them that there are.
+    /// The messages with these ids, as far as they exist.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -123,8 +123,8 @@ impl Reader<'_> {
         self.units(MESSAGE, ids.into_iter().map(|id| id.0), message, |unit| unit.id)
     }
 
-    /// The messages right before and after each of these, in its episode, each once and in order;
-    /// beside one without an episode, none.
+    /// The messages right before and after each of these (by id) in the same episode, each once and in
+    /// order; none beside a message without an episode.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -148,9 +148,9 @@ impl Reader<'_> {
         Ok(places.iter().filter(is_beside).map(|(&id, _)| MessageId(id)).collect())
     }
 
-    /// The session's messages that are in no episode yet, oldest first (complete ones and stopped ones).
+    /// The session's messages that are in no episode yet, oldest first, incomplete replies included.
     ///
-    /// After forgetting they need not be one run: see [`Self::open_runs`].
+    /// After forgetting they need not be contiguous: see [`Self::open_runs`].
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -163,7 +163,7 @@ impl Reader<'_> {
     }
 
     /// The open messages in contiguous runs, oldest first: each run can be an episode, and no
-    /// episode can reach across two of them. All but the last are left over from episodes that
+    /// episode can span two of them. All but the last are left over from episodes that
     /// lost a forgotten message; the last is the open tail, if it is not closed yet.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// A session without messages.
+    /// Creates a session, without messages.
     ///
     /// # Errors
     /// If the memory cannot be written.
@@ -244,7 +244,7 @@ impl WriteTx<'_> {
         if n == 0 {
             return Err(StoreError::not_found("message", id));
         }
-        // A vector of the text so far would be a vector of something else.
+        // A vector of the text so far no longer fits.
         self.drop_embedding(Level::Message, id.0)
     }
 

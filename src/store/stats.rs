@@ -1,12 +1,12 @@
-//! How much there is.
+//! How much the memory holds.
 
 use super::error::Result;
 use super::records::MemoryStats;
 use super::transaction::Reader;
 
 impl Reader<'_> {
-    /// Whether there is any fact, or there are more than so many messages. (To count takes longer the
-    /// more there is.)
+    /// Whether there is any fact, or there are more than `messages` messages. (Counting all of them
+    /// would take longer the more there are.)
     ///
     /// # Errors
     /// If the memory cannot be read.

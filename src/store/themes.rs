@@ -27,7 +27,7 @@ impl Reader<'_> {
         Ok(themes.into_values().collect())
     }
 
-    /// In the order asked for; unknown ids are an error.
+    /// The themes with these ids, in the order asked for.
     ///
     /// # Errors
     /// If one of them does not exist, or the memory cannot be read.
@@ -44,7 +44,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The next id that `create_theme` would give: the pure core numbers new themes from here.
+    /// The id that the next `create_theme` will give: `memory` numbers new themes from here.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -59,7 +59,7 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// A new theme. Without a member at the commit it is removed again.
+    /// Creates a theme. If it has no member at the commit, it is removed again.
     ///
     /// # Errors
     /// If the memory cannot be written.
@@ -68,8 +68,8 @@ impl WriteTx<'_> {
         self.insert("INSERT INTO theme (name) VALUES (?1)", [name]).map(ThemeId)
     }
 
-    /// Recorded for undo, unless a job is finished in the same transaction: then it is the
-    /// worker's naming, which nobody would want to undo before their own last deed.
+    /// Renames a theme. Recorded for undo, unless the transaction also finishes a job: nobody wants
+    /// to undo the worker's naming before their own last action.
     ///
     /// # Errors
     /// If it does not exist, or the memory cannot be written.

@@ -10,8 +10,8 @@ use super::error::{Result, StoreError};
 
 const HIERARCHY: &str = "hierarchy";
 
-/// The ids of [`Reader::of_ids`], each once, in its parameter. Joined, because for `IN (SELECT …)` SQLite
-/// builds a temporary table with a page cache of its own.
+/// The ids given to [`Reader::of_ids`], each once, as a table to join: for `IN (SELECT …)` SQLite would
+/// build a temporary table with a page cache of its own.
 pub(super) const WANTED: &str = "(SELECT value AS wanted FROM json_each(?1))";
 
 /// Reads, in one consistent snapshot.
@@ -23,7 +23,7 @@ pub struct Reader<'a> {
 /// its own writes (it derefs to [`Reader`]).
 pub struct WriteTx<'a> {
     reader: Reader<'a>,
-    /// Members were moved or removed: empty themes have to be looked for.
+    /// A theme was created or lost members: empty ones have to be looked for.
     themes_touched: bool,
     hierarchy_touched: bool,
     /// A job was finished: this is the worker's transaction, not the person's.
@@ -52,7 +52,7 @@ impl<'a> WriteTx<'a> {
         })
     }
 
-    /// Before the hierarchy's geometry is changed: [`Reader::hierarchy_version`] is another from here on.
+    /// To be called before the hierarchy changes: sets a new [`Reader::hierarchy_version`].
     pub(super) fn touch_hierarchy(&mut self) -> Result<()> {
         if !self.hierarchy_touched {
             let version = self.hierarchy_version()?.wrapping_add(1);
@@ -62,7 +62,7 @@ impl<'a> WriteTx<'a> {
         Ok(())
     }
 
-    /// Before members come, go or move.
+    /// To be called before a theme is created or loses members.
     pub(super) fn touch_themes(&mut self) -> Result<()> {
         self.themes_touched = true;
         self.touch_hierarchy()
@@ -90,8 +90,8 @@ pub(super) fn in_order<Id: Ord + Display, T: Clone>(
 }
 
 impl Reader<'_> {
-    /// Another whenever facts or themes came, went, moved, or have other vectors or edges: whoever keeps
-    /// a copy of them compares it.
+    /// Changes whenever facts or themes come, go or move, or get other vectors or edges: whoever keeps a
+    /// copy of them compares it.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(self.meta(HIERARCHY)?.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
-    /// The greatest id that a table ever gave.
+    /// The greatest id that a table has ever given; 0 before the first.
     pub(super) fn last_id(&self, table: &str) -> Result<i64> {
         let found =
             self.optional("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table], |row| {
@@ -143,7 +143,7 @@ impl Reader<'_> {
         self.all(sql, [serde_json::Value::from_iter(ids).to_string()], row)
     }
 
-    /// Those of these units that there are; `select` reads them, without a condition.
+    /// Those of these units that exist; `select` reads them, without a condition.
     pub(super) fn units<Id: Ord, T>(
         &self,
         select: &str,
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(rows.into_iter().map(|unit| (id(&unit), unit)).collect())
     }
 
-    /// Whether a table has a row of this id.
+    /// Whether a table has a row with this id.
     pub(super) fn exists(&self, table: &str, id: i64) -> Result<bool> {
         let sql = format!("SELECT 1 FROM {table} WHERE id = ?1");
         Ok(self.optional(&sql, [id], |_| Ok(()))?.is_some())
@@ -177,7 +177,7 @@ impl WriteTx<'_> {
         Ok(self.conn.prepare_cached(sql)?.execute(params)?)
     }
 
-    /// Inserts a row and says its id.
+    /// Inserts a row and returns its id.
     pub(super) fn insert(&self, sql: &str, params: impl rusqlite::Params) -> Result<i64> {
         Ok(self.conn.prepare_cached(sql)?.insert(params)?)
     }

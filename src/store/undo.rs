@@ -2,7 +2,7 @@
 //!
 //! Operations are undone newest first, so an inverse finds things as its operation left them,
 //! except for what the worker did meanwhile and what was forgotten. Forgetting removes every entry
-//! that touches what goes; what the worker did (a theme gone, a new name) an inverse has to bear.
+//! that touches what goes; what the worker did (a theme gone, a new name) an inverse has to cope with.
 
 use serde::{Deserialize, Serialize};
 
@@ -110,8 +110,8 @@ impl WriteTx<'_> {
             .collect()
     }
 
-    /// Undoes the newest recorded operation (edit, supersede, merge, rename) and says which: "edit of
-    /// s12", "s9 superseded by s31". At most the last 100 are kept. Forgetting can't be undone.
+    /// Undoes the newest recorded operation (edit, supersede, merge, rename) and returns which: "edit of s12", "s9
+    /// superseded by s31", or `None` if none is left. The last 100 are kept. Forgetting can't be undone.
     ///
     /// # Errors
     /// If the log cannot be read, or the memory cannot be written.
@@ -126,14 +126,14 @@ impl WriteTx<'_> {
             )?;
             let Some((id, what, inverse)) = newest else { return Ok(None) };
             self.run("DELETE FROM operation WHERE id = ?1", [id])?;
-            // One whose theme has gone meanwhile does nothing: the one before it is meant.
+            // A rename whose theme has gone meanwhile undoes nothing: the operation before it is meant.
             if self.apply(serde_json::from_str(&inverse)?)? {
                 return Ok(Some(what));
             }
         }
     }
 
-    /// Whether there was anything to do.
+    /// Returns whether there was anything to do.
     fn apply(&mut self, inverse: Inverse) -> Result<bool> {
         match inverse {
             Inverse::EditSemantic { semantic, content, embedding, embedder } => {
@@ -174,9 +174,9 @@ impl WriteTx<'_> {
         Ok(true)
     }
 
-    /// What the fact had given way to before, if that still makes sense.
+    /// Restores what superseded the fact before, if anything did.
     fn give_back(&mut self, fact: SemanticId, before: Option<Superseded>) -> Result<()> {
-        // What the worker did meanwhile must not make a circle of it.
+        // Not where that would make a circle, after what the worker did meanwhile.
         let mut back = before.map(|b| (b.by, moment_of(b.ms, b.offset_seconds)));
         if let Some((by, _)) = back
             && self.supersession_reaches(by, fact)?

@@ -38,7 +38,7 @@ const BITS_MAX: usize = 8_192;
 /// The most candidates that can be asked for.
 pub(super) const CANDIDATES_MAX: usize = K_MAX as usize / 4;
 
-/// Bits of a code: whole words, which sqlite-vec compares by population counts.
+/// Bits of a code: whole 64-bit words, which sqlite-vec compares by population counts.
 fn code_bits(dimensions: usize) -> usize {
     (2 * dimensions).next_multiple_of(64)
 }
@@ -67,7 +67,7 @@ impl VectorIndex {
         code(centred, UPPER_THIRD * variance.sqrt())
     }
 
-    /// Without what the query has of the mean: that is about the same product for all vectors.
+    /// Without the component along the mean, whose product is about the same with all vectors.
     fn code_of_query(&self, query: &Embedding) -> Vec<u8> {
         let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
         let length_of_mean = product(&self.mean, &self.mean).max(f32::MIN_POSITIVE);
@@ -80,7 +80,7 @@ impl VectorIndex {
 }
 
 impl Reader<'_> {
-    /// `None` of a level that is searched exactly.
+    /// The index of a level; `None` if the level is searched exactly.
     pub(super) fn vector_index(&self, level: Level) -> Result<Option<VectorIndex>> {
         let sql = "SELECT mean FROM vector_index WHERE level = ?1";
         self.optional(sql, [level.name()], |row| {
@@ -93,7 +93,7 @@ impl Reader<'_> {
         })
     }
 
-    /// About `n` ids (at most [`CANDIDATES_MAX`] are asked for) whose codes are the nearest, in no order.
+    /// The ids of about `n` of the nearest codes, in no particular order; `n` is at most [`CANDIDATES_MAX`].
     pub(super) fn candidates(
         &self,
         index: &VectorIndex,
@@ -151,7 +151,7 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// After a vector was stored; the first that makes a level large makes its index.
+    /// To be called after a vector is stored; the one that makes a level large makes its index.
     pub(super) fn index_vector(&mut self, level: Level, id: i64, vector: &Embedding) -> Result<()> {
         if let Some(index) = self.vector_index(level)? {
             self.unindex(&index, id)?;
@@ -164,14 +164,14 @@ impl WriteTx<'_> {
         }
     }
 
-    /// After a vector was removed. What is left of a level that became small is searched exactly again.
+    /// To be called after a vector is removed. A level that has become small is searched exactly again.
     pub(super) fn unindex_vector(&mut self, level: Level, id: i64) -> Result<()> {
         let Some(index) = self.vector_index(level)? else { return Ok(()) };
         self.unindex(&index, id)?;
         if self.span(level)? < EXACT_MAX / 2 { self.drop_index(level) } else { Ok(()) }
     }
 
-    /// The indexes of all levels that are large enough; the migration makes those of an older memory.
+    /// Makes the index of every level that is large enough: the migration of an older memory.
     pub(super) fn make_indexes(&mut self) -> Result<()> {
         let Some(dimensions) = self.dimensions()? else { return Ok(()) };
         for level in Level::ALL {
@@ -208,7 +208,7 @@ impl WriteTx<'_> {
         self.each_vector(level, dimensions, |id, vector| self.put_code(&index, id, &vector))
     }
 
-    /// Damaged ones are left out: `verify` reports them, and the rest can be searched.
+    /// Calls `f` with each vector of a level, by id. Damaged ones are left out: `verify` reports them, and the rest can be searched.
     fn each_vector(
         &self,
         level: Level,

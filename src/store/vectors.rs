@@ -1,7 +1,7 @@
 //! Vectors, a row each, and the search for the nearest, by sqlite-vec.
 //!
-//! Up to [`EXACT_MAX`] vectors a search compares all. Beyond, an index of short codes says which are
-//! compared ([`super::vector_index`]).
+//! Up to [`EXACT_MAX`] vectors a search compares all. Beyond, an index of short codes selects those that
+//! are compared ([`super::vector_index`]).
 
 use std::collections::BTreeMap;
 
@@ -109,8 +109,8 @@ impl Reader<'_> {
         Ok(usize::try_from(span).unwrap_or(usize::MAX))
     }
 
-    /// The mean of a level's vectors, and how many of `n` it is of: a sample's, or the one that the
-    /// level's index was made with, which counts as `n`. Without vectors it is empty.
+    /// The mean of a level's vectors, and how many it was taken over: a sample of at most `n`, or, where the
+    /// level has an index, all that there were when that was made, given as `n`. Empty without vectors.
     ///
     /// # Errors
     /// If the memory cannot be read, or a vector in it is damaged.
@@ -143,7 +143,7 @@ impl Reader<'_> {
         Ok(vectors.into_values().collect())
     }
 
-    /// The cosines of the query with those of these units (raw ids) that have a vector, by id.
+    /// The cosines of the query with those of these units (raw ids) that have a vector, by id; -1 for a damaged one.
     ///
     /// # Errors
     /// If the query is not of the stored vectors' length, or the memory cannot be read.
@@ -253,7 +253,7 @@ impl WriteTx<'_> {
     /// Sets or replaces the vector of a unit.
     ///
     /// # Errors
-    /// If the unit does not exist, no embedder was set, the length is another, or the memory cannot be
+    /// If the unit does not exist, no embedder was set, the vector is not of its length, or the memory cannot be
     /// written.
     pub fn put_embedding(&mut self, level: Level, id: i64, embedding: &Embedding) -> Result<()> {
         let Some(dimensions) = self.dimensions()? else {
@@ -276,7 +276,7 @@ impl WriteTx<'_> {
     /// Sets the embedder; if it is another one, all vectors go and a `Reembed` job is queued.
     ///
     /// # Errors
-    /// If there are no dimensions, or the memory cannot be written.
+    /// If `dimensions` is 0, or the memory cannot be written.
     pub fn use_embedder(&mut self, id: &str, dimensions: usize) -> Result<()> {
         if dimensions == 0 {
             return Err(StoreError::invalid("an embedding model needs dimensions"));

@@ -9,7 +9,7 @@ use super::transaction::Reader;
 use crate::error_chain::error_chain;
 use crate::memory::reorganize::THEME_SIZE_MAX;
 
-/// Checks that one query states: each row is a violation, in a sentence.
+/// Checks that a single query can make: each row is a violation, as a sentence.
 const CHECKS: &[&str] = &[
     "SELECT format('t%d is empty', t.id) FROM theme t
      WHERE NOT EXISTS (SELECT 1 FROM semantic WHERE theme = t.id)",
@@ -72,10 +72,10 @@ const CHECKS: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    /// Every broken invariant in a sentence with the units' ids; empty is good. Includes `PRAGMA integrity_check` and foreign keys.
+    /// Every broken invariant, as a sentence with the units' ids; empty if all hold. Includes `PRAGMA integrity_check` and foreign keys.
     ///
     /// # Errors
-    /// If the memory cannot be read.
+    /// None: a check that fails is itself among the findings.
     pub fn verify(&self) -> Result<Vec<String>> {
         let mut found: Vec<String> = Vec::new();
         let add = |what: &str, rows: Result<Vec<String>>, found: &mut Vec<String>| match rows {
@@ -84,14 +84,13 @@ impl Reader<'_> {
             Err(error) => found.push(format!("cannot check {what}: {}", error_chain(&error))),
         };
         // FTS5's integrity check trusts the shape of the index that this connection read last, and
-        // finds damage where another connection merged segments since. A query asks first.
+        // reports damage where another connection has merged segments since. A query updates it.
         for level in Level::ALL {
             let name = level.name();
             let sql = format!("SELECT rowid FROM {name}_text WHERE {name}_text MATCH 'a' LIMIT 1");
             let looked = self.all(&sql, [], |_| Ok(String::new())).map(|_| Vec::new());
             add("the full text", looked, &mut found);
         }
-        // A plain statement: a pragma that reads everything has no business in the cache.
         let integrity = self
             .all("PRAGMA integrity_check(100)", [], |row| row.get::<_, String>(0))
             .map(|rows| rows.into_iter().filter(|row| row != "ok").collect());
@@ -124,7 +123,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Each unit has its row in the full-text index, and nothing else has.
+    /// Each unit has its row in the full-text index, which holds nothing else.
     fn text_index(&self, level: Level) -> Result<Vec<String>> {
         let name = level.name();
         let missing = format!("SELECT id FROM {name} EXCEPT SELECT id FROM {name}_text_docsize");
@@ -140,7 +139,7 @@ impl Reader<'_> {
     }
 
     /// Each vector has its unit, can be read, and is of the embedder's length; each fact has a
-    /// vector, unless they are being made again.
+    /// vector, unless a `Reembed` job is still to make them.
     fn vectors_of(&self, level: Level) -> Result<Vec<String>> {
         let Some(dimensions) = self.dimensions()? else {
             let semantics = self.count("SELECT count(*) FROM semantic")?;

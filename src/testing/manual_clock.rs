@@ -7,7 +7,7 @@ use jiff::{SignedDuration, tz::Offset};
 use crate::interfaces::Clock;
 use crate::memory::Moment;
 
-/// Stands still until told to move.
+/// A [`Clock`] that stands still until told to move.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<Moment>);
 

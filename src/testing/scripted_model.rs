@@ -1,8 +1,8 @@
 //! A language model that says what a test tells it to.
 //!
-//! Tokens are bytes (0–255) and specials above. It finds the rule whose needle occurs last in the
-//! text held, and answers with that rule's reply; choices and uncertainty come from closures or
-//! from the rules.
+//! Tokens are bytes (0–255), with special tokens above. It finds the rule whose needle occurs last in
+//! the context's text, and answers, or chooses, by that rule's reply; uncertainty and likelihoods come
+//! from closures.
 
 use std::sync::{Arc, Mutex};
 
@@ -123,8 +123,8 @@ fn text_of(tokens: &[u32]) -> String {
     String::from_utf8_lossy(&bytes_of(tokens)).into_owned()
 }
 
-/// What a model would say that wants to say `reply` under a constraint: its lines with the prefix that they need,
-/// cut where the form or the budget says. Also whether the budget left something out.
+/// What a model that wants to say `reply` says under a constraint: its lines with the required prefix, cut where
+/// the form or the budget (`chars_max`) ends them; and whether the budget cut anything off.
 fn constrained(
     reply: &str,
     constraint: &Constraint,
@@ -259,7 +259,7 @@ impl Context for ScriptedContext {
         let mut bytes = bytes_of(&self.tokens);
         self.extend(tokens)?;
         let nll = |&token: &u32| {
-            // A special token is foretold by the format.
+            // A special token is certain: the format requires it.
             let Ok(byte) = u8::try_from(token) else { return 0.0 };
             let nll = (self.model.0.nll)(&bytes, byte);
             bytes.push(byte);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub const SKIPPED_TESTS_FILE: &str = "INGLENOOK_SKIPPED_TESTS";
 
 /// Says on stderr, and in the file that `INGLENOOK_SKIPPED_TESTS` names, that the calling test is
-/// skipped: `skipped: NAME: REASON`. Unlike `eprintln!`, this is seen of a passing test too.
+/// skipped: `skipped: NAME: REASON`. Unlike `eprintln!`, this also shows for a passing test.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
     // The test harness names each test's thread after the test.

@@ -1,9 +1,9 @@
-//! Clusters of plain vectors for tests that are reckoned by hand.
+//! Clusters of plain vectors, for tests whose results are worked out by hand.
 
 use crate::memory::partition::Cluster;
 use crate::memory::{Embedding, SemanticId};
 
-/// The direction of a vector, which is not zero.
+/// A vector (not zero) scaled to unit length.
 pub fn unit(values: &[f32]) -> Embedding {
     Embedding::normalise(values.to_vec()).expect("a direction")
 }

@@ -1,6 +1,6 @@
 //! The hierarchy's geometry, and what consolidation needs to know of each fact. It is read from the
-//! store when first needed, kept up to date by the steps, and dropped when the store has changed
-//! otherwise.
+//! store when first needed, kept up to date by the steps, and dropped when anything else has changed
+//! the store.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Cache {
         Ok(Self { hierarchy, facts, version: reader.hierarchy_version()? })
     }
 
-    /// Whether the store's hierarchy has not changed otherwise, and the next theme gets the same id in
+    /// Whether nothing else has changed the store's hierarchy, and the next theme gets the same id in
     /// both (a theme that was made and emptied within one step never reached the store).
     pub fn agrees(&self, reader: &Reader<'_>) -> Result<bool, StoreError> {
         Ok(reader.hierarchy_version()? == self.version

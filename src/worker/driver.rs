@@ -1,7 +1,7 @@
 //! Does the queued jobs one after the other, on its own thread or on the caller's.
 //!
-//! A job that was begun is a row that says so: whatever happens to it, it is done, settled (pending again, or failed
-//! for good) or begun anew by the next process.
+//! A job's row records that it has begun: whatever happens then, it is completed, settled (pending again, or failed
+//! for good) or begun again by the next process.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -16,13 +16,13 @@ use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, JobKind, StoreError};
 
-/// A job is given up after so many failures.
+/// A job is given up after this many failures.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// A job that was begun so often without an end must be crashing the process: it is given up.
+/// A job that has begun this often without ever ending must be crashing the process: it is given up.
 const CRASHES_MAX: u32 = 50;
 
-/// First pause after the store or the engine failed; doubles up to the second.
+/// The first and the longest pause after the store or the engine failed; each is twice the one before.
 const WAIT_SECONDS: (u64, u64) = (1, 60);
 
 /// How often an idle worker checks whether the memory has changed.
@@ -31,10 +31,10 @@ const POLL: Duration = Duration::from_millis(300);
 /// How often it checks whether the conversation has fallen silent.
 const SILENCE_POLL: Duration = Duration::from_secs(20);
 
-/// The check so far is kept after so many items.
+/// The check so far is saved every so many items.
 const CHECK_KEPT_EVERY: usize = 5;
 
-/// What the status line says before the first job, and while a model is tried.
+/// What the status line says before the first job, and while a model is checked.
 const GETTING_READY: &str = "getting ready";
 const CHECKING: &str = "trying what the model is good at";
 
@@ -108,7 +108,7 @@ impl Shared {
         WorkerStatus { state, jobs_done: inner.jobs_done, jobs_left: inner.jobs_left }
     }
 
-    /// Waits until something happens, or for `at_most`.
+    /// Waits until `has_happened`, but for no longer than `at_most`.
     fn wait(&self, at_most: Duration, has_happened: impl Fn(&Inner) -> bool) {
         let waited =
             self.changed.wait_timeout_while(self.lock(), at_most, |inner| !has_happened(inner));
@@ -130,7 +130,7 @@ pub(super) struct Driver {
     /// The caller's: cancels the running step and the whole run.
     cancel: Option<Cancel>,
     is_prepared: bool,
-    /// The job that the store has as running.
+    /// The job that the store records as running.
     begun: Option<i64>,
     /// Failures by job in this process, not counting interruptions and crashes.
     failures: HashMap<i64, u32>,
@@ -171,7 +171,7 @@ impl Driver {
         }
     }
 
-    /// Does every job; the number of steps done.
+    /// Does every job and returns the number of steps done.
     pub fn run_until_idle(
         &mut self,
         on_progress: &mut dyn FnMut(&WorkerStatus),
@@ -200,7 +200,7 @@ impl Driver {
         }
     }
 
-    /// The lock, unless nothing is to be begun now.
+    /// The lock, or an error if nothing may begin now.
     fn unless_interrupted(&self) -> Result<MutexGuard<'_, Inner>, StepError> {
         let inner = self.shared.lock();
         let is_cancelled = self.cancel.as_ref().is_some_and(Cancel::is_cancelled);
@@ -210,7 +210,7 @@ impl Driver {
         Ok(inner)
     }
 
-    /// Says what is done from now on.
+    /// Records what is being done from now on, and returns the flag that cancels it.
     fn begin(&self, what: &'static str) -> Result<Cancel, StepError> {
         let mut inner = self.unless_interrupted()?;
         inner.doing = Some(what);
@@ -232,7 +232,7 @@ impl Driver {
         done
     }
 
-    /// Gets ready, if that is still to do, and asks for the next job.
+    /// Gets ready, if that has not been done, and fetches the next job.
     fn next_job(&mut self) -> Result<Option<Job>, StepError> {
         drop(self.unless_interrupted()?);
         if let Some(id) = self.begun {
@@ -319,14 +319,14 @@ impl Driver {
         self.settle(job.id, error, 0)
     }
 
-    /// Makes a job pending again, or failed after so many attempts.
+    /// Makes a job pending again, or failed for good after `attempts_max` attempts.
     fn settle(&mut self, job: i64, error: &str, attempts_max: u32) -> Result<(), StepError> {
         self.context.commit(|tx| tx.fail_job(job, error, attempts_max))?;
         self.begun = None;
         Ok(())
     }
 
-    /// Waits ever longer, until stopped.
+    /// Waits, each time longer, unless it is stopped.
     fn wait_for_better(&mut self, error: &StepError) {
         self.shared.lock().failed = Some(error_chain(error));
         let pause = pause_after(self.n_waits);
@@ -353,7 +353,7 @@ impl Driver {
             return;
         }
         self.silence_checked = Instant::now();
-        // What fails is tried again after the next wait.
+        // A failure is ignored: this is tried again after the next wait.
         let _ = self.context.close_when_silent(after);
     }
 
@@ -363,9 +363,9 @@ impl Driver {
         let goes_on = matches!((&result, &self.check), (Ok(Ok(())), Checked::UnderWay(_)));
         match result {
             Ok(Ok(())) => {}
-            // The person is there again.
+            // The person is back.
             Ok(Err(StepError::Interrupted)) => self.idle_since = Instant::now(),
-            // A model that can't be tried is not trusted, and the chat says itself what is wrong with it.
+            // A model that can't be checked is not trusted, and the chat itself reports what is wrong with it.
             Ok(Err(_)) | Err(_) => self.check = Checked::Done,
         }
         if !goes_on {
@@ -398,7 +398,7 @@ impl Driver {
     }
 }
 
-/// How long to wait after so many waits in a row.
+/// How long to wait after `n_waits` waits in a row.
 fn pause_after(n_waits: u32) -> Duration {
     Duration::from_secs((WAIT_SECONDS.0 << n_waits.min(10)).min(WAIT_SECONDS.1))
 }

@@ -51,7 +51,7 @@ pub struct WorkerConfig {
     pub current_session: Option<SessionId>,
     /// An episode ends after this much silence.
     pub close_after: Option<SignedDuration>,
-    /// A model without a grade is tried after so much idle time ([`check`]); `None`: never.
+    /// A model without a grade is checked after this much idle time ([`check`]); `None`: never.
     pub check_after: Option<Duration>,
 }
 
@@ -62,7 +62,7 @@ impl WorkerConfig {
             live: true,
             current_session,
             close_after: Some(SignedDuration::from_mins(5)),
-            // A short question to a new model does not wait.
+            // Long enough that a short question to a new model does not have to wait.
             check_after: Some(Duration::from_secs(20)),
             ..Self::default()
         }
@@ -116,7 +116,7 @@ pub enum WorkerState {
     },
 }
 
-/// The same, and how far it has come.
+/// What the worker is doing, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerStatus {
     /// What it is doing.

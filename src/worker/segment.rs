@@ -16,13 +16,13 @@ use crate::memory::{Embedding, Moment};
 pub struct Turn {
     /// When it was sent.
     pub at: Moment,
-    /// Whether an episode may begin here: a person speaks, and the message before was no question.
+    /// Whether an episode may begin here: a person speaks, and the message before was not a question.
     pub may_start: bool,
     /// Mean cosine of this message and the ones just before it; `None` if unknown.
     pub similarity: Option<f32>,
 }
 
-/// A message is compared with so many before it.
+/// A message is compared with this many before it.
 pub(super) const LOOK_BACK: usize = 3;
 
 /// [`Turn::similarity`] of a message, by the vectors of those before it.
@@ -49,7 +49,7 @@ const SIMILARITY_MAX: f32 = 0.15;
 pub enum Why {
     /// Nobody spoke for a while.
     Gap,
-    /// It reached its maximal length.
+    /// It reached its maximum length.
     Full,
     /// The topic changed.
     Topic,
@@ -103,7 +103,7 @@ fn best_cut(turns: &[Turn]) -> usize {
     let leaves_enough = turns.len().saturating_sub(MESSAGES_MIN);
     let last = MESSAGES_MAX.min(leaves_enough).max(first);
     (first..=last)
-        .rev() // of equals the later
+        .rev() // of equal ones, the latest
         .filter(|&k| turns[k].may_start)
         .min_by(|&a, &b| {
             let similarity = |k: usize| turns[k].similarity.unwrap_or(1.0);

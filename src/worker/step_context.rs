@@ -88,7 +88,7 @@ impl StepContext {
         outcome
     }
 
-    /// The one way to write.
+    /// The one way in which steps write.
     pub fn commit<T>(
         &mut self,
         f: impl FnOnce(&mut WriteTx<'_>) -> Result<T, StoreError>,

@@ -5,16 +5,16 @@ use rayon::prelude::*;
 use crate::matrix::BLOCK;
 use crate::vectorised;
 
-/// Values below which a task is not worth another core.
+/// The fewest values that are worth another core.
 const VALUES_PER_TASK: usize = 32 * 1024;
 
-/// A block is coarse if its scale is so many times its row's mean scale. Models have a few dimensions
+/// A block is coarse if its scale is this many times its row's mean scale. Models have a few dimensions
 /// whose values are many times the others', and the 31 values beside such a one lose most to rounding.
-/// From the first to the second bound more and more of what rounding took is added, so that a product does
-/// not jump where a scale changes by its last bit.
+/// From the first to the second bound a growing share of the rounding error is added back, so that a
+/// product does not jump where a scale changes in its last bit.
 const COARSE: [f32; 2] = [2.5, 3.0];
 
-/// Rows in 8 bits, with a scale for each block of 32 columns: its largest size ÷ 127.
+/// Rows in 8 bits, with a scale for each block of 32 columns: its largest absolute value ÷ 127.
 #[derive(Debug)]
 pub struct Int8Rows {
     n_blocks: usize,
@@ -25,7 +25,7 @@ pub struct Int8Rows {
     rests: Option<Box<Rests>>,
 }
 
-/// What rounding took from coarse blocks, in 8 bits too: its products are added to those of the rows.
+/// The rounding errors of coarse blocks, in 8 bits too: their products are added to those of the rows.
 #[derive(Debug)]
 pub struct Rests {
     /// Rows of one block.
@@ -81,7 +81,7 @@ impl Int8Rows {
         let (mut places, mut means) = (Vec::new(), Vec::new());
         let [from, to] = COARSE;
         for (row, scales) in self.scales.chunks_exact(self.n_blocks).enumerate() {
-            // NaN and infinity are above no mean of theirs.
+            // A scale that is NaN or infinite never exceeds its own row's mean.
             let mean = scales.iter().sum::<f32>() / scales.len() as f32;
             let coarse = scales.iter().enumerate().filter(|(_, scale)| **scale > from * mean);
             places.extend(coarse.map(|(block, _)| (block, row)));
@@ -185,10 +185,10 @@ fn quantise(
 }
 }
 
-/// The largest size; NaN if any input is NaN.
+/// The largest absolute value; NaN if any input is NaN.
 #[inline(always)]
 pub fn largest(xs: &[f32]) -> f32 {
-    // The bits of sizes are ordered as the sizes are, with NaN above all.
+    // The bits of absolute values are ordered as the values are, with NaN above all.
     let size = |x: &f32| x.to_bits() & 0x7fff_ffff;
     let (chunks, rest) = xs.as_chunks::<16>();
     let mut maxima = [0u32; 16];

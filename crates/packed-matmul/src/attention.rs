@@ -27,7 +27,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Some rows at a time, in f32, with the index of the first.
+    /// Calls `each` with some rows at a time, in f32, and the index of the first.
     fn for_each_part(self, dim: usize, mut each: impl FnMut(usize, &[f32])) {
         const ROWS_PER_PART: usize = 32;
         match self {
@@ -57,7 +57,7 @@ impl Rows<'_> {
 /// ```
 ///
 /// # Panics
-/// If the lengths are not those shapes'.
+/// If the lengths do not match those shapes.
 pub fn score(queries: &[f32], keys: Rows<'_>, dim: usize, scale: f32, scores: &mut [f32]) {
     check(queries.len(), keys.n_values(), dim, scores.len());
     #[cfg(target_arch = "x86_64")]
@@ -83,7 +83,7 @@ pub fn score(queries: &[f32], keys: Rows<'_>, dim: usize, scale: f32, scores: &m
 /// ```
 ///
 /// # Panics
-/// If the lengths are not those shapes'.
+/// If the lengths do not match those shapes.
 pub fn add_weighted(weights: &[f32], values: Rows<'_>, dim: usize, out: &mut [f32]) {
     check(out.len(), values.n_values(), dim, weights.len());
     #[cfg(target_arch = "x86_64")]
@@ -96,7 +96,7 @@ pub fn add_weighted(weights: &[f32], values: Rows<'_>, dim: usize, out: &mut [f3
     add_weighted_plainly(weights, values, dim, out);
 }
 
-/// That there are whole rows of queries and keys, and a score for each pair.
+/// Panics unless there are whole rows of queries and keys, and a score for each pair.
 fn check(queries: usize, keys: usize, dim: usize, scores: usize) {
     assert!(dim > 0 && queries.is_multiple_of(dim) && keys.is_multiple_of(dim));
     assert_eq!(scores, queries / dim * (keys / dim), "a score for each query and key");

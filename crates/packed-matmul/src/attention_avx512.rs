@@ -2,7 +2,7 @@
 //! computes from them in f32, without storing those.
 //!
 //! A key is converted once for up to four queries, and sixteen sums of products are added up at once;
-//! a value's columns stay in registers from the first key to the last.
+//! the sums of some columns of the values stay in registers from the first key to the last.
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
@@ -18,7 +18,7 @@ const LANES: usize = 16;
 /// Columns that are summed at once, in vectors: those of four queries fill half of the registers.
 const COLUMNS: usize = 4;
 
-/// True if this processor has a kernel for rows of `dim` values and as many keys.
+/// True if this processor has a kernel for `n_keys` rows of `dim` values.
 pub fn fits(dim: usize, n_keys: usize) -> bool {
     InstructionSet::best().has_avx512() && dim.is_multiple_of(LANES) && n_keys >= LANES
 }

@@ -93,7 +93,7 @@ fn dot<F: BlockFormat>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2
     }
 }
 
-/// The eight quads of a block, of half the rows: unsigned, but the wide ones.
+/// The eight quads of a block, of half the rows: unsigned, except for wide values (`ARE_WIDE`).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
@@ -156,7 +156,7 @@ fn unpack<F: BlockFormat>(values: &[u8], half: usize) -> [__m256i; 8] {
     quads
 }
 
-/// All bits of each byte whose bit is set.
+/// 0xff in byte i where bit i of `bits` is set, elsewhere 0.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bytes_where(bits: u32) -> __m256i {

@@ -223,7 +223,7 @@ pub fn panel<F: BlockFormat>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS];
             };
             let input_scale = _mm512_set1_ps(input.scales[ROW]);
             let sum = &mut sums[ROW];
-            // The products of some quads, in the half of the block that they are, or all of it.
+            // Adds the products of `quads`: those of one half of the block, or all eight.
             let mut add = |quads: &[__m512i], half: usize| {
                 let addend = input.addends[half][ROW];
                 let mut part = if F::OFFSET == 0 {

@@ -15,7 +15,7 @@ use crate::int16::{Int16Matrix, N_IN_MAX};
 ///
 /// Its products are closer to exact ones than with bf16, up to some 2,000 columns, and at least twice
 /// as fast as f32. There are kernels for AVX2 and AVX-512. Matrices of more than 4,096 columns are
-/// several of fewer, whose products are added.
+/// split into several of fewer, whose products are added.
 ///
 /// ```
 /// use packed_matmul::DenseMatrix;
@@ -29,7 +29,7 @@ use crate::int16::{Int16Matrix, N_IN_MAX};
 /// ```
 #[derive(Debug)]
 pub struct DenseMatrix {
-    /// Of so many columns each, the last of what is left.
+    /// Of `N_IN_MAX` columns each, the last of what is left.
     #[cfg(target_arch = "x86_64")]
     parts: Vec<Int16Matrix>,
     n_out: usize,
@@ -38,7 +38,7 @@ pub struct DenseMatrix {
 
 impl DenseMatrix {
     /// From its values in row-major order. `None` where f32 is faster or closer: on processors
-    /// without a kernel, and for no or an odd number of columns.
+    /// without a kernel, and for an odd number of columns, or none.
     ///
     /// # Panics
     /// If there are not `n_out · n_in` values.
@@ -114,7 +114,7 @@ impl DenseMatrix {
     /// pool.
     ///
     /// # Panics
-    /// If the two are not as many whole rows.
+    /// If `xs` and `product` do not consist of whole rows, as many each.
     pub fn multiply(&self, xs: &[f32], product: &mut [f32]) {
         assert!(xs.len().is_multiple_of(self.n_in));
         assert_eq!(product.len(), xs.len() / self.n_in * self.n_out);

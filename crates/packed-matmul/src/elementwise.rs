@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::vectorised;
 
-/// `e^x` within 2 units in the last place for x in [−87, 88], and for other x that of the nearest
+/// `e^x` within 2 units in the last place for x in [−87, 88], for other x the value at the nearest
 /// end; NaN for NaN. Without branches or calls, so that the compiler vectorises loops over it.
 ///
 /// ```
@@ -79,7 +79,7 @@ pub fn softmax(row: &mut [f32]) {
 }
 
 vectorised! {
-/// Softmax of `scale · row`, in place, over the first `visible` values but those in `hidden`; the
+/// Softmax of `scale · row`, in place, over the first `visible` values except those in `hidden`; all
 /// others become 0.
 ///
 /// # Panics

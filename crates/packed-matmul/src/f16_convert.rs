@@ -1,4 +1,4 @@
-//! Slices between f16 and f32.
+//! Converts slices between f16 and f32.
 //!
 //! On x86-64 `half` calls a function for every eight values. On Arm it asks for FEAT_FP16 though every
 //! 64-bit processor has these conversions: without it, it converts value by value (Raspberry Pi 4), with

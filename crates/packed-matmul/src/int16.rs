@@ -23,7 +23,7 @@ const PANEL: usize = 32;
 pub const N_IN_MAX: usize = 4096;
 const INPUT_MAX: f32 = 4095.0;
 const WEIGHT_MAX: f32 = i16::MAX as f32;
-/// Most that the sizes in a row of the matrix add up to, less some room for the scale's rounding.
+/// The largest Σ|w| of a row of the matrix, less some room for the scale's rounding.
 const ROW_SUM_MAX: usize = i32::MAX as usize / INPUT_MAX as usize - 64;
 
 /// Two columns of a panel, row by row side by side, as an instruction reads them.
@@ -50,7 +50,7 @@ struct Int16Rows {
 }
 
 impl Int16Matrix {
-    /// `[n_out, n_in]`, from what `fill` makes of a row's number.
+    /// A matrix `[n_out, n_in]`; `fill` gets a row's number and writes that row.
     ///
     /// # Panics
     /// If `n_in` is odd or more than [`N_IN_MAX`], or the instruction set is below AVX2.
@@ -187,12 +187,12 @@ impl Int16Rows {
     }
 }
 
-/// The scale with which a row's sizes add up to at most [`ROW_SUM_MAX`], of which rounding may take
-/// up to a half for each; NaN or infinite if a weight is.
+/// The scale with which a row's absolute values add up to at most [`ROW_SUM_MAX`], though rounding may
+/// raise each by up to a half; NaN or infinite if a weight is.
 fn weight_scale(row: &[f32]) -> f32 {
     let sum: f64 = row.iter().map(|w| f64::from(w.abs())).sum();
     let scale = (sum / (ROW_SUM_MAX - row.len() / 2) as f64) as f32;
-    // False for NaN, which so stays.
+    // False for NaN, which is thus kept.
     if scale < largest(row) / WEIGHT_MAX { largest(row) / WEIGHT_MAX } else { scale }
 }
 

@@ -1,7 +1,7 @@
 //! Quantised matrices as the kernels read them: sixteen rows side by side.
 //!
 //! A *tile* is sixteen rows of the matrix, a *block* 32 of its columns, a *group* the blocks whose
-//! scales stand together (two or eight, see [`crate::formats::Scales`]). A group is its scales, then
+//! scales stand together (one, two or eight, see [`crate::formats::Scales`]). A group is its scales, then
 //! its values, so a product reads from front to back. The columns of a block are in *quads* of four: a
 //! quad is 64 bytes, four columns of row 0, then of row 1 and so on, which is what one VNNI
 //! instruction multiplies. Values are unsigned and as narrow as in the file:
@@ -13,10 +13,10 @@
 //! - 6 bits: as 4, then two vectors of the upper two bits, each of four quads;
 //! - 8 bits: a byte each.
 //!
-//! Rows and columns that are missing to whole tiles and groups are zeros. Nothing is rounded: the
+//! Rows and columns are padded with zeros to whole tiles and groups. Nothing is rounded: the
 //! weights are exactly those of the file.
 //!
-//! A matrix is packed once, at loading, or never: where products read the file's own rows as fast,
+//! A matrix is packed once, at loading, or never: where products read the file's own rows just as fast,
 //! tiles are made when they are needed, one at a time ([`PackedMatrix::with_tile`]).
 
 use std::cell::RefCell;
@@ -150,7 +150,7 @@ pub struct PackedMatrix {
     format: Format,
     n_out: usize,
     n_in: usize,
-    /// Of the file.
+    /// In the file.
     row_bytes: usize,
     tile_bytes: usize,
     source: Source,
@@ -162,7 +162,7 @@ pub struct PackedMatrix {
 struct Line([u8; 64]);
 
 thread_local! {
-    /// The tile that this thread has packed last.
+    /// The tile that this thread packed last.
     static TILE: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -203,7 +203,7 @@ impl PackedMatrix {
         Ok(Self { format, n_out, n_in, row_bytes, tile_bytes, source: Source::File(blocks) })
     }
 
-    /// With tiles of its own.
+    /// The same matrix, packed into tiles of its own.
     pub(crate) fn packed(self, arena: &Arena) -> std::io::Result<Self> {
         let Source::File(blocks) = &self.source else { return Ok(self) };
         let mut tiles = arena.take(self.n_tiles() * self.tile_bytes)?;
@@ -216,7 +216,7 @@ impl PackedMatrix {
     }
 
     /// True if it goes on reading the blocks that it was made from; otherwise it has a packed copy
-    /// and let go of them.
+    /// and has released them.
     pub fn is_in_place(&self) -> bool {
         matches!(self.source, Source::File(_))
     }
@@ -248,7 +248,7 @@ impl PackedMatrix {
         self.tile_bytes
     }
 
-    /// The blocks of tile `index` as in the file, if those are read and they are sixteen rows.
+    /// The blocks of tile `index` as in the file, if the matrix is read in place and all sixteen rows exist.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn file_rows(&self, index: usize) -> Option<&[u8]> {
         let Source::File(blocks) = &self.source else { return None };
@@ -256,7 +256,7 @@ impl PackedMatrix {
         blocks.as_slice().get(index * rows_bytes..(index + 1) * rows_bytes)
     }
 
-    /// What `work` makes of tile `index`. It must not ask for another.
+    /// Calls `work` with tile `index`. `work` must not ask for another tile.
     ///
     /// # Panics
     /// If there is no such tile, or `work` does ask.

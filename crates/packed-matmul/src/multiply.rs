@@ -21,13 +21,13 @@ use crate::plain;
 #[cfg(target_arch = "x86_64")]
 use crate::{avx2, avx512, matrix, q8_0_in_place};
 
-/// Bytes of weights below which a task is not worth another core.
+/// The fewest bytes of weights that are worth another core.
 const BYTES_PER_TASK: usize = 48 * 1024;
 
 /// Each matrix `[n_out, n_in]` times the rows of `xs` (`[n, n_in]`): `[n, n_out]` each, row-major.
 ///
 /// The rows are rounded to 8 bits first, with a scale for each 32 values; where a few values are far
-/// larger than the rest of their row, what that takes from those beside them is added. Runs on rayon's current
+/// larger than the rest of their row, the rounding errors of those beside them are added back. Runs on rayon's current
 /// thread pool; matrices that share an input should be multiplied together, so that its rounding and
 /// the threads' start are shared too. NaN and infinity in a row of `xs` make its products NaN or
 /// infinite.
@@ -66,7 +66,7 @@ pub fn multiply_with(
         }));
     }
     if tasks.len() == 1 {
-        // Here, because waking another thread takes longer.
+        // On this thread, because waking another takes longer.
         for task in tasks {
             product.compute(task);
         }
@@ -166,7 +166,7 @@ impl Product {
         }
     }
 
-    /// The products of what rounding took.
+    /// Adds the products of the rounding errors ([`Rests`]).
     fn add_rests<F: BlockFormat>(
         &self,
         tile: &[u8],
@@ -232,7 +232,7 @@ impl Product {
     }
 }
 
-/// The offset of a format's weights, and if they have a scale for each 16 columns.
+/// The offset of a format's weights, and whether they have a scale for each 16 columns.
 #[cfg(target_arch = "x86_64")]
 type Kind = (i32, bool);
 

@@ -67,7 +67,7 @@ rows! {
     rows_by_dot_products, "neon,dotprod", dot_by_dot_products
 }
 
-/// Sums four products for each lane in an instruction.
+/// Each instruction sums four products per lane.
 #[inline]
 #[target_feature(enable = "neon,dotprod")]
 fn dot_by_dot_products<F: BlockFormat, const M: usize>(

@@ -1,5 +1,5 @@
-//! What [`crate::packing`] does, by AVX-512: fast enough for every product, while the file's rows are
-//! read.
+//! What [`crate::packing`] does, by AVX-512: fast enough to be done in every product, while the file's
+//! rows are read.
 //!
 //! A tile is its rows transposed in units of four bytes, with the file's nibbles and bits moved to
 //! their places in the tile.
@@ -278,7 +278,7 @@ fn put_f16(rows: Blocks<'_>, out: &mut [u8]) {
     }
 }
 
-/// Sixteen f16 with their signs turned.
+/// Flips the signs of sixteen f16.
 #[inline(always)]
 fn turn_signs(f16s: &mut [u8]) {
     for [_, upper] in f16s[..2 * ROWS].as_chunks_mut::<2>().0 {
@@ -352,7 +352,7 @@ fn put_two_level_scales([f16s, scales, minima, upper]: [__m512i; 4], out: &mut [
     ];
     for ((scales, minima), out) in four_blocks_each.into_iter().zip(out[64..].chunks_exact_mut(128))
     {
-        // Sixteen scales and sixteen minima by turns.
+        // Sixteen scales and sixteen minima alternately.
         let (scales, minima) = (bytes_apart(scales), bytes_apart(minima));
         let first = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
         let second = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
@@ -387,7 +387,7 @@ fn high_nibbles(first: __m512i, second: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0xca>(low, _mm512_srli_epi16::<4>(first), second)
 }
 
-/// Q4_0 and Q5_0: 16 bytes with the first 16 columns in their low nibbles, the others in the high.
+/// 32 columns in 16 bytes: the first 16 in their low nibbles, the others in the high.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn put_nibbles_of_a_block(pairs: [__m512i; 4], out: &mut [u8]) {
@@ -417,7 +417,7 @@ fn transpose_8(rows: Blocks<'_>) -> [__m512i; 8] {
     transpose_most::<8>(rows)
 }
 
-/// The next `4 * N` bytes of each row: four of every row in each vector, the vectors from `N` on zeros.
+/// The next `4 * N` bytes of each row: four of every row in each vector; vectors from `N` on are zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn transpose_most<const N: usize>(rows: Blocks<'_>) -> [__m512i; 8] {

@@ -216,7 +216,7 @@ fn nan_and_infinity_stay_in_their_row() {
     }
 }
 
-/// One value of a hundred times the others' leaves them their part of the products.
+/// One value a hundred times as large as the others leaves them their part of the products.
 #[test]
 fn a_large_value_does_not_round_the_others_away() {
     for &format in Format::ALL {
@@ -361,7 +361,7 @@ proptest! {
         xs[seed as usize % (n_rows * n_in)] = 50.0;
         let sets = InstructionSet::available();
         let plain = multiply_with(sets[0], &[&first, &second], &xs);
-        // Of a lone sum nearly everything may cancel, and then the error is no small part of it.
+        // In a lone sum nearly everything may cancel, and then the error is a large part of it.
         let distance = relative_distance(&plain[0], &exact(&unpacked, &xs, n_in));
         prop_assert!(plain[0].len() < 16 || distance < 0.02);
         prop_assert!(relative_distance(&plain[1], &exact(&second_unpacked, &xs, n_in)) < 0.02);

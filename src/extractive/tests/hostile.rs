@@ -73,7 +73,7 @@ proptest::proptest! {
     }
 }
 
-/// Calls all there is.
+/// Calls everything there is.
 fn everything(text: &str, other: &str) {
     let u = said("Ana", Some("Melanie"), text);
     let v = said("The user", None, other);

@@ -60,7 +60,7 @@ pub(super) fn cases(file: &'static str, section: &str) -> Vec<(String, Vec<Strin
     .collect()
 }
 
-/// The statements' texts, of one message of Ana to her assistant.
+/// The statements' texts of one message from Ana to her assistant.
 fn of_ana(text: &str) -> Vec<String> {
     texts_of(&[said("Ana", None, text)])
 }

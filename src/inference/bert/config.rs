@@ -35,7 +35,7 @@ fn default_type_rows() -> usize {
     2
 }
 
-/// Between the two products of a feed-forward layer.
+/// The activation between the two products of a feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub enum Activation {
     #[default]
@@ -48,8 +48,8 @@ pub enum Activation {
 }
 
 impl BertConfig {
-    /// From a GGUF file's metadata (`bert.*`); the vocabulary's size and the number of token types come from the
-    /// tables, of which another file may hold that of the words.
+    /// From a GGUF file's metadata (`bert.*`); the vocabulary's size and the number of token types are those of the
+    /// tables. The word table may lie in another file, `words`.
     ///
     /// # Errors
     /// If a size is missing.
@@ -102,7 +102,7 @@ impl BertConfig {
         }
     }
 
-    /// Refuses what no BERT looks like, before anything is sized by it.
+    /// Refuses sizes that no BERT has, before anything is allocated by them.
     ///
     /// # Errors
     /// The reason, as the end of a sentence that starts with the file's name.

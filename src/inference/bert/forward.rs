@@ -34,7 +34,7 @@ impl Bert {
             rest = after;
         }
         self.normalise(&mut states, &self.norm);
-        // Made once: the system takes its time to hand out fresh pages.
+        // Made once: fresh pages from the system are slow.
         let (mut projected, mut inner) = (Vec::new(), Vec::new());
         let (mut by_head, mut update) = (Vec::new(), Vec::new());
         for layer in &self.layers {
@@ -76,8 +76,8 @@ impl Bert {
     }
 
     /// Every token attends to all tokens of its own text. `projected` is `[n, 3 · hidden]`: query,
-    /// key, value, their bias still to be added. `by_head`: of each text, of each head, `[n, width]`,
-    /// so that what one task writes lies together.
+    /// key, value, their bias still to be added. `by_head`: for each text and each head `[n, width]`,
+    /// so that what one task writes is contiguous.
     fn attend(&self, projected: &[f32], bias: &[f32], lengths: &[usize], by_head: &mut Vec<f32>) {
         let hidden = self.config.hidden_size;
         let width = hidden / self.config.num_attention_heads;

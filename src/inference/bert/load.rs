@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
     }
 
     fn norm(&self, name: &str, n: usize) -> Result<Norm, ModelError> {
-        // Checkpoints of TensorFlow's time call them gamma and beta.
+        // Old checkpoints, converted from TensorFlow, call them gamma and beta.
         let old = !self.weights.contains(&format!("{name}.weight"))
             && self.weights.contains(&format!("{name}.gamma"));
         let (scale, shift) = if old { ("gamma", "beta") } else { ("weight", "bias") };

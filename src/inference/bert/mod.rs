@@ -34,7 +34,7 @@ struct Norm {
 }
 
 struct Layer {
-    /// Query, key and value below each other.
+    /// Query, key and value, stacked.
     attention_in: Linear,
     attention_out: Linear,
     attention_norm: Norm,

@@ -1,4 +1,4 @@
-//! What happens between two products, compiled for each width of vectors.
+//! What happens between two products, compiled for each SIMD width.
 
 use super::Activation;
 use crate::inference::ops;
@@ -59,7 +59,7 @@ pub fn activate_rows(rows: &mut [f32], bias: &[f32], activation: Activation) {
 
 /// Values that are computed side by side.
 const LANES: usize = 16;
-/// Queries that pass over the keys together: with these, all sums stay in registers.
+/// Queries that pass over the keys together: with six, all sums stay in registers.
 const QUERIES: usize = 6;
 
 vectorised! {
@@ -115,7 +115,7 @@ pub fn attend_in_head(
 }
 }
 
-/// Row q of `sums` = Σ `weights[i][q]` · row i of `rows`. As many rows as weights, of whole [`LANES`].
+/// Row q of `sums` = Σ `weights[i][q]` · row i of `rows`. There are as many rows as weights, of whole [`LANES`].
 #[inline(always)]
 fn weighted_sums(weights: &[[f32; QUERIES]], rows: &[f32], sums: &mut [f32]) {
     let width = sums.len() / QUERIES;

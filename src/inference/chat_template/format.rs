@@ -6,7 +6,7 @@ use std::fmt;
 use super::ROLES;
 use crate::inference::tokenizer::Tokenizer;
 
-/// A part of what stands around a turn.
+/// A piece of the markup around a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
     /// A special token; nothing where the vocabulary lacks it.
@@ -22,7 +22,7 @@ pub enum Piece {
 pub struct ChatFormat {
     /// For people.
     pub name: &'static str,
-    /// Whether a model speaks it.
+    /// Whether a model uses it, judging by the clues.
     pub recognise: fn(&Clues<'_>) -> bool,
     /// Before a turn of the system, the user and the assistant.
     pub open: [&'static [Piece]; 3],
@@ -30,9 +30,9 @@ pub struct ChatFormat {
     pub close: &'static [Piece],
     /// What the turn to be generated begins with, besides its opening.
     pub reply_prefix: &'static [Piece],
-    /// Texts lose the blanks around them.
+    /// Texts lose surrounding whitespace.
     pub trims: bool,
-    /// Earlier replies lose what was thought in them, if the vocabulary knows thoughts.
+    /// Earlier replies lose their `<think>` block, if the vocabulary has its two tokens.
     pub drops_thoughts: bool,
     /// Changes a text before it is tokenised. Idempotent.
     pub prepare: for<'t> fn(&'t str) -> Cow<'t, str>,
@@ -46,7 +46,7 @@ impl fmt::Debug for ChatFormat {
     }
 }
 
-/// What tells a model's format.
+/// What a model's format is recognised by.
 pub struct Clues<'a> {
     pub(super) tokenizer: &'a Tokenizer,
     /// The text of the model's own template; empty if it has none.
@@ -142,7 +142,7 @@ fn indent_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Breaks up `<|user|>` and the like: where roles are written in plain text, data can't open one all the same.
+/// Breaks up `<|user|>` and the like, so that data can't open a turn even where roles are written as plain text.
 pub fn break_role_marks(text: &str) -> Cow<'_, str> {
     let marks = ROLES.map(|role| format!("<|{role}|>"));
     if !marks.iter().any(|mark| text.contains(mark)) {

@@ -53,7 +53,7 @@ fn read(config: &Value) -> Result<Build, String> {
         PaddedEncoder::load(weights, shape, (json.pad_token_id, "distilbert."), |tensors| {
             let model = DistilBertModel::load(tensors, &config)?;
             Ok(move |ids: &Tensor, mask: &Tensor| {
-                // It wants to know what to leave out, for every query of every head.
+                // candle's mask marks what to leave out, and is broadcast over heads and queries.
                 let (n_texts, n_tokens) = mask.dims2()?;
                 model.forward(ids, &mask.eq(0u32)?.reshape((n_texts, 1, 1, n_tokens))?)
             })

@@ -69,7 +69,7 @@ fn is_llama3(clues: &Clues<'_>) -> bool {
     clues.has_all(&["<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"])
 }
 
-/// `<|start_header_id|>user<|end_header_id|>⏎⏎…<|eot_id|>`, without the blanks around a text.
+/// `<|start_header_id|>user<|end_header_id|>⏎⏎…<|eot_id|>`, texts without surrounding whitespace.
 static LLAMA3: ChatFormat = ChatFormat {
     name: "Llama3",
     recognise: is_llama3,

@@ -1,5 +1,5 @@
-//! The architectures that this program runs, a file each, and the two tables that everything else looks them up
-//! in. `docs/adding-a-model.md` tells how to add one.
+//! The architectures that this program runs, one file each, and the two tables in which everything else looks them
+//! up. `docs/adding-a-model.md` tells how to add one.
 //!
 //! A family is data: names, tensors, quirks. What computes with it is [`super::decoder`] for language models,
 //! [`super::bert`] or candle-transformers (through [`super::padded`]) for embedders.
@@ -39,7 +39,7 @@ pub struct DecoderFamily {
     pub name: &'static str,
     /// The class in `architectures` of a `config.json`.
     pub class: &'static str,
-    /// How it calls its weights.
+    /// What it calls its weights.
     pub tensors: TensorNames,
     /// Queries, keys and values have a bias.
     pub qkv_bias: bool,
@@ -48,7 +48,7 @@ pub struct DecoderFamily {
     /// Its GGUF files hold the rows of queries and keys permuted, so that pairs (2i, 2i+1) rotate together
     /// instead of (i, i + d/2).
     pub gguf_rope_interleaved: bool,
-    /// Chat formats that its models brought along. Those of later families in the table are tried first.
+    /// Chat formats that its models introduced. Those of later families in the table are tried first.
     pub chat_formats: &'static [&'static ChatFormat],
     /// How its GGUF files' vocabularies split text.
     pub pre_tokenizers: &'static [PreTokenizer],
@@ -57,7 +57,7 @@ pub struct DecoderFamily {
 /// A tensor's name in safetensors files and in GGUF files, without the layer's prefix and `.weight` or `.bias`.
 pub type Names = (&'static str, &'static str);
 
-/// How a family of decoders calls its weights.
+/// What a family of decoders calls its weights.
 pub struct TensorNames {
     /// Before the number of a layer.
     pub layer: Names,
@@ -109,12 +109,12 @@ pub struct EncoderFamily {
     pub load_gguf: Option<LoadGguf>,
 }
 
-/// The decoders' family of a GGUF or `config.json` name.
+/// The decoder family that a GGUF file or a `config.json` names.
 pub fn decoder(name: &str) -> Option<&'static DecoderFamily> {
     DECODERS.into_iter().find(|family| family.name == name || family.class == name)
 }
 
-/// The encoders' family of a GGUF or `config.json` name.
+/// The encoder family that a GGUF file or a `config.json` names.
 pub fn encoder(name: &str) -> Option<&'static EncoderFamily> {
     ENCODERS.into_iter().find(|family| family.name == name || family.classes.contains(&name))
 }

@@ -40,11 +40,11 @@ fn read(config: &Value) -> Result<Build, String> {
         tokens_max: config.max_position_embeddings,
     };
     let shape = shape.checked_for_rotation()?;
-    // As long as candle's tables of rotations become.
+    // candle makes its rotation tables this long.
     config.max_position_embeddings = shape.tokens_max.min(TOKENS_MAX);
     Ok(Box::new(move |weights| {
         PaddedEncoder::load(weights, shape, (config.pad_token_id, "model."), |tensors| {
-            // candle takes a norm that is missing for one that the layer does without, as the first does.
+            // candle silently skips a missing norm, because the first layer has none; in the others that is an error.
             for layer in 1..config.num_hidden_layers {
                 tensors
                     .get(config.hidden_size, &format!("model.layers.{layer}.attn_norm.weight"))?;

@@ -50,7 +50,7 @@ fn read(json: &Value) -> Result<Build, String> {
     let shape = shape.checked_for_rotation()?;
     let pad = json.get("pad_token_id").and_then(Value::as_u64).unwrap_or(0);
     let pad = u32::try_from(pad).unwrap_or(u32::MAX);
-    // As long as candle's tables of rotations become.
+    // candle makes its rotation tables this long.
     config.n_positions = shape.tokens_max.min(TOKENS_MAX);
     Ok(Box::new(move |weights| {
         PaddedEncoder::load(weights, shape, (pad, "nomic_bert."), |tensors| {

@@ -1,4 +1,4 @@
-//! Qwen3. Its GGUF files name Qwen2's vocabulary.
+//! Qwen3. Its GGUF files name Qwen2's pre-tokenizer.
 
 use super::qwen2::CHAT_ML;
 use super::{DecoderFamily, llama};
@@ -16,8 +16,8 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
     pre_tokenizers: &[],
 };
 
-/// ChatML; the reply opens with an empty `<think>` block, so that the model answers at once. What was thought in
-/// earlier turns is left out of them.
+/// ChatML; the reply opens with an empty `<think>` block, so that the model answers at once. Earlier turns lose
+/// theirs.
 static QWEN3: ChatFormat = ChatFormat {
     name: "Qwen3",
     recognise: |clues| {

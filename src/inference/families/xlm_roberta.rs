@@ -31,7 +31,7 @@ fn read(config: &Value) -> Result<Build, String> {
         n_heads: config.num_attention_heads,
         intermediate: config.intermediate_size,
         vocabulary: config.vocab_size,
-        // A text's positions are counted from the one after the padding's.
+        // A text's positions start after the padding token's id.
         tokens_max: config.max_position_embeddings.saturating_sub(config.pad_token_id as usize + 1),
     };
     let shape = shape.checked()?;

@@ -32,7 +32,7 @@ pub struct PreTokenizer {
     pub rules: &'static [&'static str],
     /// A piece that is a token needs no merges.
     pub ignore_merges: bool,
-    /// A prompt begins with the vocabulary's first token, unless the file says otherwise.
+    /// A prompt begins with the BOS token, unless the file says otherwise.
     pub begins: bool,
     /// Text is normalised to NFC first.
     pub nfc: bool,

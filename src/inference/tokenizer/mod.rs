@@ -109,7 +109,7 @@ impl Tokenizer {
         })
     }
 
-    /// One more than the largest id: the model needs at least so many rows.
+    /// One more than the largest id: the model needs at least this many rows.
     pub fn n_ids(&self) -> usize {
         self.pieces.len()
     }

@@ -3,7 +3,7 @@
 /// How a token's text in the vocabulary stands for bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
-    /// GPT-2's alphabet: one printable character a byte.
+    /// GPT-2's alphabet: one printable character per byte.
     ByteLevel,
     /// SentencePiece: `▁` is a space, `<0x0A>` a byte.
     SpaceMark,

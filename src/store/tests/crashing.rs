@@ -11,7 +11,7 @@ use crate::store::{AnyId, JobKind, Store};
 
 const CHILD: &str = "INGLENOOK_TEST_CRASH_DIR";
 
-/// Not a test of its own: the process that is killed. Says every message that is on disk.
+/// Not a test of its own: the process that is killed. Prints the id of every message that is on disk.
 #[test]
 fn crash_child() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
@@ -38,7 +38,7 @@ fn crash_child() {
         });
         write(&store, |tx| {
             let runs = tx.open_runs(session)?;
-            // A run that forgetting opened again is as long as it will be.
+            // A run that forgetting reopened will not grow any longer.
             let run = runs.iter().enumerate().find(|(i, r)| r.len() >= 3 || i + 1 < runs.len());
             if let Some((_, run)) = run {
                 let open: Vec<MessageId> = run.iter().map(|m| m.id).collect();
@@ -65,7 +65,7 @@ fn crash_child() {
     }
 }
 
-/// What a line of the child's says is on disk, or no longer.
+/// Notes what a line of the child's output says: that a message is on disk, or may no longer be.
 fn note(line: &str, acknowledged: &mut BTreeSet<i64>) {
     if let Some(id) = line.strip_prefix("ack ") {
         acknowledged.insert(id.parse().unwrap());

@@ -99,7 +99,7 @@ fn damage_in_the_middle_is_found_by_verify() {
             Ok(violations) if violations.is_empty() => {}
             Ok(_) => found += 1,
         }
-        // Use of it fails with an error at the worst.
+        // Using it fails with an error at worst.
         if let Ok(store) = Store::open(dir.path()) {
             let _ = store.read(|r| r.dump());
             let _ = store.write(|tx| tx.create_session("x", at(0), false));
@@ -132,7 +132,7 @@ fn a_directory_that_is_a_file_is_unwritable() {
 
 const CHILD: &str = "INGLENOOK_TEST_READ_ONLY_DIR";
 
-/// Not a test of its own: what `a_read_only_directory` runs as somebody without root's rights.
+/// Not a test of its own: what `a_read_only_directory` runs as an unprivileged user.
 #[test]
 fn read_only_child() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
@@ -164,7 +164,7 @@ fn a_read_only_directory() {
             drop(store);
             fs::remove_file(dir.join("memory.lock")).unwrap();
         }
-        // As root every directory can be written to, so that somebody else has to try.
+        // Root can write to any directory, so another user has to try.
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "store::tests::damage::read_only_child"]).env(CHILD, &dir);
         let is_root = fs::metadata("/proc/self").is_ok_and(|m| {

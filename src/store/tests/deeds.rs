@@ -14,7 +14,7 @@ use crate::memory::{Embedding, EpisodeId, MessageId, Role, SemanticId, SessionId
 use crate::store::error::Result;
 use crate::store::{AnyId, JobKind, Level, NewSemantic, Reader, Store, StoreError, WriteTx};
 
-/// Ids, and a text.
+/// The arguments of `plan_forget`: ids, and a text.
 type Forgotten = (Vec<AnyId>, Option<String>);
 
 /// What a deed does to the units that the indexes pick.
@@ -33,7 +33,7 @@ pub(super) struct Deed {
 
 use Act::{Forget, Write};
 
-/// A deed, and how often it is done.
+/// How often a deed is done (its weight), its name, and what it does.
 type Weighted = (u32, &'static str, Act);
 
 pub(super) const ANY: &[Weighted] = &[
@@ -122,7 +122,7 @@ pub(super) fn units(r: &Reader<'_>) -> Units {
     }
 }
 
-/// The error where there is no unit for a deed.
+/// The error of a deed that finds no unit to act on.
 const NOTHING: &str = "there is nothing to pick";
 
 fn pick<T: Clone>(from: &[T], index: Index) -> Result<T> {
@@ -132,7 +132,7 @@ fn pick<T: Clone>(from: &[T], index: Index) -> Result<T> {
     Ok(from[index.index(from.len())].clone())
 }
 
-/// Every other time none.
+/// `None` about every other time.
 fn pick_or_not<T: Copy>(from: &[T], index: Index) -> Option<T> {
     from.get(index.index(2 * from.len() + 1)).copied()
 }
@@ -156,7 +156,7 @@ fn insert(
     tx.insert_semantic(new, theme, &vector)
 }
 
-/// Does one; a deed that there is nothing for does nothing.
+/// Does a deed; one that finds no unit to act on does nothing.
 pub(super) fn act(store: &Store, deed: &Deed) {
     let units = store.read(|r| Ok(units(r))).unwrap();
     let done = match deed.act {
@@ -190,7 +190,7 @@ fn cite(tx: &mut WriteTx<'_>, u: &Units, [session, fact, episode, _]: [Index; 4]
     let fact = tx.semantics_by_id(&[fact])?.remove(0);
     let words = words_in(&fact.content).join(" ");
     let reply = say(tx, session, Role::Assistant, &format!("You said {words}"));
-    // Half of the ids as a number under its key, half as a shown id.
+    // One id as it is displayed, one as a bare number under its key.
     let evidence = json!({
         "semantics": [{"id": fact.id.to_string(), "text": fact.content}],
         "episodes": [{"id": episode.0, "admitted": false}],
@@ -335,7 +335,7 @@ fn work(tx: &mut WriteTx<'_>, u: &Units, [fails, ..]: [Index; 4]) -> Result<()> 
         let about = u.messages.first().copied().map(word).unwrap_or_default();
         return tx.fail_job(job.id, &format!("no sense in {about}"), 2);
     }
-    // The one that makes vectors has to make them.
+    // Without the vectors that this job is to make, `verify` would complain.
     if job.kind == JobKind::Reembed {
         for (id, text) in tx.without_embedding(Level::Semantic, 999)? {
             let vector = vector(tx, &text);

@@ -151,7 +151,7 @@ fn a_reply_is_found_by_what_is_left_of_its_record() {
             reply,
             &json!({
                 "evidence": {"semantics": [{"id": "s2", "text": "Max is a beagle"}]},
-                // It considered the other, and so goes with its record, not with its reply.
+                // The reply only considered this: forgetting it takes the record, not the reply.
                 "refused": {"episodes": [{"id": 1, "title": "Lund", "admitted": false}]},
             }),
         )?;
@@ -323,7 +323,7 @@ fn what_a_forgotten_fact_superseded_holds_again() {
     assert_eq!(store.write(|tx| tx.undo()).unwrap(), None);
 }
 
-/// A fact of which a later one took a part back, and what was left of it.
+/// A fact that a later one took back in part, that later one, and the fact of what was left.
 fn split(dir: &std::path::Path) -> (Store, MessageId, [SemanticId; 3]) {
     let store = Store::open(dir).unwrap();
     let (message, facts) = write(&store, |tx| {
@@ -428,7 +428,7 @@ fn a_plan_that_has_grown_old_takes_what_was_written_since() {
         assert!(r.full_text(Level::Semantic, "4711", 9)?.is_empty());
         Ok(())
     });
-    // Twice does nothing more.
+    // A second time does nothing more.
     store.write(|tx| tx.forget(&plan)).unwrap();
     assert_valid(&store);
 }
@@ -458,7 +458,7 @@ fn a_running_step_cannot_commit_what_it_read_before() {
     read(&store, |r| {
         assert_eq!(r.themes_by_id(&[theme])?[0].name, "unnamed");
         let jobs: Vec<_> = r.pending_jobs()?.into_iter().map(|j| j.kind).collect();
-        // Begun anew; the job about the fact that is gone is not.
+        // The running job is queued again; the one about the fact that is gone is not.
         assert_eq!(
             jobs,
             [

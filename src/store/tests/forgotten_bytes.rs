@@ -78,7 +78,7 @@ fn no_forgotten_byte_is_in_any_file() {
         for needle in [secret, "Quetzal", "quetzalcoatlu", "private", "nobody else"] {
             assert!(!has(&after, needle.as_bytes()), "{needle} while {moment}");
         }
-        // Any sixteen components of its vector.
+        // Its vector, sixteen components at a time.
         for piece in raw.chunks(64).filter(|p| p.iter().any(|&b| b != 0)) {
             assert!(!has(&after, piece), "a vector while {moment}");
         }
@@ -94,7 +94,7 @@ fn no_forgotten_byte_is_in_any_file() {
             assert!(!plan.rewritten.is_empty());
         }
         if moment == "open" {
-            // Closed by the reader below only after the writer.
+            // A reader that comes and goes brings nothing back.
             Store::open_read_only(dir.path()).unwrap().read(|r| r.stats()).unwrap();
         }
     }

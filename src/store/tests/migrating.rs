@@ -17,7 +17,7 @@ const OLD: [M<'_>; 2] = [
 
 const N: u64 = 2_500;
 
-/// `n` messages with vectors, and sketches of no sense: nobody reads them any more.
+/// One message for each vector, and a meaningless sketch: nothing reads those any more.
 fn made_before(dir: &Path, vectors: &[Embedding]) {
     let mut conn = Connection::open(dir.join("memory.db")).unwrap();
     Migrations::from_slice(&OLD).to_latest(&mut conn).unwrap();

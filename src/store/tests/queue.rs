@@ -80,7 +80,7 @@ fn an_equal_job_may_be_queued_beside_a_running_one_and_they_fall_into_one() {
 fn undo_takes_back_the_newest_first() {
     let (store, small) = small_in_memory();
     let [a, b] = small.facts;
-    // What is queued to bring the edges in line is no part of what is undone.
+    // Queued beforehand: undo leaves the job that brings the edges up to date in the queue.
     store.write(|tx| tx.enqueue(&JobKind::Reembed)).unwrap();
     let before = store.read(|r| r.dump()).unwrap();
     let vector = store.read(|r| r.embedding(Level::Semantic, a.0)).unwrap();
@@ -124,7 +124,7 @@ fn a_merge_is_one_operation_and_its_undo_takes_the_joint_fact_away() {
     });
     let parts = store.read(|r| r.semantics_by_id(&[a, b])).unwrap();
     assert!(parts.iter().all(|s| s.superseded_by == Some(joint)));
-    // In a circle nothing would hold.
+    // In a circle of supersession no fact would hold.
     assert!(store.write(|tx| tx.merge([joint, b], a, at(6))).is_err());
     let undone = store.write(|tx| tx.undo()).unwrap().unwrap();
     assert_eq!(undone, format!("merge of {a} and {b} into {joint}"));

@@ -151,7 +151,7 @@ fn a_nested_transaction_is_an_error_and_no_deadlock() {
         store.write(|tx| tx.set_setting("a", "b")).unwrap();
     }
     assert!(memory.read(|_| memory.read(|r| r.stats())).is_err());
-    // A file has connections for it.
+    // A file has further connections, to read with.
     file.read(|_| file.read(|r| r.stats())).unwrap();
     file.write(|tx| {
         tx.set_setting("a", "c")?;

@@ -128,7 +128,7 @@ fn follows_every_change(store: &Store) {
     let after = nearest(store, &query, 2);
     assert_eq!(after[0].0, 7);
     assert_eq!(after[1], best[1]);
-    // What is not committed is not there, and what comes anew is.
+    // What was not committed is not found, and what was added is.
     let refused = store.write(|tx| {
         tx.put_embedding(Level::Message, 1, &query)?;
         Err::<(), _>(StoreError::invalid("no"))
@@ -171,7 +171,7 @@ fn all_are_found_where_all_are_alike() {
     fill(&store, &vectors);
     let found = nearest(&store, &vectors[0], 64);
     assert!(found.len() == 64 && found.iter().all(|f| f.1 > 0.999), "{found:?}");
-    // More than the index is asked for.
+    // More than can be asked of the index.
     assert_eq!(nearest(&store, &vectors[0], 1_400).len(), 1_400);
 }
 
@@ -208,7 +208,7 @@ fn no_byte_of_a_forgotten_code_is_in_any_file() {
         let sql = "SELECT code FROM message_vector_index WHERE rowid = ?1";
         store.read(|r| r.optional(sql, [id], |row| row.get(0))).unwrap().unwrap()
     };
-    // One of the partition that is searched first, too.
+    // The last two are in the partition that is searched first.
     let canaries = [(5, code(5)), (640, code(640)), (1_296, code(1_296))];
     let kept = code(1_000);
     let has_code = |dir: &Path, code: &[u8]| code.chunks(24).any(|piece| has(&bytes(dir), piece));

@@ -61,8 +61,8 @@ impl Items {
     }
 }
 
-/// Facts (with the day of November 2026 on which they were said), a question, and what a right
-/// answer contains, one of these; nothing: the facts do not tell, and a right answer says so.
+/// Facts (with the day of November 2026 on which they were said), a question, and words of which a right
+/// answer contains one; no words: the facts do not tell, and a right answer says so.
 #[derive(Deserialize, Hash)]
 pub(super) struct Question {
     pub facts: Vec<(i8, String)>,

@@ -1,7 +1,7 @@
 //! `model check`: scores a model and the rules on the same built-in items, one group for each step of memory.
 //!
-//! It takes minutes, once per model: by itself where a chat is idle, or on demand. The grade is stored under the
-//! hash of the weights, and decides for `writer = auto` and `reader = auto`. The prompts are the program's own.
+//! It takes minutes, once per model: by itself while a chat is idle, or on demand. The grade is stored under the
+//! weights' fingerprint, and decides what `writer = auto` and `reader = auto` mean. The prompts are the program's own.
 
 mod items;
 mod reader;
@@ -48,7 +48,7 @@ pub fn harmonic_mean(a: f64, b: f64) -> f64 {
 /// A check under way: item by item, so that it can be interrupted and go on another day.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Which items these are scores of.
+    /// The fingerprint of the items that the scores are of.
     items: u64,
     /// The model's score and the rules', in [0, 1], of each item so far.
     scores: Vec<[f64; 2]>,
@@ -56,7 +56,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Goes on with what [`Self::to_setting`] wrote; from the start if that is damaged or of other items.
+    /// Resumes what [`Self::to_setting`] wrote; starts afresh if that is damaged or of other items.
     pub fn from_setting(text: Option<&str>) -> Self {
         let check: Option<Self> = text.and_then(|text| serde_json::from_str(text).ok());
         let fresh = Self { items: ITEMS.fingerprint(), ..Self::default() };
@@ -73,7 +73,7 @@ impl Check {
         (self.scores.len(), ITEMS.n())
     }
 
-    /// Does one more item; the grade after the last one.
+    /// Scores one more item; returns the grade after the last one.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set; the item is not done then.
@@ -132,7 +132,7 @@ pub fn check(
     }
 }
 
-/// Asks the model and the rules the same.
+/// Puts the same items to the model and to the rules.
 struct Examiner<'a> {
     models: &'a Models,
     writer: Generative,
@@ -178,7 +178,7 @@ impl Examiner<'_> {
                         Judgement::Supersedes => Relation::Update,
                         Judgement::Merge(_) => Relation::Same,
                     };
-                    // Of two texts that say the same, the later one may replace both.
+                    // Of two texts that say the same, the later one may as well supersede the earlier.
                     let may = item.relation == Relation::Same && found == Relation::Update;
                     Ok(f64::from(may || found == item.relation))
                 })
@@ -208,7 +208,7 @@ impl Examiner<'_> {
         Ok([score(&self.writer)?, score(&Extractive)?])
     }
 
-    /// Rules that quote, and as the chat does it where a model reads: what the rules are not sure of, it answers.
+    /// The rules quote. The model reads as in a chat: it answers only what the rules are not sure of.
     fn answering(&self, item: &Question) -> Result<[f64; 2], ModelError> {
         let candidate = |(day, text): &(i8, String)| Candidate {
             text: text.clone(),
@@ -234,7 +234,7 @@ impl Examiner<'_> {
         Ok([f64::from(item.is_answered_by(said.as_deref())), by_rules])
     }
 
-    /// The mean cosine of a line and those before it, as segmentation takes it.
+    /// The mean cosine of a line and those before it, as segmentation computes it.
     fn similarity_before(&self, item: &Topic) -> Result<Option<f32>, ModelError> {
         let mut texts: Vec<&str> =
             item.history.iter().rev().take(LOOK_BACK).map(String::as_str).collect();

@@ -23,7 +23,7 @@ const QUEUE_LENGTH: usize = 6;
 /// Pairs less similar than this are not judged.
 const QUEUE_SIMILARITY_MIN: f32 = 0.4;
 
-/// How many facts that share its words a fact that takes something back is judged against.
+/// A fact that takes something back is also judged against at most this many facts that share its words.
 const SAME_WORDS_MAX: usize = 12;
 
 /// An earlier fact, the later one, and what stays true of the earlier.
@@ -43,7 +43,7 @@ impl StepContext {
             return self.finish(job);
         };
         let mut candidates = candidates(self.cache()?, &this);
-        // "Fifi died" is near nothing that was said of Fifi.
+        // By its vector, "Fifi died" is close to nothing that was said of Fifi.
         if extractive::takes_back(&this.content) {
             let found =
                 self.store.read(|r| r.full_text(Level::Semantic, &this.content, SAME_WORDS_MAX))?;
@@ -157,7 +157,7 @@ fn candidates(cache: &Cache, this: &Semantic) -> Vec<SemanticId> {
                 .into_iter()
                 .map(|(id, _)| id),
         );
-        // Earlier facts in whose queue Q(e_i) this one is.
+        // Earlier facts whose queue Q(e_i) contains this one.
         let mut earlier: Vec<(SemanticId, f32)> = others
             .iter()
             .filter(|o| o.at.timestamp <= this.created_at.timestamp)
@@ -208,7 +208,7 @@ fn named(semantic: &Semantic, name: Option<&str>) -> Statement {
     Statement { messages: semantic.messages.clone(), ..extractive::parse_statement(&text) }
 }
 
-/// What stays true of the earlier fact, from the same messages; said when that was.
+/// What stays true of the earlier fact: from the same messages, stated at the same time.
 fn rest(earlier: &Semantic, later: &Semantic, name: Option<&str>) -> Option<NewSemantic> {
     let content = extractive::remainder(&earlier.content, &later.content, name)?;
     let parsed = extractive::parse_statement(&content);

@@ -6,7 +6,7 @@ use crate::store::{StoreError, USER_NAME, WriteTx};
 
 const ASSISTANT: &str = "Assistant";
 
-/// Rules and prompts see only so much of a message; the store keeps all of it.
+/// Rules and prompts see at most this much of a message; the store keeps all of it.
 const TEXT_CHARS_MAX: usize = 16_000;
 
 /// The name that the person gives in these messages; the newest counts.

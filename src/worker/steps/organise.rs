@@ -59,7 +59,7 @@ pub(in crate::worker) fn insert_and_queue(
     Ok(Inserted { ids, as_numbered: themes.0.iter().all(|(a, b)| a == b) })
 }
 
-/// The store's ids of new themes by the partition's, should the two differ.
+/// New themes' ids in the partition → their ids in the store, should the two differ.
 #[derive(Default)]
 struct Renumbered(BTreeMap<ThemeId, ThemeId>);
 

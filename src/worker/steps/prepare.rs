@@ -1,4 +1,4 @@
-//! Before the first job: checks whose vectors the store has, and closes sessions left open.
+//! Before the first job: checks which embedder the stored vectors are of, and closes sessions left open.
 
 use jiff::SignedDuration;
 
@@ -37,7 +37,7 @@ impl StepContext {
         self.close_all(open)
     }
 
-    /// Closes the newest session if it has been silent for so long.
+    /// Closes the newest session if it has been silent for at least `after`.
     pub(in crate::worker) fn close_when_silent(
         &mut self,
         after: SignedDuration,

@@ -1,4 +1,4 @@
-//! Embeds units that have no vector of the present embedder: after a change of embedder, after an
+//! Embeds units that have no vector of the current embedder: after a change of embedder, after an
 //! edit, and messages that no step has embedded yet.
 
 use crate::interfaces::Cancel;

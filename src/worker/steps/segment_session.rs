@@ -99,7 +99,7 @@ impl StepContext {
         Some(messages.len().saturating_sub(replies + 1))
     }
 
-    /// The messages' vectors, and those of them that are new: of finished messages that have none.
+    /// The vectors that segmentation needs, and those among them that are new: of complete messages that had none.
     fn vectors_of(
         &self,
         messages: &[Message],

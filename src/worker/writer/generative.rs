@@ -1,9 +1,8 @@
 //! Writes memory with a language model and checks every output against its source.
 //!
-//! A fact is refused if its names, numbers or dates do not occur in its messages, or if the messages do not make
-//! it likelier than it is without them. Where nothing usable is
-//! left (broken output, a context that is too small), the rules write instead: a model can improve
-//! memory, but never lose any.
+//! A fact is refused if its names, numbers or dates do not occur in its messages, or if it is less likely with the
+//! messages in the prompt than without them. Where nothing usable is left (broken output, a context that is too
+//! small), the rules write instead: a model can improve memory, but never lose any.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,10 +28,10 @@ const EPISODE_TOKENS_MAX: usize = 320;
 const FACTS_TOKENS_MAX: usize = 400;
 const LINE_TOKENS_MAX: usize = 48;
 
-/// A boundary decision sees so many lines before it.
+/// A boundary decision sees at most this many lines before it.
 const HISTORY_LINES: usize = 6;
 
-/// The model sees only so much of a message; the store keeps all of it.
+/// The model sees at most this much of a message; the store keeps all of it.
 const LINE_CHARS_MAX: usize = 2_000;
 
 /// Facts as the model wrote them, and what was left out of its reply.
@@ -202,8 +201,8 @@ impl Generative {
         }))
     }
 
-    /// The facts that are no less likely after the lines than after none: what they do not make likelier was not
-    /// read in them.
+    /// The facts that are no less likely with the lines in the prompt than without them: a fact that they make less
+    /// likely was not read in them.
     fn likelier(
         &self,
         facts: Vec<String>,
@@ -396,7 +395,7 @@ impl Writer for Generative {
         let about = names(&stored);
         let mut lines = lines(&stored);
         for line in &mut lines {
-            // Small models count "last Tuesday" wrong.
+            // Small models resolve "last Tuesday" wrongly.
             line.text = extractive::dated(&line.text, line.at);
         }
         let noted = self.draft_facts(&lines, first.at, &about, cancel)?;

@@ -10,14 +10,14 @@ pub(crate) struct Q5K;
 pub(crate) struct Q6K;
 pub(crate) struct IQ4XS;
 
-/// Puts the f16 of row `row`: the scales' or, `index` 1, the minima's.
+/// Puts an f16 of row `row`: its scales' (`index` 0) or its minima's (1).
 #[inline(always)]
 fn put_f16(bytes: &[u8], scales: &mut [u8], index: usize, row: usize) {
     let at = 2 * (index * ROWS + row);
     scales[at..at + 2].copy_from_slice(bytes);
 }
 
-/// Puts two bytes a block, of the first and of the last 16 columns.
+/// Puts two bytes per block, of the first and of the last 16 columns.
 #[inline(always)]
 fn put_small_by_16(small: [u8; 16], scales: &mut [u8], row: usize) {
     let blocks = scales[4 * ROWS..].chunks_exact_mut(2 * ROWS);

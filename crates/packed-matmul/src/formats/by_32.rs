@@ -17,7 +17,7 @@ fn put_scale(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
     scales[at..at + 2].copy_from_slice(&block[..2]);
 }
 
-/// The scale, and the file's least value with its sign turned: what is taken off is the minimum here.
+/// The scale, and the file's minimum with its sign flipped: the file's is added, a tile's is subtracted.
 #[inline(always)]
 fn put_scale_and_minimum(block: &[u8], scales: &mut [u8], row: usize) {
     put_scale(block, scales, 0, row);

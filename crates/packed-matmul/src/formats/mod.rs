@@ -121,7 +121,7 @@ pub(crate) enum Bits {
 pub(crate) const CHOICES: [i8; 16] =
     [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
-/// [`CHOICES`] as the other formats' values are: unsigned, larger by [`BlockFormat::OFFSET`].
+/// [`CHOICES`] like the other formats' values: unsigned, larger by [`BlockFormat::OFFSET`].
 pub(crate) const CHOICES_UNSIGNED: [u8; 16] = {
     let mut unsigned = [0; 16];
     let mut i = 0;
@@ -151,7 +151,7 @@ impl Bits {
         matches!(self, Self::Two | Self::Three)
     }
 
-    /// Where the bits begin that stand alone, a `u64` for each quad, and which bit of a value they are.
+    /// Where the bits that are stored apart begin, a `u64` for each quad, and which bit of a value they are.
     pub const fn lone_bit(self) -> Option<(usize, u32)> {
         match self {
             Self::Three => Some((128, 2)),
@@ -164,17 +164,17 @@ impl Bits {
 /// How the scales of a block stand in a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scales {
-    /// An f16 a block.
+    /// An f16 per block.
     Single,
-    /// An f16 a block, and a minimum alike.
+    /// An f16 per block, and a minimum likewise.
     SingleAndMinimum,
-    /// An f16 for 8 blocks times a signed byte a block.
+    /// An f16 for 8 blocks times a signed byte per block.
     TwoLevels,
-    /// An f16 for 8 blocks times an unsigned byte a block, and minima alike.
+    /// An f16 for 8 blocks times an unsigned byte per block, and minima likewise.
     TwoLevelsAndMinima,
     /// An f16 for 8 blocks times a signed byte for each 16 columns.
     TwoLevelsBy16,
-    /// An f16 for 8 blocks times the low nibble of a byte for each 16 columns, and minima alike from
+    /// An f16 for 8 blocks times the low nibble of a byte for each 16 columns, and minima likewise from
     /// the high nibbles.
     TwoLevelsAndMinimaBy16,
 }
