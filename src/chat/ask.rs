@@ -12,7 +12,7 @@ use crate::chat::machine::{Command, Level, MessageKind, PhaseName, SavedReply, U
 use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
 use crate::memory::{Message, SessionId};
 
-/// For opening a session, which is a few rows of a local file.
+/// How long opening a session may take: it is a few rows of a local file.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An answer and its record in the form of `ask --json`.
@@ -22,7 +22,7 @@ pub struct Answered {
     /// False if it was stopped.
     pub complete: bool,
     pub record: Value,
-    /// Warnings beside the answer (a cut question, a memory that could not be searched).
+    /// Warnings that came with the answer (a cut question, a memory that could not be searched).
     pub notices: Vec<String>,
 }
 
@@ -39,8 +39,8 @@ pub enum ChatError {
     Start(#[source] std::io::Error),
 }
 
-/// Asks `question` in `session`, or in a new one (kept nowhere if `parts.incognito`), and waits for
-/// the answer; `on_update` hears what happens on the way.
+/// Asks `question` in `session`, or in a new one (not stored if `parts.incognito`), and waits for
+/// the answer; `on_update` is given every update on the way.
 ///
 /// # Errors
 /// If the conversation can't start, the session or the model can't be opened, the answer fails or is
@@ -65,7 +65,7 @@ pub fn answer_in(
     result
 }
 
-/// The question must come after the session's own messages.
+/// Waits until the session is open: the question must come after its messages.
 fn open(
     driver: &Driver,
     updates: &mpsc::Receiver<Update>,
@@ -131,7 +131,7 @@ fn wait(
     }
 }
 
-/// For one question: models that are loaded already.
+/// Models that are loaded already, as one question needs them.
 impl ModelSource for Models {
     fn installed(&self) -> Vec<ModelSummary> {
         Vec::new()

@@ -1,5 +1,5 @@
 //! Executes the machine's effects: one thread for the conversation and the store, one for each
-//! recall, generation or loading of a model. The screen hears of everything through `on_update`.
+//! recall, generation or loading of a model. The screen learns of everything through `on_update`.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,7 +22,7 @@ pub(super) enum Input {
 
 /// How often the worker's status is read.
 const POLL: Duration = Duration::from_millis(200);
-/// How long leaving waits for jobs that still run.
+/// How long [`Driver::stop`] waits for the last writes and the worker.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A running conversation.
@@ -56,7 +56,7 @@ impl Driver {
         let _ = self.inbox.send(Input::Command(command));
     }
 
-    /// True if the thread ended unasked (a bug; the screen says so).
+    /// True if the thread has ended; before [`Self::stop`] that is a bug, and the screen says so.
     pub fn is_dead(&self) -> bool {
         self.thread.is_finished()
     }
@@ -77,9 +77,9 @@ struct Conversation {
     executor: Executor,
     tell: OnUpdate,
     inbox: Sender<Input>,
-    /// As last told.
+    /// The status last reported.
     worker: Option<WorkerStatus>,
-    /// The store's, when memory's changes were last told.
+    /// The store's generation when a change of memory was last reported.
     generation: u64,
 }
 
@@ -108,7 +108,7 @@ impl Conversation {
         self.executor.background = None;
     }
 
-    /// Tells the worker's status and that it wrote, if either is news.
+    /// Reports the worker's status, and that the store was written to, if either is new.
     fn poll(&mut self) {
         if let Some(worker) = &self.executor.background {
             let now = worker.status();

@@ -131,7 +131,7 @@ impl Heard {
         Self { driver, updates, log: Mutex::default() }
     }
 
-    /// Until an update that is wanted; everything before it is in the log.
+    /// Waits for a wanted update, logging every update up to it.
     #[track_caller]
     fn until<T>(&self, mut wanted: impl FnMut(&Update) -> Option<T>) -> T {
         loop {

@@ -1,4 +1,4 @@
-//! A chat as a file: Markdown to read, JSON to process. Every text in it is plain.
+//! A chat as a file: Markdown to read, JSON to process. Control characters are removed.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;

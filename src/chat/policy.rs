@@ -1,9 +1,9 @@
 //! Who answers a message, and how (pure): rules quote memory, rules acknowledge, or the model
 //! speaks.
 //!
-//! A tiny model invents. So where the reader is extractive, the rules of `extractive` say everything
-//! that touches memory, and the model only makes small talk. What is special about the built-in
-//! starter is decided here.
+//! A tiny model makes things up. So where the reader is extractive, the rules of `extractive` say
+//! everything that touches memory, and the model only what needs none. What is special about the
+//! built-in starter is decided here.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::prompts::Style;
 pub const NOTHING_FOUND: &str = "You have not told me that.";
 /// Starter only: small talk longer than this is babble.
 const STARTER_REPLY_TOKENS: usize = 64;
-/// Qwen2.5-0.5B's haiku about a greyhound told of the sister in Lisbon; nothing between it and this was tried.
+/// Qwen2.5-0.5B put the sister in Lisbon into its haiku about a greyhound; no size in between was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
-/// The command for whoever wants more than the starter.
+/// The command that downloads a better model than the starter.
 pub const PULL: &str = "inglenook model pull qwen3-0.6b";
 
 /// Who reads the evidence.
@@ -39,21 +39,21 @@ pub enum Reader {
 pub struct ModelProfile {
     pub name: String,
     pub reader: Reader,
-    /// What tells what a message wants; without it, rules do.
+    /// Classifies what a message wants; without it, rules do.
     pub encoder: Option<Arc<dyn Reranker>>,
     /// How its system turn is worded.
     pub style: Style,
     /// The built-in starter. Its small talk is a short reply to the last message alone: a longer chat only
     /// confuses it.
     pub starter: bool,
-    /// Too small for much: it talks of whatever it is told, and of its other likely words too many are wrong.
+    /// So small that it talks about whatever it is told, and that too many words other than the likeliest are wrong.
     is_small: bool,
     /// So small that what was said before gets into whatever it writes.
     is_distracted: bool,
 }
 
 impl ModelProfile {
-    /// What a message wants most probably.
+    /// What a message most probably wants.
     pub fn wants(&self, text: &str) -> Wants {
         wants(self.encoder.as_deref(), head(text))
     }
@@ -71,7 +71,7 @@ impl ModelProfile {
         }
     }
 
-    /// Quoted when memory has no answer.
+    /// The reply when memory has no answer.
     pub fn nothing_found(&self) -> &'static str {
         if self.starter {
             "I have no memory of that. (I am the built-in starter: I can only tell what you told me.)"
@@ -85,7 +85,7 @@ impl ModelProfile {
         !self.is_small
     }
 
-    /// The sampling that suits it.
+    /// The configured sampling, adapted to the model: greedy if small, short replies from the starter.
     pub fn sampling(&self, configured: &Sampling) -> Sampling {
         let mut sampling = configured.clone();
         if self.is_small {
@@ -150,8 +150,8 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(head(text)) == Intent::Request
 }
 
-/// Whether a reply needs nothing of the chat: small talk that points at nothing said before; for a small model,
-/// which tells what it has just read, a task or a question about the world too.
+/// Whether a reply can do without the chat so far: small talk that refers to nothing said before; for a distracted
+/// model, which repeats what it has just read, any message that does not refer or carry on.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     const POINTING: [&str; 24] = [
         "that", "that's", "it", "it's", "its", "this", "they", "them", "their", "those", "he",
@@ -169,8 +169,8 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
         && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }
 
-/// A chat as the model that talks sees it: it would repeat how rules acknowledge and quote, and that it was not
-/// told.
+/// A chat as the model that talks sees it: without exchanges in which rules quoted memory or found nothing, which
+/// it would imitate. Acknowledgements are reworded, or left out for a distracted model.
 pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     let mut talk: Vec<Message> = Vec::with_capacity(history.len());
     for message in history {

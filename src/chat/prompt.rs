@@ -1,6 +1,6 @@
 //! A conversation as tokens: system turn, the window of messages, the person's last turn.
 //!
-//! It asks the model for tokens and turns only. Memories come as text that `prompts` has made safe.
+//! It asks the model for tokens and turns only. Prompts with memories are built by `recall`.
 
 use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
@@ -15,7 +15,7 @@ pub struct Prompt {
     pub is_cut: bool,
 }
 
-/// Everything up to the assistant's turn, within `budget` tokens.
+/// Everything up to the assistant's turn, within `budget` tokens unless the system turn alone is longer.
 pub fn build(
     model: &dyn LanguageModel,
     system: &str,

@@ -1,5 +1,5 @@
-//! What a model says, as the person may read it: sentence by sentence, in the right person, and nothing of
-//! memory that is not in the evidence.
+//! What a model says, as the person may read it: sentence by sentence, in the right grammatical person, and
+//! with nothing from memory that the evidence does not support.
 //!
 //! Small models speak as the person whose notes they read. An answer from memory is therefore asked for in
 //! the third person ([`crate::extractive::asked_by`]) and said to the person in the second.
@@ -12,12 +12,12 @@ use crate::extractive::{
 use crate::memory::{lexical, plain_text};
 use crate::prompts::Answer;
 
-/// What is held against a reply.
+/// What a reply is checked against.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Listener {
     /// Nothing: a text or an answer about the world may be in the first person.
     World,
-    /// The reply to something told or to small talk: it is not to repeat the person's own "I".
+    /// The reply to something told or to small talk: it must not echo the person's own "I".
     Told {
         /// What the person said.
         message: String,
@@ -26,9 +26,9 @@ pub enum Listener {
     Memory {
         /// The texts that it may rest on.
         sources: Vec<String>,
-        /// Now.
+        /// The current date and time.
         at: DateTime,
-        /// A task may bring in what no memory says.
+        /// Whether the message is a task, which may bring in what no memory says.
         is_task: bool,
     },
 }
@@ -42,7 +42,7 @@ pub struct Speech {
     held: String,
     /// How many bytes of `held` are said already.
     n_said: usize,
-    /// The last two sentences of an answer about the world, to hear when a small model goes in circles.
+    /// The last two sentences of an answer about the world, to notice when a small model goes in circles.
     last: [String; 2],
     is_code: bool,
     n_sentences: usize,
@@ -50,11 +50,11 @@ pub struct Speech {
     is_refused: bool,
 }
 
-/// A reply to something told and an answer from memory are at most this long: a small model that goes on makes
-/// things up, or reads all its notes aloud.
+/// The most sentences of a reply to something told or of an answer from memory: a small model that goes on
+/// makes things up, or reads all its notes aloud. A task has no such limit.
 const SENTENCES_MAX: usize = 2;
 
-/// A sentence may be this long before it is said without its end.
+/// A sentence that grows longer than this is said before its end has come.
 const SENTENCE_BYTES_MAX: usize = 400;
 
 impl Speech {
@@ -115,8 +115,8 @@ impl Speech {
         self.sentence(&rest)
     }
 
-    /// What is yet to be said of the sentence that ends at this byte; nothing, from where a sentence of three
-    /// words or more comes again. Lines of code may.
+    /// What is still to be said of the sentence that ends at this byte; nothing, from the point where a
+    /// sentence of three words or more comes again. Lines of code may repeat.
     fn without_repetition(&mut self, end: usize) -> String {
         let sentence: String = self.held.drain(..end).collect();
         let n_said = std::mem::take(&mut self.n_said);
@@ -173,8 +173,8 @@ impl Speech {
     }
 }
 
-/// Whether the sources support a sentence, and for each part of it one of them has all names, numbers and dates:
-/// "Elise's school is Ystad" is not told by a note of Elise and one of a school in Ystad.
+/// Whether the sources support a sentence, and for each part of it one alone has all names, numbers and dates:
+/// a note about Elise and one about a school in Ystad do not support "Elise's school is Ystad".
 fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bool {
     let all: Vec<&str> = sources.iter().map(String::as_str).chain([person]).collect();
     let is_of_one = |part: &str| {
@@ -223,7 +223,7 @@ fn without_preface(sentence: &str) -> &str {
     }
 }
 
-/// The byte behind the first sentence and the blanks that follow it; `None` if it has no end yet.
+/// The offset just after the first sentence, or where to cut a text that is too long without an end.
 fn end_of_sentence(text: &str) -> Option<usize> {
     let mut marks = text.char_indices().peekable();
     while let Some((at, c)) = marks.next() {
@@ -241,7 +241,7 @@ fn end_of_sentence(text: &str) -> Option<usize> {
     (text.len() > SENTENCE_BYTES_MAX).then(|| text.floor_char_boundary(SENTENCE_BYTES_MAX))
 }
 
-/// Most words of the sentence are the message's.
+/// Whether most words of the sentence are also in the message.
 fn repeats(sentence: &str, message: &str) -> bool {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         lexical::terms(text).into_iter().collect()

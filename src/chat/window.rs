@@ -2,16 +2,16 @@
 //!
 //! Pure arithmetic over token counts. A message is in the window whole or not at all (invariant 7).
 
-/// How much of it a prompt takes.
+/// How much of the window a prompt takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub used_tokens: usize,
     pub limit_tokens: usize,
-    /// The oldest messages of the chat, which no longer fit.
+    /// How many of the chat's oldest messages no longer fit.
     pub n_dropped: usize,
 }
 
-/// The last 8,192 tokens, or the model's limit.
+/// The default window, in tokens; a model with a smaller context has its own limit.
 pub const WINDOW_TOKENS: usize = 8_192;
 
 /// The index of the first message of the longest run of newest messages that fits in `budget` tokens.

@@ -68,7 +68,7 @@ pub enum Command {
     Completions { shell: Shell },
     /// The manual page, on stdout, or all pages into a folder
     Man {
-        /// Write one page a command into this folder
+        /// Write one page per command into this folder
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
@@ -87,7 +87,7 @@ pub struct Ask {
     /// Leave no trace: neither question nor answer is stored
     #[arg(long, conflicts_with = "session")]
     pub incognito: bool,
-    /// What recall takes for the reader's uncertainty
+    /// What recall uses as the reader's uncertainty
     #[arg(long, value_name = "SIGNAL",
           value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
     pub uncertainty: Option<String>,
@@ -110,7 +110,7 @@ pub struct Import {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// One message a line; `import` reads it back
+    /// One message per line; `import` reads it back
     Jsonl,
     /// For reading
     Markdown,
@@ -292,7 +292,7 @@ fn parse_theme(text: &str) -> Result<crate::memory::ThemeId, String> {
     text.parse().map_err(|_| "a theme's id looks like t2 (see `inglenook memory tree`)".into())
 }
 
-/// `t2`, `s31`, `e4`, `m12`, `c3`: the letter says of what, so it must be there.
+/// `t2`, `s31`, `e4`, `m12`, `c3`: the letter gives the kind, so it is required.
 fn parse_any(text: &str) -> Result<AnyId, String> {
     text.parse().map_err(|_| {
         "an id looks like t2 (theme), s31 (fact), e4 (episode), m12 (message) or c3 (session)"

@@ -21,7 +21,7 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
 }
 
 impl App {
-    /// A conversation without a worker, as the configuration and `--uncertainty` say.
+    /// The parts of a conversation without a worker, from the configuration and `--uncertainty`.
     ///
     /// # Errors
     /// If `uncertainty` names no signal.

@@ -35,10 +35,10 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads the file; the warnings are about keys that it does not know. A missing file sets nothing.
+    /// Reads the file, with a warning per unknown key. A missing file sets nothing if it need not exist.
     ///
     /// # Errors
-    /// If it is unreadable, is not TOML, or gives a known key a value that it cannot have.
+    /// If it must exist and does not, is unreadable, is not TOML, or gives a known key an invalid value.
     pub fn read(path: &Path, must_exist: bool) -> Result<(Self, Vec<String>), ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, &path.display().to_string()),

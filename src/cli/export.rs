@@ -115,7 +115,7 @@ fn all_levels(
     let mut semantics = reader.semantics()?;
     let mut themes = reader.themes()?;
     if only.is_some() {
-        // What was derived from the session, and the themes of that.
+        // Only what was derived from the session, and its themes.
         episodes.retain(|e| Some(e.session) == only);
         semantics.retain(|s| s.episodes.iter().any(|id| episodes.iter().any(|e| e.id == *id)));
         for theme in &mut themes {

@@ -26,7 +26,7 @@ struct SessionPlan {
     /// Indices of the messages to add.
     new: Vec<usize>,
     n_known: usize,
-    /// Older than the newest known message, but not in the store: forgotten, and staying so.
+    /// Older than the newest known message, but not in the store: forgotten, and left out.
     n_forgotten: usize,
 }
 
@@ -37,7 +37,7 @@ fn key<'a>(at: Moment, role: Role, speaker: Option<&'a str>, content: &'a str) -
     (at.as_millisecond(), role, speaker, content)
 }
 
-/// The stored messages: the sessions that hold each.
+/// The sessions that hold each stored message.
 fn by_key(messages: &[Message]) -> HashMap<Key<'_>, Vec<SessionId>> {
     let mut map: HashMap<Key<'_>, Vec<SessionId>> = HashMap::new();
     for m in messages {

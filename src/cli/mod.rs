@@ -83,10 +83,10 @@ impl App {
         Ok(Store::open(&self.dirs.data)?)
     }
 
-    /// The memory, for reading: works beside a running chat.
+    /// The memory, for reading: works beside a running chat. One that does not exist yet is empty.
     ///
     /// # Errors
-    /// If there is none, or it cannot be read.
+    /// If it is corrupt, from a newer version, or cannot be read.
     pub fn open_read_only(&self) -> Result<Store, Failure> {
         Ok(Store::open_read_only(&self.dirs.data)?)
     }
@@ -141,7 +141,7 @@ fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Commands that check the cancel flag and stop in an orderly way.
+/// Whether the command checks the cancel flag and stops in an orderly way.
 fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,

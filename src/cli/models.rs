@@ -102,7 +102,7 @@ impl App {
         self.loading(|progress| registry.load(name, progress))
     }
 
-    /// How the worker works, from the configuration.
+    /// The worker's settings, from the configuration.
     pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig { writer: self.config.writer, ..WorkerConfig::default() }
     }

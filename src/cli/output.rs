@@ -84,7 +84,7 @@ impl Console {
         }
     }
 
-    /// Writes a warning to stderr, also with `--quiet`.
+    /// Writes a warning to stderr, even with `--quiet`.
     pub fn warn(self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "warning: {}", plain_text(text));
     }
@@ -119,13 +119,13 @@ impl Console {
     }
 }
 
-/// How far a long task is, as shown on stderr.
+/// How far a long task has got, as shown on stderr.
 pub enum Progress {
     /// With `--quiet`.
     Silent,
     /// On a terminal.
     Bar(ProgressBar),
-    /// Elsewhere; when the last line was written. A short task writes none.
+    /// Elsewhere: the time of the last line. A short task writes none.
     Lines(Mutex<Instant>),
 }
 

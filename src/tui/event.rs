@@ -97,7 +97,7 @@ pub enum StoreReply {
         plan: ForgetPlan,
         lines: Vec<String>,
     },
-    /// What is gone. What else was affected is written again from what stays.
+    /// What is gone. Whatever else was affected is rewritten from what stays.
     Forgotten {
         n_messages: usize,
         n_facts: usize,

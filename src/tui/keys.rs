@@ -1,5 +1,5 @@
-//! Every key: where it holds, what it does, and what the `?` page, the hints and the palette say of
-//! it. The only place that knows them.
+//! Every key: where it applies, what it does, and what the `?` page, the hints and the palette say
+//! about it. The only place that knows them.
 //!
 //! A new key is one row of [`BINDINGS`] and, if its action is new, the action's arm where the
 //! context is handled: `update::run` (chat), `panes` or `overlays`.
@@ -78,7 +78,7 @@ pub enum Action {
     ClearText,
 }
 
-/// A key with what may be held down beside it.
+/// A key and the modifiers that may or must be held with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// Whatever is held.
@@ -172,7 +172,7 @@ const PAGES: &[(Key, Action)] =
 const CLOSE: &[(Key, Action)] = &[(Any(Esc), A::Close), (Ctrl('c'), A::Close)];
 const CLOSE_PANE: &[(Key, Action)] = &[(Any(Esc), A::Close), (Char('q'), A::Close)];
 
-/// All keys. Within a context the first row that matches counts.
+/// All keys. Within a context the first matching row wins.
 pub const BINDINGS: &[Binding] = &[
     // The chat, in the order of the `?` page.
     row(Chat, &[(Plain(Enter), A::Send)]).help("Enter", "send"),
@@ -243,7 +243,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Help, CLOSE).hint("Esc", "close"),
     row(Help, &[(Char('?'), A::Close), (Char('q'), A::Close)]),
     row(Help, &[(Any(Enter), A::Close), (Any(F(1)), A::Close)]),
-    // Lists. Ctrl+R again is the message before, as in a shell.
+    // Lists. Ctrl+R again goes to the message before, as in a shell.
     row(Picker, &[(Any(Up), A::Up), (Any(Down), A::Down)]).hint("↑ ↓", "choose"),
     row(Picker, &[(Any(Tab), A::Down), (Ctrl('r'), A::Down)]),
     row(Picker, &[(Any(Home), A::First), (Any(End), A::Last)]),

@@ -1,6 +1,6 @@
 //! Markdown in replies → wrapped lines.
 //!
-//! tui-markdown parses and styles; here are the palette, the wrapping and a guard: model output is
+//! tui-markdown parses and styles; this adds the palette, the wrapping and a guard: model output is
 //! hostile input, so if the parser panics, the reply is shown as plain text.
 
 use ratatui::style::Style;
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
-        /// Anything that looks like markdown, nested and broken as it may be.
+        /// Anything that looks like markdown, however nested or broken.
         #[test]
         fn never_fails_and_never_too_wide(
             source in "([-*_`~#>|\\[\\]()!:$^\\\\ \n]|[0-9]\\. |a|日|<b>|```|---|\\|-\\|){0,60}",

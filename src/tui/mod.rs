@@ -1,8 +1,8 @@
 //! The chat screen.
 //!
 //! One closed [`event::Event`] enum feeds one loop; `update` is pure, `view` borrows the state and
-//! draws. Models, memory and replies live on other threads and are heard of through a channel, so
-//! the loop never waits for them.
+//! draws. Models, memory and replies live on other threads and report through a channel, so the
+//! loop never waits for them.
 
 mod chat_updates;
 mod dates;

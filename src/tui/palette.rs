@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 const SOURCE: &str = include_str!("../../assets/palette.toml");
 
-/// One style a role.
+/// One style per role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Palette {
@@ -63,14 +63,14 @@ impl Palette {
         Self::named(suiting(env))
     }
 
-    /// A palette of the file. A broken file would show as an unstyled screen; a test reads it.
+    /// A palette from the file. A broken file would give an unstyled screen; a test reads it.
     pub fn named(name: &str) -> Self {
         let palettes = toml::from_str::<HashMap<String, Self>>(SOURCE);
         palettes.ok().and_then(|mut all| all.remove(name)).unwrap_or_default()
     }
 }
 
-/// A role's words: colours, `on` and a colour, `bold`, …
+/// The style that a role's words describe: a colour, `on` and a colour, `bold`, …
 fn style<'de, D: Deserializer<'de>>(words: D) -> Result<Style, D::Error> {
     let mut style = Style::new();
     for word in Vec::<String>::deserialize(words)? {

@@ -41,7 +41,7 @@ pub(super) fn close(state: &mut State) {
     state.focus = Focus::Input;
 }
 
-/// The wheel over a pane.
+/// The wheel, while the pane has the focus.
 pub(super) fn scroll(state: &mut State, by: isize) {
     match &mut state.pane {
         Some(Pane::Why(pane)) => pane.scroll = pane.scroll.saturating_add_signed(by as i16),

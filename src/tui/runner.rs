@@ -38,12 +38,12 @@ pub enum TuiError {
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs the chat until the person leaves it, and returns the exit code. The notices are said once, at the start:
+/// Runs the chat until the person leaves it, and returns the exit code. The notices are shown once, at the start:
 /// warnings of the configuration and the like.
 ///
 /// # Errors
-/// If there is no terminal, it can't be used, or a background thread panicked. The terminal is left
-/// as it was, whatever happens.
+/// If there is no terminal, it can't be used, or the conversation's thread panicked. The terminal is
+/// left as it was, whatever happens.
 pub fn run(parts: Parts, notices: Vec<String>) -> Result<u8, TuiError> {
     if !terminal::is_interactive() {
         return Err(TuiError::NotATerminal);

@@ -19,10 +19,10 @@ pub struct SlashCommand {
     aliases: &'static [&'static str],
     /// What follows it: `[NAME]`; empty if nothing may.
     pub arguments: &'static str,
-    /// Said if nothing follows it; `None` if it runs without.
+    /// Said if its arguments are missing; `None` if it runs without any.
     missing: Option<&'static str>,
     pub help: &'static str,
-    /// Its line in the palette; `None` if a key's stands there.
+    /// Its line in the palette; `None` if a key's line does the same.
     pub palette: Option<&'static str>,
     /// Runs it with what follows its name.
     pub run: Run,

@@ -18,7 +18,7 @@ use crate::tui::slash::{self, SlashCommand};
 use crate::tui::why::Why;
 use crate::worker::{WorkerState, WorkerStatus};
 
-/// On a narrower or lower screen there is only a request for a larger one.
+/// A smaller screen shows only a request for a larger one.
 pub const WIDTH_MIN: u16 = 40;
 pub const HEIGHT_MIN: u16 = 12;
 /// From this width on, a pane stands beside the chat instead of over it.

@@ -17,14 +17,14 @@ use crate::store::{ForgetPlan, Reader, StoreError};
 use crate::tui::count;
 use crate::tui::event::{StoreReply, StoreRequest, ThemeRow, Tree};
 
-/// The newest messages of the person, which Ctrl+R searches.
+/// How many of the person's newest messages Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
-/// This many texts of a plan are shown; the rest is counted.
+/// Texts shown in each section of a plan; the rest are counted.
 const PLAN_LINES_MAX: usize = 40;
 /// Characters of each text that are shown.
 const PLAN_CHARS_MAX: usize = 200;
 
-/// Answers requests from the parts of the conversation.
+/// Answers the screen's requests, with the conversation's store, models and clock.
 pub struct StoreThread(pub Parts);
 
 impl StoreThread {
@@ -203,8 +203,8 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
     Ok(texts)
 }
 
-/// The facts of a plan: those that go, and those that other messages say too and that are written
-/// again.
+/// The facts of a plan: those that go, and those that rest on messages that stay and are only
+/// rewritten with their episode.
 fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
     let facts = r.semantics_by_id(&plan.semantics)?;
     Ok(facts.into_iter().partition(|s| s.messages.iter().any(|m| plan.messages.contains(m))))

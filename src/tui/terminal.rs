@@ -30,7 +30,7 @@ pub type Screen = Terminal<CrosstermBackend<io::Stdout>>;
 /// True between `enter` and `leave`: what a panic has to undo.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// What a background thread said when it panicked; shown when the screen is gone.
+/// Where a background thread panicked; shown when the screen is gone.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
@@ -44,7 +44,7 @@ thread_local! {
 const WHEEL_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const WHEEL_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// Whether both ends are a terminal.
+/// Whether stdin and stdout are both a terminal.
 pub fn is_interactive() -> bool {
     io::stdin().is_terminal() && stdout().is_terminal()
 }
@@ -77,8 +77,8 @@ fn modes_on() -> io::Result<()> {
     )?;
     queue!(out, SetTitle("inglenook"))?;
     if has_keyboard_protocol() {
-        // Tells Shift+Enter from Enter where the terminal can. Not asked for first: some
-        // terminals take two seconds not to answer, and all ignore what they don't know.
+        // Tells Shift+Enter from Enter where the terminal can. Support is not queried first: some
+        // terminals take two seconds not to answer, and those that don't know it ignore it.
         let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
         queue!(out, PushKeyboardEnhancementFlags(flags))?;
     }

@@ -32,7 +32,7 @@ pub struct TriedEpisode {
 pub struct Why {
     /// Ids of the memories that the reply quotes, where the rules answered.
     pub quoted: Option<Vec<String>>,
-    /// Their names, or ids.
+    /// The themes' names, or their ids.
     pub themes: Vec<String>,
     pub facts: Vec<WhyText>,
     pub steps: Vec<TriedEpisode>,
@@ -132,7 +132,7 @@ impl Why {
         self.quoted.as_ref().is_some_and(|ids| ids.iter().any(|quoted| quoted == id))
     }
 
-    /// The longest bar of the chart.
+    /// The largest value in the chart: the full bar.
     pub fn nats_max(&self) -> f64 {
         self.steps
             .iter()

@@ -26,7 +26,7 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
             used += grapheme.symbol.width();
             used <= width - indent
         });
-        // One that is wider than the line is clipped, rather than tried for ever.
+        // A grapheme that is wider than the line is clipped, rather than tried for ever.
         let mut end = fitting.count().max(1).min(rest.len());
         let mut n_shown = end;
         if end < rest.len() {

@@ -86,14 +86,14 @@ impl Job {
         self.user_name.as_deref().unwrap_or(extractive::THE_USER)
     }
 
-    /// What was said last in this chat, as lines behind the memories.
+    /// What was said last in this chat, as lines that follow the memories.
     fn recent(&self) -> String {
         const N_LINES: usize = 4;
         const CHARACTERS_MAX: usize = 200;
         let history = &self.request.history;
         let mut lines = String::new();
         let of_assistant = is_of_assistant(&self.request.question);
-        // Questions and the assistant's own words are no evidence, unless these are asked for.
+        // Questions and the assistant's own words are no evidence, unless the latter are asked for.
         let is_told = |message: &&Message| match message.role {
             Role::User => extractive::intent(&message.content) != Intent::Question,
             Role::Assistant => of_assistant && !policy::is_from_rules(message),
@@ -115,10 +115,10 @@ impl Job {
         lines
     }
 
-    /// Whom memory, or this chat, knows of those in the question. A memory that cannot be read knows nobody.
+    /// Whom in the question memory, or this chat, knows; nobody, if the memory cannot be read.
     fn known_name(&self) -> KnownName {
         let said = self.request.history.iter().filter(|message| message.role == Role::User);
-        // As facts, which write a name with its capital even if the person does not.
+        // As facts, which capitalise a name even if the person does not.
         let said: Vec<String> = said
             .flat_map(|message| policy::facts(&message.content, self.person(), message.created_at))
             .collect();
@@ -134,13 +134,13 @@ impl Job {
         is_private: bool,
         on_progress: &mut dyn FnMut(String),
     ) -> TurnEvent {
-        /// The reranker's scores, as relevance: of 14 questions that a memory of 577 facts answers, the best
-        /// unit had 0.06 to 0.79 where anything was found; of questions about strangers 0.01 to 0.24.
+        /// Reranker scores: for 14 questions that a memory of 577 facts answers, the best unit scored 0.06 to
+        /// 0.79 where anything was found; for questions about strangers, 0.01 to 0.24.
         const BEST_MIN: f64 = 0.02;
         const BEST_MIN_LOOKING: f64 = 0.3;
         let since = Instant::now();
         let recent = self.recent();
-        // What was just said is evidence like anything else: neither rules nor the model read the window here.
+        // What was just said is evidence like anything else: recall's prompt has no chat window.
         let request = RecallRequest {
             question: &self.request.question,
             asked: &extractive::asked_by(self.person(), &self.request.question),
@@ -175,7 +175,7 @@ impl Job {
         }
     }
 
-    /// What the reply is held to; of an answer from memory, these are what it may rest on.
+    /// What the reply is checked against; an answer from memory may rest on `candidates`.
     fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
         if !with_memories {

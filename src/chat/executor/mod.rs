@@ -47,7 +47,7 @@ impl Default for ChatConfig {
     }
 }
 
-/// Searches memory: [`Recall::run`], or whatever stands for it in a test.
+/// Searches memory: [`Recall::run`], or its stand-in in a test.
 pub type Recaller = dyn Fn(Recall<'_>, RecallRequest<'_>, &mut dyn FnMut(Progress)) -> Result<Evidence, RecallError>
     + Send
     + Sync;
@@ -63,7 +63,7 @@ pub struct Parts {
     pub recaller: Arc<Recaller>,
     /// Who reads the evidence.
     pub reader: Mode,
-    /// The memory worker beside the chat; `None` for `ask`, which brings the memory up to date before.
+    /// The memory worker beside the chat; `None` for `ask`, which brings the memory up to date first.
     pub worker: Option<WorkerConfig>,
     /// Filled by the conversation, read by whoever else needs the models.
     pub models: SharedModels,
@@ -121,7 +121,7 @@ pub(super) struct Executor {
     newest_load: Arc<AtomicU64>,
 }
 
-/// Who reads the evidence, where that is left open by the model's grade.
+/// Who reads the evidence: as set, or by the model's grade where that is left open.
 fn reader_of(mode: Mode, store: &Store, info: &ModelInfo) -> Reader {
     let grade = store.read(|r| r.setting(&info.grade_key())).unwrap_or_default();
     let grade = Grade::from_setting(grade.as_deref());
@@ -210,7 +210,7 @@ impl Executor {
         })
     }
 
-    /// The turn's own data and flag, made at its first effect.
+    /// Makes the turn's own data and cancel flag at its first effect.
     fn begin(&mut self, turn: TurnId) {
         if lock(&self.data).turn != turn {
             // A new value, not a cleared one: a late thread of the previous turn keeps its own.
@@ -260,7 +260,7 @@ impl Executor {
                         self.private = private;
                         None
                     }
-                    // Without a private store nothing may be written at all.
+                    // Without a private store there is no incognito: the machine ends it and says so.
                     Err(error) => Some(Event::IncognitoFailed { error: error_chain(&error) }),
                 }
             }

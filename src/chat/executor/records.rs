@@ -131,7 +131,7 @@ impl Executor {
     }
 }
 
-/// `/remember`: the worker makes facts of it at once.
+/// `/remember`: the worker extracts facts from it at once.
 fn remember(store: &Store, worker: &Worker, message: &UserMessage) -> Result<Message, String> {
     let UserMessage { title, text, at, .. } = message;
     let in_words = |error: StoreError| error_chain(&error);

@@ -11,7 +11,7 @@ use crate::worker::WorkerStatus;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     LoadModel(Option<String>),
-    /// In one durable transaction: the session if it is new, the message, its memory job.
+    /// Durably: the session if it is new, the message, its memory job (`/remember`: its facts).
     SaveUser(UserMessage),
     /// On a thread of its own.
     Start(ReplyJob),
@@ -29,7 +29,7 @@ pub enum Effect {
     Tell(Update),
 }
 
-/// A message of the person, to be saved; `session` is `None` for the first of a new session.
+/// A message from the person, to be saved; `session` is `None` for the first of a new session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserMessage {
     pub turn: TurnId,
@@ -40,20 +40,20 @@ pub struct UserMessage {
     pub kind: MessageKind,
 }
 
-/// A reply, or what there is of it, to be saved.
+/// A reply, or as much of it as there is, to be saved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     pub turn: TurnId,
     pub session: SessionId,
     pub text: String,
     pub complete: bool,
-    /// Nothing follows: its evidence is recorded with it.
+    /// The final save of this reply: its evidence is recorded with it.
     pub last: bool,
-    /// What of its evidence it quotes.
+    /// The evidence that it quotes.
     pub cited: Cited,
 }
 
-/// A step of a reply that takes long.
+/// A slow step of a reply, run on a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplyJob {
     pub turn: TurnId,
@@ -69,7 +69,7 @@ pub enum ReplyStep {
     Recall {
         /// Leaves a prompt in the model's context, not only candidates to quote.
         for_model: bool,
-        /// Only if memory knows somebody who is mentioned, and has much to say.
+        /// Only if memory knows somebody who is mentioned and has something relevant to say.
         look: bool,
     },
     Generate {
@@ -91,13 +91,13 @@ pub enum Update {
         still: Option<ModelProfile>,
     },
     Phase(PhaseName),
-    /// How far recall is.
+    /// How far recall has got.
     Progress(String),
     UserMessage {
         title: String,
         message: Message,
     },
-    /// The message was not accepted: here it is again.
+    /// The message was not accepted and is handed back.
     Returned {
         text: String,
     },
@@ -113,7 +113,7 @@ pub enum Update {
         incognito: bool,
     },
     Worker(WorkerStatus),
-    /// The worker wrote: open panes read again.
+    /// The store was written to: open panes read it again.
     MemoryChanged,
     Notice {
         level: Level,

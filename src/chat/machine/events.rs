@@ -80,7 +80,7 @@ pub enum TurnEvent {
     QuestionCut,
     Text(String),
     Generated(Outcome),
-    /// All of it; what is saved on the way needs no answer.
+    /// The whole reply; what is saved on the way needs no answer.
     ReplySaved(SavedReply),
     /// The message, or the whole reply.
     NotSaved {

@@ -27,7 +27,7 @@ enum Model {
 }
 
 impl Model {
-    /// The model that can still answer if the one being loaded can't be.
+    /// The model that can still answer if the one being loaded fails.
     fn usable(self) -> Option<ModelProfile> {
         match self {
             Self::Ready(profile) => Some(profile),
@@ -43,7 +43,7 @@ struct OpenSession {
     id: SessionId,
     title: String,
     history: Vec<Message>,
-    /// The oldest messages that no longer fit in the model's window.
+    /// How many of the oldest messages no longer fit in the model's window.
     n_dropped: usize,
 }
 

@@ -82,13 +82,13 @@ fn text(turn: TurnId, piece: &str) -> Event {
     Event::Turn(turn, TurnEvent::Text(piece.into()))
 }
 
-/// The effects of a submitted message's being saved.
+/// Submits a message; the effects once it is saved.
 fn said(machine: &mut Machine, turn: TurnId, text: &str) -> Vec<Effect> {
     machine.handle(submit(text));
     machine.handle(saved(turn, text))
 }
 
-/// Its first turn is being generated.
+/// A machine whose first reply is being generated.
 fn replying() -> Machine {
     let mut machine = ready(Reader::Generative);
     said(&mut machine, 1, "a");

@@ -30,7 +30,7 @@ pub(super) struct Draft {
     n_saved: usize,
 }
 
-/// What the conversation is doing. The data of a turn begins and ends with its phases.
+/// What the conversation is doing. A turn's data lives only as long as its phases.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Phase {
     #[default]
@@ -214,7 +214,7 @@ impl Machine {
         session.history.push(message.clone());
     }
 
-    /// The model is here, or can't be loaded and another one goes on.
+    /// The model is ready, or failed to load and the previous one stays in use.
     pub(super) fn answer_waiting(&mut self) -> Vec<Effect> {
         match std::mem::take(&mut self.phase) {
             Phase::AwaitingModel(turn) => self.answer(turn),
@@ -287,7 +287,7 @@ impl Machine {
         vec![replying, told, turn.save(text, true, true, cited)]
     }
 
-    /// What needs no memory, the model answers rather than saying that nothing was found, or what may be related.
+    /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
     fn quote(&mut self, turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
         let (starter, nothing_found) = match &self.model {
@@ -397,7 +397,7 @@ impl Machine {
         }
     }
 
-    /// These effects, then rest.
+    /// These effects, then those of becoming idle.
     fn end(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
         effects.extend(self.rest());
         effects

@@ -24,7 +24,7 @@ pub struct Harness {
     pub state: State,
     clock: ManualClock,
     terminal: Terminal<TestBackend>,
-    /// Everything since the last look.
+    /// Everything asked for since the last [`Self::take`].
     pub effects: Vec<Effect>,
 }
 
@@ -156,7 +156,7 @@ impl Harness {
         rows.join("\n")
     }
 
-    /// A turn that is over.
+    /// A completed turn.
     pub fn exchange(&mut self, n: i64, question: &str, answer: &str, record: Value) {
         self.chat(Update::UserMessage {
             title: "I moved to Lund last week".into(),

@@ -12,7 +12,7 @@ fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)
     for (width, height) in SIZES {
         let mut h = start(width, height);
         then(&mut h);
-        // Once to lay out, once as it is then: the second frame must be the same.
+        // Once to lay it out, once from the cached layout: the second frame must be the same.
         let first = h.screen();
         let text = h.screen();
         assert_eq!(first, text, "{name} at {width}×{height} flickers");

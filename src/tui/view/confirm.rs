@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm)
             if text.is_empty() {
                 return vec![Line::raw("")];
             }
-            // "  m12  text" hangs under its text.
+            // A wrapped row keeps the two cells by which a plan's texts are indented.
             let clean = plain_text(text);
             let line = Line::styled(wrap::ellipsis_keep_indent(&clean, width * 3), palette.text);
             wrap::wrap(&line, width, 2)

@@ -94,7 +94,7 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
         frame.render_widget(Paragraph::new(lines), space);
         return;
     }
-    // Siblings are unique by construction; if not, an empty pane is better than none.
+    // Siblings are unique by construction; if they were not, the pane would stay empty.
     let Ok(tree) = TreeWidget::new(items) else { return };
     let tree = tree
         .node_closed_symbol("▸ ")

@@ -1,4 +1,4 @@
-//! State → frame. Borrows the state and draws; changes nothing but its layout caches.
+//! State → frame. Borrows the state and draws; changes only caches and widget state.
 
 mod confirm;
 mod help;

@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
     let help = keys::hint_text(Context::Input, Action::Help);
     let help = vec![Span::styled(format!("{help} "), palette.muted)];
-    // If there is no room for all: without the context, then without the speed.
+    // If there is no room for all, drop the context first, then the speed, then the worker.
     let cells = |parts: &[Vec<Span<'_>>]| {
         parts.iter().flatten().map(|s| wrap::width(&s.content)).sum::<usize>() + 3 * parts.len()
     };

@@ -19,7 +19,7 @@ use crate::tui::{dates, markdown, wrap};
 
 /// Longer lines are hard to read, however wide the screen.
 const TEXT_CELLS_MAX: u16 = 96;
-/// Rows of one's own message that are shown; the rest is counted.
+/// Rows of the person's message that are shown; a longer one ends with its size.
 const USER_ROWS_MAX: usize = 24;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
@@ -69,7 +69,7 @@ fn blocks(state: &State, width: u16) -> Vec<Laid> {
             _ => None,
         };
         if let Some(at) = at {
-            // The first day is said only if it is not today.
+            // The first day is shown only if it is not today.
             let before = day.unwrap_or(state.now);
             if before.civil().date() != at.civil().date() {
                 let text = dates::day(at, state.now);

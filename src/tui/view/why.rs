@@ -75,7 +75,7 @@ fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
     lines.push(Line::styled(text.to_owned(), palette.heading));
 }
 
-/// To two places, and never "-0.00".
+/// To two decimal places, and never "-0.00".
 fn rounded(nats: f64) -> f64 {
     (nats * 100.0).round() / 100.0 + 0.0
 }
@@ -89,7 +89,7 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
         if why.overlap { "Share of the question not covered" } else { "Uncertainty, in nats" };
     heading(lines, title, palette);
     let max = why.nats_max();
-    // The number at the right takes six cells.
+    // The number at the right takes seven cells; one stays free.
     let cells = width.saturating_sub(8).clamp(4, 48);
     let number = |nats: Option<f64>| match nats {
         Some(n) if n.is_finite() => format!(" {:>6.2}", rounded(n)),
