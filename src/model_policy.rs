@@ -172,8 +172,7 @@ impl Plan {
 
     /// The plan for `writer = mode`.
     pub fn of(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> Self {
-        // The starter invents too much, whatever its grade says.
-        match (mode, grade.filter(|_| !info.starter)) {
+        match (mode, grade.filter(|_| may_write(info))) {
             (Mode::Extractive, _) | (Mode::Auto, None) => Self::all(false),
             (Mode::Generative, _) => Self::all(true),
             (Mode::Auto, Some(grade)) => Self {
@@ -186,6 +185,11 @@ impl Plan {
             },
         }
     }
+}
+
+/// Whether a grade counts: the starter invents too much, whatever its grade says.
+pub fn may_write(info: &ModelInfo) -> bool {
+    !info.starter
 }
 
 /// Whether the model answers under `reader = mode`; otherwise rules quote memory.

@@ -80,6 +80,11 @@ impl ModelProfile {
         }
     }
 
+    /// Whether it answers what memory has nothing about; the starter could only make something up.
+    pub fn answers_the_unknown(&self) -> bool {
+        !self.starter
+    }
+
     /// Whether the system turn names the day.
     pub fn is_told_the_day(&self) -> bool {
         !self.is_small
@@ -151,7 +156,7 @@ pub fn is_task(text: &str) -> bool {
 }
 
 /// Whether a reply can do without the chat so far: small talk that refers to nothing said before; for a distracted
-/// model, which repeats what it has just read, any message that does not refer or carry on.
+/// model, which repeats what it has just read, any message that does not refer or carry on; for the starter any.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     const POINTING: [&str; 24] = [
         "that", "that's", "it", "it's", "its", "this", "they", "them", "their", "those", "he",
@@ -165,8 +170,9 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     let goes_on = GOING_ON.iter().any(|opening| {
         lower.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     });
-    !words.any(|word| POINTING.contains(&word))
-        && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
+    profile.starter
+        || !words.any(|word| POINTING.contains(&word))
+            && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }
 
 /// A chat as the model that talks sees it: without exchanges in which rules quoted memory or found nothing, which

@@ -9,7 +9,7 @@ use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
-use crate::model_policy::{Mode, reader_generates};
+use crate::model_policy::{Mode, may_write, reader_generates};
 use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::check;
 
@@ -243,7 +243,7 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     for (step, score) in grade.scores() {
         let by_model = match step {
             "answering" => reader_generates(Mode::Auto, info, Some(&grade)),
-            _ => score.is_better() && !info.starter,
+            _ => score.is_better() && may_write(info),
         };
         let by = if by_model { "model" } else { "rules" };
         app.console

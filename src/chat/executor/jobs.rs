@@ -45,7 +45,7 @@ impl Job {
                 if look && known == KnownName::None {
                     TurnEvent::Recalled { quote: None, reads: false, is_private: false }
                 } else {
-                    let asks = self.profile.starter
+                    let asks = !self.profile.answers_the_unknown()
                         || known == KnownName::Name
                         || extractive::is_of_speaker(&self.request.question);
                     let is_private = known == KnownName::Person || !look && asks;
@@ -212,7 +212,7 @@ impl Job {
         } else {
             let model = self.models.language.as_ref();
             let question = &self.request.question;
-            let alone = self.profile.starter || policy::stands_alone(&self.profile, question);
+            let alone = policy::stands_alone(&self.profile, question);
             let history = if alone && !with_memories {
                 Vec::new()
             } else {

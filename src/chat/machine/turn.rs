@@ -290,12 +290,12 @@ impl Machine {
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
     fn quote(&mut self, turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
-        let (starter, nothing_found) = match &self.model {
-            Model::Ready(profile) => (profile.starter, profile.nothing_found()),
-            _ => (false, policy::NOTHING_FOUND),
+        let (answers, nothing_found) = match &self.model {
+            Model::Ready(profile) => (profile.answers_the_unknown(), profile.nothing_found()),
+            _ => (true, policy::NOTHING_FOUND),
         };
         let by_model = match &quote {
-            None => !starter,
+            None => answers,
             Some(quote) => quote.text.starts_with(extractive::HEDGE) && !is_task,
         };
         if by_model && (!is_private || is_task) {
