@@ -276,6 +276,7 @@ fn once_is_one_question_and_one_answer() {
     let result = answer_in(nothing, None, "hi", &Cancel::default(), &mut |_| {});
     assert!(matches!(result, Err(ChatError::Model { .. })));
     let sessions = store.read(|r| r.sessions()).unwrap();
+    assert!(sessions.iter().any(|s| s.n_messages == 2));
     let stored: Vec<_> =
         sessions.iter().flat_map(|s| store.read(|r| r.messages(s.id)).unwrap()).collect();
     let holds = |role, text| stored.iter().any(|m| m.role == role && m.content == text);
