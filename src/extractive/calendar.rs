@@ -52,15 +52,18 @@ impl Tense {
             ]
             .map(regex)
         });
-        let [timeless, future, married] = SIGNS.each_ref().map(|sign| sign.is_match(words));
         let is_past = |word: &str| {
             let lower = word.to_lowercase();
             super::lexicon::is_past(&lower) && !PASTS_OF_NO_PAST.has(lower.as_str())
         };
-        match (timeless, future) {
-            (true, _) => Some(Self::Timeless),
-            (_, true) => Some(Self::Future),
-            _ => (married || super::lexicon::words(words).any(is_past)).then_some(Self::Past),
+        let [timeless, future, married] = &*SIGNS;
+        if timeless.is_match(words) {
+            Some(Self::Timeless)
+        } else if future.is_match(words) {
+            Some(Self::Future)
+        } else {
+            let past = married.is_match(words) || super::lexicon::words(words).any(is_past);
+            past.then_some(Self::Past)
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Only what the calendar fixes is replaced; "recently", "soon" and durations ("for two years")
 //! stay as they are.
 
+use std::cell::LazyCell;
 use std::sync::LazyLock;
 
 use jiff::ToSpan;
@@ -67,7 +68,8 @@ pub(super) struct Resolved {
 
 /// Replaces the relative dates of one sentence, said at `at`.
 pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
-    let (today, told) = (at.date(), Tense::told(sentence));
+    let today = at.date();
+    let told = LazyCell::new(|| Tense::told(sentence));
     let mut out = String::with_capacity(sentence.len() + 32);
     let mut spans = Vec::new();
     let mut done = 0;
@@ -76,7 +78,8 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
         let (start, end) = (whole.start(), whole.end());
         let before = &sentence[..start];
         let after = &sentence[end..];
-        let tense = Tense::of_clause(sentence, start, end).or(told).unwrap_or(Tense::Future);
+        let tense =
+            Tense::of_clause(sentence, start, end).or_else(|| *told).unwrap_or(Tense::Future);
         let meant = expression(&found, today, tense, stated_year(before, after))
             .filter(|_| !is_quoted(before, after))
             .and_then(|e| Some((phrase(&e, before, after, whole.as_str())?, e.span)));
