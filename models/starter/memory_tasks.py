@@ -3,7 +3,7 @@
     python memory_tasks.py [SEED]      shows one of each
 
 All of it is this project's own: histories (facts, questions; titles, stories, topics and themes in the .json beside each), chats of people
-with the assistant, notebooks, scenarios of corrections with their answers, turns, the generator; for talk the open instructions of
+with the assistant, scenarios of corrections with their answers, turns, the generator; for talk the open instructions of
 `shared/data/training` under MIT and Apache-2.0.
 """
 
@@ -19,32 +19,19 @@ from pathlib import Path
 
 import changes
 import histories
-from generator import answer as generated, lexicon, tasks, topics
+from generator import answer as generated, lexicon, render, tasks, topics
 
 topics.add_more()
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CHATS = HERE / "chats"
 TRAINING = ROOT.parent / "shared" / "data" / "training"
-SYSTEM = {
-    "notes": "List the lasting facts, one per line with the number of its line, or NONE.",
-    "answer": "Answer briefly from the memories.",
-    "episode": "Write an episode with a title and a story.",
-    "boundary": "Does the new turn start a new topic? yes or no.",
-    "router": "Should this message be stored? store or discard.",
-    "conflict": "New fact against old fact: update or keep?",
-    "theme": "Name the theme of these facts.",
-    "merge": "Merge the two facts into one sentence.",
-}
+SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts, one per line with the number of its line, or NONE."}
 UNKNOWN = "I don't know."
 
 
 def long_date(day):
-    return f"{day:%A}, {day.day} {day:%B} {day.year}"
-
-
-def short_date(day):
-    return f"{day.day} {day:%B} {day.year}"
+    return f"{day:%A}, {lexicon.date_text(day)}"
 
 
 @lru_cache(maxsize=None)
@@ -68,20 +55,16 @@ def all_histories(held):
 
 @lru_cache(maxsize=None)
 def all_scenarios():
+    """Those of corrections/*.txt, each with its answers: {"Q1": [before, after], "P1": [answer]}."""
     out = []
-    for path in sorted((HERE / "corrections").glob("*.txt")):
-        for block in re.split("^@ ", path.read_text(), flags=re.M)[1:]:
-            said = {key: [] for key in "BLKCNMQP"}
-            for line in filter(None, block.splitlines()[1:]):
-                said[line[0]].append(line[2:].strip())
-            said["answers"] = {}
-            out.append(said)
-        answers = path.with_suffix(".answers.tsv")
-        first = len(out) - len(re.findall("^@ ", path.read_text(), flags=re.M))
-        for line in answers.read_text().splitlines() if answers.exists() else ():
+    for stem, said in changes.scenarios(HERE / "corrections"):
+        out.append((stem, {**said, "answers": {}}))
+    for stem in {stem for stem, _ in out}:
+        blocks = [said for of, said in out if of == stem]
+        for line in (HERE / "corrections" / f"{stem}.answers.tsv").read_text().splitlines():
             number, of, *fields = line.split("\t")
-            out[first + int(number) - 1]["answers"][of] = fields
-    return out
+            blocks[int(number) - 1]["answers"][of] = fields
+    return [said for _, said in out]
 
 
 @lru_cache(maxsize=None)
@@ -145,7 +128,7 @@ def notes_of(h, chosen, rename=lambda t: t, resolved=True):
             found.append((sorted(inside), rename(fact.text)))
     found.sort(key=lambda f: (f[0][-1], f[0]))
     reply = "\n".join(f"{','.join(map(str, at))}: {text}" for at, text in found) or "NONE"
-    return "\n".join([f"Date: {long_date(h.day[chosen[0]])}", *lines]), reply
+    return render.dated(long_date(h.day[chosen[0]]), lines), reply
 
 
 def notes_sample(rng, held=False):
@@ -159,7 +142,7 @@ def notes_sample(rng, held=False):
 def own_notes_sample(rng):
     """A person and the assistant."""
     who = "The user" if rng.random() < 0.6 else lexicon.person_name(rng)[0]
-    as_said = lambda fact: end(re.sub(r"\bthe user\b", who if who != "The user" else "the user", re.sub(r"^The user\b", who, fact)))  # noqa: E731
+    as_said = lambda fact: end(fact if who == "The user" else re.sub(r"\b[Tt]he user\b", who, fact))  # noqa: E731
     lines, facts = [], []
     for _ in range(rng.choice((1, 1, 2, 3, 4, 6))):
         if rng.random() < 0.45:
@@ -175,7 +158,7 @@ def own_notes_sample(rng):
             lines.append(f"{len(lines) + 1} Assistant: {lexicon_fill(rng, rng.choice(tasks.ACKNOWLEDGE))}")
     if not lines:
         return own_notes_sample(rng)
-    return "notes", "", [("\n".join([f"Date: {long_date(lexicon.random_date(rng))}", *lines]), "\n".join(facts) or "NONE")]
+    return "notes", "", [(render.dated(long_date(lexicon.random_date(rng)), lines), "\n".join(facts) or "NONE")]
 
 
 def lexicon_fill(rng, template):
@@ -187,13 +170,13 @@ def generated_notes_sample(rng):
     for _ in range(3):
         prompt, reply, day, speaker, _ = tasks.extraction(rng)
         lines = prompt.split("\n")[1:]
-        made.append(("\n".join([f"Date: {long_date(day)}", *(f"{k} {line.strip()}" for k, line in enumerate(lines, 1))]),
+        made.append((render.dated(long_date(day), [f"{k} {line}" for k, line in enumerate(lines, 1)]),
                      reply if reply == "NONE" else "\n".join(f"1: {f}" for f in reply.split("\n"))))
     return "notes", "", made
 
 
 def block(lines):
-    return "<memories>\n" + "\n".join(lines) + "\n</memories>\n"
+    return "\n".join([render.OPEN, *lines, render.CLOSE, ""])
 
 
 def answer_sample(rng, held=False):
@@ -213,7 +196,7 @@ def answer_sample(rng, held=False):
     absent = [q for q in rng.sample(h.questions, min(12, len(h.questions))) if not q.evidence & told][: rng.choice((0, 1, 1, 2))]
     unique = list({id(u): u for u in shown}.values())
     unique.sort(key=lambda u: h.day[u.messages[0]])
-    lines = [f"[{short_date(h.day[u.messages[0]])}] {rename(u.text)}" for u in unique]
+    lines = [f"[{lexicon.date_text(h.day[u.messages[0]])}] {rename(u.text)}" for u in unique]
     pairs = [(rename(q.text), end(rename(q.answer[0].upper() + q.answer[1:]))) for q in asked] + [(rename(q.text), UNKNOWN) for q in absent]
     rng.shuffle(pairs)
     return "answer", block(lines), pairs
@@ -226,7 +209,7 @@ def correction_sample(rng):
         return correction_sample(rng)
     day = lexicon.random_date(rng)
     step = lambda: timedelta(days=rng.choice((0, 1, 3, 9, 30, 90)))  # noqa: E731
-    note = lambda text: f"[{short_date(day)}] {text}" if text.startswith("The user") else f"[{short_date(day)}] The user: {text}"  # noqa: E731
+    note = lambda text: f"[{lexicon.date_text(day)}] {text}" if text.startswith("The user") else f"[{lexicon.date_text(day)}] The user: {text}"  # noqa: E731
     lines, others = [], []
     while len(others) < rng.choice((0, 1, 3, 6)):
         other = rng.choice(all_scenarios())
@@ -267,8 +250,7 @@ def boundary_sample(rng, held=False):
     pairs = []
     for _ in range(4):
         if rng.random() < 0.5:
-            text, label = tasks.boundary(rng)[:2]
-            pairs.append(("\n".join(line.strip() for line in text.split("\n")), label))
+            pairs.append(tasks.boundary(rng)[:2])
             continue
         h = rng.choice(all_histories(held))
         if not h.side:
@@ -282,7 +264,7 @@ def boundary_sample(rng, held=False):
         t = rng.choice(places)
         rename = renamer(rng, h)
         before = [rename(h.lines[m].text) for m in session[max(0, t - 1 - rng.choice((2, 4, 6))) : t - 1]]
-        pairs.append(("\n".join([*before, "New: " + rename(h.lines[session[t - 1]].text)]), "yes" if wanted else "no"))
+        pairs.append((render.boundary(before, rename(h.lines[session[t - 1]].text)), "yes" if wanted else "no"))
     return ("boundary", "", pairs) if pairs else boundary_sample(rng, held)
 
 
@@ -290,12 +272,12 @@ def episode_sample(rng, held=False):
     chosen = [h for h in all_histories(held) if h.side]
     if not chosen or rng.random() < 0.1:
         prompt, reply, day, lines = tasks.episode(rng)
-        return "episode", "", [("\n".join([f"Date: {long_date(day)}", *lines]), reply)]
+        return "episode", "", [(render.dated(long_date(day), lines), reply)]
     h = rng.choice(chosen)
     k = rng.randrange(len(h.sessions))
     rename = renamer(rng, h)
     side = h.side["sessions"][k]
-    prompt = "\n".join([f"Date: {long_date(h.day[h.sessions[k][0]])}", *(rename(h.lines[m].text) for m in h.sessions[k])])
+    prompt = render.dated(long_date(h.day[h.sessions[k][0]]), [rename(h.lines[m].text) for m in h.sessions[k]])
     return "episode", "", [(prompt, rename(f"Title: {side['title']}\n{side['story']}"))]
 
 
@@ -317,8 +299,7 @@ def conflict_sample(rng):
     pairs = []
     for _ in range(6):
         if rng.random() < 0.35:
-            text, label = tasks.conflict(rng)[:2]
-            pairs.append(("\n".join(line.strip() for line in text.split("\n")), label))
+            pairs.append(tasks.conflict(rng)[:2])
             continue
         said = rng.choice(all_scenarios())
         if not said["L"] or not said["C"] or not said["N"]:
@@ -329,7 +310,7 @@ def conflict_sample(rng):
             old, new, label = rng.choice(said["K"]), rng.choice(said["C"]), "keep"
         else:
             old, new, label = rng.choice(said["L"]), rng.choice(said["N"]), "keep"
-        pairs.append((f"Old: {end(old)}\nNew: {end(changes.either(rng, new))}", label))
+        pairs.append((render.conflict(end(old), end(changes.either(rng, new))), label))
     return ("conflict", "", pairs) if pairs else conflict_sample(rng)
 
 
@@ -350,11 +331,10 @@ def merge_sample(rng):
 @lru_cache(maxsize=None)
 def open_talk():
     rows = []
-    for name in ("instructions", "dialogues"):
-        for line in gzip.open(TRAINING / f"{name}.jsonl.gz", "rt"):
-            row = json.loads(line)
-            if row["source"] in ("rasbt", "llamafactory", "gpteacher-roleplay") and sum(len(m["content"]) for m in row["messages"]) < 1200:
-                rows.append([m["content"].strip() for m in row["messages"] if m["role"] in ("user", "assistant")])
+    for line in gzip.open(TRAINING / "instructions.jsonl.gz", "rt"):
+        row = json.loads(line)
+        if row["source"] in ("rasbt", "llamafactory", "gpteacher-roleplay") and sum(len(m["content"]) for m in row["messages"]) < 1200:
+            rows.append([m["content"].strip() for m in row["messages"] if m["role"] in ("user", "assistant")])
     return [r for r in rows if len(r) >= 2]
 
 
