@@ -1,4 +1,5 @@
-"""What the memory model learns: chat samples, each a beginning (system and shared lines) and branches of it (what is asked, the reply).
+"""What the memory model learns: samples of (task or system turn, shared lines, [(asked, reply), …]). The pairs are branches of the shared
+beginning, or the turns of one chat (`Chat`).
 
     python memory_tasks.py [SEED]      shows one of each
 
@@ -28,6 +29,10 @@ CHATS = HERE / "chats"
 TRAINING = ROOT.parent / "shared" / "data" / "training"
 SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts, one per line with the number of its line, or NONE."}
 UNKNOWN = "I don't know."
+
+
+class Chat(list):
+    """Pairs of which each follows the one before."""
 
 
 def long_date(day):
@@ -105,6 +110,7 @@ def end(text):
 def dated_table():
     """Of each (day, text) of the histories: the text as the program shows it to a model."""
     said = [(h.day[m].isoformat(), u.text.split(": ", 1)[1]) for held in (False, True) for h in all_histories(held) for m, u in enumerate(h.lines)]
+    said += [(day, text.split(": ", 1)[1]) for block in all_reading() for day, text in block["N"] if ": " in text]
     run = ["cargo", "run", "--quiet", "--release", "-p", "inglenook-eval", "--example", "dated"]
     asked = "".join(f"{day}\t{text}\n" for day, text in said)
     out = subprocess.run(run, input=asked, text=True, capture_output=True, check=True, cwd=ROOT).stdout.splitlines()
@@ -115,6 +121,26 @@ def dated(h, m):
     """A line with its relative dates resolved as the program's rules do it before a model sees it."""
     who, text = h.lines[m].text.split(": ", 1)
     return f"{who}: {dated_table()[h.day[m].isoformat(), text]}"
+
+
+@lru_cache(maxsize=None)
+def all_reading():
+    """Notes of a person and questions about them: {"D": day, "N": [(day, text)], "QA": [(question, answer)]}."""
+    out = []
+    for part in (HERE / "talk" / "reading.txt").read_text().strip().split("\n\n"):
+        block = {"N": [], "QA": []}
+        for line in part.split("\n"):
+            kind, text = line[0], line[2:].strip()
+            if kind == "N":
+                block["N"].append((text[:10], text[11:]))
+            elif kind == "Q":
+                asked = text
+            elif kind == "A":
+                block["QA"].append((asked, text))
+            else:
+                block["D"] = text
+        out.append(block)
+    return out
 
 
 def notes_of(h, chosen, rename=lambda t: t, resolved=True):
@@ -175,7 +201,7 @@ def generated_notes_sample(rng):
     return "notes", "", made
 
 
-def block(lines):
+def block_of(lines):
     return "\n".join([render.OPEN, *lines, render.CLOSE, ""])
 
 
@@ -196,10 +222,29 @@ def answer_sample(rng, held=False):
     absent = [q for q in rng.sample(h.questions, min(12, len(h.questions))) if not q.evidence & told][: rng.choice((0, 1, 1, 2))]
     unique = list({id(u): u for u in shown}.values())
     unique.sort(key=lambda u: h.day[u.messages[0]])
-    lines = [f"[{lexicon.date_text(h.day[u.messages[0]])}] {rename(u.text)}" for u in unique]
+    resolved = rng.random() < 0.8
+    text = lambda u: rename(u.text) if u in h.facts else as_said(rename(dated(h, u.messages[0]) if resolved else u.text))  # noqa: E731
+    lines = [f"[{lexicon.date_text(h.day[u.messages[0]])}] {text(u)}" for u in unique]
     pairs = [(rename(q.text), end(rename(q.answer[0].upper() + q.answer[1:]))) for q in asked] + [(rename(q.text), UNKNOWN) for q in absent]
     rng.shuffle(pairs)
-    return "answer", block(lines), pairs
+    return "answer", block_of(lines), pairs
+
+
+def as_said(line):
+    """A line of a chat as evidence shows it."""
+    return line.replace(": ", " said: ", 1)
+
+
+def reading_sample(rng):
+    block = rng.choice(all_reading())
+    who = "The user" if rng.random() < 0.8 else lexicon.person_name(rng)[0]
+    lines = []
+    for day, text in block["N"]:
+        if ": " in text and text.split(": ", 1)[0] in ("The user", "Assistant"):
+            speaker, said = text.split(": ", 1)
+            text = f"{speaker} said: {dated_table()[day, said] if rng.random() < 0.8 else said}"
+        lines.append(f"[{lexicon.date_text(date.fromisoformat(day))}] {text if who == 'The user' else re.sub(r'[Tt]he user', who, text)}")
+    return "answer", block_of(lines), block["QA"]
 
 
 def correction_sample(rng):
@@ -209,7 +254,7 @@ def correction_sample(rng):
         return correction_sample(rng)
     day = lexicon.random_date(rng)
     step = lambda: timedelta(days=rng.choice((0, 1, 3, 9, 30, 90)))  # noqa: E731
-    note = lambda text: f"[{lexicon.date_text(day)}] {text}" if text.startswith("The user") else f"[{lexicon.date_text(day)}] The user: {text}"  # noqa: E731
+    note = lambda text: f"[{lexicon.date_text(day)}] {text}" if text.startswith("The user") else f"[{lexicon.date_text(day)}] The user said: {text}"  # noqa: E731
     lines, others = [], []
     while len(others) < rng.choice((0, 1, 3, 6)):
         other = rng.choice(all_scenarios())
@@ -236,14 +281,14 @@ def correction_sample(rng):
     for k, p in enumerate(said["P"], 1):
         if f"P{k}" in said["answers"]:
             pairs.append((p, said["answers"][f"P{k}"][0]))
-    return ("answer", block(lines), pairs) if pairs else correction_sample(rng)
+    return ("answer", block_of(lines), pairs) if pairs else correction_sample(rng)
 
 
 def generated_answer_sample(rng):
     n = rng.choice((2, 4, 6, 8, 10))
     context = generated.Context(rng, n, False, "seen")
     lines = context.lines()
-    return "answer", block(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
+    return "answer", block_of(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
 
 
 def boundary_sample(rng, held=False):
@@ -344,20 +389,31 @@ def own_talk():
     return [(line[0], line[1]) for line in lines if len(line) >= 2]
 
 
+@lru_cache(maxsize=None)
+def own_chats():
+    out = []
+    for part in "\n\n".join(path.read_text().strip() for path in sorted((HERE / "talk").glob("chats-*.txt"))).split("\n\n"):
+        lines = part.split("\n")
+        out.append(Chat((asked[2:], reply[2:]) for asked, reply in zip(lines[::2], lines[1::2])))
+    return out
+
+
 def chat_sample(rng):
-    """Short talk without memories, as `assets/prompts/chat.txt` asks for it."""
-    today = f"Today is {long_date(lexicon.random_date(rng))}. "
-    system = rng.choice((f"{today}You are Inglenook, a helpful AI assistant that runs on the user's own computer.", "You are Inglenook, a helpful AI assistant."))
-    if rng.random() < 0.35:
+    """Talk without memories, as `assets/prompts/chat.txt` asks for it."""
+    system = "You are Inglenook, a helpful AI assistant."
+    which = rng.random()
+    if which < 0.35:
         row = rng.choice(open_talk())
-        return system, "", [(row[0], row[1])]
-    return system, "", rng.sample(own_talk(), 4)
+        return system, "", Chat(zip(row[::2], row[1::2]))
+    if which < 0.6:
+        return system, "", Chat(rng.choice(own_chats()))
+    return system, "", rng.sample(own_talk(), 5)
 
 
 TASKS = [  # (share of samples, what makes one)
-    (0.30, notes_sample), (0.10, own_notes_sample), (0.03, generated_notes_sample), (0.16, answer_sample), (0.05, correction_sample), (0.03, generated_answer_sample),
-    (0.06, boundary_sample), (0.06, episode_sample), (0.04, theme_sample), (0.06, conflict_sample), (0.03, router_sample), (0.01, merge_sample),
-    (0.09, chat_sample),
+    (0.20, notes_sample), (0.08, own_notes_sample), (0.03, generated_notes_sample), (0.15, answer_sample), (0.12, reading_sample),
+    (0.07, correction_sample), (0.08, generated_answer_sample), (0.04, boundary_sample), (0.04, episode_sample), (0.03, theme_sample),
+    (0.04, conflict_sample), (0.03, router_sample), (0.01, merge_sample), (0.16, chat_sample),
 ]
 
 

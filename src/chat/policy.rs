@@ -14,7 +14,7 @@ use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
 use crate::memory::{Message, MessageId, Moment, Role};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
-use crate::prompts::Style;
+use crate::prompts::{Style, chat_system};
 
 /// Says that memory has no answer.
 pub const NOTHING_FOUND: &str = "You have not told me that.";
@@ -85,9 +85,9 @@ impl ModelProfile {
         !self.starter
     }
 
-    /// Whether the system turn names the day.
-    pub fn is_told_the_day(&self) -> bool {
-        !self.is_small
+    /// The system turn of a prompt without memories; it names the day, but not to a small model.
+    pub fn system(&self, now: Moment) -> String {
+        chat_system(self.style, (!self.is_small).then(|| now.civil()))
     }
 
     /// The configured sampling, adapted to the model: greedy if small, short replies from the starter.

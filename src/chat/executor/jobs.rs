@@ -15,7 +15,7 @@ use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Message, Moment, Role};
-use crate::prompts::{Answer, MemoryLine, chat_system};
+use crate::prompts::{Answer, MemoryLine};
 use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant, refill};
 use crate::store::KnownName;
 
@@ -65,10 +65,6 @@ impl Job {
             }
         };
         send(Input::Event(Event::Turn(turn, event)));
-    }
-
-    fn system(&self) -> String {
-        chat_system(self.profile.style, self.profile.is_told_the_day().then(|| self.now.civil()))
     }
 
     /// Tokens for the prompt and for the reply.
@@ -218,7 +214,7 @@ impl Job {
             } else {
                 policy::as_talk(&self.profile, &self.request.history)
             };
-            let built = prompt::build(model, &self.system(), &history, question, limit_tokens);
+            let built = prompt::build(model, &self.profile.system(self.now), &history, question, limit_tokens);
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,

@@ -6,14 +6,18 @@ mod records;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
 use std::time::Instant;
 
 use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::policy::{ModelProfile, Reader};
+use crate::chat::prompt;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
-use crate::interfaces::{Cancel, Clock, Context, ModelInfo, ModelSource, Models, Sampling};
+use crate::interfaces::{
+    Cancel, Clock, Context, ModelError, ModelInfo, ModelSource, Models, Priority, Sampling,
+};
 use crate::memory::MessageId;
 use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
@@ -176,9 +180,24 @@ impl Executor {
         let Parts { store, clock, worker, .. } = &self.parts;
         if let (Some(loaded), Some(config)) = (self.parts.loaded(), worker) {
             let clock = Arc::clone(clock);
+            self.read_system_turn(&loaded);
             let worker = Worker::start(store.clone(), loaded.models, clock, config.clone());
             self.background = Some(worker);
         }
+    }
+
+    /// The model reads what every prompt without memories begins with while the person still writes.
+    fn read_system_turn(&self, loaded: &LoadedModels) {
+        let system = loaded.profile.system(self.parts.clock.now());
+        let (model, kept) = (Arc::clone(&loaded.models.language), Arc::clone(&self.kept));
+        // A failure costs nothing but time: the first message reads it then.
+        let _ = thread::Builder::new().name("system turn".into()).spawn(move || {
+            let prompt = prompt::build(model.as_ref(), &system, &[], "", usize::MAX);
+            let mut context = model.context(Priority::Chat)?;
+            context.extend(&prompt.tokens)?;
+            lock(&kept).get_or_insert(context);
+            Ok::<(), ModelError>(())
+        });
     }
 
     pub(super) fn cancel(&self) {
@@ -266,5 +285,51 @@ impl Executor {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::interfaces::LanguageModel;
+    use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
+
+    #[test]
+    fn the_system_turn_is_read_before_the_first_message() {
+        let model = ScriptedModel::new(&[]);
+        let models = Models {
+            language: Arc::new(model.clone()),
+            embedder: Arc::new(HashEmbedder),
+            reranker: None,
+        };
+        let profile = ModelProfile::new(models.language.info(), Reader::Extractive, None);
+        let clock = Arc::new(ManualClock::at("2026-11-21T10:00:00Z"));
+        let system = profile.system(clock.now());
+        let mut executor = Executor::new(Parts {
+            store: Store::in_memory().unwrap(),
+            source: Arc::new(models.clone()),
+            clock,
+            config: ChatConfig::default(),
+            recall: RecallConfig::default(),
+            recaller: Arc::new(|recall, request, report| recall.run(request, report)),
+            reader: Mode::Auto,
+            worker: Some(WorkerConfig::default()),
+            models: Arc::new(RwLock::new(Some(LoadedModels { models, profile }))),
+            incognito: false,
+        });
+        executor.start_background();
+        let first = prompt::build(&model, &system, &[], "hi", usize::MAX).tokens;
+        let since = Instant::now();
+        let read = loop {
+            if let Some(context) = lock(&executor.kept).as_ref() {
+                break context.tokens().to_vec();
+            }
+            assert!(since.elapsed() < Duration::from_secs(10));
+            thread::sleep(Duration::from_millis(1));
+        };
+        let shared = read.iter().zip(&first).take_while(|(a, b)| a == b).count();
+        assert_eq!(model.decode(&first[shared..]), "hi");
     }
 }
