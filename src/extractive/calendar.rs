@@ -43,12 +43,12 @@ impl Tense {
 
     /// The tense that the words show, if any.
     pub fn told(words: &str) -> Option<Self> {
-        // "We married on 3 May" is past; "we are married", "the married couple" show no tense.
+        // "We married on 3 May" is past; "we are married", "the married couple", "two days left" show no tense.
         static SIGNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
             [
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
-                r"(?i)\b(will|won't|'ll|gonna|going to|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:(?:is|are|am|he's|she's)|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
-                r"(?i)\b(?:I|we|they|he|she|you) (?:got )?married\b",
+                r"(?i)\b(will|won't|'ll|gonna|going to|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:(?:is|are|am|he's|she's)|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
+                r"(?i)\b(?:I|we|they|he|she|you|who) (?:(?:got )?married|left)\b",
             ]
             .map(regex)
         });
@@ -56,14 +56,14 @@ impl Tense {
             let lower = word.to_lowercase();
             super::lexicon::is_past(&lower) && !PASTS_OF_NO_PAST.has(lower.as_str())
         };
-        let [timeless, future, married] = &*SIGNS;
+        let [timeless, future, past] = &*SIGNS;
         if timeless.is_match(words) {
             Some(Self::Timeless)
         } else if future.is_match(words) {
             Some(Self::Future)
         } else {
-            let past = married.is_match(words) || super::lexicon::words(words).any(is_past);
-            past.then_some(Self::Past)
+            (past.is_match(words) || super::lexicon::words(words).any(is_past))
+                .then_some(Self::Past)
         }
     }
 }
@@ -93,6 +93,7 @@ pub(super) static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
         | (?:about|around|over|almost|nearly)\ (?P<about>{COUNT})\ (?P<aboutunit>days?|weeks?|months?|years?)\ ago
         | in\ (?P<in>{COUNT}|a\ few|a\ couple\ of)\ (?P<inunit>days?|weeks?|months?|years?)\b
         | (?P<drel>last|this|next|this\ past|this\ coming|coming|past)\ (?P<dday>{DAY})\b
+        | (?:on\ )?(?P<weekafter>{FULL_DAY})\ week\b
         | on\ (?P<onday>{FULL_DAY}|sun|mon|tues?|wed|thurs?|fri)\b
         | (?P<bareday>{FULL_DAY})\ (?P<barepart>morning|afternoon|evening|night)\b
         | (?P<mrel>last|this|next|this\ past|this\ coming)\ (?P<mmonth>{ANY_MONTH})\b
@@ -207,6 +208,9 @@ pub(super) fn expression(
     }
     if let (Some(rel), Some(day)) = (get("drel"), get("dday")) {
         return relative_weekday(&rel, weekday(&day)?, today, tense);
+    }
+    if let Some(day) = get("weekafter") {
+        return Some(weekday_expression(plus(following(today, weekday(&day)?), 7.days())));
     }
     if let (Some(rel), Some(name)) = (get("mrel"), get("mmonth")) {
         return relative_month(&rel, month_number(&name)?, today, tense);

@@ -161,7 +161,9 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     if BEFORE_A_TIME.has(&word_before) {
         return Some((with_article(&e.noun), before.len()));
     }
-    if matches!(word_before.as_str(), "in" | "on" | "at" | "during") {
+    // "The bid goes in on Friday": that one belongs to the verb.
+    let has_own = said.get(..3).is_some_and(|s| matches!(&*s.to_lowercase(), "on " | "in "));
+    if !has_own && matches!(word_before.as_str(), "in" | "on" | "at" | "during") {
         // "on the day before yesterday": the preposition is ours.
         let keep = before.trim_end().len() - word_before.len();
         let preposition =

@@ -9,7 +9,7 @@ use rusqlite::TransactionBehavior;
 
 use super::connections::{Connections, Exclusive, Readers, within};
 use super::error::{Result, StoreError};
-use super::lock::lock;
+use super::lock::{lock, note_made};
 use super::open::{self, ReadOnly};
 use super::transaction::{Reader, WriteTx};
 
@@ -34,10 +34,12 @@ impl Store {
     /// [`StoreError::Unwritable`].
     pub fn open(data_dir: &Path) -> Result<Self> {
         open::make_dir(data_dir)?;
-        let lock = lock(data_dir)?;
+        let mut lock = lock(data_dir)?;
+        open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
         open::check_header(&path)?;
         let writer = open::writer(&path).map_err(|e| e.within("open", &path))?;
+        note_made(&mut lock, data_dir)?;
         let store = Self::new(
             Connections::File {
                 readers: Readers::new(None, open::reader),

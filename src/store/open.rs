@@ -96,6 +96,28 @@ fn wal_has_content(path: &Path) -> bool {
     fs::metadata(PathBuf::from(name)).is_ok_and(|m| m.len() > 0)
 }
 
+/// Refuses a directory whose memory is empty or gone although there was one: SQLite would begin a new one, and throw away
+/// a write-ahead log that has lost its file.
+pub(super) fn check_presence(path: &Path) -> Result<()> {
+    let is_there = match fs::metadata(path) {
+        Ok(metadata) => metadata.len() > 0,
+        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    };
+    let was_made = || path.parent().is_some_and(super::lock::was_made);
+    if is_there || !wal_has_content(path) && !was_made() {
+        return Ok(());
+    }
+    let what = if path.exists() { "empty" } else { "gone" };
+    let lock = super::lock::FILE_NAME;
+    Err(StoreError::corrupt(
+        path,
+        format!(
+            "it is {what}, but there was a memory here. To begin a new one, delete {lock} too (and memory.db-wal, \
+             which may hold the last messages)"
+        ),
+    ))
+}
+
 /// Refuses a file that is not an SQLite database, or is shorter than its header says.
 ///
 /// With a write-ahead log beside it the length means nothing (a crash during a checkpoint), and
@@ -211,6 +233,7 @@ pub(super) enum ReadOnly {
 }
 
 pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
+    check_presence(path)?;
     if !path.try_exists().unwrap_or(true) {
         return in_memory().map(ReadOnly::Own);
     }

@@ -214,7 +214,13 @@ impl Job {
             } else {
                 policy::as_talk(&self.profile, &self.request.history)
             };
-            let built = prompt::build(model, &self.profile.system(self.now), &history, question, limit_tokens);
+            let built = prompt::build(
+                model,
+                &self.profile.system(self.now),
+                &history,
+                question,
+                limit_tokens,
+            );
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,

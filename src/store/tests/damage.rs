@@ -118,6 +118,54 @@ fn an_empty_file_is_a_new_memory() {
     small(&Store::open(dir.path()).unwrap());
 }
 
+/// Neither an emptied nor a deleted file is a new memory, and a log that has lost its file is left alone.
+#[test]
+fn a_memory_that_is_gone_is_not_a_new_one() {
+    let check = |harm: &dyn Fn(&Path), what: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let path = filled(dir.path());
+        harm(&path);
+        let before: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        for error in [Store::open_read_only(dir.path()).err(), Store::open(dir.path()).err()] {
+            let error = error.expect("an error");
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains(what) && text.contains("memory.lock"), "{text}");
+        }
+        let after: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        assert_eq!(after, before);
+        path
+    };
+    check(&|path| fs::write(path, b"").unwrap(), "it is empty");
+    check(&|path| fs::remove_file(path).unwrap(), "it is gone");
+    // With a log, and without a lock.
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("memory.db-wal");
+    fs::write(&log, "frames").unwrap();
+    for error in [Store::open_read_only(dir.path()).err(), Store::open(dir.path()).err()] {
+        assert!(error.is_some_and(|e| e.to_string().contains("it is gone")));
+    }
+    assert_eq!(fs::read(&log).unwrap(), b"frames");
+    // As the message says.
+    fs::remove_file(&log).unwrap();
+    fs::remove_file(dir.path().join("memory.lock")).unwrap();
+    small(&Store::open(dir.path()).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("other");
+    fs::write(&other, "mine").unwrap();
+    let home = dir.path().join("home");
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::symlink(&other, home.join("memory.lock")).unwrap();
+    let error = Store::open(&home).err().expect("an error").to_string();
+    assert!(error.contains("memory.lock"), "{error}");
+    assert_eq!(fs::read(&other).unwrap(), b"mine");
+}
+
 #[test]
 fn a_directory_that_is_a_file_is_unwritable() {
     let dir = tempfile::tempdir().unwrap();
