@@ -173,7 +173,7 @@ def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0):
     writer.add_tensor("token_types.weight",
                       tensors["embeddings.token_type_embeddings.weight"].astype(np.float32))
 
-    def both(target, source, kind=kind):
+    def both(target, source, kind):
         weight = tensors[f"{source}.weight"]
         if weight.ndim == 1:
             writer.add_tensor(f"{target}.weight", weight.astype(np.float32))
@@ -181,17 +181,27 @@ def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0):
             add_quantised(writer, f"{target}.weight", weight, kind)
         writer.add_tensor(f"{target}.bias", tensors[f"{source}.bias"].astype(np.float32))
 
-    both("token_embd_norm", "embeddings.LayerNorm")
+    for target, source in encoder_names(n_layers):
+        both(target, source, kind_of_ffn_up if target.endswith("ffn_up") else kind)
+
+
+def encoder_names(n_layers):
+    """What a part is called in the file, and in the library."""
+    parts = {"attn_q": "attention.self.query", "attn_k": "attention.self.key", "attn_v": "attention.self.value",
+             "attn_output": "attention.output.dense", "attn_output_norm": "attention.output.LayerNorm",
+             "ffn_up": "intermediate.dense", "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm"}
+    yield "token_embd_norm", "embeddings.LayerNorm"
     for i in range(n_layers):
-        layer = f"encoder.layer.{i}."
-        both(f"blk.{i}.attn_q", layer + "attention.self.query")
-        both(f"blk.{i}.attn_k", layer + "attention.self.key")
-        both(f"blk.{i}.attn_v", layer + "attention.self.value")
-        both(f"blk.{i}.attn_output", layer + "attention.output.dense")
-        both(f"blk.{i}.attn_output_norm", layer + "attention.output.LayerNorm")
-        both(f"blk.{i}.ffn_up", layer + "intermediate.dense", kind_of_ffn_up)
-        both(f"blk.{i}.ffn_down", layer + "output.dense")
-        both(f"blk.{i}.layer_output_norm", layer + "output.LayerNorm")
+        yield from ((f"blk.{i}.{target}", f"encoder.layer.{i}.{source}") for target, source in parts.items())
+
+
+def read_encoder(path, n_layers):
+    """The weights of `encoder`'s file by the library's names (of the positions the first ones), and those of heads (`head.NAME.weight`, …)."""
+    found = {t.name: torch.tensor(gguf.quants.dequantize(t.data, t.tensor_type)) for t in gguf.GGUFReader(path).tensors}
+    out = {f"{source}.{x}": found[f"{target}.{x}"] for target, source in encoder_names(n_layers) for x in ("weight", "bias")}
+    out["embeddings.token_type_embeddings.weight"] = found["token_types.weight"]
+    out["embeddings.position_embeddings.weight"] = found["position_embd.weight"].float()
+    return out, {name: x for name, x in found.items() if name.startswith("head.")}
 
 
 def layers_in(tensors):

@@ -29,6 +29,7 @@ CHATS = HERE / "chats"
 TRAINING = ROOT.parent / "shared" / "data" / "training"
 SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts, one per line with the number of its line, or NONE."}
 UNKNOWN = "I don't know."
+TALK = "You are Inglenook, a helpful AI assistant."
 
 
 class Chat(list):
@@ -127,7 +128,8 @@ def dated(h, m):
 def all_reading():
     """Notes of a person and questions about them: {"D": day, "N": [(day, text)], "QA": [(question, answer)]}."""
     out = []
-    for part in (HERE / "talk" / "reading.txt").read_text().strip().split("\n\n"):
+    text = "\n\n".join(path.read_text().strip() for path in sorted((HERE / "talk").glob("reading*.txt")))
+    for part in text.split("\n\n"):
         block = {"N": [], "QA": []}
         for line in part.split("\n"):
             kind, text = line[0], line[2:].strip()
@@ -240,8 +242,8 @@ def reading_sample(rng):
     who = "The user" if rng.random() < 0.8 else lexicon.person_name(rng)[0]
     lines = []
     for day, text in block["N"]:
-        if ": " in text and text.split(": ", 1)[0] in ("The user", "Assistant"):
-            speaker, said = text.split(": ", 1)
+        speaker, _, said = text.partition(": ")
+        if said and len(speaker.split()) < 3:
             text = f"{speaker} said: {dated_table()[day, said] if rng.random() < 0.8 else said}"
         lines.append(f"[{lexicon.date_text(date.fromisoformat(day))}] {text if who == 'The user' else re.sub(r'[Tt]he user', who, text)}")
     return "answer", block_of(lines), block["QA"]
@@ -400,20 +402,21 @@ def own_chats():
 
 def chat_sample(rng):
     """Talk without memories, as `assets/prompts/chat.txt` asks for it."""
-    system = "You are Inglenook, a helpful AI assistant."
-    which = rng.random()
-    if which < 0.35:
-        row = rng.choice(open_talk())
-        return system, "", Chat(zip(row[::2], row[1::2]))
-    if which < 0.6:
-        return system, "", Chat(rng.choice(own_chats()))
-    return system, "", rng.sample(own_talk(), 5)
+    if rng.random() < 0.4:
+        return TALK, "", Chat(rng.choice(own_chats()))
+    return TALK, "", rng.sample(own_talk(), 5)
+
+
+def open_sample(rng):
+    """Open instructions: the model is to go on answering them as its base does."""
+    row = rng.choice(open_talk())
+    return rng.choice((TALK, TALK, "You are a helpful AI assistant.", "Answer briefly.")), "", Chat(zip(row[::2], row[1::2]))
 
 
 TASKS = [  # (share of samples, what makes one)
-    (0.20, notes_sample), (0.08, own_notes_sample), (0.03, generated_notes_sample), (0.15, answer_sample), (0.12, reading_sample),
-    (0.07, correction_sample), (0.08, generated_answer_sample), (0.04, boundary_sample), (0.04, episode_sample), (0.03, theme_sample),
-    (0.04, conflict_sample), (0.03, router_sample), (0.01, merge_sample), (0.16, chat_sample),
+    (0.17, notes_sample), (0.07, own_notes_sample), (0.03, generated_notes_sample), (0.13, answer_sample), (0.12, reading_sample),
+    (0.06, correction_sample), (0.07, generated_answer_sample), (0.03, boundary_sample), (0.03, episode_sample), (0.02, theme_sample),
+    (0.03, conflict_sample), (0.02, router_sample), (0.01, merge_sample), (0.21, chat_sample),
 ]
 
 

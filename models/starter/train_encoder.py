@@ -126,7 +126,15 @@ class Encoder(nn.Module):
         for layer in self.trunk.encoder.layer[:N_FROZEN]:
             layer.requires_grad_(False)
         self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
-        if args.start:
+        if args.start and args.start.endswith(".gguf"):
+            layers, heads = convert.read_encoder(args.start, args.layers)
+            positions = self.trunk.embeddings.position_embeddings.weight.detach().clone()
+            kept = layers.pop("embeddings.position_embeddings.weight")
+            positions[: len(kept)] = kept
+            layers["embeddings.position_embeddings.weight"] = positions
+            known = {f"trunk.{name}": x for name, x in layers.items()} | {name.replace("head.", "heads."): x for name, x in heads.items()}
+            self.load_state_dict(known, strict=False)
+        elif args.start:
             self.load_state_dict(torch.load(args.start), strict=False)
 
     def forward(self, ids, mask, name):
@@ -135,18 +143,20 @@ class Encoder(nn.Module):
         return self.heads[name](functional.dropout(mean, 0.1, self.training))
 
 
-def train(model, tokenizer, tasks, epochs, most, seed, keep=None):
-    rng = random.Random(seed)
+def train(model, tokenizer, tasks, args):
+    epochs, keep = args.epochs, args.keep
+    most = {task.name: min(len(task.rows), args.most if task.name in args.few or not args.few else 10**9) for task in tasks}
+    rng = random.Random(args.seed)
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW([{"params": trunk, "lr": LEARNING_RATE},
+    optimizer = torch.optim.AdamW([{"params": trunk, "lr": args.rate},
                                    {"params": model.heads.parameters(), "lr": HEAD_RATE}], weight_decay=0.01, fused=True)
-    n_steps = epochs * sum(-(-min(len(task.rows), most) // BATCH) for task in tasks)
+    n_steps = epochs * sum(-(-n // BATCH) for n in most.values())
     rate = lambda step: min((step + 1) / (WARM_UP * n_steps), 1 - step / n_steps)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     model.train()
     begun, step, losses = time.time(), 0, []
     for epoch in range(epochs):
-        chosen = [(task, rng.sample(task.rows, min(len(task.rows), most))) for task in tasks]
+        chosen = [(task, rng.sample(task.rows, most[task.name])) for task in tasks]
         parts = [batch for task, rows in chosen for batch in batches(rng, tokenizer, task, rows)]
         rng.shuffle(parts)
         for task, rows in parts:
@@ -223,7 +233,7 @@ def cross_validate(args, tokenizer, tasks, wrong):
             continue
         torch.manual_seed(args.seed)
         model = Encoder(args, tokenizer, parts)
-        train(model, tokenizer, parts, args.epochs, args.most, args.seed)
+        train(model, tokenizer, parts, args)
         for task in parts:
             share = score(model, tokenizer, task, held[task.name], wrong)
             right[task.name].append((share, len(held[task.name])))
@@ -248,8 +258,10 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--most", type=int, default=10**9, help="rows of a head in an epoch, others in each")
-    parser.add_argument("--start", help="weights that an earlier training kept; MiniLM's without")
+    parser.add_argument("--few", action="append", default=[], metavar="NAME", help="`--most` is for this head; for all without")
+    parser.add_argument("--start", help="weights that an earlier training kept, or its GGUF; MiniLM's without")
     parser.add_argument("--keep", help="keeps the weights here after each epoch")
+    parser.add_argument("--rate", type=float, default=LEARNING_RATE)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--only-fold", action="store_true", help="the first only")
@@ -267,7 +279,7 @@ def main():
         torch.manual_seed(args.seed)
         model = Encoder(args, tokenizer, tasks)
         if args.epochs:
-            train(model, tokenizer, tasks, args.epochs, args.most, args.seed, args.keep)
+            train(model, tokenizer, tasks, args)
         for spec in args.choose:
             other = read_task(spec, tasks)
             print(f"{spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)

@@ -29,6 +29,7 @@ import memory_tasks
 WIDTH, LAYERS, HEADS, KV, SIZE = 576, 30, 9, 3, 64
 ROW = 1024
 VOCABULARY = 32_768
+KEEP_EVERY = 5  # steps
 
 
 def vocabulary(reader):
@@ -62,9 +63,10 @@ def rope(x, cos, sin):
     return torch.stack((a * cos - b * sin, b * cos + a * sin), -1).flatten(-2)
 
 
-def adapted(x, weight, down, up):
+def adapted(x, weight, down=None, up=None):
     """The frozen product and the adapter's. x: bf16, (rows, tokens, in)."""
-    return F.linear(x, weight) + F.linear(F.linear(x, down.to(torch.bfloat16)), up.to(torch.bfloat16))
+    y = F.linear(x, weight)
+    return y if down is None else y + F.linear(F.linear(x, down.to(torch.bfloat16)), up.to(torch.bfloat16))
 
 
 def layer(x, cos, sin, bias, frozen, adapters):
@@ -108,14 +110,14 @@ class Model:
     def adapters(self, i):
         return [self.p[f"{i}.{part}.{x}"] for part in self.PARTS for x in ("down", "up")]
 
-    def hidden(self, ids, places, mask):
-        """ids, places: (rows, tokens); mask: (rows, 1, tokens, tokens), true where a token may look."""
+    def hidden(self, ids, places, mask, is_base=False):
+        """ids, places: (rows, tokens); mask: (rows, 1, tokens, tokens), true where a token may look. `is_base`: without the adapters."""
         angle = places[:, None, :, None].float() * self.inverse
         cos, sin = angle.cos(), angle.sin()
         bias = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill_(~mask, -30000.0)
         x = self.embed[ids]
         for i in range(LAYERS):
-            x = self.layer(x, cos, sin, bias, self.frozen[i], self.adapters(i))
+            x = self.layer(x, cos, sin, bias, self.frozen[i], [] if is_base else self.adapters(i))
         return F.rms_norm(x, (WIDTH,), self.norm, 1e-5)
 
     def merged(self, w):
@@ -135,12 +137,12 @@ class Model:
 class Packer:
     """Rows of samples from a seeded stream. A token carries its sample, its branch (0 is the shared beginning), and its place."""
 
-    def __init__(self, tok, seed):
-        self.tok, self.rng, self.open = tok, random.Random(seed), {512: [], ROW: []}
+    def __init__(self, tok, seed, draw=memory_tasks.sample):
+        self.tok, self.rng, self.draw, self.open = tok, random.Random(seed), draw, {512: [], ROW: []}
         self.turn = lambda role, text: f"<|im_start|>{role}\n{text}<|im_end|>\n"
 
     def sample(self, drawn=None):
-        task, shared, pairs = drawn or memory_tasks.sample(self.rng)
+        task, shared, pairs = drawn or self.draw(self.rng)
         encode = lambda text: self.tok.encode(text, add_special_tokens=False).ids  # noqa: E731
         head = encode(self.turn("system", memory_tasks.SYSTEM.get(task, task)) + f"<|im_start|>user\n{shared}")
         ids, branch, place, goal = list(head), [0] * len(head), list(range(len(head))), [-100] * len(head)
@@ -200,6 +202,16 @@ def loss_of(model, batch):
     at = goal >= 0
     logits = F.linear(x[at].to(torch.bfloat16), model.head).float()
     return F.cross_entropy(logits, goal[at], reduction="sum"), int(at.sum())
+
+
+def drift_of(model, batch):
+    """KL divergence of the model from the base, in nats, summed over the replies of texts that are nobody's task: what it knew it keeps."""
+    ids, place, mask, goal = batch
+    at = goal >= 0
+    with torch.no_grad():
+        base = F.log_softmax(F.linear(model.hidden(ids, place, mask, is_base=True)[at].to(torch.bfloat16), model.head).float(), -1)
+    now = F.log_softmax(F.linear(model.hidden(ids, place, mask)[at].to(torch.bfloat16), model.head).float(), -1)
+    return F.kl_div(now, base, reduction="sum", log_target=True), int(at.sum())
 
 
 def held_out(tok, model, n=10):
@@ -262,13 +274,13 @@ def main():
     if args.export:
         return export(args.base, {**w, **model.merged(w)}, args.export, args.kind, args.table)
     adam = torch.optim.AdamW(model.p.values(), lr=args.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
-    step = seen = 0
+    step, seen, drift = 0, 0, 0.0
     if args.resume and (args.work / "optimizer.pt").exists():
         state = torch.load(args.work / "optimizer.pt", weights_only=False)
         adam.load_state_dict(state["adam"])
         step, seen = state["step"], state["tokens"]
     log = open(args.work / "log.jsonl", "a", buffering=1)
-    packer = Packer(tok, args.seed + step)
+    packer, open_text = Packer(tok, args.seed + step), Packer(tok, args.seed + step, memory_tasks.open_sample)
 
     def save():
         save_file({k: v.detach().to(torch.bfloat16) for k, v in model.p.items()}, str(kept) + ".new")
@@ -285,15 +297,20 @@ def main():
         cool = min(1.0, left / args.decay) if args.decay else 1.0
         for group in adam.param_groups:
             group["lr"] = args.rate * warm * max(cool, 0.02)
-        batch = packer.batch()
-        loss, n = loss_of(model, batch)
+        keeps = step % KEEP_EVERY == 0
+        batch = (open_text if keeps else packer).batch()
+        loss, n = (drift_of if keeps else loss_of)(model, batch)
         (loss / n).backward()
         norm = torch.nn.utils.clip_grad_norm_(model.p.values(), 1.0)
         adam.step()
         adam.zero_grad(set_to_none=True)
-        step, seen, total, count = step + 1, seen + batch[0].numel(), total + loss.item(), count + n
+        if keeps:
+            drift = loss.item() / n
+        else:
+            total, count = total + loss.item(), count + n
+        step, seen = step + 1, seen + batch[0].numel()
         if step % 20 == 0:
-            log.write(json.dumps({"step": step, "tokens": seen, "loss": round(total / count, 4), "norm": round(norm.item(), 2), "per_second": round((seen - tokens) / (time.time() - shown)), "minutes": round(spent, 1)}) + "\n")
+            log.write(json.dumps({"step": step, "tokens": seen, "loss": round(total / count, 4), "drift": round(drift, 4), "norm": round(norm.item(), 2), "per_second": round((seen - tokens) / (time.time() - shown)), "minutes": round(spent, 1)}) + "\n")
             total, count, tokens, shown = 0.0, 0, seen, time.time()
         if time.time() - saved > 420:
             log.write(json.dumps({"step": step, "held_out": held_out(tok, model)}) + "\n")
