@@ -335,12 +335,27 @@ pub(super) fn news(asked: &Question, text: &str, corrects: bool) -> Option<Strin
 fn segments(text: &str) -> Vec<&str> {
     let mut out: Vec<&str> = super::sentences(text);
     for mark in [", and ", "; ", ", ", ": ", " — ", " – ", " and ", " but ", " n "] {
-        out = out.into_iter().flat_map(|segment| segment.split(mark)).collect();
+        out = out.into_iter().flat_map(|segment| pieces(segment, mark)).collect();
     }
     out.into_iter()
         .map(|s| s.trim().trim_end_matches(['.', '!']))
         .filter(|s| !s.is_empty())
         .collect()
+}
+
+/// "The user and others" is one subject.
+fn pieces<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
+    let mut out = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(mark) {
+        let next = at + mark.len();
+        if !text[next..].starts_with("others ") {
+            out.push(&text[from..at]);
+            from = next;
+        }
+    }
+    out.push(&text[from..]);
+    out
 }
 
 fn spaced(text: &str) -> String {
@@ -384,6 +399,13 @@ mod tests {
     use super::super::answer;
     use super::super::tests::{cases, evidence};
     use super::*;
+
+    #[test]
+    fn a_subject_of_several_is_one() {
+        let fact = "The user and others are moving in May, not March";
+        assert_eq!(segments(fact), ["The user and others are moving in May", "not March"]);
+        assert_eq!(segments("Ana left and Bo stayed."), ["Ana left", "Bo stayed"]);
+    }
 
     /// Asked at once: the rules know the messages only, and a reranker likes the first best.
     #[test]
