@@ -126,22 +126,20 @@ def dated(h, m):
 
 @lru_cache(maxsize=None)
 def all_reading():
-    """Notes of a person and questions about them: {"D": day, "N": [(day, text)], "QA": [(question, answer)]}."""
+    """Notes of a person and questions about them: {"N": [(day, text)], "QA": [(question, answer)]}."""
     out = []
     text = "\n\n".join(path.read_text().strip() for path in sorted((HERE / "talk").glob("reading*.txt")))
     for part in text.split("\n\n"):
-        block = {"N": [], "QA": []}
+        notes, pairs = [], []
         for line in part.split("\n"):
             kind, text = line[0], line[2:].strip()
             if kind == "N":
-                block["N"].append((text[:10], text[11:]))
+                notes.append((text[:10], text[11:]))
             elif kind == "Q":
                 asked = text
             elif kind == "A":
-                block["QA"].append((asked, text))
-            else:
-                block["D"] = text
-        out.append(block)
+                pairs.append((asked, text))
+        out.append({"N": notes, "QA": pairs})
     return out
 
 
@@ -203,7 +201,7 @@ def generated_notes_sample(rng):
     return "notes", "", made
 
 
-def block_of(lines):
+def block(lines):
     return "\n".join([render.OPEN, *lines, render.CLOSE, ""])
 
 
@@ -229,7 +227,7 @@ def answer_sample(rng, held=False):
     lines = [f"[{lexicon.date_text(h.day[u.messages[0]])}] {text(u)}" for u in unique]
     pairs = [(rename(q.text), end(rename(q.answer[0].upper() + q.answer[1:]))) for q in asked] + [(rename(q.text), UNKNOWN) for q in absent]
     rng.shuffle(pairs)
-    return "answer", block_of(lines), pairs
+    return "answer", block(lines), pairs
 
 
 def as_said(line):
@@ -238,15 +236,15 @@ def as_said(line):
 
 
 def reading_sample(rng):
-    block = rng.choice(all_reading())
+    told = rng.choice(all_reading())
     who = "The user" if rng.random() < 0.8 else lexicon.person_name(rng)[0]
     lines = []
-    for day, text in block["N"]:
+    for day, text in told["N"]:
         speaker, _, said = text.partition(": ")
         if said and len(speaker.split()) < 3:
-            text = f"{speaker} said: {dated_table()[day, said] if rng.random() < 0.8 else said}"
+            text = as_said(f"{speaker}: {dated_table()[day, said] if rng.random() < 0.8 else said}")
         lines.append(f"[{lexicon.date_text(date.fromisoformat(day))}] {text if who == 'The user' else re.sub(r'[Tt]he user', who, text)}")
-    return "answer", block_of(lines), block["QA"]
+    return "answer", block(lines), told["QA"]
 
 
 def correction_sample(rng):
@@ -283,14 +281,14 @@ def correction_sample(rng):
     for k, p in enumerate(said["P"], 1):
         if f"P{k}" in said["answers"]:
             pairs.append((p, said["answers"][f"P{k}"][0]))
-    return ("answer", block_of(lines), pairs) if pairs else correction_sample(rng)
+    return ("answer", block(lines), pairs) if pairs else correction_sample(rng)
 
 
 def generated_answer_sample(rng):
     n = rng.choice((2, 4, 6, 8, 10))
     context = generated.Context(rng, n, False, "seen")
     lines = context.lines()
-    return "answer", block_of(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
+    return "answer", block(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
 
 
 def boundary_sample(rng, held=False):

@@ -128,10 +128,8 @@ class Encoder(nn.Module):
         self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
         if args.start and args.start.endswith(".gguf"):
             layers, heads = convert.read_encoder(args.start, args.layers)
-            positions = self.trunk.embeddings.position_embeddings.weight.detach().clone()
-            kept = layers.pop("embeddings.position_embeddings.weight")
-            positions[: len(kept)] = kept
-            layers["embeddings.position_embeddings.weight"] = positions
+            positions = layers.pop("embeddings.position_embeddings.weight")
+            self.trunk.embeddings.position_embeddings.weight.data[: len(positions)] = positions
             known = {f"trunk.{name}": x for name, x in layers.items()} | {name.replace("head.", "heads."): x for name, x in heads.items()}
             self.load_state_dict(known, strict=False)
         elif args.start:

@@ -7,6 +7,8 @@ Adapters (LoRA) beside all matrices but the token table, AdamW, bf16 products, a
 minutes. A step is 2,048 tokens of packed samples; a branch sees the beginning it hangs on and itself. Checkpoints every seven minutes
 (adapters.safetensors, and optimizer.pt to go on from); log.jsonl. `--export` writes a GGUF with the adapters merged in. Of the vocabulary the first 32,768 tokens stay (10 MB less, 1.4 % more tokens): merges stand in the order in
 which they were learnt, so that none of these needs one that went.
+
+A batch of rows of 1,024 takes 2.6 s for 4.0 if glibc keeps its memory: MALLOC_MMAP_THRESHOLD_=8589934592 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=1073741824.
 """
 
 import argparse
@@ -196,22 +198,24 @@ def mask_of(sample, branch):
     return (same & seen & torch.ones(n, n, dtype=torch.bool).tril())[:, None]
 
 
-def loss_of(model, batch):
+def logits_of(model, batch, is_base=False):
+    """Of the tokens before a reply's: (tokens, vocabulary), and the reply's tokens."""
     ids, place, mask, goal = batch
-    x = model.hidden(ids, place, mask)
     at = goal >= 0
-    logits = F.linear(x[at].to(torch.bfloat16), model.head).float()
-    return F.cross_entropy(logits, goal[at], reduction="sum"), int(at.sum())
+    return F.linear(model.hidden(ids, place, mask, is_base)[at].to(torch.bfloat16), model.head).float(), goal[at]
+
+
+def loss_of(model, batch):
+    logits, goal = logits_of(model, batch)
+    return F.cross_entropy(logits, goal, reduction="sum"), len(goal)
 
 
 def drift_of(model, batch):
     """KL divergence of the model from the base, in nats, summed over the replies of texts that are nobody's task: what it knew it keeps."""
-    ids, place, mask, goal = batch
-    at = goal >= 0
     with torch.no_grad():
-        base = F.log_softmax(F.linear(model.hidden(ids, place, mask, is_base=True)[at].to(torch.bfloat16), model.head).float(), -1)
-    now = F.log_softmax(F.linear(model.hidden(ids, place, mask)[at].to(torch.bfloat16), model.head).float(), -1)
-    return F.kl_div(now, base, reduction="sum", log_target=True), int(at.sum())
+        base = F.log_softmax(logits_of(model, batch, is_base=True)[0], -1)
+    logits, goal = logits_of(model, batch)
+    return F.kl_div(F.log_softmax(logits, -1), base, reduction="sum", log_target=True), len(goal)
 
 
 def held_out(tok, model, n=10):

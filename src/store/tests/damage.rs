@@ -134,7 +134,6 @@ fn a_memory_that_is_gone_is_not_a_new_one() {
         }
         let after: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
         assert_eq!(after, before);
-        path
     };
     check(&|path| fs::write(path, b"").unwrap(), "it is empty");
     check(&|path| fs::remove_file(path).unwrap(), "it is gone");
