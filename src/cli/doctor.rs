@@ -1,7 +1,7 @@
 //! `doctor`: checks what commonly goes wrong, and says what to do about it.
 
 use std::io::IsTerminal as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -33,7 +33,7 @@ pub fn run(app: &App, json: bool) -> Outcome {
         ("version", vec![(Health::Good, version())]),
         ("machine", vec![machine()]),
         ("gpu", gpu()),
-        ("data", vec![folder(&app.dirs.data)]),
+        ("data", folder(&app.dirs.data)),
         ("memory", memory(app)),
         ("models", models(app)),
         ("terminal", vec![terminal()]),
@@ -120,21 +120,49 @@ fn available_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-fn folder(path: &Path) -> (Health, String) {
+/// Memory cannot be written with less: a write-ahead log grows to 16 MB.
+const SPACE_MIN: u64 = 32 << 20;
+
+fn folder(path: &Path) -> Vec<(Health, String)> {
     let shown = path.display();
     if !path.exists() {
-        return (Health::Good, format!("{shown} (made at the first chat)"));
+        return vec![(Health::Good, format!("{shown} (made at the first chat)"))];
     }
     if let Err(e) = tempfile::tempfile_in(path) {
-        return (
-            Health::Bad,
-            format!("cannot write to {shown}: {e}. Check who owns it, or use --data-dir"),
-        );
+        let says = format!("cannot write to {shown}: {e}. Check who owns it, or use --data-dir");
+        return vec![(Health::Bad, says)];
     }
-    if path.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
-        return (Health::Remark, format!("{shown} can be read by others: chmod 700 {shown}"));
+    let mut found = Vec::new();
+    let space = rustix::fs::statvfs(path).map(|of| of.f_bavail.saturating_mul(of.f_frsize));
+    if let Ok(left) = space
+        && left < SPACE_MIN
+    {
+        let says = format!("{} free in {shown}: nothing can be remembered. Make room", bytes(left));
+        found.push((Health::Bad, says));
     }
-    (Health::Good, format!("{shown}"))
+    let person = rustix::process::geteuid().as_raw();
+    let files = ["memory.db", "memory.db-wal", "memory.db-shm", "memory.lock"];
+    for path in [path.to_owned()].into_iter().chain(files.map(|name| path.join(name))) {
+        let Ok(of) = path.symlink_metadata() else { continue };
+        let (shown, mode) = (path.display(), if of.is_dir() { "700" } else { "600" });
+        if of.is_symlink() {
+            found
+                .push((Health::Bad, format!("{shown} is a link: replace it by what it points to")));
+        } else if of.uid() != person {
+            let says = format!("{shown} belongs to another user, who can read and change it");
+            found.push((Health::Bad, says));
+        } else if of.mode() & 0o022 != 0 {
+            let says = format!("{shown} can be changed by others: chmod {mode} {shown}");
+            found.push((Health::Bad, says));
+        } else if of.mode() & 0o044 != 0 {
+            let says = format!("{shown} can be read by others: chmod {mode} {shown}");
+            found.push((Health::Remark, says));
+        }
+    }
+    if found.is_empty() {
+        found.push((Health::Good, format!("{shown}")));
+    }
+    found
 }
 
 fn memory(app: &App) -> Vec<(Health, String)> {

@@ -22,6 +22,7 @@ mod session;
 mod shell;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -32,6 +33,7 @@ use self::dirs::Directories;
 use self::report::Outcome;
 use crate::inference;
 use crate::interfaces::Cancel;
+use crate::memory::plain_text;
 use crate::store::Store;
 
 pub use self::args::Global;
@@ -92,14 +94,30 @@ impl App {
     }
 }
 
+/// What people say lies in this process's memory: no core file gets it, and (on Linux) no other process of theirs may look.
+fn keep_memory_private() {
+    use rustix::process;
+    let none = process::Rlimit { current: Some(0), maximum: Some(0) };
+    // Where the system refuses, the program works as well.
+    let _ = process::setrlimit(process::Resource::Core, none);
+    #[cfg(target_os = "linux")]
+    let _ = process::set_dumpable_behavior(process::DumpableBehavior::NotDumpable);
+}
+
 /// Runs the program. `args` begins with its name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    keep_memory_private();
     inference::set_up_allocator();
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(e) => {
-            let _ = e.print();
+            // It quotes what was typed, or what a shell's `*` found.
+            if args.iter().all(|arg| arg.to_str().is_some_and(|text| plain_text(text) == text)) {
+                let _ = e.print();
+            } else {
+                let _ = write!(io::stderr(), "{}", plain_text(&e.render().ansi().to_string()));
+            }
             if args.get(1).is_some_and(|command| command == "eval" || command == "bench") {
                 Console::new(false).note("hint: `inglenook-eval` measures now");
             }

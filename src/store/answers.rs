@@ -4,7 +4,7 @@
 //! [`FORGOTTEN`]: that is of use only to a later forgetting, which must find the reply by them.
 
 use super::error::{Result, StoreError};
-use super::transaction::{Reader, WriteTx};
+use super::transaction::{Reader, WriteTx, text};
 use crate::memory::MessageId;
 
 /// Key of a record of which only ids are left.
@@ -18,18 +18,17 @@ impl Reader<'_> {
     pub fn answer_record(&self, reply: MessageId) -> Result<Option<serde_json::Value>> {
         let text: Option<String> =
             self.optional("SELECT record FROM answer WHERE message = ?1", [reply.0], |row| {
-                row.get(0)
+                text(row, 0)
             })?;
         let record: Option<serde_json::Value> =
             text.map(|text| serde_json::from_str(&text)).transpose()?;
         Ok(record.filter(|record| record.get(FORGOTTEN).is_none()))
     }
 
-    /// All records, including those of which only ids are left.
+    /// All records that can be read, including those of which only ids are left.
     pub(super) fn answer_records(&self) -> Result<Vec<(MessageId, serde_json::Value)>> {
-        let rows = self.all("SELECT message, record FROM answer ORDER BY message", [], |row| {
-            Ok((MessageId(row.get(0)?), row.get::<_, String>(1)?))
-        })?;
+        let sql = "SELECT message, record FROM answer WHERE json_valid(record) ORDER BY message";
+        let rows = self.all(sql, [], |row| Ok((MessageId(row.get(0)?), text(row, 1)?)))?;
         rows.into_iter().map(|(id, text)| Ok((id, serde_json::from_str(&text)?))).collect()
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::Row;
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level};
 use super::sessions::moment;
-use super::transaction::{Reader, WANTED, WriteTx, in_order};
+use super::transaction::{Reader, WANTED, WriteTx, in_order, text};
 use super::undo::Inverse;
 use crate::memory::{Episode, EpisodeId, MessageId, Moment, SessionId};
 
@@ -18,8 +18,8 @@ fn episode(row: &Row<'_>) -> rusqlite::Result<Episode> {
     Ok(Episode {
         id: EpisodeId(row.get(0)?),
         session: SessionId(row.get(1)?),
-        title: row.get(2)?,
-        content: row.get(3)?,
+        title: text(row, 2)?,
+        content: text(row, 3)?,
         started_at: never,
         ended_at: never,
         messages: Vec::new(),

@@ -127,6 +127,9 @@ impl WriteTx<'_> {
     /// Entries of the undo log that touch what goes, or whose old text contains the text searched for.
     fn forget_operations(&mut self, plan: &ForgetPlan) -> Result<()> {
         let gone = plan.ids();
+        // What cannot be read may hold what goes.
+        self.run("DELETE FROM operation WHERE NOT json_valid(inverse)", [])?;
+        self.run("DELETE FROM answer WHERE NOT json_valid(record)", [])?;
         for (id, text, inverse) in self.operations()? {
             let goes = |touched: &AnyId| match touched {
                 // No fact that stays backs the name of a theme that is gone, or goes now.

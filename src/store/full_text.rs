@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::error::Result;
 use super::records::Level;
-use super::transaction::Reader;
+use super::transaction::{self, Reader};
 use crate::memory::lexical;
 
 /// At most this many distinct words of a query are looked up: a pasted page would otherwise match
@@ -109,7 +109,7 @@ impl Reader<'_> {
             "SELECT content FROM semantic JOIN (SELECT rowid AS found FROM semantic_text
              WHERE semantic_text MATCH ?1 LIMIT ?2) ON id = found",
             rusqlite::params![format!("\"{word}\""), N_UNITS],
-            |row| row.get(0),
+            |row| transaction::text(row, 0),
         )?;
         found.extend(said.iter().filter(|text| text.to_lowercase().contains(word)).cloned());
         let mut written = found

@@ -4,7 +4,7 @@ use rusqlite::{Params, Row};
 
 use super::error::{Result, StoreError};
 use super::records::{Job, JobKind};
-use super::transaction::{Reader, WriteTx};
+use super::transaction::{Reader, WriteTx, text};
 use crate::memory::{EpisodeId, SemanticId, SessionId, ThemeId};
 
 impl JobKind {
@@ -36,7 +36,7 @@ impl JobKind {
 const JOB: &str = "SELECT id, kind, subject, attempts FROM job";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
-    let kind: String = row.get(1)?;
+    let kind = text(row, 1)?;
     Ok(Job {
         id: row.get(0)?,
         kind: JobKind::from_columns(&kind, row.get(2)?),
@@ -84,7 +84,7 @@ impl Reader<'_> {
             "SELECT id, kind, subject, attempts, coalesce(error, '') FROM job
              WHERE state = 'failed' ORDER BY id",
             [],
-            |row| Ok((job(row)?, row.get(4)?)),
+            |row| Ok((job(row)?, text(row, 4)?)),
         )
     }
 }

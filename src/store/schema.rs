@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 3]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 4]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -22,6 +22,7 @@ static STEPS: LazyLock<[M<'static>; 3]> = LazyLock::new(|| {
             include_str!("../../assets/schema/0003_vector_index.sql"),
             make_vector_indexes,
         ),
+        M::up_with_hook(include_str!("../../assets/schema/0004_checksums.sql"), make_checksums),
     ]
 });
 
@@ -29,6 +30,13 @@ static STEPS: LazyLock<[M<'static>; 3]> = LazyLock::new(|| {
 fn make_vector_indexes(transaction: &Transaction<'_>) -> HookResult {
     WriteTx::new(transaction)
         .and_then(|mut tx| tx.make_indexes())
+        .map_err(|error| HookError::Hook(error.to_string()))
+}
+
+/// In the transaction of its step.
+fn make_checksums(transaction: &Transaction<'_>) -> HookResult {
+    WriteTx::new(transaction)
+        .and_then(|tx| tx.make_checksums())
         .map_err(|error| HookError::Hook(error.to_string()))
 }
 

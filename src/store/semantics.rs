@@ -7,7 +7,7 @@ use rusqlite::Row;
 use super::error::{Result, StoreError};
 use super::records::{JobKind, Level, NewSemantic};
 use super::sessions::{columns, moment};
-use super::transaction::{Reader, WANTED, WriteTx, in_order};
+use super::transaction::{Reader, WANTED, WriteTx, in_order, optional_text, text};
 use super::undo::{Inverse, Superseded};
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, Semantic, SemanticId, ThemeId};
 
@@ -18,9 +18,9 @@ fn semantic(row: &Row<'_>) -> rusqlite::Result<Semantic> {
     let superseded_by = row.get::<_, Option<i64>>(7)?.map(SemanticId);
     Ok(Semantic {
         id: SemanticId(row.get(0)?),
-        content: row.get(1)?,
-        subject: row.get(2)?,
-        attribute: row.get(3)?,
+        content: text(row, 1)?,
+        subject: optional_text(row, 2)?,
+        attribute: optional_text(row, 3)?,
         theme: ThemeId(row.get(4)?),
         created_at: moment(row, 5)?,
         superseded_by,

@@ -4,10 +4,11 @@ use jiff::{Timestamp, tz::Offset};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
+use sha2::{Digest, Sha256};
 
 use super::error::{Result, StoreError};
 use super::records::{Level, Session};
-use super::transaction::{Reader, WANTED, WriteTx, in_order};
+use super::transaction::{Reader, WANTED, WriteTx, in_order, optional_text, text};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, NewMessage, Role, SessionId};
 
 const MESSAGE: &str = "SELECT id, session, role, speaker, content, created_ms, created_offset, \
@@ -28,16 +29,21 @@ pub(super) fn columns(at: &Moment) -> (i64, i64) {
     (at.as_millisecond(), i64::from(at.offset.seconds()))
 }
 
+/// The first eight bytes of the text's SHA-256.
+fn checksum(text: &[u8]) -> i64 {
+    i64::from_be_bytes(Sha256::digest(text)[..8].try_into().unwrap_or_default())
+}
+
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
-    let role: String = row.get(2)?;
+    let role = text(row, 2)?;
     Ok(Message {
         id: MessageId(row.get(0)?),
         session: SessionId(row.get(1)?),
         role: if role == "user" { Role::User } else { Role::Assistant },
-        speaker: row.get(3)?,
-        content: row.get(4)?,
+        speaker: optional_text(row, 3)?,
+        content: text(row, 4)?,
         created_at: moment(row, 5)?,
-        external_id: row.get(7)?,
+        external_id: optional_text(row, 7)?,
         episode: row.get::<_, Option<i64>>(8)?.map(EpisodeId),
         complete: row.get(9)?,
     })
@@ -53,7 +59,7 @@ const SESSION: &str = "
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         id: SessionId(row.get(0)?),
-        title: row.get(1)?,
+        title: text(row, 1)?,
         created_at: moment(row, 2)?,
         updated_at: moment(row, 4)?,
         n_messages: usize::try_from(row.get::<_, i64>(6)?).unwrap_or(0),
@@ -85,6 +91,14 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn messages(&self, session: SessionId) -> Result<Vec<Message>> {
         self.all(&format!("{MESSAGE} WHERE session = ?1 ORDER BY id"), [session.0], message)
+    }
+
+    /// Of every message: the checksum of its text as it is now, and as it was written.
+    pub(super) fn checksums(&self) -> Result<Vec<(MessageId, i64, Option<i64>)>> {
+        self.all("SELECT id, content, checksum FROM message ORDER BY id", [], |row| {
+            let text = row.get_ref(1)?.as_bytes()?;
+            Ok((MessageId(row.get(0)?), checksum(text), row.get(2)?))
+        })
     }
 
     /// The messages of every session, in the order they were appended.
@@ -183,7 +197,7 @@ impl Reader<'_> {
             "SELECT id, external_id FROM message JOIN {WANTED} ON id = wanted
              WHERE external_id IS NOT NULL"
         );
-        let pair = |row: &Row<'_>| Ok((MessageId(row.get(0)?), row.get(1)?));
+        let pair = |row: &Row<'_>| Ok((MessageId(row.get(0)?), text(row, 1)?));
         self.of_ids(&sql, ids.iter().map(|id| id.0), pair)
     }
 }
@@ -216,8 +230,8 @@ impl WriteTx<'_> {
         let (ms, offset) = columns(&message.created_at);
         self.insert(
             "INSERT INTO message (session, role, speaker, content, created_ms, created_offset,
-                external_id, complete)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                external_id, complete, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             rusqlite::params![
                 session.0,
                 message.role.as_str(),
@@ -227,6 +241,7 @@ impl WriteTx<'_> {
                 offset,
                 message.external_id,
                 message.complete,
+                checksum(message.content.as_bytes()),
             ],
         )
         .map(MessageId)
@@ -238,14 +253,22 @@ impl WriteTx<'_> {
     /// If it does not exist, or the memory cannot be written.
     pub fn finish_message(&mut self, id: MessageId, content: &str, complete: bool) -> Result<()> {
         let n = self.run(
-            "UPDATE message SET content = ?2, complete = ?3 WHERE id = ?1",
-            rusqlite::params![id.0, content, complete],
+            "UPDATE message SET content = ?2, complete = ?3, checksum = ?4 WHERE id = ?1",
+            rusqlite::params![id.0, content, complete, checksum(content.as_bytes())],
         )?;
         if n == 0 {
             return Err(StoreError::not_found("message", id));
         }
         // A vector of the text so far no longer fits.
         self.drop_embedding(Level::Message, id.0)
+    }
+
+    /// For the messages of a file that was made before there were checksums.
+    pub(super) fn make_checksums(&self) -> Result<()> {
+        for (id, of_text, _) in self.checksums()? {
+            self.run("UPDATE message SET checksum = ?2 WHERE id = ?1", [id.0, of_text])?;
+        }
+        Ok(())
     }
 
     pub(super) fn session_exists(&self, id: SessionId) -> Result<()> {

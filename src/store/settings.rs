@@ -1,7 +1,7 @@
 //! Small values that the rest of the program keeps (`user_name`, `theme_cap`, `grade:…`).
 
 use super::error::Result;
-use super::transaction::{Reader, WriteTx};
+use super::transaction::{Reader, WriteTx, text};
 
 /// The person's name. The store knows this one key, because forgetting has to reach it.
 pub const USER_NAME: &str = "user_name";
@@ -15,7 +15,7 @@ impl Reader<'_> {
     /// # Errors
     /// If the memory cannot be read.
     pub fn setting(&self, key: &str) -> Result<Option<String>> {
-        self.optional("SELECT value FROM setting WHERE key = ?1", [key], |row| row.get(0))
+        self.optional("SELECT value FROM setting WHERE key = ?1", [key], |row| text(row, 0))
     }
 
     /// The person's name, if it is known.
@@ -32,7 +32,7 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn settings(&self) -> Result<Vec<(String, String)>> {
         self.all("SELECT key, value FROM setting ORDER BY key", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((text(row, 0)?, text(row, 1)?))
         })
     }
 }

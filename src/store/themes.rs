@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Result, StoreError};
 use super::records::Level;
-use super::transaction::{Reader, WriteTx};
+use super::transaction::{Reader, WriteTx, text};
 use super::undo::Inverse;
 use crate::memory::{SemanticId, Theme, ThemeId};
 
@@ -15,7 +15,7 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn themes(&self) -> Result<Vec<Theme>> {
         let themes = self.all("SELECT id, name FROM theme", [], |row| {
-            Ok(Theme { id: ThemeId(row.get(0)?), name: row.get(1)?, members: Vec::new() })
+            Ok(Theme { id: ThemeId(row.get(0)?), name: text(row, 1)?, members: Vec::new() })
         })?;
         let mut themes: BTreeMap<ThemeId, Theme> = themes.into_iter().map(|t| (t.id, t)).collect();
         let members = self.all("SELECT theme, id FROM semantic ORDER BY id", [], |row| {
@@ -53,7 +53,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn theme_name(&self, id: ThemeId) -> Result<String> {
-        self.optional("SELECT name FROM theme WHERE id = ?1", [id.0], |row| row.get(0))?
+        self.optional("SELECT name FROM theme WHERE id = ?1", [id.0], |row| text(row, 0))?
             .ok_or_else(|| StoreError::not_found("theme", id))
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::ops::Deref;
 
 use rusqlite::Connection;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
 use super::error::{Result, StoreError};
 
@@ -74,6 +75,32 @@ impl<'a> WriteTx<'a> {
         }
         Ok(())
     }
+}
+
+/// Text of a row. Bytes of a damaged file that are no UTF-8 are read as U+FFFD: whatever happened to them, the rest can be
+/// read, exported and forgotten. `verify` names the row.
+struct Text(String);
+
+impl FromSql for Text {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value {
+            ValueRef::Text(bytes) => Ok(Self(String::from_utf8_lossy(bytes).into_owned())),
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+/// The text in a column of a row, as [`Text`].
+pub(super) fn text(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+    row.get(column).map(|Text(text)| text)
+}
+
+/// As [`text`], of a column that may be NULL.
+pub(super) fn optional_text(
+    row: &rusqlite::Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<String>> {
+    Ok(row.get::<_, Option<Text>>(column)?.map(|Text(text)| text))
 }
 
 /// The units of these ids, in the order asked for.
@@ -168,7 +195,7 @@ impl Reader<'_> {
 
     /// One value from `meta`.
     pub(super) fn meta(&self, key: &str) -> Result<Option<String>> {
-        self.optional("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0))
+        self.optional("SELECT value FROM meta WHERE key = ?1", [key], |row| text(row, 0))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::Result;
 use super::records::{AnyId, Level};
 use super::sessions::moment_of;
-use super::transaction::WriteTx;
+use super::transaction::{WriteTx, text};
 use crate::memory::{Embedding, EpisodeId, Semantic, SemanticId, ThemeId};
 
 const KEPT: i64 = 100;
@@ -98,10 +98,10 @@ impl WriteTx<'_> {
         Ok(())
     }
 
+    /// Those that can be read.
     pub(super) fn operations(&self) -> Result<Vec<(i64, String, Inverse)>> {
-        let rows = self.all("SELECT id, inverse FROM operation ORDER BY id DESC", [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        })?;
+        let sql = "SELECT id, inverse FROM operation WHERE json_valid(inverse) ORDER BY id DESC";
+        let rows = self.all(sql, [], |row| Ok((row.get(0)?, text(row, 1)?)))?;
         rows.into_iter()
             .map(|(id, text)| {
                 let inverse = serde_json::from_str(&text)?;
@@ -120,9 +120,7 @@ impl WriteTx<'_> {
             let newest = self.optional(
                 "SELECT id, what, inverse FROM operation ORDER BY id DESC LIMIT 1",
                 [],
-                |row| {
-                    Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-                },
+                |row| Ok((row.get::<_, i64>(0)?, text(row, 1)?, text(row, 2)?)),
             )?;
             let Some((id, what, inverse)) = newest else { return Ok(None) };
             self.run("DELETE FROM operation WHERE id = ?1", [id])?;

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use rusqlite::types::ValueRef;
+
 use super::error::Result;
 use super::records::Level;
 use super::settings::THEME_CAP;
-use super::transaction::Reader;
+use super::transaction::{Reader, text};
 use crate::error_chain::error_chain;
 use crate::memory::reorganize::THEME_SIZE_MAX;
 
@@ -71,6 +73,15 @@ const CHECKS: &[&str] = &[
      WHERE m.id IS NULL AND EXISTS (SELECT 1 FROM episode WHERE session = s.id)",
 ];
 
+/// Tables whose rows hold what people said or what was made of it: with the letter of their ids, and the columns.
+const TEXTS: [(&str, &str, &str); 5] = [
+    ("message", "m", "content, speaker, external_id"),
+    ("episode", "e", "title, content"),
+    ("semantic", "s", "content, subject, attribute"),
+    ("theme", "t", "name"),
+    ("session", "c", "title"),
+];
+
 impl Reader<'_> {
     /// Every broken invariant, as a sentence with the units' ids; empty if all hold. Includes `PRAGMA integrity_check` and foreign keys.
     ///
@@ -92,24 +103,51 @@ impl Reader<'_> {
             add("the full text", looked, &mut found);
         }
         let integrity = self
-            .all("PRAGMA integrity_check(100)", [], |row| row.get::<_, String>(0))
+            .all("PRAGMA integrity_check(100)", [], |row| text(row, 0))
             .map(|rows| rows.into_iter().filter(|row| row != "ok").collect());
         add("the file", integrity, &mut found);
         let foreign = self.all("PRAGMA foreign_key_check", [], |row| {
-            let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+            let (table, parent): (String, String) = (text(row, 0)?, text(row, 2)?);
             let id: Option<i64> = row.get(1)?;
             Ok(format!("row {} of {table} points to no {parent}", id.unwrap_or_default()))
         });
         add("the foreign keys", foreign, &mut found);
         for sql in CHECKS {
-            add("an invariant", self.all(sql, [], |row| row.get(0)), &mut found);
+            add("an invariant", self.all(sql, [], |row| text(row, 0)), &mut found);
         }
+        for (table, letter, columns) in TEXTS {
+            add("the texts", self.damaged_texts(table, letter, columns), &mut found);
+        }
+        let changed = self.checksums().map(|all| {
+            let changed = all.into_iter().filter(|(_, now, written)| *written != Some(*now));
+            changed
+                .map(|(id, ..)| format!("{id} is not as it was written: its text has changed"))
+                .collect()
+        });
+        add("the texts", changed, &mut found);
         add("the cap of themes", self.over_cap(), &mut found);
         for level in Level::ALL {
             add("the full text", self.text_index(level), &mut found);
             add("the vectors", self.vectors_of(level), &mut found);
         }
         Ok(found)
+    }
+
+    /// Rows with bytes that are no text.
+    fn damaged_texts(&self, table: &str, letter: &str, columns: &str) -> Result<Vec<String>> {
+        let sql = format!("SELECT id, {columns} FROM {table} ORDER BY id");
+        let found = self.all(&sql, [], |row| {
+            let mut is_damaged = false;
+            for column in 1..row.as_ref().column_count() {
+                if let ValueRef::Text(bytes) = row.get_ref(column)? {
+                    is_damaged |= std::str::from_utf8(bytes).is_err();
+                }
+            }
+            let id: i64 = row.get(0)?;
+            let says = "holds bytes that are no text: they are read as \u{fffd}";
+            Ok(is_damaged.then(|| format!("{letter}{id} {says}")))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn over_cap(&self) -> Result<Vec<String>> {

@@ -23,6 +23,43 @@ fn a_damaged_memory_is_named_and_not_changed() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("BAD memory"));
 }
 
+/// Bytes flipped on the disk inside what was said: named, and no obstacle to anything.
+#[test]
+fn damaged_words_can_be_read_exported_and_forgotten() {
+    let home = Home::new();
+    home.import(&[("user", "my dog is called Gallimaufry"), ("user", "I live in Lund")]);
+    let file = home.data().join("memory.db");
+    let word = b"Gallimaufry";
+    let mut bytes = std::fs::read(&file).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len() - word.len()).filter(|&i| bytes[i..].starts_with(word)).collect();
+    assert!(!places.is_empty());
+    // A letter, and a byte that begins no character.
+    for (at, byte, says) in
+        [(1, b'e', "is not as it was written"), (4, 0xff, "hold bytes that are no text")]
+    {
+        for place in &places {
+            bytes[place + at] = byte;
+        }
+        std::fs::write(&file, &bytes).unwrap();
+        let verify = home.run(&["memory", "verify"]);
+        let found = String::from_utf8_lossy(&verify.stdout).replace("holds", "hold");
+        assert!(found.contains("m1 ") && found.contains(says), "{found}");
+        assert!(!found.contains("m2"), "{found}");
+        assert_ne!(verify.status.code(), Some(0));
+    }
+    for args in [&["export"][..], &["export", "--format", "json"], &["session", "show", "c1"]] {
+        let text = home.ok(args);
+        assert!(text.contains("Gell\u{fffd}maufry") && text.contains("Lund"), "{args:?}: {text}");
+    }
+    home.ok(&["memory", "forget", "m1", "--yes"]);
+    assert!(!home.ok(&["export"]).contains("maufry"));
+    let left = std::fs::read(&file).unwrap();
+    assert!(!left.windows(5).any(|part| part == b"aufry"));
+    home.ok(&["memory", "verify"]);
+    home.ok(&["session", "delete", "c1", "--yes"]);
+}
+
 #[test]
 fn a_data_directory_that_cannot_be_made_is_named() {
     let home = Home::new();

@@ -119,6 +119,54 @@ fn the_doctor_finds_nothing_bad_in_a_sound_home() {
 }
 
 #[test]
+fn the_doctor_names_files_that_others_can_change() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let home = Home::new();
+    home.import(&[("user", "hello")]);
+    let says = |expected: &str, code: i32| {
+        let output = home.run(&["doctor"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(output.status.code(), Some(code), "{text}");
+    };
+    let file = home.data().join("memory.db");
+    let mode = |mode| std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o644);
+    says("memory.db can be read by others: chmod 600", 0);
+    mode(0o666);
+    says("memory.db can be changed by others: chmod 600", 1);
+    mode(0o600);
+    let elsewhere = home.file("elsewhere", "");
+    let lock = home.data().join("memory.lock");
+    std::fs::remove_file(&lock).unwrap();
+    symlink(&elsewhere, &lock).unwrap();
+    says("memory.lock is a link", 1);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_core_file_would_hold_what_was_said() {
+    let home = Home::new();
+    let mut import = std::process::Command::new(env!("CARGO_BIN_EXE_inglenook"))
+        .args(["import", "-", "--data-dir"])
+        .arg(home.data())
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let file = format!("/proc/{}/limits", import.id());
+    // Its first act; but it has to be started.
+    let has_none = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let limits = std::fs::read_to_string(&file).unwrap_or_default();
+        let core = limits.lines().find(|line| line.starts_with("Max core file size"));
+        core.is_some_and(|line| line.split_whitespace().nth(4) == Some("0") && line.contains(" 0 "))
+    });
+    import.kill().unwrap();
+    import.wait().unwrap();
+    assert!(has_none);
+}
+
+#[test]
 fn what_moved_to_another_program_is_named() {
     let home = Home::new();
     for moved in ["eval", "bench"] {

@@ -42,6 +42,22 @@ fn a_json_export_keeps_the_text_itself() {
 }
 
 #[test]
+fn usage_errors_are_plain_too() {
+    let home = Home::new();
+    for args in [
+        &["memory", "show", HOSTILE][..],
+        &["memory", "show", "m1", HOSTILE],
+        &[HOSTILE],
+        &["export", "--format", HOSTILE],
+        &["--nothing\u{1b}]52;c;aGk=\u{7}"],
+    ] {
+        let stderr = home.fails(args, 2);
+        assert_eq!(plain_text(&stderr), stderr, "{args:?}");
+        assert!(!stderr.contains('\u{7}') && stderr.contains("error:"), "{stderr}");
+    }
+}
+
+#[test]
 fn file_names_in_errors_are_plain_too() {
     let home = Home::new();
     let stderr = home.fails(&["import", "/nowhere/\u{1b}[31mred"], 1);

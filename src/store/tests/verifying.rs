@@ -105,6 +105,24 @@ fn indexes() {
     check("UPDATE semantic_vector SET embedding = zeroblob(8)", "cannot check the vectors");
 }
 
+#[test]
+fn texts() {
+    let bad = |column: &str, table: &str| {
+        format!("UPDATE {table} SET {column} = CAST(x'49ee20' AS TEXT) WHERE id = 2")
+    };
+    check(&bad("content", "message"), "m2 holds bytes that are no text");
+    check(&bad("speaker", "message"), "m2 holds bytes that are no text");
+    check(&bad("content", "semantic"), "s2 holds bytes that are no text");
+    check(&bad("name", "theme"), "t2 holds bytes that are no text");
+    check(&bad("title", "session"), "c2 holds bytes that are no text");
+    // The case of one letter: no index would tell.
+    check(
+        "UPDATE message SET content = 'm' || substr(content, 2) WHERE id = 3",
+        "m3 is not as it was written",
+    );
+    check("UPDATE message SET checksum = NULL WHERE id = 4", "m4 is not as it was written");
+}
+
 /// A reading connection is kept. FTS5 remembers the shape of its index there, and its integrity
 /// check, unlike a query, does not ask whether another connection has reshaped it meanwhile.
 #[test]
