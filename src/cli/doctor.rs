@@ -137,7 +137,10 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
     if let Ok(left) = space
         && left < SPACE_MIN
     {
-        let says = format!("{} free in {shown}: nothing can be remembered. Make room", bytes(left));
+        let says = format!(
+            "only {} free in {shown}: what is said may not be kept. Make room",
+            bytes(left)
+        );
         found.push((Health::Bad, says));
     }
     let person = rustix::process::geteuid().as_raw();

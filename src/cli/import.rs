@@ -5,7 +5,8 @@
 //! forgotten does not come back. The formats are in [`crate::imports`].
 
 use std::collections::HashMap;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
@@ -124,15 +125,25 @@ fn write(
     Ok(counts)
 }
 
+/// A file or stream is read into memory.
+const BYTES_MAX: u64 = 1 << 30;
+
 /// The content of the file or of stdin, and its name in messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
     let name = path.display().to_string();
-    let (read, name) = if name == "-" {
-        let mut bytes = Vec::new();
-        (std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes), "stdin".to_owned())
+    let (from, name): (std::io::Result<Box<dyn Read>>, _) = if name == "-" {
+        (Ok(Box::new(std::io::stdin().lock())), "stdin".to_owned())
     } else {
-        (std::fs::read(path), name)
+        (File::open(path).map(|file| Box::new(file) as _), name)
     };
+    let mut bytes = Vec::new();
+    let read = from.and_then(|from| from.take(BYTES_MAX + 1).read_to_end(&mut bytes));
+    let read = read.and_then(|_| {
+        if bytes.len() as u64 > BYTES_MAX {
+            return Err(std::io::Error::other("it is larger than 1 GB: split it"));
+        }
+        Ok(bytes)
+    });
     match read {
         Ok(bytes) => Ok((bytes, name)),
         Err(source) => Err(Failure::Unreadable { path: name, source }),

@@ -48,6 +48,9 @@ impl ImportFormat for Jsonl {
     }
 }
 
+/// Bytes. Parsing takes several times as much memory.
+const LINE_MAX: usize = 16 << 20;
+
 fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
     // In the order in which they first occur, by the field `session`.
     let mut sessions: Vec<(Option<String>, ImportedSession)> = Vec::new();
@@ -57,6 +60,13 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
             continue;
         }
         let place = format!("line {}", i + 1);
+        if line.len() > LINE_MAX {
+            return Err(ImportError::Syntax {
+                path: file.path.to_owned(),
+                place,
+                reason: "the line is longer than 16 MB".into(),
+            });
+        }
         let value = parse_line(line, file.path, &place)?;
         let fields = Fields { object: &value, path: file.path, place: &place };
         let Some(role) = role(&fields)? else {

@@ -79,6 +79,21 @@ impl Staging<'_> {
     }
 }
 
+const STAGING: &str = ".import-";
+
+/// Removes the staging folders of imports that were killed: nobody holds their locks any more.
+pub(super) fn remove_abandoned(models_dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(models_dir) else { return };
+    for entry in entries.flatten() {
+        let is_staging = entry.file_name().to_string_lossy().starts_with(STAGING)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_staging && File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
+            // What can't be removed is tried again at the next import.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Copies the model at `source` into `models_dir`.
 pub(super) fn import(
     source: &Path,
@@ -91,10 +106,14 @@ pub(super) fn import(
     let name = name.map_or_else(|| name_from(source), |n| Ok(n.to_owned()))?;
     check_name(&name)?;
     create_private_dir(models_dir)?;
+    remove_abandoned(models_dir);
     let dir = tempfile::Builder::new()
-        .prefix(".import-")
+        .prefix(STAGING)
         .tempdir_in(models_dir)
         .map_err(|e| io_error("create a folder in", models_dir, e))?;
+    // Held until the end: another import knows by it that this one is alive.
+    let held = File::open(dir.path()).map_err(|e| io_error("open", dir.path(), e))?;
+    let _ = held.try_lock();
     let mut staging = Staging { dir, files: Vec::new(), total_bytes: metadata.len(), on_progress };
 
     // The backend names a model after its file.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::answers::FORGOTTEN;
 use super::error::Result;
 use super::forget_plan::{ids_in_record, ids_in_reply};
-use super::quoting::{Quoted, contains, telling_words};
+use super::quoting::{Quoted, contains, contains_in, telling_words};
 use super::records::{AnyId, ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
 use super::transaction::WriteTx;
@@ -82,7 +82,7 @@ impl WriteTx<'_> {
             let text = record.to_string();
             if !ids_in_record(&record, true).is_disjoint(&gone)
                 || quoted.is_in(&text)
-                || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
+                || plan.matching.as_deref().is_some_and(|part| contains_in(&record, part))
             {
                 self.keep_of_record(reply, &record, &gone)?;
             }
@@ -130,7 +130,7 @@ impl WriteTx<'_> {
         // What cannot be read may hold what goes.
         self.run("DELETE FROM operation WHERE NOT json_valid(inverse)", [])?;
         self.run("DELETE FROM answer WHERE NOT json_valid(record)", [])?;
-        for (id, text, inverse) in self.operations()? {
+        for (id, entry, inverse) in self.operations()? {
             let goes = |touched: &AnyId| match touched {
                 // No fact that stays backs the name of a theme that is gone, or goes now.
                 AnyId::Theme(theme) => {
@@ -139,7 +139,7 @@ impl WriteTx<'_> {
                 _ => gone.contains(touched),
             };
             if inverse.touched().iter().any(goes)
-                || plan.matching.as_deref().is_some_and(|part| contains(&text, part))
+                || plan.matching.as_deref().is_some_and(|part| contains_in(&entry, part))
             {
                 self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             }

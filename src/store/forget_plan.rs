@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Value;
 
 use super::error::{Result, StoreError};
-use super::quoting::{Quoted, contains, has_words, telling_words};
+use super::quoting::{Quoted, contains, contains_in, has_words, telling_words};
 use super::records::{AnyId, ForgetPlan, Level};
 use super::settings::USER_NAME;
 use super::transaction::Reader;
@@ -162,8 +162,8 @@ fn walk(found: &mut HashSet<AnyId>, value: &Value, of: Option<Level>, refused: b
 }
 
 impl Reader<'_> {
-    /// What forgetting these (and, with `matching`, every message, episode and fact containing that
-    /// text, ignoring case) would take: themes and semantics reach their messages, messages what was
+    /// What forgetting these (and, with `matching`, every message, speaker, episode, fact, title and entry of the undo log containing
+    /// that text, as people read it: [`contains`]) would take: themes and semantics reach their messages, messages what was
     /// derived from them.
     ///
     /// # Errors
@@ -199,7 +199,11 @@ impl Reader<'_> {
             if text.trim().is_empty() {
                 return Err(StoreError::invalid("the text to forget is empty"));
             }
-            seeds.extend(all.messages.iter().filter(|m| contains(&m.content, text)).map(|m| m.id));
+            let says = |m: &&Message| {
+                contains(&m.content, text)
+                    || m.speaker.as_deref().is_some_and(|s| contains(s, text))
+            };
+            seeds.extend(all.messages.iter().filter(says).map(|m| m.id));
             facts.extend(all.semantics.iter().filter(|s| contains(&s.content, text)).map(|s| s.id));
             plan.episodes.extend(
                 all.episodes
@@ -207,6 +211,12 @@ impl Reader<'_> {
                     .filter(|e| contains(&e.title, text) || contains(&e.content, text))
                     .map(|e| e.id),
             );
+        }
+        if let Some(text) = matching {
+            let titles = self.sessions()?.into_iter().filter(|s| contains(&s.title, text)).count();
+            let entries = self.operations()?;
+            let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();
+            plan.n_elsewhere = titles + entries;
         }
         seeds.extend(self.evidence_messages(facts.iter().copied())?);
         plan.semantics = facts.into_iter().collect();
@@ -340,6 +350,7 @@ impl Reader<'_> {
             rewritten,
             themes,
             matching: plan.matching,
+            n_elsewhere: plan.n_elsewhere,
         })
     }
 

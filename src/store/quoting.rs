@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use crate::memory::lexical::words;
 
 /// A run of this many words is no coincidence.
@@ -42,9 +44,50 @@ pub(super) fn has_words(text: &str, needle: &[String]) -> bool {
     !needle.is_empty() && words.windows(needle.len()).any(|run| run == needle)
 }
 
-/// Whether `text` contains `part`, ignoring case.
+/// Whether `text` contains `part` as people read it: see [`folded`].
 pub(super) fn contains(text: &str, part: &str) -> bool {
-    text.to_lowercase().contains(&part.to_lowercase())
+    folded(text).contains(&folded(part))
+}
+
+/// Whether any text in a JSON value [`contains`] `part`.
+pub(super) fn contains_in(value: &serde_json::Value, part: &str) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => contains(text, part),
+        Value::Array(values) => values.iter().any(|value| contains_in(value, part)),
+        Value::Object(fields) => fields.values().any(|value| contains_in(value, part)),
+        _ => false,
+    }
+}
+
+/// Compatibility forms composed (NFKC), case folded, all quotes and all hyphens the same, each stretch of white space one
+/// space and none after a hyphen at a line's end; nothing of what is not seen (soft hyphens, joiners).
+fn folded(text: &str) -> String {
+    let upper: String = text.nfkc().collect::<String>().to_uppercase();
+    let mut out = String::with_capacity(text.len());
+    // What stands between `out` and the next character.
+    let mut space = String::new();
+    for c in upper.to_lowercase().nfkc() {
+        let c = match c {
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => continue,
+            'ς' => 'σ',
+            '‘' | '’' | '‚' | '‛' | '′' | 'ʼ' | '`' | '´' => '\'',
+            '“' | '”' | '„' | '‟' | '″' | '«' | '»' => '"',
+            '‐'..='―' | '−' | '﹣' => '-',
+            c if c.is_whitespace() => {
+                space.push(c);
+                continue;
+            }
+            c => c,
+        };
+        let is_wrapped = out.ends_with('-') && space.contains('\n');
+        if !space.is_empty() && !is_wrapped {
+            out.push(' ');
+        }
+        space.clear();
+        out.push(c);
+    }
+    out + if space.is_empty() { "" } else { " " }
 }
 
 /// Words that may carry meaning (not "the" or "and"): of four letters or more, not ASCII, or with a digit.
@@ -63,6 +106,28 @@ mod tests {
         let mut quoted = Quoted::default();
         quoted.add(source);
         assert_eq!(quoted.is_in(text), expected, "{source:?} in {text:?}");
+    }
+
+    #[test]
+    fn what_reads_the_same_is_the_same() {
+        for (text, part) in [
+            ("Caf\u{e9}", "cafe\u{301}"),
+            ("cafe\u{301}s", "CAF\u{c9}S"),
+            ("It\u{2019}s Ana\u{2018}s", "it's ana's"),
+            ("Stra\u{df}e", "STRASSE"),
+            ("\u{ff33}\u{ff25}\u{ff23}ret", "secret"),
+            ("a well- \n  known man", "well-known"),
+            ("a sec\u{ad}ret \u{2013} kept", "SECRET - kept"),
+            ("two\n  words", "two words"),
+            ("\u{fb01}le", "file"),
+            ("\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"),
+            ("\u{201c}so\u{201d}", "\"so\""),
+        ] {
+            assert!(contains(text, part), "{text:?}, {part:?}: {:?}", folded(text));
+            assert!(contains(part, part.trim()) && !contains(text, "other"));
+        }
+        assert!(!contains("a b", "ab") && !contains("resume", "r\u{e9}sum\u{e9}"));
+        assert!(contains_in(&serde_json::json!({"a": ["x", {"b": "say \"Hi\""}]}), "\"hi\""));
     }
 
     #[test]

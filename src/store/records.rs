@@ -150,6 +150,8 @@ pub struct ForgetPlan {
     pub themes: Vec<ThemeId>,
     /// The text that was searched for, if it was a search.
     pub matching: Option<String>,
+    /// Titles of chats that hold that text, and are made anew, and entries of the undo log that do, and go.
+    pub n_elsewhere: usize,
 }
 
 impl ForgetPlan {
@@ -169,6 +171,7 @@ impl ForgetPlan {
             && self.semantics.is_empty()
             && self.sessions.is_empty()
             && self.themes.is_empty()
+            && self.n_elsewhere == 0
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::Result;
 use super::records::{AnyId, Level};
 use super::sessions::moment_of;
-use super::transaction::{WriteTx, text};
+use super::transaction::{Reader, WriteTx, text};
 use crate::memory::{Embedding, EpisodeId, Semantic, SemanticId, ThemeId};
 
 const KEPT: i64 = 100;
@@ -86,6 +86,20 @@ impl Inverse {
     }
 }
 
+impl Reader<'_> {
+    /// The recorded operations that can be read, newest first: as JSON too.
+    pub(super) fn operations(&self) -> Result<Vec<(i64, serde_json::Value, Inverse)>> {
+        let sql = "SELECT id, inverse FROM operation WHERE json_valid(inverse) ORDER BY id DESC";
+        let rows = self.all(sql, [], |row| Ok((row.get(0)?, text(row, 1)?)))?;
+        rows.into_iter()
+            .map(|(id, text)| {
+                let entry: serde_json::Value = serde_json::from_str(&text)?;
+                Ok((id, entry.clone(), serde_json::from_value(entry)?))
+            })
+            .collect()
+    }
+}
+
 impl WriteTx<'_> {
     pub(super) fn record(&mut self, what: &str, inverse: &Inverse) -> Result<()> {
         let inverse = serde_json::to_string(inverse)?;
@@ -96,18 +110,6 @@ impl WriteTx<'_> {
             [KEPT],
         )?;
         Ok(())
-    }
-
-    /// Those that can be read.
-    pub(super) fn operations(&self) -> Result<Vec<(i64, String, Inverse)>> {
-        let sql = "SELECT id, inverse FROM operation WHERE json_valid(inverse) ORDER BY id DESC";
-        let rows = self.all(sql, [], |row| Ok((row.get(0)?, text(row, 1)?)))?;
-        rows.into_iter()
-            .map(|(id, text)| {
-                let inverse = serde_json::from_str(&text)?;
-                Ok((id, text, inverse))
-            })
-            .collect()
     }
 
     /// Undoes the newest recorded operation (edit, supersede, merge, rename) and returns which: "edit of s12", "s9

@@ -23,6 +23,19 @@ fn a_damaged_memory_is_named_and_not_changed() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("BAD memory"));
 }
 
+#[test]
+fn a_line_without_an_end_is_refused() {
+    let home = Home::new();
+    let long = format!(
+        "{{\"role\":\"user\",\"content\":\"hello\",\"created_at\":1}}\n{{\"content\":\"{}\"}}\n",
+        "x".repeat(17 << 20)
+    );
+    let file = home.file("long.jsonl", long);
+    let stderr = home.fails(&["import", file.to_str().unwrap()], 1);
+    assert!(stderr.contains("line 2: the line is longer than 16 MB"), "{stderr}");
+    assert!(stderr.contains("nothing was imported"), "{stderr}");
+}
+
 /// Bytes flipped on the disk inside what was said: named, and no obstacle to anything.
 #[test]
 fn damaged_words_can_be_read_exported_and_forgotten() {

@@ -136,3 +136,23 @@ fn a_probe_can_be_exact_or_as_the_model_runs() {
     let cosine = dot(&exact, &fast) / (dot(&exact, &exact) * dot(&fast, &fast)).sqrt();
     assert!(cosine > 0.999 && exact != fast, "{cosine}");
 }
+
+#[test]
+fn what_a_killed_import_left_goes_at_the_next_one() {
+    let home = Home::new();
+    let models = home.data().join("models");
+    let (dead, alive) = (models.join(".import-dead"), models.join(".import-alive"));
+    for dir in [&dead, &alive] {
+        std::fs::create_dir_all(dir).unwrap();
+        std::fs::write(dir.join("half.gguf"), "GGUF").unwrap();
+    }
+    let held = std::fs::File::open(&alive).unwrap();
+    held.lock().unwrap();
+    let garbage = home.file("garbage.gguf", "GGUF and no more");
+    home.fails(&["model", "import", garbage.to_str().unwrap()], 1);
+    assert!(!dead.exists() && alive.join("half.gguf").exists());
+    drop(held);
+    home.fails(&["model", "import", garbage.to_str().unwrap()], 1);
+    let left: Vec<_> = std::fs::read_dir(&models).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -73,6 +73,10 @@ fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError
             plan.rewritten.len()
         );
     }
+    if plan.n_elsewhere > 0 {
+        let places = counted(plan.n_elsewhere, "place");
+        let _ = writeln!(text, "  {places} in titles of chats and in the undo log.");
+    }
     if !plan.themes.is_empty() {
         let _ = writeln!(text, "  {} will be named anew.", counted(plan.themes.len(), "theme"));
     }

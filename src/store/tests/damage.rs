@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::builders::*;
-use crate::store::{Store, StoreError};
+use crate::store::{AnyId, Store, StoreError};
 
 fn filled(dir: &Path) -> std::path::PathBuf {
     let store = Store::open(dir).unwrap();
@@ -238,5 +238,39 @@ fn a_read_only_directory() {
                 crate::testing::skip(&format!("nobody may not run the test program ({error})"));
             }
         }
+    }
+}
+
+#[test]
+fn damage_is_no_reason_to_keep_what_is_to_go() {
+    for (damage, matching) in [
+        ("UPDATE message SET content = CAST(x'4d617820ee20' AS TEXT) WHERE id IN (2, 4)", None),
+        (
+            "UPDATE semantic SET content = CAST(x'ee20' AS TEXT), subject = CAST(x'ee' AS TEXT)",
+            Some("Max"),
+        ),
+        ("UPDATE theme SET name = CAST(x'ee' AS TEXT)", Some("Max")),
+        ("UPDATE session SET title = CAST(x'ee' AS TEXT)", Some("Max")),
+        ("INSERT INTO operation (what, inverse) VALUES ('x', '{Max')", Some("Max")),
+        ("INSERT INTO answer VALUES (2, '{Max')", Some("Max")),
+        ("UPDATE answer SET record = CAST(x'7b7dee' AS TEXT)", None),
+        // The index keeps the words of what was said.
+        ("DROP TRIGGER message_text_update; UPDATE message SET content = 'Mex'", None),
+        ("DROP TRIGGER semantic_text_update; UPDATE semantic SET content = 'Mex'", None),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let small = small(&store);
+        let other = rusqlite::Connection::open(dir.path().join("memory.db")).unwrap();
+        other.execute_batch(damage).unwrap();
+        let ids: Vec<AnyId> =
+            if matching.is_some() { Vec::new() } else { small.messages.map(AnyId::Message).into() };
+        let plan = store.read(|r| r.plan_forget(&ids, matching)).unwrap();
+        assert!(!plan.messages.is_empty(), "{damage}");
+        store.write(|tx| tx.forget(&plan)).unwrap_or_else(|e| panic!("{damage}: {e:?}"));
+        let left = store.read(|r| r.messages(small.session)).unwrap_or_default();
+        assert!(plan.messages.iter().all(|gone| left.iter().all(|m| m.id != *gone)), "{damage}");
+        let undone = store.write(|tx| tx.undo());
+        assert!(undone.is_ok(), "{damage}: {undone:?}");
     }
 }

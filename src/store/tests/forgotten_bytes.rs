@@ -119,3 +119,24 @@ fn a_scrub_beside_a_reader_stays_due_until_it_can_be_done() {
     assert!(!store.read(|r| r.scrub_is_due()).unwrap());
     assert!(!has(&bytes(dir.path()), b"Lund"));
 }
+
+#[test]
+fn a_text_that_only_the_undo_log_or_a_title_holds_is_found() {
+    let (store, small) = small_in_memory();
+    write(&store, |tx| {
+        tx.edit_semantic(small.facts[0], "chip \"SECRET\"", &embed("x"))?;
+        tx.edit_semantic(small.facts[0], "a chip", &embed("y"))
+    });
+    let plan = forget(&store, &[], Some("\u{201c}secret\u{201d}"));
+    assert!(!plan.is_empty() && plan.messages.is_empty() && plan.semantics.is_empty());
+    let log = store.read(|r| r.operations()).unwrap();
+    assert!(log.iter().all(|(_, entry, _)| !entry.to_string().contains("SECRET")), "{log:?}");
+    let fact = store.read(|r| r.semantic(small.facts[0])).unwrap();
+    assert_eq!(fact.content, "a chip");
+
+    write(&store, |tx| tx.create_session("Holidays at Lake Secret", at(30), true).map(|_| ()));
+    let plan = forget(&store, &[], Some("lake  secret"));
+    assert_eq!(plan.n_elsewhere, 1);
+    let titles = store.read(|r| r.sessions()).unwrap();
+    assert!(titles.iter().all(|session| !session.title.contains("Secret")), "{titles:?}");
+}
