@@ -91,6 +91,19 @@ impl Reader<'_> {
         Ok(pairs)
     }
 
+    /// Whether a fact rests on anything that the person said in a chat here: not only on imports, nor on replies.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn has_own_words(&self, semantic: &Semantic) -> Result<bool> {
+        let sql = format!(
+            "SELECT 1 FROM message JOIN {WANTED} ON message.id = wanted
+             JOIN session ON session.id = message.session
+             WHERE message.role = 'user' AND NOT session.imported"
+        );
+        Ok(!self.of_ids(&sql, semantic.messages.iter().map(|id| id.0), |_| Ok(()))?.is_empty())
+    }
+
     /// The semantics written from an episode.
     ///
     /// # Errors

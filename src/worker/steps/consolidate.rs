@@ -61,6 +61,10 @@ impl StepContext {
         let mut merged = None;
         for other in &others {
             let (earlier, later) = in_order(other, &this);
+            // What others say, or a model, takes nothing back that the person said here.
+            if self.store.read(|r| Ok(r.has_own_words(earlier)? && !r.has_own_words(later)?))? {
+                continue;
+            }
             let (before, after) = (named(earlier, name.as_deref()), named(later, name.as_deref()));
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
