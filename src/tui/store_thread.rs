@@ -249,6 +249,10 @@ fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreErr
         ];
         section("Written again from what stays", vec![what.join(", ")]);
     }
+    if plan.n_elsewhere > 0 {
+        let places = count(plan.n_elsewhere, "place", "places");
+        section("In titles of chats and in the undo log", vec![places]);
+    }
     lines.push(String::new());
     lines.push("Forgetting can't be undone.".into());
     Ok(lines)
