@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::json;
@@ -130,21 +130,18 @@ const BYTES_MAX: u64 = 1 << 30;
 
 /// The content of the file or of stdin, and its name in messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
-    let name = path.display().to_string();
-    let (from, name): (std::io::Result<Box<dyn Read>>, _) = if name == "-" {
-        (Ok(Box::new(std::io::stdin().lock())), "stdin".to_owned())
-    } else {
-        (File::open(path).map(|file| Box::new(file) as _), name)
-    };
-    let mut bytes = Vec::new();
-    let read = from.and_then(|from| from.take(BYTES_MAX + 1).read_to_end(&mut bytes));
-    let read = read.and_then(|_| {
-        if bytes.len() as u64 > BYTES_MAX {
-            return Err(std::io::Error::other("it is larger than 1 GB: split it"));
+    let is_stdin = path.as_os_str() == "-";
+    let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
+    let read = || {
+        let from: Box<dyn Read> =
+            if is_stdin { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) };
+        let mut bytes = Vec::new();
+        if from.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
+            return Err(io::Error::other("it is larger than 1 GB: split it"));
         }
         Ok(bytes)
-    });
-    match read {
+    };
+    match read() {
         Ok(bytes) => Ok((bytes, name)),
         Err(source) => Err(Failure::Unreadable { path: name, source }),
     }

@@ -60,13 +60,6 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
             continue;
         }
         let place = format!("line {}", i + 1);
-        if line.len() > LINE_MAX {
-            return Err(ImportError::Syntax {
-                path: file.path.to_owned(),
-                place,
-                reason: "the line is longer than 16 MB".into(),
-            });
-        }
         let value = parse_line(line, file.path, &place)?;
         let fields = Fields { object: &value, path: file.path, place: &place };
         let Some(role) = role(&fields)? else {
@@ -105,6 +98,9 @@ fn parse_line(line: &str, path: &str, place: &str) -> Result<Map<String, Value>,
         place: place.to_owned(),
         reason: reason.to_owned(),
     };
+    if line.len() > LINE_MAX {
+        return Err(syntax("the line is longer than 16 MB"));
+    }
     match serde_json::from_str(line) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(syntax("a line must be a JSON object")),

@@ -82,7 +82,7 @@ impl Staging<'_> {
 const STAGING: &str = ".import-";
 
 /// Removes the staging folders of imports that were killed: nobody holds their locks any more.
-pub(super) fn remove_abandoned(models_dir: &Path) {
+fn remove_abandoned(models_dir: &Path) {
     let Ok(entries) = std::fs::read_dir(models_dir) else { return };
     for entry in entries.flatten() {
         let is_staging = entry.file_name().to_string_lossy().starts_with(STAGING)

@@ -78,6 +78,8 @@ impl WriteTx<'_> {
         for message in texts {
             quoted.add(&message.content);
         }
+        // What cannot be read may hold what goes.
+        self.run("DELETE FROM answer WHERE NOT json_valid(record)", [])?;
         for (reply, record) in self.answer_records()? {
             let text = record.to_string();
             if !ids_in_record(&record, true).is_disjoint(&gone)
@@ -129,7 +131,6 @@ impl WriteTx<'_> {
         let gone = plan.ids();
         // What cannot be read may hold what goes.
         self.run("DELETE FROM operation WHERE NOT json_valid(inverse)", [])?;
-        self.run("DELETE FROM answer WHERE NOT json_valid(record)", [])?;
         for (id, entry, inverse) in self.operations()? {
             let goes = |touched: &AnyId| match touched {
                 // No fact that stays backs the name of a theme that is gone, or goes now.

@@ -211,8 +211,6 @@ impl Reader<'_> {
                     .filter(|e| contains(&e.title, text) || contains(&e.content, text))
                     .map(|e| e.id),
             );
-        }
-        if let Some(text) = matching {
             let titles = self.sessions()?.into_iter().filter(|s| contains(&s.title, text)).count();
             let entries = self.operations()?;
             let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();

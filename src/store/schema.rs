@@ -20,23 +20,22 @@ static STEPS: LazyLock<[M<'static>; 4]> = LazyLock::new(|| {
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
         M::up_with_hook(
             include_str!("../../assets/schema/0003_vector_index.sql"),
-            make_vector_indexes,
+            |tx: &Transaction<'_>| hook(tx, |tx| tx.make_indexes()),
         ),
-        M::up_with_hook(include_str!("../../assets/schema/0004_checksums.sql"), make_checksums),
+        M::up_with_hook(
+            include_str!("../../assets/schema/0004_checksums.sql"),
+            |tx: &Transaction<'_>| hook(tx, |tx| tx.make_checksums()),
+        ),
     ]
 });
 
-/// In the transaction of its step.
-fn make_vector_indexes(transaction: &Transaction<'_>) -> HookResult {
+/// What a step does besides its SQL, in its transaction.
+fn hook(
+    transaction: &Transaction<'_>,
+    make: impl FnOnce(&mut WriteTx<'_>) -> Result<()>,
+) -> HookResult {
     WriteTx::new(transaction)
-        .and_then(|mut tx| tx.make_indexes())
-        .map_err(|error| HookError::Hook(error.to_string()))
-}
-
-/// In the transaction of its step.
-fn make_checksums(transaction: &Transaction<'_>) -> HookResult {
-    WriteTx::new(transaction)
-        .and_then(|tx| tx.make_checksums())
+        .and_then(|mut tx| make(&mut tx))
         .map_err(|error| HookError::Hook(error.to_string()))
 }
 

@@ -1,6 +1,6 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::Row;
 
@@ -91,17 +91,22 @@ impl Reader<'_> {
         Ok(pairs)
     }
 
-    /// Whether a fact rests on anything that the person said in a chat here: not only on imports, nor on replies.
+    /// Those of these facts that rest on anything that the person said in a chat here: not only on imports, nor on replies.
     ///
     /// # Errors
     /// If the memory cannot be read.
-    pub fn has_own_words(&self, semantic: &Semantic) -> Result<bool> {
+    pub fn with_own_words(
+        &self,
+        ids: impl IntoIterator<Item = SemanticId>,
+    ) -> Result<HashSet<SemanticId>> {
         let sql = format!(
-            "SELECT 1 FROM message JOIN {WANTED} ON message.id = wanted
+            "SELECT DISTINCT semantic FROM semantic_message JOIN {WANTED} ON semantic = wanted
+             JOIN message ON message.id = semantic_message.message
              JOIN session ON session.id = message.session
              WHERE message.role = 'user' AND NOT session.imported"
         );
-        Ok(!self.of_ids(&sql, semantic.messages.iter().map(|id| id.0), |_| Ok(()))?.is_empty())
+        let ids = ids.into_iter().map(|id| id.0);
+        Ok(self.of_ids(&sql, ids, |row| row.get(0).map(SemanticId))?.into_iter().collect())
     }
 
     /// The semantics written from an episode.

@@ -94,7 +94,8 @@ impl Reader<'_> {
         rows.into_iter()
             .map(|(id, text)| {
                 let entry: serde_json::Value = serde_json::from_str(&text)?;
-                Ok((id, entry.clone(), serde_json::from_value(entry)?))
+                let inverse = Inverse::deserialize(&entry)?;
+                Ok((id, entry, inverse))
             })
             .collect()
     }

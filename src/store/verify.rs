@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use rusqlite::types::ValueRef;
 
 use super::error::Result;
-use super::records::Level;
+use super::records::{AnyId, Level};
 use super::settings::THEME_CAP;
 use super::transaction::{Reader, text};
 use crate::error_chain::error_chain;
+use crate::memory::SessionId;
 use crate::memory::reorganize::THEME_SIZE_MAX;
 
 /// Checks that a single query can make: each row is a violation, as a sentence.
@@ -73,13 +74,16 @@ const CHECKS: &[&str] = &[
      WHERE m.id IS NULL AND EXISTS (SELECT 1 FROM episode WHERE session = s.id)",
 ];
 
-/// Tables whose rows hold what people said or what was made of it: with the letter of their ids, and the columns.
-const TEXTS: [(&str, &str, &str); 5] = [
-    ("message", "m", "content, speaker, external_id"),
-    ("episode", "e", "title, content"),
-    ("semantic", "s", "content, subject, attribute"),
-    ("theme", "t", "name"),
-    ("session", "c", "title"),
+/// A row's id as it is shown.
+type Shown = fn(i64) -> AnyId;
+
+/// Tables whose rows hold what people said or what was made of it: with their ids and columns.
+const TEXTS: [(&str, Shown, &str); 5] = [
+    ("message", |id| Level::Message.id(id), "content, speaker, external_id"),
+    ("episode", |id| Level::Episode.id(id), "title, content"),
+    ("semantic", |id| Level::Semantic.id(id), "content, subject, attribute"),
+    ("theme", |id| Level::Theme.id(id), "name"),
+    ("session", |id| AnyId::Session(SessionId(id)), "title"),
 ];
 
 impl Reader<'_> {
@@ -115,8 +119,8 @@ impl Reader<'_> {
         for sql in CHECKS {
             add("an invariant", self.all(sql, [], |row| text(row, 0)), &mut found);
         }
-        for (table, letter, columns) in TEXTS {
-            add("the texts", self.damaged_texts(table, letter, columns), &mut found);
+        for (table, shown, columns) in TEXTS {
+            add("the texts", self.damaged_texts(table, shown, columns), &mut found);
         }
         let changed = self.checksums().map(|all| {
             let changed = all.into_iter().filter(|(_, now, written)| *written != Some(*now));
@@ -134,7 +138,7 @@ impl Reader<'_> {
     }
 
     /// Rows with bytes that are no text.
-    fn damaged_texts(&self, table: &str, letter: &str, columns: &str) -> Result<Vec<String>> {
+    fn damaged_texts(&self, table: &str, shown: Shown, columns: &str) -> Result<Vec<String>> {
         let sql = format!("SELECT id, {columns} FROM {table} ORDER BY id");
         let found = self.all(&sql, [], |row| {
             let mut is_damaged = false;
@@ -143,9 +147,9 @@ impl Reader<'_> {
                     is_damaged |= std::str::from_utf8(bytes).is_err();
                 }
             }
-            let id: i64 = row.get(0)?;
+            let id = shown(row.get(0)?);
             let says = "holds bytes that are no text: they are read as \u{fffd}";
-            Ok(is_damaged.then(|| format!("{letter}{id} {says}")))
+            Ok(is_damaged.then(|| format!("{id} {says}")))
         })?;
         Ok(found.into_iter().flatten().collect())
     }

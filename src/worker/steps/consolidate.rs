@@ -51,8 +51,15 @@ impl StepContext {
             candidates.sort_unstable();
             candidates.dedup();
         }
-        let mut others = self.store.read(|r| r.semantics_by_id(&candidates))?;
-        others.retain(|s| s.superseded_by.is_none());
+        let (mut others, own) = self.store.read(|r| {
+            let own = r.with_own_words(candidates.iter().copied().chain([id]))?;
+            Ok((r.semantics_by_id(&candidates)?, own))
+        })?;
+        // What others say, or a model, takes nothing back that the person said here.
+        others.retain(|other| {
+            let (earlier, later) = in_order(other, &this);
+            other.superseded_by.is_none() && (own.contains(&later.id) || !own.contains(&earlier.id))
+        });
         // In the order in which they were stated, so that the newest fact is judged last.
         others.sort_by_key(|s| (s.created_at.timestamp, s.id));
 
@@ -61,10 +68,6 @@ impl StepContext {
         let mut merged = None;
         for other in &others {
             let (earlier, later) = in_order(other, &this);
-            // What others say, or a model, takes nothing back that the person said here.
-            if self.store.read(|r| Ok(r.has_own_words(earlier)? && !r.has_own_words(later)?))? {
-                continue;
-            }
             let (before, after) = (named(earlier, name.as_deref()), named(later, name.as_deref()));
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
