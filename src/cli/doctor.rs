@@ -1,6 +1,7 @@
 //! `doctor`: checks what commonly goes wrong, and says what to do about it.
 
 use std::io::IsTerminal as _;
+use std::iter;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::report::{Outcome, done, found_problems};
 use crate::inference::InstructionSet;
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
@@ -144,10 +145,13 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
         found.push((Health::Bad, says));
     }
     let person = rustix::process::geteuid().as_raw();
-    let files = ["memory.db", "memory.db-wal", "memory.db-shm", "memory.lock"];
-    for path in [path.to_owned()].into_iter().chain(files.map(|name| path.join(name))) {
-        let Ok(of) = path.symlink_metadata() else { continue };
-        let (shown, mode) = (path.display(), if of.is_dir() { "700" } else { "600" });
+    let files = store::FILES.into_iter().chain([store::LOCK_FILE]).map(|name| path.join(name));
+    let paths = iter::once((path.to_owned(), true)).chain(files.map(|file| (file, false)));
+    for (path, is_folder) in paths {
+        // The folder may be a link to where there is room; its files may not.
+        let of = if is_folder { path.metadata() } else { path.symlink_metadata() };
+        let Ok(of) = of else { continue };
+        let (shown, mode) = (path.display(), if is_folder { "700" } else { "600" });
         if of.is_symlink() {
             found
                 .push((Health::Bad, format!("{shown} is a link: replace it by what it points to")));
@@ -157,7 +161,7 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
         } else if of.mode() & 0o022 != 0 {
             let says = format!("{shown} can be changed by others: chmod {mode} {shown}");
             found.push((Health::Bad, says));
-        } else if of.mode() & 0o044 != 0 {
+        } else if of.mode() & 0o077 != 0 {
             let says = format!("{shown} can be read by others: chmod {mode} {shown}");
             found.push((Health::Remark, says));
         }

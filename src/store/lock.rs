@@ -9,7 +9,8 @@ use std::path::Path;
 
 use super::error::{Result, StoreError};
 
-pub(super) const FILE_NAME: &str = "memory.lock";
+/// Beside the database.
+pub const FILE_NAME: &str = "memory.lock";
 
 /// The second line, once there is a memory.
 const MADE: &str = "a memory was made here";

@@ -46,6 +46,8 @@ mod tests;
 pub use access::{Store, Wait};
 pub use error::StoreError;
 pub use full_text::KnownName;
+pub use lock::FILE_NAME as LOCK_FILE;
+pub use open::FILES;
 pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
 pub use settings::USER_NAME;
 pub use transaction::{Reader, WriteTx};

@@ -17,6 +17,9 @@ use super::schema::{self, Age};
 
 pub(super) const FILE_NAME: &str = "memory.db";
 
+/// The database, and what SQLite keeps beside it while it is open.
+pub const FILES: [&str; 3] = [FILE_NAME, "memory.db-wal", "memory.db-shm"];
+
 /// How long a connection waits for another's lock. Writers never meet (one process, one mutex);
 /// this is for checkpoints beside readers.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -77,7 +80,7 @@ pub(super) fn make_file(data_dir: &Path) -> Result<PathBuf> {
     options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
     options.open(&path).map_err(unwritable)?;
-    for name in [FILE_NAME, "memory.db-wal", "memory.db-shm"] {
+    for name in FILES {
         let file = data_dir.join(name);
         if file.exists() {
             restrict(&file, 0o600).map_err(unwritable)?;

@@ -141,6 +141,18 @@ fn the_doctor_names_files_that_others_can_change() {
     std::fs::remove_file(&lock).unwrap();
     symlink(&elsewhere, &lock).unwrap();
     says("memory.lock is a link", 1);
+
+    // `memory.db-shm` has the mode that the database had a moment ago.
+    for entry in std::fs::read_dir(home.data()).unwrap().flatten().filter(|e| e.path() != lock) {
+        std::fs::set_permissions(entry.path(), PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    std::fs::remove_file(&lock).unwrap();
+    let (folder, moved) = (home.data(), home.data().with_file_name("moved"));
+    std::fs::rename(&folder, &moved).unwrap();
+    symlink(&moved, &folder).unwrap();
+    says("ok  data", 0);
+    std::fs::set_permissions(&moved, PermissionsExt::from_mode(0o711)).unwrap();
+    says("can be read by others: chmod 700", 0);
 }
 
 #[test]
