@@ -32,19 +32,19 @@ fn probabilities_equal_those_of_the_training_code() {
     // `train_encoder.Encoder` in f32 with the matrices of the file, PyTorch 2.15. Memory, small talk, a statement,
     // the world.
     let rows: [(&str, [f32; 4]); 10] = [
-        ("hi", [0.0497, 0.8648, 0.0422, 0.0434]),
-        ("thx man, that helped", [0.0491, 0.8585, 0.04, 0.0524]),
-        ("What is the capital of France?", [0.0381, 0.0489, 0.0466, 0.8664]),
-        ("and in winter?", [0.0452, 0.0699, 0.0367, 0.8482]),
-        ("What is my sister's name?", [0.9055, 0.0257, 0.0331, 0.0358]),
-        ("when is Lena's recital", [0.9133, 0.0229, 0.0333, 0.0305]),
-        ("I moved to Lund last week.", [0.0507, 0.0593, 0.8529, 0.0371]),
+        ("hi", [0.012, 0.9634, 0.0126, 0.012]),
+        ("thx man, that helped", [0.0128, 0.959, 0.0123, 0.0159]),
+        ("What is the capital of France?", [0.0123, 0.0127, 0.0142, 0.9608]),
+        ("and in winter?", [0.0186, 0.0133, 0.0127, 0.9554]),
+        ("What is my sister's name?", [0.9664, 0.0105, 0.0116, 0.0115]),
+        ("when is Lena's recital", [0.9692, 0.0091, 0.0114, 0.0103]),
+        ("I moved to Lund last week.", [0.012, 0.0134, 0.9619, 0.0126]),
         (
             "my boss asked me why I was late, so I told him about the train",
-            [0.0468, 0.0786, 0.8373, 0.0373],
+            [0.0111, 0.0155, 0.9609, 0.0125],
         ),
-        ("Suggest a dish I'd like.", [0.9198, 0.0205, 0.0274, 0.0323]),
-        (&long, [0.8206, 0.0526, 0.0693, 0.0574]),
+        ("Suggest a dish I'd like.", [0.9702, 0.0096, 0.0099, 0.0103]),
+        (&long, [0.9274, 0.0176, 0.0376, 0.0175]),
     ];
     let close = |head: &str, texts: &[&str], expected: &[f32]| {
         let said = encoder.probabilities(head, &[texts]).unwrap().unwrap();
@@ -58,16 +58,16 @@ fn probabilities_equal_those_of_the_training_code() {
     // It adds, changes, is unrelated.
     let fifth = "Kaylee had her fifth birthday party Saturday.";
     let four = "The user's grandbaby Kaylee is four";
-    close("line", &[four, fifth], &[0.9773, 0.0142, 0.0084]);
+    close("line", &[four, fifth], &[0.9718, 0.0212, 0.007]);
     let cheese = "I eat cheese again since Monday.";
-    close("line", &["The user is vegan", cheese], &[0.0701, 0.9122, 0.0176]);
+    close("line", &["The user is vegan", cheese], &[0.0633, 0.9211, 0.0156]);
     let red_car = "My sister's boss has a red car.";
-    close("line", &["The user lives in Ghent", red_car], &[0.8468, 0.0085, 0.1447]);
+    close("line", &["The user lives in Ghent", red_car], &[0.7732, 0.0122, 0.2147]);
     // The answer changes, stays.
     let porridge = "What do I eat for breakfast? || I have porridge in the morning";
-    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.9572, 0.0428]);
+    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.967, 0.033]);
     let tulsa = "Where does Kaylee live? || Kaylee lives in Tulsa";
-    close("answer", &[tulsa, fifth], &[0.0289, 0.9711]);
+    close("answer", &[tulsa, fifth], &[0.023, 0.977]);
 }
 
 #[test]

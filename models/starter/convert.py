@@ -166,8 +166,8 @@ def bert_writer(out, name, config, n_layers):
     return writer
 
 
-def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0):
-    """Positions, token types, norms and layers; no words."""
+def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0, last=None):
+    """Positions, token types, norms and layers; no words. `last`: the kind of the last layer."""
     positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS_KEPT]
     writer.add_tensor("position_embd.weight", positions.astype(np.float16))
     writer.add_tensor("token_types.weight",
@@ -182,7 +182,8 @@ def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0):
         writer.add_tensor(f"{target}.bias", tensors[f"{source}.bias"].astype(np.float32))
 
     for target, source in encoder_names(n_layers):
-        both(target, source, kind_of_ffn_up if target.endswith("ffn_up") else kind)
+        of_layer = last if last and target.startswith(f"blk.{n_layers - 1}.") else kind_of_ffn_up if target.endswith("ffn_up") else kind
+        both(target, source, of_layer)
 
 
 def encoder_names(n_layers):

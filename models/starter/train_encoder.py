@@ -209,7 +209,8 @@ def write(model, tasks, out):
         writer.add_array(f"inglenook.head.{task.name}", task.labels)
         writer.add_tensor(f"head.{task.name}.weight", head.weight.detach().numpy())
         writer.add_tensor(f"head.{task.name}.bias", head.bias.detach().numpy())
-    convert.encoder(writer, state, n_layers, convert.Q5_0, convert.Q5_0)
+    # Most of what five bits change, they change in the last layer.
+    convert.encoder(writer, state, n_layers, convert.Q5_0, convert.Q5_0, last=convert.Q8_0)
     convert.finish(writer, out)
 
 
