@@ -73,6 +73,7 @@ impl Memory {
                 at: jiff::civil::date(2026, 11, 16).at(9, 0, 0, 0),
                 raw_speaker: None,
                 superseded: false,
+                own: true,
                 answers: None,
             }],
             semantics: vec![SemanticEvidence {

@@ -286,7 +286,9 @@ pub fn quote(
     let mut from = Vec::new();
     for line in earlier.iter().rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
-        if candidates.iter().any(|c| c.text.trim() == line.content.trim()) {
+        let mut known = candidates.iter_mut();
+        if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
+            known.own = true;
             continue;
         }
         candidates.push(Candidate {
@@ -295,6 +297,7 @@ pub fn quote(
             at: line.created_at.civil(),
             raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
             superseded: false,
+            own: true,
             answers: None,
         });
         from.push(line.id);

@@ -4,7 +4,7 @@
 //! twice changes nothing, a file that has grown adds what is new, and what the person has had
 //! forgotten does not come back. The formats are in [`crate::imports`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -53,25 +53,29 @@ fn found<'s>(stored: &'s HashMap<Key<'s>, Vec<SessionId>>, m: &'s NewMessage) ->
     stored.get(&key).map_or(&[], Vec::as_slice)
 }
 
-fn plan(stored: &HashMap<Key<'_>, Vec<SessionId>>, imported: &ImportedSession) -> SessionPlan {
+/// `own` are the chats held here: what is in them is known, but nothing is added to them.
+fn plan(
+    stored: &HashMap<Key<'_>, Vec<SessionId>>,
+    own: &HashSet<SessionId>,
+    imported: &ImportedSession,
+) -> SessionPlan {
     let found = |m| found(stored, m);
     let mut votes: HashMap<SessionId, usize> = HashMap::new();
-    for session in imported.messages.iter().flat_map(found) {
+    for session in imported.messages.iter().flat_map(found).filter(|id| !own.contains(id)) {
         *votes.entry(*session).or_default() += 1;
     }
     let most = votes.into_iter().max_by_key(|&(id, n)| (n, std::cmp::Reverse(id)));
-    let Some((stored_in, _)) = most else {
-        let new = (0..imported.messages.len()).collect();
-        return SessionPlan { stored_in: None, new, n_known: 0, n_forgotten: 0 };
-    };
+    let stored_in = most.map(|(id, _)| id);
+    let is_there = |id: &SessionId| Some(*id) == stored_in || own.contains(id);
     let is_known: Vec<bool> =
-        imported.messages.iter().map(|m| found(m).contains(&stored_in)).collect();
-    let last = is_known.iter().rposition(|&known| known).unwrap_or(0);
+        imported.messages.iter().map(|m| found(m).iter().any(is_there)).collect();
+    let n_old = is_known.iter().rposition(|&known| known).map_or(0, |last| last + 1);
+    let n_known = is_known.iter().filter(|&&known| known).count();
     SessionPlan {
-        stored_in: Some(stored_in),
-        new: (last + 1..is_known.len()).collect(),
-        n_known: is_known.iter().filter(|&&known| known).count(),
-        n_forgotten: is_known[..last].iter().filter(|&&known| !known).count(),
+        stored_in,
+        new: (n_old..is_known.len()).collect(),
+        n_known,
+        n_forgotten: n_old - n_known,
     }
 }
 
@@ -84,12 +88,14 @@ struct Counts {
     forgotten: usize,
 }
 
-fn stored_messages(reader: &Reader<'_>) -> Result<Vec<Message>, StoreError> {
-    let mut messages = Vec::new();
+/// All messages, and the chats held here.
+fn stored_messages(reader: &Reader<'_>) -> Result<(Vec<Message>, HashSet<SessionId>), StoreError> {
+    let (mut messages, mut own) = (Vec::new(), HashSet::new());
     for session in reader.sessions()? {
         messages.extend(reader.messages(session.id)?);
+        own.extend((!session.imported).then_some(session.id));
     }
-    Ok(messages)
+    Ok((messages, own))
 }
 
 fn write(
@@ -97,12 +103,12 @@ fn write(
     sessions: &[ImportedSession],
     mut on_message: impl FnMut(usize),
 ) -> Result<Counts, StoreError> {
-    let messages = stored_messages(tx)?;
+    let (messages, own) = stored_messages(tx)?;
     let stored = by_key(&messages);
     let mut counts = Counts::default();
     let mut n_seen = 0;
     for imported in sessions {
-        let plan = plan(&stored, imported);
+        let plan = plan(&stored, &own, imported);
         counts.known += plan.n_known;
         counts.forgotten += plan.n_forgotten;
         n_seen += imported.messages.len();
@@ -245,7 +251,11 @@ mod tests {
     #[test]
     fn stored_messages_are_recognised() {
         let imported = session(&["a", "b", "c", "d"]);
-        let plan = |keep: &[usize]| super::plan(&by_key(&stored(&imported, keep)), &imported);
+        let of = |own: &[SessionId], keep: &[usize]| {
+            let own = own.iter().copied().collect();
+            super::plan(&by_key(&stored(&imported, keep)), &own, &imported)
+        };
+        let plan = |keep: &[usize]| of(&[], keep);
         let expected = |stored_in, new, n_known, n_forgotten| SessionPlan {
             stored_in,
             new,
@@ -257,5 +267,8 @@ mod tests {
         assert_eq!(plan(&[0, 1, 2, 3]), expected(seven, vec![], 4, 0));
         assert_eq!(plan(&[0, 1]), expected(seven, vec![2, 3], 2, 0));
         assert_eq!(plan(&[0, 2]), expected(seven, vec![3], 2, 1));
+        // A chat held here: known, but nobody's file adds to it.
+        assert_eq!(of(&[SessionId(7)], &[0, 2]), expected(None, vec![3], 2, 1));
+        assert_eq!(of(&[SessionId(7)], &[0, 1, 2, 3]), expected(None, vec![], 4, 0));
     }
 }

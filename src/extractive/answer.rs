@@ -62,7 +62,7 @@ pub fn answer_by(
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
-    if let Some((index, stated)) = reading::best(candidates, asked.past) {
+    if let Some((index, stated)) = reading::best(candidates, &asked) {
         let best = &candidates[index];
         let newer = sources.newer(&asked, index, &best.text);
         return Some(newer.map_or_else(
@@ -157,6 +157,13 @@ fn by_rules(
         b.0.total_cmp(&a.0).then(b.1.at.cmp(&a.1.at)).then(a.1.order.cmp(&b.1.order))
     });
     let best = scored.first()?.0;
+    // The person knows better than an import, of themselves even where its words fit better.
+    let share = if asked.own { 0.75 } else { 0.9 };
+    let is_own = |&(s, e): &(f64, &Evidence)| e.own && s >= best * share;
+    if asked.kind != Kind::List && scored.iter().any(is_own) {
+        scored.retain(is_own);
+    }
+    let best = scored[0].0;
     let several = match asked.kind {
         _ if !sure => false,
         Kind::List => true,
@@ -223,7 +230,7 @@ fn own_name(
             && (same_name(subject, name) || same_name(subject, "the user"))
     };
     // The name that was given last: people marry.
-    let last = evidence.iter().filter(own).max_by_key(|e| (e.at, e.order));
+    let last = evidence.iter().filter(own).max_by_key(|e| (e.own, e.at, e.order));
     let name = last.and_then(|e| e.statement.value.as_deref()).unwrap_or(name);
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
@@ -239,13 +246,13 @@ fn single(e: &Evidence) -> Option<(String, String)> {
     is_single_valued(&attribute).then_some((subject, attribute))
 }
 
-/// What was said last of each single-valued attribute.
+/// What was said last of each single-valued attribute, by the person if they said anything of it.
 fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String), &'a Evidence> {
     let mut latest: HashMap<(String, String), &Evidence> = HashMap::new();
     for e in of {
         if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert(e);
-            if (e.at, e.order) > (entry.at, entry.order) {
+            if (e.own, e.at, e.order) > (entry.own, entry.at, entry.order) {
                 *entry = e;
             }
         }

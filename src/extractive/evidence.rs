@@ -21,6 +21,8 @@ pub(super) struct Evidence {
     pub at: DateTime,
     pub relevance: f64,
     pub superseded: bool,
+    /// As of [`Candidate::own`].
+    pub own: bool,
     /// A raw message or a sentence of an episode, not an extracted fact.
     pub raw: bool,
     pub order: usize,
@@ -55,6 +57,7 @@ impl Evidence {
             at: of.at,
             relevance: of.relevance.clamp(0.0, 1.0),
             superseded: of.superseded,
+            own: of.own,
             raw,
             order,
             successor: None,
@@ -107,6 +110,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
                 let known = &mut out[at];
                 known.relevance = known.relevance.max(candidate.relevance);
                 known.also.push(index);
+                known.own |= candidate.own;
                 if known.raw && !raw {
                     known.also.push(known.candidate);
                     known.candidate = index;
@@ -166,7 +170,7 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             let (a, b) = (&out[earlier], &out[later]);
             let before =
                 a.at < b.at || a.at == b.at && a.candidate == b.candidate && earlier < later;
-            if !before || !lines[&earlier].changed_by(&lines[&later]) {
+            if !before || a.own && !b.own || !lines[&earlier].changed_by(&lines[&later]) {
                 continue;
             }
             let rest = lines[&earlier].remainder(&lines[&later]);

@@ -155,6 +155,8 @@ pub struct Candidate {
     pub raw_speaker: Option<String>,
     /// A later fact took its place.
     pub superseded: bool,
+    /// The person said it in a chat here, or it rests on what they said: nothing that came from elsewhere takes it back.
+    pub own: bool,
     /// The probability in [0, 1] that it answers, from a reranker that read it with the question;
     /// `None` if no reranker read it.
     pub answers: Option<f64>,

@@ -96,9 +96,10 @@ impl Sources<'_> {
             .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
             .filter_map(|e| e.successor.map(|s| evidence[s].at))
             .collect();
-        let since = self.candidates[of].at;
+        let Candidate { at: since, own, .. } = self.candidates[of];
         let usable = |candidate: &Candidate, text: &str| {
             candidate.at > since
+                && (candidate.own || !own)
                 && !kept.contains(&candidate.at)
                 && !candidate.superseded
                 && text.len() <= BYTES_MAX

@@ -6,12 +6,15 @@
 use super::answer::{HEDGE, running_dates};
 use super::evidence::is_user;
 use super::lexicon::{capitalise, clip_words};
+use super::question::Question;
 use super::second_person::{small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
 use crate::memory::plain_text;
 
 /// A candidate that answers with at least this probability is quoted as an answer …
 const STATED_MIN: f64 = 0.75;
+/// … and goes with at least this before what came from elsewhere, if the person said it here, whoever it is about …
+const OWN_MIN: f64 = 0.9;
 /// … with at least this probability, as possibly related …
 const OFFERED_MIN: f64 = 0.3;
 /// … and below this probability, what the rules are unsure of is withheld.
@@ -23,15 +26,19 @@ const AS_SAID_BYTES: usize = 240;
 const QUOTED_CHARACTERS: usize = 400;
 
 /// Index of the candidate that most probably answers, and whether it is an answer rather than possibly related;
-/// `None` if none is likely to answer.
-pub(super) fn best(candidates: &[Candidate], past: bool) -> Option<(usize, bool)> {
+/// `None` if none is likely to answer. What the person said here goes before what came from elsewhere.
+pub(super) fn best(candidates: &[Candidate], asked: &Question) -> Option<(usize, bool)> {
+    let past = asked.past;
+    let min = if asked.own { STATED_MIN } else { OWN_MIN };
+    let goes_first = |c: &Candidate, p: f64| c.own && p >= min;
     let likely = || {
         let read = candidates.iter().enumerate().filter(|(_, c)| past || !c.superseded);
         read.filter_map(|(i, c)| c.answers.map(|p| (i, c, p))).filter(|&(_, c, _)| !is_question(c))
     };
-    let best = likely()
-        .filter(|&(.., p)| p >= OFFERED_MIN)
-        .max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)))?;
+    let best = likely().filter(|&(.., p)| p >= OFFERED_MIN).max_by(|a, b| {
+        let first = goes_first(a.1, a.2).cmp(&goes_first(b.1, b.2));
+        first.then(a.2.total_cmp(&b.2)).then(b.0.cmp(&a.0))
+    })?;
     // The person's own words rather than what was made of them.
     let is_fact = best.1.raw_speaker.is_none() && !best.1.superseded;
     let as_said = likely()

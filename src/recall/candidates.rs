@@ -80,6 +80,13 @@ impl Candidates {
         if !search.query.traits.past {
             rank_below_successors(&mut candidates.semantics);
         }
+        // A date to come is somebody's clock or somebody's trick.
+        for fact in &mut candidates.semantics {
+            fact.unit.created_at = fact.unit.created_at.min(search.query.now);
+        }
+        for message in &mut candidates.messages {
+            message.unit.created_at = message.unit.created_at.min(search.query.now);
+        }
         candidates.semantics.retain(|s| s.relevance >= *relevance_min);
         candidates.messages.retain(|m| m.relevance >= *relevance_min);
         candidates.sort();
@@ -121,7 +128,8 @@ impl Candidates {
         relevance: f64,
         query: &Query<'_>,
     ) {
-        for unit in units {
+        for mut unit in units {
+            unit.created_at = unit.created_at.min(query.now);
             match self.messages.iter_mut().find(|m| m.unit.id == unit.id) {
                 Some(known) => known.relevance = known.relevance.max(relevance),
                 None if is_evidence(&unit, query) => {

@@ -15,14 +15,19 @@ pub(super) fn speaker<'a>(message: &'a Message, user: &'a str) -> &'a str {
     }
 }
 
-pub(super) fn of_semantic(semantic: &Semantic) -> String {
+/// Behind what the person is not known to have said here.
+const ELSEWHERE: &str = " (from elsewhere)";
+
+/// `mark` stands behind the text.
+fn of_semantic(semantic: &Semantic, mark: &str) -> String {
     let at = semantic.created_at.civil();
-    let text = extractive::dated(&semantic.content, at);
+    let text = extractive::dated(&semantic.content, at) + mark;
     let superseded = semantic.superseded_by.is_some();
     MemoryLine::Semantic { text: &text, at, superseded }.render()
 }
 
-pub(super) fn of_message(message: &Message, user: &str) -> String {
+/// `mark` stands behind a line of the person.
+pub(super) fn of_message(message: &Message, user: &str, mark: &str) -> String {
     let is_of_user = match &message.speaker {
         Some(name) => name == user,
         None => message.role == Role::User,
@@ -32,7 +37,7 @@ pub(super) fn of_message(message: &Message, user: &str) -> String {
     let text = extractive::dated(&message.content, at);
     if is_of_user {
         // Not in the first person: a small reader would take it for its own.
-        let text = extractive::retold(&text, user, None);
+        let text = extractive::retold(&text, user, None) + mark;
         return MemoryLine::Semantic { text: &text, at, superseded: false }.render();
     }
     MemoryLine::Message { speaker: speaker(message, user), text: &text, at }.render()
@@ -49,6 +54,9 @@ pub(super) fn of_episode(episode: &Episode) -> String {
 
 /// The coarse context: facts by time under their themes, then the messages by time.
 pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
+    // Where all comes from elsewhere, nobody needs to be told.
+    let mixed = !(coarse.own_facts.is_empty() && coarse.own_messages.is_empty());
+    let mark = |own: bool| if mixed && !own { ELSEWHERE } else { "" };
     let mut block = String::new();
     for theme in &coarse.themes {
         let mut facts: Vec<&Semantic> =
@@ -61,13 +69,13 @@ pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
             block += &MemoryLine::Theme { name: &theme.name }.render();
         }
         for fact in facts {
-            block += &of_semantic(fact);
+            block += &of_semantic(fact, mark(coarse.own_facts.contains(&fact.id)));
         }
     }
     let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
     messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
     for message in messages {
-        block += &of_message(message, user);
+        block += &of_message(message, user, mark(coarse.own_messages.contains(&message.id)));
     }
     block
 }

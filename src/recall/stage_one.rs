@@ -1,9 +1,11 @@
 //! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
+use std::collections::HashSet;
+
 use super::candidates::Scored;
 use super::config::{FoundFact, RecallConfig};
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
-use crate::memory::{Message, Semantic, Theme, ThemeId};
+use crate::memory::{Message, MessageId, Semantic, SemanticId, Theme, ThemeId};
 use crate::store::{Reader, StoreError};
 
 /// The coarse context: what the reader gets before any episode is probed.
@@ -15,6 +17,10 @@ pub(super) struct Coarse {
     pub semantics: Vec<Scored<Semantic>>,
     /// Best first.
     pub messages: Vec<Scored<Message>>,
+    /// The facts that rest on what the person said in a chat here.
+    pub own_facts: HashSet<SemanticId>,
+    /// The messages that the person wrote in a chat here.
+    pub own_messages: HashSet<MessageId>,
 }
 
 impl Coarse {
@@ -72,6 +78,8 @@ impl Coarse {
             }
         }
         coarse.themes = reader.themes_by_id(&ids)?;
+        coarse.own_facts = reader.own_facts(coarse.semantics.iter().map(|s| s.unit.id))?;
+        coarse.own_messages = reader.own_messages(coarse.messages.iter().map(|m| m.unit.id))?;
         Ok(coarse)
     }
 }

@@ -105,7 +105,7 @@ impl Pipeline<'_> {
                 outcome.admitted.push(line);
                 let mut own = self.messages_of(&episode.messages)?;
                 own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
-                let raw: String = own.iter().map(|m| lines::of_message(m, self.user)).collect();
+                let raw: String = own.iter().map(|m| lines::of_message(m, self.user, "")).collect();
                 let mark = probe.mark();
                 let cost = probe.cost(&raw);
                 if !own.is_empty() && affords(n_spent, cost, probe) && probe.show(&raw)? {

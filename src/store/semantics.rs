@@ -95,7 +95,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// If the memory cannot be read.
-    pub fn with_own_words(
+    pub fn own_facts(
         &self,
         ids: impl IntoIterator<Item = SemanticId>,
     ) -> Result<HashSet<SemanticId>> {

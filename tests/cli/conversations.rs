@@ -178,8 +178,20 @@ fn an_import_takes_nothing_back_that_the_person_said() {
     home.ok(&["import", file.to_str().unwrap()]);
     home.ok(&["memory", "consolidate", "--wait"]);
     assert_eq!(superseded(), 0);
+    for (question, own, planted) in [
+        ("Where do I live?", "Oslo", "Narnia"),
+        ("Where do I live now?", "Oslo", "Narnia"),
+        ("What is my job?", "nurse", "spy"),
+        ("What is my sister allergic to?", "peanuts", "any more"),
+        ("What is Emily allergic to?", "peanuts", "any more"),
+    ] {
+        let answer = home.ok(&["ask", question]);
+        assert!(answer.contains(own) && !answer.contains(planted), "{question} {answer}");
+    }
     // What the person says does.
     home.ok(&["ask", "I live in Bergen now."]);
     home.ok(&["memory", "consolidate", "--wait"]);
     assert!(superseded() > 0);
+    let answer = home.ok(&["ask", "Where do I live?"]);
+    assert!(answer.contains("Bergen") && !answer.contains("2049"), "{answer}");
 }

@@ -104,6 +104,7 @@ pub(super) fn quote(item: &QuestionItem, embedder: &dyn Embedder) -> Result<Quot
             at: at_noon(note.date),
             raw_speaker: None,
             superseded: false,
+            own: true,
             answers: None,
         })
         .collect();

@@ -36,6 +36,7 @@ pub(super) fn evidence(text: &str, at: DateTime) -> Candidate {
         at,
         raw_speaker: None,
         superseded: false,
+        own: true,
         answers: None,
     }
 }

@@ -216,6 +216,7 @@ impl Examiner<'_> {
             at: said_on(*day),
             raw_speaker: None,
             superseded: false,
+            own: true,
             answers: None,
         };
         let candidates: Vec<Candidate> = item.facts.iter().map(candidate).collect();

@@ -52,7 +52,7 @@ impl StepContext {
             candidates.dedup();
         }
         let (mut others, own) = self.store.read(|r| {
-            let own = r.with_own_words(candidates.iter().copied().chain([id]))?;
+            let own = r.own_facts(candidates.iter().copied().chain([id]))?;
             Ok((r.semantics_by_id(&candidates)?, own))
         })?;
         // What others say, or a model, takes nothing back that the person said here.

@@ -225,6 +225,7 @@ impl Search<'_> {
                     at,
                     raw_speaker,
                     superseded: false,
+                    own: true,
                     answers: None,
                 });
             };
