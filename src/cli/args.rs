@@ -45,6 +45,10 @@ pub enum Command {
     Import(Import),
     /// Write out everything that was said, or everything that is known
     Export(Export),
+    /// Copy the memory to a new file, also while a chat is open; the copy is checked
+    Backup(Backup),
+    /// Put a backup in the place of the memory
+    Restore(Restore),
     /// Chat sessions
     #[command(subcommand)]
     Session(Session),
@@ -128,6 +132,31 @@ pub struct Export {
     /// A new file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The new file
+    #[arg(required_unless_present = "auto")]
+    pub file: Option<PathBuf>,
+    /// Into the folder `backups` beside the memory, named by the time
+    #[arg(long, conflicts_with = "file")]
+    pub auto: bool,
+    /// With --auto: how many of the newest stay
+    #[arg(long, value_name = "N", default_value_t = 7, requires = "auto",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub keep: u16,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// What `backup` wrote
+    pub file: PathBuf,
+    /// Though there is a memory: it stays until the backup is checked and in its place, and is gone then
+    #[arg(long)]
+    pub replace: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@
 
 mod args;
 mod ask;
+mod backup;
 mod chat;
 mod config;
 mod dirs;
@@ -149,6 +150,8 @@ fn dispatch(cli: Cli) -> Outcome {
         Command::Ask(args) => ask::run(&app, &args),
         Command::Import(args) => import::run(&app, &args),
         Command::Export(args) => export::run(&app, &args),
+        Command::Backup(args) => backup::backup(&app, &args),
+        Command::Restore(args) => backup::restore(&app, &args),
         Command::Session(args) => session::run(&app, args),
         Command::Memory(args) => memory::run(&app, args),
         Command::Model(args) => model::run(&app, args),

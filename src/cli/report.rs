@@ -181,8 +181,8 @@ pub fn store_hint(error: &StoreError) -> Option<String> {
             "check who owns the folder and whether the disk is full, or choose another with --data-dir"
         }
         StoreError::Corrupt { .. } => {
-            "nothing was changed. Put back a copy of the file, or move it away and \
-             import an export again; `inglenook doctor` says more"
+            "nothing was changed. `inglenook restore FILE --replace` puts a backup in its place; \
+             `inglenook doctor` says more"
         }
         StoreError::Newer { .. } => "update inglenook, or choose another --data-dir",
         StoreError::NotFound { .. } => {

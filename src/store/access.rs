@@ -35,6 +35,7 @@ impl Store {
     pub fn open(data_dir: &Path) -> Result<Self> {
         open::make_dir(data_dir)?;
         let mut lock = lock(data_dir)?;
+        super::backup::finish(data_dir)?;
         open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
         open::check_header(&path)?;
@@ -62,8 +63,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Newer`], or if the file cannot be read.
     pub fn open_read_only(data_dir: &Path) -> Result<Self> {
-        let path = data_dir.join(open::FILE_NAME);
-        let connections = match open::read_only(&path).map_err(|e| e.within("read", &path))? {
+        Self::read_only_at(&data_dir.join(open::FILE_NAME))
+    }
+
+    pub(super) fn read_only_at(path: &Path) -> Result<Self> {
+        let connections = match open::read_only(path).map_err(|e| e.within("read", path))? {
             ReadOnly::File(conn, again) => {
                 Connections::File { readers: Readers::new(Some(conn), again), writer: None }
             }
@@ -72,7 +76,7 @@ impl Store {
                 Connections::One(Exclusive::new(conn))
             }
         };
-        Ok(Self::new(connections, path, None))
+        Ok(Self::new(connections, path.to_owned(), None))
     }
 
     /// A private memory that is gone when the value is dropped: for tests and `/incognito`.

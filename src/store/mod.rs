@@ -13,6 +13,7 @@
 
 mod access;
 mod answers;
+mod backup;
 mod connections;
 mod dump;
 mod edges;
@@ -44,6 +45,7 @@ mod verify;
 mod tests;
 
 pub use access::{Store, Wait};
+pub use backup::{Copied, backup, backup_to_folder, backups, restore};
 pub use error::StoreError;
 pub use full_text::KnownName;
 pub use lock::FILE_NAME as LOCK_FILE;

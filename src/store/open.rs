@@ -110,6 +110,12 @@ pub(super) fn check_presence(path: &Path) -> Result<()> {
     if is_there || !wal_has_content(path) && !was_made() {
         return Ok(());
     }
+    if path.with_file_name(super::backup::BEFORE).exists() {
+        return Err(StoreError::corrupt(
+            path,
+            "a restore was cut off: `inglenook` (or any command that writes) puts the old memory back",
+        ));
+    }
     let what = if path.exists() { "empty" } else { "gone" };
     let lock = super::lock::FILE_NAME;
     Err(StoreError::corrupt(

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ask;
+mod backup;
 mod bad_input;
 mod conversations;
 mod forgetting;
@@ -28,9 +29,19 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_inglenook");
 fn help_names_every_command() {
     let home = Home::new();
     let help = home.ok(&["--help"]);
-    for command in
-        ["import", "export", "session", "memory", "model", "doctor", "dirs", "completions", "man"]
-    {
+    for command in [
+        "import",
+        "export",
+        "backup",
+        "restore",
+        "session",
+        "memory",
+        "model",
+        "doctor",
+        "dirs",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is not in the help");
     }
     assert!(!home.data().exists(), "help makes no files");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::App;
+use super::super::backup::remark_on_backups;
 use super::super::output::{counted, one_line};
 use super::super::report::{Failure, Outcome, done};
 use super::super::session::speaker;
@@ -44,6 +45,10 @@ pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outco
         counted(plan.episodes.len(), "episode"),
         counted(plan.semantics.len(), "fact"),
     ))?;
+    let backups = remark_on_backups(&app.dirs.data)?;
+    if !backups.is_empty() {
+        app.console.warn(&backups);
+    }
     done()
 }
 

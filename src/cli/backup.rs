@@ -1,0 +1,93 @@
+//! `backup` and `restore`.
+
+use std::path::Path;
+
+use jiff::Zoned;
+use serde_json::json;
+
+use super::App;
+use super::args;
+use super::memory::unit_counts;
+use super::output::{bytes, counted, one_line};
+use super::report::{Failure, Outcome, done, found_problems};
+use crate::store::{self, Copied, StoreError};
+
+pub fn backup(app: &App, args: &args::Backup) -> Outcome {
+    let data = &app.dirs.data;
+    let written = match &args.file {
+        Some(file) => store::backup(data, file)?.map(|copied| (file.clone(), copied)),
+        None => {
+            let stamp = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+            store::backup_to_folder(data, &stamp, args.keep.into())?
+        }
+    };
+    let Some((path, copied)) = written else {
+        return Err(Failure::Usage {
+            what: "there is no memory yet".into(),
+            hint: "it begins with the first chat".into(),
+        });
+    };
+    if args.json {
+        app.console.json(&json!({
+            "file": path.display().to_string(),
+            "bytes": copied.bytes,
+            "sound": copied.findings.is_empty(),
+            "findings": copied.findings,
+            "messages": copied.stats.messages,
+            "facts": copied.stats.semantics,
+        }))?;
+    } else {
+        let path = one_line(&path.display().to_string(), 200);
+        app.console.line(&format!("Written to {path}: {}.", described(&copied)))?;
+    }
+    if copied.findings.is_empty() {
+        return done();
+    }
+    warn(app, &copied, "The copy is as damaged as the memory");
+    found_problems()
+}
+
+pub fn restore(app: &App, args: &args::Restore) -> Outcome {
+    let copied = store::restore(&args.file, &app.dirs.data, args.replace).map_err(|e| {
+        let hint = match &e {
+            StoreError::Invalid { .. } if args.replace => {
+                "another backup may be sound: `inglenook --data-dir EMPTY-FOLDER restore FILE` shows what one holds"
+            }
+            StoreError::Invalid { .. } => {
+                "`inglenook backup FILE` saves the memory that is here, `--replace` lets it go"
+            }
+            _ => return Failure::Store(e),
+        };
+        Failure::Usage { what: e.to_string(), hint: hint.into() }
+    })?;
+    app.console.line(&format!("Restored: {}.", described(&copied)))?;
+    if copied.findings.is_empty() {
+        return done();
+    }
+    warn(app, &copied, "The backup was damaged");
+    found_problems()
+}
+
+fn described(copied: &Copied) -> String {
+    format!("{} ({})", unit_counts(&copied.stats).join(", "), bytes(copied.bytes))
+}
+
+fn warn(app: &App, copied: &Copied, what: &str) {
+    app.console.warn(&format!("{what}: {}", counted(copied.findings.len(), "finding")));
+    for finding in copied.findings.iter().take(5) {
+        app.console.note(finding);
+    }
+    app.console.note("hint: `inglenook memory verify` lists them all");
+}
+
+/// What of the forgotten text other files still hold, as a sentence; empty if there are none.
+pub fn remark_on_backups(data_dir: &Path) -> Result<String, StoreError> {
+    let all = store::backups(data_dir)?;
+    Ok(all.last().map_or_else(String::new, |last| {
+        let folder = last.parent().unwrap_or(last).display();
+        format!(
+            "{} in {folder} may still hold it: delete them there.",
+            counted(all.len(), "backup")
+        )
+    }))
+}

@@ -1,0 +1,257 @@
+//! Copies of the memory: made while a chat is open, checked after writing, and put back without a moment in which
+//! neither the old file nor the new one is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+
+use super::access::Store;
+use super::error::{Result, StoreError};
+use super::lock::{self, lock};
+use super::open::{self, FILE_NAME};
+use super::records::MemoryStats;
+
+/// In the data directory: what `backup --auto` writes.
+const FOLDER: &str = "backups";
+/// A copy that is not checked yet.
+const RESTORING: &str = "memory.restoring.db";
+/// The memory that a restored one takes the place of, until that is in place.
+pub(super) const BEFORE: &str = "memory.before.db";
+
+/// What a checked copy holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Copied {
+    /// How much of each level.
+    pub stats: MemoryStats,
+    /// The file's size.
+    pub bytes: u64,
+    /// As of [`super::Reader::verify`]: damage that was in the original, too, or arose on the way.
+    pub findings: Vec<String>,
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn sync_dir(path: &Path) -> io::Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    File::open(dir.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all())
+}
+
+/// Copies a snapshot of a memory into a new file (0600), one file without a log.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let unwritable = |source| StoreError::unwritable(to, source);
+    let source = match open::read_only(from).map_err(|e| e.within("read", from))? {
+        open::ReadOnly::File(conn, _) | open::ReadOnly::Own(conn) => conn,
+    };
+    remove(to).map_err(unwritable)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    open::private(&mut options);
+    let file = options.open(to).map_err(unwritable)?;
+    let write = || -> rusqlite::Result<()> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut target = Connection::open_with_flags(to, flags)?;
+        // All pages in one step: a chat may write meanwhile, and the copy is of one moment.
+        Backup::new(&source, &mut target)?.step(-1)?;
+        target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+        target.close().map_err(|(_, error)| error)
+    };
+    write().map_err(|e| StoreError::from(e).within("write", to))?;
+    file.sync_all().map_err(unwritable)
+}
+
+fn check(path: &Path) -> Result<Copied> {
+    let bytes = fs::metadata(path).map_err(|e| StoreError::unwritable(path, e))?.len();
+    let store = Store::read_only_at(path)?;
+    store.read(|r| Ok(Copied { stats: r.stats()?, bytes, findings: r.verify()? }))
+}
+
+fn original(data_dir: &Path) -> Result<Option<PathBuf>> {
+    let path = data_dir.join(FILE_NAME);
+    open::check_presence(&path)?;
+    Ok(path.exists().then_some(path))
+}
+
+/// Copies the memory in `data_dir` to a new file, also while another process writes, and checks the copy. `None` if there
+/// is no memory.
+///
+/// # Errors
+/// If `to` exists ([`StoreError::Invalid`]), the memory cannot be read or the copy not be written.
+pub fn backup(data_dir: &Path, to: &Path) -> Result<Option<Copied>> {
+    let Some(from) = original(data_dir)? else { return Ok(None) };
+    let taken = || StoreError::invalid(format!("{} is there already", to.display()));
+    if to.symlink_metadata().is_ok() {
+        return Err(taken());
+    }
+    let part = with_suffix(to, ".part");
+    let publish = || -> io::Result<()> {
+        // A link overwrites nothing; file systems without links get the next best.
+        match fs::hard_link(&part, to) {
+            Ok(()) => fs::remove_file(&part)?,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(e),
+            Err(_) => fs::rename(&part, to)?,
+        }
+        sync_dir(to)
+    };
+    let written = copy(&from, &part).and_then(|()| check(&part)).and_then(|copied| {
+        publish().map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => taken(),
+            _ => StoreError::unwritable(to, e),
+        })?;
+        Ok(copied)
+    });
+    if written.is_err() {
+        let _ = remove(&part);
+    }
+    written.map(Some)
+}
+
+/// The copies in `backups` in the data directory, oldest first.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn backups(data_dir: &Path) -> Result<Vec<PathBuf>> {
+    let folder = data_dir.join(FOLDER);
+    let is_ours = |name: &str| name.starts_with("memory-") && name.ends_with(".db");
+    let mut found = Vec::new();
+    match fs::read_dir(&folder) {
+        Ok(entries) => {
+            for entry in entries {
+                let path = entry.map_err(|e| StoreError::unwritable(&folder, e))?.path();
+                found.extend(
+                    path.file_name().and_then(|n| n.to_str()).is_some_and(is_ours).then_some(path),
+                );
+            }
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(StoreError::unwritable(&folder, e)),
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// As [`backup`], into `backups` in the data directory under a name made of `stamp`, of which the newest `keep` stay.
+///
+/// # Errors
+/// As [`backup`].
+pub fn backup_to_folder(
+    data_dir: &Path,
+    stamp: &str,
+    keep: usize,
+) -> Result<Option<(PathBuf, Copied)>> {
+    if original(data_dir)?.is_none() {
+        return Ok(None);
+    }
+    open::make_dir(&data_dir.join(FOLDER))?;
+    let to = data_dir.join(FOLDER).join(format!("memory-{stamp}.db"));
+    let Some(copied) = backup(data_dir, &to)? else { return Ok(None) };
+    // A damaged copy pushes no sound one out.
+    if copied.findings.is_empty() {
+        let all = backups(data_dir)?;
+        for old in &all[..all.len().saturating_sub(keep)] {
+            remove(old).map_err(|e| StoreError::unwritable(old, e))?;
+        }
+    }
+    Ok(Some((to, copied)))
+}
+
+/// Puts a copy in the place of the memory in `data_dir`. The old memory stays until the new one is checked and open.
+///
+/// # Errors
+/// [`StoreError::Invalid`] if there is a memory and not `replace`, or if the copy is damaged and would take the place of
+/// one; [`StoreError::Locked`], [`StoreError::Newer`], or if a file cannot be read or written.
+pub fn restore(from: &Path, data_dir: &Path, replace: bool) -> Result<Copied> {
+    let is_there = fs::metadata(from)
+        .and_then(|m| if m.len() == 0 { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) });
+    is_there.map_err(|source| StoreError::Sqlite {
+        action: "read the backup of",
+        source: format!("{}: {source}", from.display()).into(),
+    })?;
+    open::make_dir(data_dir)?;
+    let mut held = lock(data_dir)?;
+    finish(data_dir)?;
+    let path = data_dir.join(FILE_NAME);
+    let has_memory = has_memory(&path);
+    if has_memory && !replace {
+        return Err(StoreError::invalid(
+            "there is a memory here already, and nothing is overwritten",
+        ));
+    }
+    let new = data_dir.join(RESTORING);
+    let checked = copy(from, &new).and_then(|()| check(&new)).and_then(|copied| {
+        match copied.findings.first() {
+            Some(first) if has_memory => Err(StoreError::invalid(format!(
+                "the backup is damaged ({}: {first}), so the memory stays as it is",
+                copied.findings.len()
+            ))),
+            _ => Ok(copied),
+        }
+    });
+    if checked.is_err() {
+        let _ = remove(&new);
+    }
+    let copied = checked?;
+    put_in_place(&new, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
+    lock::note_made(&mut held, data_dir)?;
+    drop(held);
+    // Brings it up to date, and takes the old one away.
+    Store::open(data_dir)?;
+    Ok(copied)
+}
+
+/// Whether anything would be lost; what cannot be read counts.
+fn has_memory(path: &Path) -> bool {
+    if !path.exists() && open::check_presence(path).is_ok() {
+        return false;
+    }
+    let messages =
+        Store::read_only_at(path).and_then(|store| store.read(|r| Ok(r.stats()?.messages)));
+    messages.map_or(true, |n| n > 0)
+}
+
+fn put_in_place(new: &Path, data_dir: &Path) -> io::Result<()> {
+    let (path, before) = (data_dir.join(FILE_NAME), data_dir.join(BEFORE));
+    if path.exists() {
+        fs::rename(&path, &before)?;
+    }
+    for suffix in ["-wal", "-shm"] {
+        let beside = with_suffix(&path, suffix);
+        if beside.exists() {
+            fs::rename(&beside, with_suffix(&before, suffix))?;
+        }
+    }
+    fs::rename(new, &path)?;
+    sync_dir(&path)
+}
+
+/// Ends a restoring that was cut off: the old memory is back, or the new one is alone. For the holder of the lock.
+pub(super) fn finish(data_dir: &Path) -> Result<()> {
+    let (path, before) = (data_dir.join(FILE_NAME), data_dir.join(BEFORE));
+    let run = || -> io::Result<()> {
+        let with_all = ["", "-wal", "-shm"]
+            .map(|suffix| (with_suffix(&before, suffix), with_suffix(&path, suffix)));
+        if path.exists() {
+            // Nothing of the old one's log may meet the new file.
+            with_all.iter().try_for_each(|(old, _)| remove(old))?;
+        } else if before.exists() {
+            for (old, name) in with_all.iter().rev().filter(|(old, _)| old.exists()) {
+                fs::rename(old, name)?;
+            }
+        }
+        remove(&data_dir.join(RESTORING))
+    };
+    run().map_err(|e| StoreError::unwritable(data_dir, e))
+}
