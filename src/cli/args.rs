@@ -226,11 +226,17 @@ pub enum Memory {
     /// Erase for good: messages, and all that was derived from them
     Forget {
         /// Themes, facts, episodes, messages or sessions (t2 s31 e4 m12 c3)
-        #[arg(value_parser = parse_any, required_unless_present = "matching")]
+        #[arg(value_parser = parse_any, required_unless_present_any = ["matching", "redact"])]
         ids: Vec<AnyId>,
         /// Every message and fact that contains this text
         #[arg(long = "match", value_name = "TEXT", id = "matching")]
         matching: Option<String>,
+        /// Only the facts: their messages stay, and the facts are not made from them again
+        #[arg(long, conflicts_with_all = ["matching", "redact"])]
+        only: bool,
+        /// Only these words: the messages stay without them, and what was made of them is made anew
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["ids", "matching"])]
+        redact: Option<String>,
         /// Don't ask
         #[arg(short, long)]
         yes: bool,

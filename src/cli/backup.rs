@@ -14,12 +14,11 @@ use crate::store::{self, Copied, StoreError};
 
 pub fn backup(app: &App, args: &args::Backup) -> Outcome {
     let data = &app.dirs.data;
-    let written = match &args.file {
-        Some(file) => store::backup(data, file)?.map(|copied| (file.clone(), copied)),
-        None => {
-            let stamp = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-            store::backup_to_folder(data, &stamp, args.keep.into())?
-        }
+    let written = if let Some(file) = &args.file {
+        store::backup(data, file)?.map(|copied| (file.clone(), copied))
+    } else {
+        let stamp = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        store::backup_to_folder(data, &stamp, args.keep.into())?
     };
     let Some((path, copied)) = written else {
         return Err(Failure::Usage {

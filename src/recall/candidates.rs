@@ -3,12 +3,12 @@
 //! [`super::cues`] asks the store and brings each unit's cues together; weighing them is the business
 //! of [`crate::memory::relevance`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::cues::{Hits, is_evidence};
 use super::{Query, RecallConfig};
 use crate::memory::relevance::Cues;
-use crate::memory::{Embedding, Episode, EpisodeId, Message, Semantic, SemanticId};
+use crate::memory::{Embedding, Episode, EpisodeId, Message, MessageId, Semantic, SemanticId};
 use crate::store::{Store, StoreError};
 
 /// A unit with the probability that it is evidence, in (0, 1).
@@ -38,6 +38,8 @@ pub(super) struct Candidates {
     pub episode_scores: BTreeMap<EpisodeId, f64>,
     /// Those episodes, once loaded: only Stage II reads them.
     pub episodes: BTreeMap<EpisodeId, Episode>,
+    /// Messages that are no evidence any more: the person corrected what they say.
+    pub refused: HashSet<MessageId>,
 }
 
 /// What to search for.
@@ -76,7 +78,9 @@ impl Candidates {
                 .collect(),
             episode_scores,
             episodes: BTreeMap::new(),
+            refused: store.read(|r| r.refused_messages())?,
         };
+        candidates.messages.retain(|m| !candidates.refused.contains(&m.unit.id));
         if !search.query.traits.past {
             rank_below_successors(&mut candidates.semantics);
         }
@@ -129,6 +133,9 @@ impl Candidates {
         query: &Query<'_>,
     ) {
         for mut unit in units {
+            if self.refused.contains(&unit.id) {
+                continue;
+            }
             unit.created_at = unit.created_at.min(query.now);
             match self.messages.iter_mut().find(|m| m.unit.id == unit.id) {
                 Some(known) => known.relevance = known.relevance.max(relevance),

@@ -76,7 +76,9 @@ impl Pipeline<'_> {
         // What the reader sees already.
         let mut seen: BTreeSet<MessageId> = coarse.messages.iter().map(|m| m.unit.id).collect();
         let mut outcome = Outcome { coarse: Some(uncertainty), ..Outcome::default() };
-        let episodes = probe_order(self.candidates, coarse);
+        let mut episodes = probe_order(self.candidates, coarse);
+        // They retell what the person corrected since.
+        episodes.retain(|e| !e.messages.iter().any(|m| self.candidates.refused.contains(m)));
         let n = episodes.len().min(config.gate.probes_max);
         for episode in &episodes {
             if gate.is_done() || !gate.can_gain() {

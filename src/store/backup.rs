@@ -125,7 +125,8 @@ pub fn backup(data_dir: &Path, to: &Path) -> Result<Option<Copied>> {
 /// If the folder cannot be read.
 pub fn backups(data_dir: &Path) -> Result<Vec<PathBuf>> {
     let folder = data_dir.join(FOLDER);
-    let is_ours = |name: &str| name.starts_with("memory-") && name.ends_with(".db");
+    let is_ours =
+        |name: &str| name.strip_suffix(".db").is_some_and(|name| name.starts_with("memory-"));
     let mut found = Vec::new();
     match fs::read_dir(&folder) {
         Ok(entries) => {

@@ -121,6 +121,7 @@ impl WriteTx<'_> {
         for message in wanted {
             self.run("UPDATE message SET episode = ?2 WHERE id = ?1", [message.0, id])?;
         }
+        self.adopt_corrected(EpisodeId(id))?;
         Ok(EpisodeId(id))
     }
 

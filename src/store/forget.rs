@@ -39,6 +39,14 @@ impl WriteTx<'_> {
             poorer.extend(semantic.episodes);
         }
 
+        if plan.only {
+            for semantic in self.semantics_by_id(&plan.semantics)? {
+                self.refuse(semantic.id, &semantic.content)?;
+            }
+        } else if let Some(part) = &plan.matching {
+            self.forget_refusals(part)?;
+            self.blot(&plan.blotted, part)?;
+        }
         self.forget_records(&plan, &texts)?;
         self.forget_operations(&plan)?;
         self.forget_units(&plan)?;
@@ -51,7 +59,8 @@ impl WriteTx<'_> {
             self.enqueue(&JobKind::NameTheme(*id))?;
         }
         self.forget_titles(&plan, &texts)?;
-        if name.is_some() {
+        let calls = |part: &String| self.user_name().map(|n| n.is_some_and(|n| contains(&n, part)));
+        if name.is_some() || plan.matching.as_ref().map_or(Ok(false), calls)? {
             self.run("DELETE FROM setting WHERE key = ?1", [USER_NAME])?;
         }
         for session in reopened {

@@ -7,7 +7,7 @@
 //! - the replies to them, the replies that quote them or what was derived from them (for a model's
 //!   reply: that had it in the prompt), and the replies that repeat their words;
 //! - their episodes, with all the facts of those: an episode is told anew from the messages that
-//!   stay, and its facts are written anew from it;
+//!   stay, and its facts are written anew from it, but for those that the person corrected;
 //! - the names of themes that ever held such a fact, or that have a word of it that no member backs;
 //! - what calls the person by a name that only these messages knew.
 //!
@@ -35,6 +35,7 @@ struct Everything {
     episodes: Vec<Episode>,
     semantics: Vec<Semantic>,
     sessions: HashSet<SessionId>,
+    corrected: HashSet<SemanticId>,
 }
 
 /// Between two named people neither is the assistant, so nobody's words are a reply to be taken along.
@@ -49,6 +50,7 @@ impl Everything {
             episodes: reader.episodes()?,
             semantics: reader.semantics()?,
             sessions: reader.sessions()?.into_iter().map(|s| s.id).collect(),
+            corrected: reader.corrected()?,
         })
     }
 
@@ -322,7 +324,8 @@ impl Reader<'_> {
             .filter(|s| {
                 plan.semantics.contains(&s.id)
                     || s.messages.iter().any(goes)
-                    || s.episodes.iter().any(|e| episodes.contains(e))
+                    || !all.corrected.contains(&s.id)
+                        && s.episodes.iter().any(|e| episodes.contains(e))
             })
             .map(|s| s.id)
             .collect();
@@ -347,8 +350,8 @@ impl Reader<'_> {
             sessions: sessions.into_iter().collect(),
             rewritten,
             themes,
-            matching: plan.matching,
-            n_elsewhere: plan.n_elsewhere,
+            blotted: plan.blotted.iter().copied().filter(|id| known.contains(id)).collect(),
+            ..plan
         })
     }
 

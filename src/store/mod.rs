@@ -14,6 +14,7 @@
 mod access;
 mod answers;
 mod backup;
+mod by_hand;
 mod connections;
 mod dump;
 mod edges;

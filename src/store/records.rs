@@ -148,6 +148,10 @@ pub struct ForgetPlan {
     pub rewritten: Vec<EpisodeId>,
     /// Themes whose name may quote what goes: named again.
     pub themes: Vec<ThemeId>,
+    /// These stay, without the text that was searched for.
+    pub blotted: Vec<MessageId>,
+    /// The facts go alone, and are not made from their messages again.
+    pub only: bool,
     /// The text that was searched for, if it was a search.
     pub matching: Option<String>,
     /// Titles of chats that hold that text, and are made anew, and entries of the undo log that do, and go.
@@ -171,6 +175,7 @@ impl ForgetPlan {
             && self.semantics.is_empty()
             && self.sessions.is_empty()
             && self.themes.is_empty()
+            && self.blotted.is_empty()
             && self.n_elsewhere == 0
     }
 }

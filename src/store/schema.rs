@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 4]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 5]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -26,6 +26,7 @@ static STEPS: LazyLock<[M<'static>; 4]> = LazyLock::new(|| {
             include_str!("../../assets/schema/0004_checksums.sql"),
             |tx: &Transaction<'_>| hook(tx, |tx| tx.make_checksums()),
         ),
+        M::up(include_str!("../../assets/schema/0005_by_hand.sql")),
     ]
 });
 
@@ -127,6 +128,31 @@ mod tests {
         assert_eq!(texts("SELECT content FROM message"), ["hello"]);
         assert_eq!(texts("SELECT hex(embedding) FROM message_vector"), Vec::<String>::new());
         assert_eq!(texts("PRAGMA integrity_check"), ["ok"]);
+    }
+
+    #[test]
+    fn corrections_in_the_undo_log_are_known_as_such() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate_with(&mut conn, &STEPS[..4]).unwrap();
+        conn.execute_batch(
+            r#"INSERT INTO session VALUES (1, '', 0, 0, 0);
+             INSERT INTO message (id, session, role, content, created_ms, created_offset, complete)
+             VALUES (1, 1, 'user', 'I live in Oslo.', 0, 0, 1);
+             INSERT INTO theme (id, name) VALUES (1, 'home');
+             INSERT INTO semantic (id, content, theme, created_ms, created_offset)
+             VALUES (1, 'The user lives in Lund', 1, 0, 0), (2, 'other', 1, 0, 0);
+             INSERT INTO semantic_message VALUES (1, 1), (2, 1);
+             INSERT INTO operation (what, inverse) VALUES
+             ('edit of s1', '{"kind": "edit_semantic", "semantic": 1, "content": "The user lives in Oslo"}'),
+             ('edit of s1', '{"kind": "edit_semantic", "semantic": 1, "content": "The user lives in Oslo"}'),
+             ('?', 'not json'), ('?', '{"kind": "rename_theme", "theme": 2, "name": "x"}');"#,
+        )
+        .unwrap();
+        migrate(&mut conn).unwrap();
+        let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT sum(id) FROM semantic WHERE corrected"), 1);
+        let refused = "SELECT count(*) FROM refused WHERE content = 'The user lives in Oslo'";
+        assert_eq!((count(refused), count("SELECT count(*) FROM refused")), (1, 1));
     }
 
     #[test]

@@ -316,6 +316,7 @@ impl WriteTx<'_> {
     ) -> Result<()> {
         let before = self.semantic(id)?;
         let vector = self.embedding(Level::Semantic, id.0)?;
+        let old = before.content.clone();
         self.record(
             &format!("edit of {id}"),
             &Inverse::EditSemantic {
@@ -325,6 +326,8 @@ impl WriteTx<'_> {
                 embedder: self.embedder_id()?,
             },
         )?;
+        self.refuse(id, &old)?;
+        self.set_corrected(id, true)?;
         self.set_semantic_content(id, content)?;
         self.put_embedding(Level::Semantic, id.0, embedding)?;
         self.relink()

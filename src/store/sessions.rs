@@ -30,7 +30,7 @@ pub(super) fn columns(at: &Moment) -> (i64, i64) {
 }
 
 /// The first eight bytes of the text's SHA-256.
-fn checksum(text: &[u8]) -> i64 {
+pub(super) fn checksum(text: &[u8]) -> i64 {
     i64::from_be_bytes(Sha256::digest(text)[..8].try_into().unwrap_or_default())
 }
 

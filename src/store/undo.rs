@@ -138,6 +138,10 @@ impl WriteTx<'_> {
     fn apply(&mut self, inverse: Inverse) -> Result<bool> {
         match inverse {
             Inverse::EditSemantic { semantic, content, embedding, embedder } => {
+                let is_of = |of: &Inverse| matches!(of, Inverse::EditSemantic { semantic: s, .. } if *s == semantic);
+                let was_corrected = self.operations()?.iter().any(|(_, _, inverse)| is_of(inverse));
+                self.set_corrected(semantic, was_corrected)?;
+                self.refuse_no_more(semantic, &content)?;
                 self.set_semantic_content(semantic, &content)?;
                 let (same, n) = (embedder == self.embedder_id()?, self.dimensions()?);
                 let vector = embedding

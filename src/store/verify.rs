@@ -19,13 +19,17 @@ const CHECKS: &[&str] = &[
     "SELECT format('s%d is in no theme', s.id) FROM semantic s
      WHERE NOT EXISTS (SELECT 1 FROM theme WHERE id = s.theme)",
     "SELECT format('s%d names no episode', s.id) FROM semantic s
-     WHERE NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = s.id)",
+     WHERE NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = s.id)
+        -- A correction outlives its episode until that is written anew.
+        AND (NOT s.corrected OR EXISTS (SELECT 1 FROM semantic_message p JOIN message m ON m.id = p.message
+                                        WHERE p.semantic = s.id AND m.episode IS NOT NULL))",
     "SELECT format('s%d names no message', s.id) FROM semantic s
      WHERE NOT EXISTS (SELECT 1 FROM semantic_message WHERE semantic = s.id)",
     "SELECT format('s%d names m%d, which is in none of its episodes', p.semantic, p.message)
      FROM semantic_message p JOIN message m ON m.id = p.message
      WHERE NOT EXISTS (SELECT 1 FROM semantic_episode e
-                       WHERE e.semantic = p.semantic AND e.episode = m.episode)",
+                       WHERE e.semantic = p.semantic AND e.episode = m.episode)
+        AND NOT (m.episode IS NULL AND (SELECT corrected FROM semantic WHERE id = p.semantic))",
     "SELECT format('s%d''s theme is not in its history', s.id) FROM semantic s WHERE NOT EXISTS
         (SELECT 1 FROM theme_history h WHERE h.semantic = s.id AND h.theme = s.theme)",
     "SELECT format('e%d has no messages', e.id) FROM episode e

@@ -48,7 +48,7 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
                 state.say("Not while an answer is being written. Esc stops it.");
                 return Vec::new();
             }
-            vec![Effect::Store(StoreRequest::Forget(plan))]
+            vec![Effect::Store(StoreRequest::Forget(*plan))]
         }
         Confirmed::SendPart => {
             let part = state.editor.take_part();

@@ -303,7 +303,7 @@ pub struct Confirm {
 /// What yes does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Confirmed {
-    Forget(ForgetPlan),
+    Forget(Box<ForgetPlan>),
     SendPart,
 }
 

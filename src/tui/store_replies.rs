@@ -43,7 +43,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
                     title: "Forget this for good?".into(),
                     lines,
                     yes: "forget".into(),
-                    then: Confirmed::Forget(plan),
+                    then: Confirmed::Forget(Box::new(plan)),
                     scroll: 0,
                 }));
             }

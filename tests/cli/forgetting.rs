@@ -3,6 +3,7 @@
 use inglenook::interfaces::Embedder as _;
 use inglenook::store::{NewSemantic, Store};
 use inglenook::testing::HashEmbedder;
+use serde_json::Value;
 
 use super::Home;
 
@@ -120,4 +121,97 @@ fn an_edit_can_be_taken_back() {
     assert!(home.ok(&["memory", "tree", "--depth", "1"]).contains("t1 The user · 2 facts"));
     // What was said can be erased, not rewritten.
     home.fails(&["memory", "edit", "m1", "I never said that"], 2);
+}
+
+/// Whether any file of the memory holds these bytes.
+fn is_on_disk(home: &Home, text: &str) -> bool {
+    inglenook::store::FILES.iter().any(|name| {
+        let bytes = std::fs::read(home.data().join(name)).unwrap_or_default();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+/// The id of the fact with this text.
+fn fact(home: &Home, text: &str) -> String {
+    let found = home.json(&["memory", "search", text, "--json", "-k", "20"]);
+    let all = found.as_array().unwrap();
+    let is_it = |s: &&Value| s["kind"] == "semantic" && s["text"].as_str().unwrap().contains(text);
+    all.iter().find(is_it).unwrap_or_else(|| panic!("{all:?}"))["id"].as_str().unwrap().to_owned()
+}
+
+fn facts(home: &Home) -> String {
+    home.ok(&["memory", "tree", "--depth", "2"])
+}
+
+#[test]
+fn a_correction_outlives_the_forgetting_of_what_was_said_beside_it() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I live in Oslo."),
+        ("user", "My dog is called Rex."),
+        ("user", "I work as a nurse."),
+    ]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "edit", &fact(&home, "Oslo"), "The user lives in Drammen"]);
+    home.ok(&["memory", "forget", "--match", "Rex", "--yes"]);
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let left = facts(&home);
+    assert!(left.contains("Drammen") && left.contains("nurse"), "{left}");
+    assert!(!left.contains("Oslo") && !left.contains("Rex"), "{left}");
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    assert!(home.ok(&["ask", "Where do I live?"]).contains("Drammen"));
+}
+
+#[test]
+fn a_fact_that_goes_alone_does_not_come_back() {
+    let home = Home::new();
+    home.import(&[("user", "I live in Oslo."), ("user", "My dog is called Rex.")]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.fails(&["memory", "forget", "m1", "--only", "--yes"], 1);
+    let told = home.ok(&["memory", "forget", &fact(&home, "Oslo"), "--only", "--yes"]);
+    assert!(told.contains("stay") && told.contains("0 messages"), "{told}");
+    // Written anew, for another reason.
+    home.ok(&["memory", "forget", "--match", "Rex", "--yes"]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let left = facts(&home);
+    assert!(!left.contains("Oslo"), "{left}");
+    assert!(home.ok(&["export"]).contains("I live in Oslo."));
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    // Said anew, it is a fact again.
+    home.ok(&["ask", "I live in Oslo, as ever."]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(facts(&home).contains("Oslo"));
+}
+
+#[test]
+fn words_can_go_alone() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I live in Oslo, at Zebragata 5, with my sister Ida."),
+        ("user", "My dog is called Rex."),
+    ]);
+    home.ok(&["ask", "My address is zebragata 5, you know."]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["ask", "Where do I live?"]);
+    home.ok(&[
+        "memory",
+        "edit",
+        &fact(&home, "Rex"),
+        "The user's dog at Zebragata 5 is called Rex",
+    ]);
+    let told = home.ok(&["memory", "forget", "--redact", "ZEBRAGATA\u{a0}5", "--yes"]);
+    assert!(told.contains("[…]"), "{told}");
+    for written in ["Zebragata", "zebragata"] {
+        assert!(!is_on_disk(&home, written), "{written}");
+    }
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    let said = home.ok(&["export"]);
+    assert!(said.contains("I live in Oslo, at […], with my sister Ida."), "{said}");
+    assert!(!facts(&home).to_lowercase().contains("zebragata"));
+    assert!(home.ok(&["ask", "Where do I live?"]).contains("Oslo"));
+    let none = home.ok(&["memory", "forget", "--redact", "Zebragata", "--yes"]);
+    assert!(none.contains("Nothing of that"), "{none}");
 }

@@ -13,10 +13,24 @@ use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
 /// How many of each level are quoted; the rest is counted.
 const QUOTED_MAX: usize = 10;
 
-pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outcome {
-    if matching.is_some_and(|text| text.trim().is_empty()) {
+/// What the person named.
+#[derive(Clone, Copy)]
+pub enum Forgotten<'a> {
+    /// With all that they come from and all that came of them.
+    Units(&'a [AnyId]),
+    /// Whatever holds this text, likewise.
+    Matching(&'a str),
+    /// The facts alone.
+    Facts(&'a [AnyId]),
+    /// The words alone.
+    Words(&'a str),
+}
+
+pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
+    if matches!(what, Forgotten::Matching(text) | Forgotten::Words(text) if text.trim().is_empty())
+    {
         return Err(Failure::Usage {
-            what: "--match needs some text".into(),
+            what: "--match and --redact need some text".into(),
             hint: "an empty text would match everything; `rm -r` on the folder that \
                    `inglenook dirs` names erases everything"
                 .into(),
@@ -24,7 +38,12 @@ pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outco
     }
     let store = app.open()?;
     let (plan, text) = store.read(|r| {
-        let plan = r.plan_forget(ids, matching)?;
+        let plan = match what {
+            Forgotten::Units(ids) => r.plan_forget(ids, None)?,
+            Forgotten::Matching(text) => r.plan_forget(&[], Some(text))?,
+            Forgotten::Facts(ids) => r.plan_strike(ids)?,
+            Forgotten::Words(text) => r.plan_blot(text)?,
+        };
         let text = describe(r, &plan)?;
         Ok((plan, text))
     })?;
@@ -39,8 +58,12 @@ pub fn run(app: &App, ids: &[AnyId], matching: Option<&str>, yes: bool) -> Outco
     }
     store.write(|tx| tx.forget(&plan))?;
     store.scrub()?;
+    let changed = match plan.blotted.len() {
+        0 => String::new(),
+        n => format!(" {} stay without these words.", counted(n, "message")),
+    };
     app.console.line(&format!(
-        "Erased: {}, {}, {}. No copy is left in the memory file.",
+        "Erased: {}, {}, {}.{changed} No copy is left in the memory file.",
         counted(plan.messages.len(), "message"),
         counted(plan.episodes.len(), "episode"),
         counted(plan.semantics.len(), "fact"),
@@ -81,6 +104,17 @@ fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError
     if plan.n_elsewhere > 0 {
         let places = counted(plan.n_elsewhere, "place");
         let _ = writeln!(text, "  {places} in titles of chats and in the undo log.");
+    }
+    if plan.only {
+        text +=
+            "  The messages that they come from stay; these facts are not made from them again.\n";
+    }
+    if !plan.blotted.is_empty() {
+        let messages = counted(plan.blotted.len(), "message");
+        let _ = writeln!(
+            text,
+            "  {messages} stay, with […] for these words; what was made of them is made anew."
+        );
     }
     if !plan.themes.is_empty() {
         let _ = writeln!(text, "  {} will be named anew.", counted(plan.themes.len(), "theme"));

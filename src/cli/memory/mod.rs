@@ -9,6 +9,7 @@ mod tree;
 
 use serde_json::{Value, json};
 
+use self::forget::Forgotten;
 use super::App;
 use super::args::Memory as Args;
 use super::output::counted;
@@ -22,7 +23,15 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Search { query, k, json } => search::run(app, &query.join(" "), k.into(), json),
         Args::Show { id, json } => show::run(app, id, json),
         Args::Edit { id, text, title } => edit::run(app, id, &text, title.as_deref()),
-        Args::Forget { ids, matching, yes } => forget::run(app, &ids, matching.as_deref(), yes),
+        Args::Forget { ids, matching, only, redact, yes } => {
+            let what = match (&matching, &redact) {
+                (Some(text), _) => Forgotten::Matching(text),
+                (_, Some(text)) => Forgotten::Words(text),
+                _ if only => Forgotten::Facts(&ids),
+                _ => Forgotten::Units(&ids),
+            };
+            forget::run(app, what, yes)
+        }
         Args::Undo => edit::undo(app),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),

@@ -46,7 +46,7 @@ fn themes_and_facts() {
     check("UPDATE semantic SET theme = 2 WHERE id = 1", "t2 has 2 members; 1 is the most");
     check("DELETE FROM semantic_episode WHERE semantic = 1", "s1 names no episode");
     check("DELETE FROM semantic_message WHERE semantic = 1", "s1 names no message");
-    check("INSERT INTO semantic_message VALUES (1, 5)", "s1 names m5, which is in none");
+    check("INSERT INTO semantic_message VALUES (2, 5)", "s2 names m5, which is in none");
     check("INSERT INTO semantic_message VALUES (1, 55)", "row 0 of semantic_message");
 }
 

@@ -21,7 +21,7 @@ impl StepContext {
             for episode in r.episodes_by_id(&[episode])? {
                 ids.extend(episode.messages);
             }
-            let written = !r.semantics_of_episode(episode)?.is_empty();
+            let written = r.has_written_facts(episode)?;
             Ok((r.messages_by_id(&ids)?, r.user_name()?, written))
         });
         let Some((messages, known_name, written)) = found(read)? else { return self.finish(job) };
@@ -31,7 +31,12 @@ impl StepContext {
         let name = known_name.or_else(|| learned_name(&messages));
         let lines = utterances(&messages, name.as_deref());
         let statements = self.writers()?.semantics.statements(&lines, cancel)?;
-        let facts = new_facts(statements, &messages);
+        let mut facts = new_facts(statements, &messages);
+        let refused = self
+            .store
+            .read(|r| facts.iter().map(|fact| r.is_refused(fact)).collect::<Result<Vec<_>, _>>())?;
+        let mut refused = refused.into_iter();
+        facts.retain(|_| !refused.next().unwrap_or_default());
         self.insert_facts(facts, cancel, |tx, _| {
             learn_name(tx, name.as_deref())?;
             tx.finish_job(job.id)
