@@ -134,11 +134,22 @@ pub struct Export {
     pub output: Option<PathBuf>,
 }
 
+/// What `memory encrypt`, `decrypt` and `rekey` do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    Encrypt,
+    Decrypt,
+    Rekey,
+}
+
 #[derive(Debug, Args)]
 pub struct Backup {
     /// The new file
     #[arg(required_unless_present = "auto")]
     pub file: Option<PathBuf>,
+    /// With a passphrase; an encrypted memory's backup has the memory's anyway
+    #[arg(long, conflicts_with = "auto")]
+    pub encrypt: bool,
     /// Into the folder `backups` beside the memory, named by the time
     #[arg(long, conflicts_with = "file")]
     pub auto: bool,
@@ -243,6 +254,12 @@ pub enum Memory {
     },
     /// Take back the newest edit or consolidation
     Undo,
+    /// Encrypt the memory with a passphrase (or the first line of the file in INGLENOOK_PASSPHRASE_FILE)
+    Encrypt,
+    /// Write the memory without encryption
+    Decrypt,
+    /// Encrypt the memory with another passphrase
+    Rekey,
     /// How much there is
     Stats {
         #[arg(long)]

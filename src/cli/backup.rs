@@ -9,16 +9,21 @@ use super::App;
 use super::args;
 use super::memory::unit_counts;
 use super::output::{bytes, counted, one_line};
+use super::passphrase;
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::store::{self, Copied, StoreError};
 
 pub fn backup(app: &App, args: &args::Backup) -> Outcome {
     let data = &app.dirs.data;
+    let encrypt =
+        (args.encrypt && !store::is_encrypted(data)?).then(|| passphrase::for_backup(app));
+    let encrypt = encrypt.transpose()?;
     let written = if let Some(file) = &args.file {
-        store::backup(data, file)?.map(|copied| (file.clone(), copied))
+        app.unlocked(|key| store::backup(data, key, file, encrypt.as_ref()))?
+            .map(|copied| (file.clone(), copied))
     } else {
         let stamp = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-        store::backup_to_folder(data, &stamp, args.keep.into())?
+        app.unlocked(|key| store::backup_to_folder(data, key, &stamp, args.keep.into()))?
     };
     let Some((path, copied)) = written else {
         return Err(Failure::Usage {
@@ -47,7 +52,11 @@ pub fn backup(app: &App, args: &args::Backup) -> Outcome {
 }
 
 pub fn restore(app: &App, args: &args::Restore) -> Outcome {
-    let copied = store::restore(&args.file, &app.dirs.data, args.replace).map_err(|e| {
+    let data = &app.dirs.data;
+    let was_encrypted = store::is_encrypted(data).unwrap_or(false);
+    let restored = app.unlocked(|key| store::restore(&args.file, key, data, args.replace));
+    let copied = restored.map_err(|failure| {
+        let Failure::Store(e) = failure else { return failure };
         let hint = match &e {
             StoreError::Invalid { .. } if args.replace => {
                 "another backup may be sound: `inglenook --data-dir EMPTY-FOLDER restore FILE` shows what one holds"
@@ -60,6 +69,11 @@ pub fn restore(app: &App, args: &args::Restore) -> Outcome {
         Failure::Usage { what: e.to_string(), hint: hint.into() }
     })?;
     app.console.line(&format!("Restored: {}.", described(&copied)))?;
+    if was_encrypted && !store::is_encrypted(data)? {
+        app.console.warn(
+            "the backup is not encrypted, so the memory is not any more: `inglenook memory encrypt`",
+        );
+    }
     if copied.findings.is_empty() {
         return done();
     }
@@ -67,7 +81,7 @@ pub fn restore(app: &App, args: &args::Restore) -> Outcome {
     found_problems()
 }
 
-fn described(copied: &Copied) -> String {
+pub fn described(copied: &Copied) -> String {
     format!("{} ({})", unit_counts(&copied.stats).join(", "), bytes(copied.bytes))
 }
 

@@ -10,11 +10,11 @@ use serde_json::json;
 use super::App;
 use super::memory::unit_counts;
 use super::output::{bytes, counted};
-use super::report::{Outcome, done, found_problems};
+use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::InstructionSet;
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
-use crate::store::{self, Store, StoreError};
+use crate::store::{self, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
@@ -173,11 +173,15 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
 }
 
 fn memory(app: &App) -> Vec<(Health, String)> {
-    let read = Store::open_read_only(&app.dirs.data)
-        .and_then(|store| store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?))));
+    let read = app
+        .open_read_only()
+        .and_then(|store| Ok(store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?)))?));
     let (stats, violations, failed) = match read {
         Ok(all) => all,
-        Err(e @ StoreError::Corrupt { .. }) => {
+        Err(Failure::Store(StoreError::NeedsPassphrase { .. })) => {
+            return vec![(Health::Remark, "encrypted, so not looked into: no passphrase".into())];
+        }
+        Err(Failure::Store(e @ StoreError::Corrupt { .. })) => {
             return vec![(
                 Health::Bad,
                 format!("{e}. Nothing was changed; put back a copy, or move it away"),
@@ -185,7 +189,9 @@ fn memory(app: &App) -> Vec<(Health, String)> {
         }
         Err(e) => return vec![(Health::Bad, e.to_string())],
     };
-    let mut findings = vec![(Health::Good, unit_counts(&stats).join(", "))];
+    let encrypted =
+        if store::is_encrypted(&app.dirs.data).unwrap_or(false) { ", encrypted" } else { "" };
+    let mut findings = vec![(Health::Good, unit_counts(&stats).join(", ") + encrypted)];
     findings.extend(violations.into_iter().map(|violation| (Health::Bad, violation)));
     if stats.jobs_pending > 0 {
         findings.push((

@@ -18,6 +18,7 @@ mod memory;
 mod model;
 mod models;
 mod output;
+mod passphrase;
 mod report;
 mod session;
 mod shell;
@@ -25,6 +26,7 @@ mod shell;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::Mutex;
 
 use clap::Parser as _;
 
@@ -35,7 +37,7 @@ use self::report::Outcome;
 use crate::inference;
 use crate::interfaces::Cancel;
 use crate::memory::plain_text;
-use crate::store::Store;
+use crate::store::{Secret, Store};
 
 pub use self::args::Global;
 pub use self::output::{Console, Progress, bytes, counted, one_line};
@@ -54,6 +56,8 @@ pub struct App {
     model: Option<String>,
     /// Set by Ctrl+C, for commands that check it.
     pub cancel: Cancel,
+    /// What opened the memory, if it is encrypted.
+    secret: Mutex<Option<Secret>>,
 }
 
 impl App {
@@ -62,7 +66,14 @@ impl App {
         let dirs = Directories::from_env(&global)?;
         let (config, warnings) = Config::read(&dirs.config_file, global.config.is_some())?;
         let console = Console::new(global.quiet);
-        let app = Self { dirs, config, console, model: global.model, cancel: Cancel::default() };
+        let app = Self {
+            dirs,
+            config,
+            console,
+            model: global.model,
+            cancel: Cancel::default(),
+            secret: Mutex::default(),
+        };
         Ok((app, warnings))
     }
 
@@ -83,7 +94,7 @@ impl App {
 
     /// The memory, for writing.
     fn open(&self) -> Result<Store, Failure> {
-        Ok(Store::open(&self.dirs.data)?)
+        self.unlocked(|key| Store::open_with(&self.dirs.data, key))
     }
 
     /// The memory, for reading: works beside a running chat. One that does not exist yet is empty.
@@ -91,7 +102,7 @@ impl App {
     /// # Errors
     /// If it is corrupt, from a newer version, or cannot be read.
     pub fn open_read_only(&self) -> Result<Store, Failure> {
-        Ok(Store::open_read_only(&self.dirs.data)?)
+        self.unlocked(|key| Store::open_read_only_with(&self.dirs.data, key))
     }
 }
 

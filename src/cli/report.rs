@@ -23,6 +23,8 @@ pub const EXIT_FAILED: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
 /// The exit code if a model is not installed.
 pub const EXIT_NO_MODEL: u8 = 3;
+/// The exit code if an encrypted memory's passphrase is missing or wrong.
+pub const EXIT_PASSPHRASE: u8 = 4;
 /// The exit code if another process writes to the memory.
 pub const EXIT_LOCKED: u8 = 11;
 /// The exit code after Ctrl+C.
@@ -103,6 +105,9 @@ impl Failure {
             | Self::NeedsYes
             | Self::Config(_) => EXIT_USAGE,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
+            Self::Store(
+                StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
+            ) => EXIT_PASSPHRASE,
             Self::Model(ModelError::NotInstalled { .. })
             | Self::Registry(
                 RegistryError::NotInstalled { .. } | RegistryError::UnknownName { .. },
@@ -183,6 +188,12 @@ pub fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::Corrupt { .. } => {
             "nothing was changed. `inglenook restore FILE --replace` puts a backup in its place; \
              `inglenook doctor` says more"
+        }
+        StoreError::NeedsPassphrase { .. } => {
+            "type it on a terminal, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line it is"
+        }
+        StoreError::WrongPassphrase { .. } => {
+            "nothing was changed. Try again; if you are sure of it, the file's first page is damaged"
         }
         StoreError::Newer { .. } => "update inglenook, or choose another --data-dir",
         StoreError::NotFound { .. } => {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
+use encrypted_sqlite::Secret;
 use rusqlite::TransactionBehavior;
 
 use super::connections::{Connections, Exclusive, Readers, within};
@@ -33,17 +34,25 @@ impl Store {
     /// [`StoreError::Locked`] beside another writer, [`StoreError::Corrupt`], [`StoreError::Newer`],
     /// [`StoreError::Unwritable`].
     pub fn open(data_dir: &Path) -> Result<Self> {
+        Self::open_with(data_dir, None)
+    }
+
+    /// As [`Store::open`]; `key` is used where the file is encrypted.
+    ///
+    /// # Errors
+    /// As [`Store::open`], [`StoreError::NeedsPassphrase`] and [`StoreError::WrongPassphrase`]: then nothing was changed.
+    pub fn open_with(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
         open::make_dir(data_dir)?;
         let mut lock = lock(data_dir)?;
         super::backup::finish(data_dir)?;
         open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
-        open::check_header(&path)?;
-        let writer = open::writer(&path).map_err(|e| e.within("open", &path))?;
+        let key = open::check_header(&path, key)?;
+        let writer = open::writer(&path, key).map_err(|e| e.within("open", &path))?;
         note_made(&mut lock, data_dir)?;
         let store = Self::new(
             Connections::File {
-                readers: Readers::new(None, open::reader),
+                readers: Readers::new(None, open::Opener::new(key)),
                 writer: Some(Exclusive::new(writer)),
             },
             path,
@@ -63,11 +72,19 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Newer`], or if the file cannot be read.
     pub fn open_read_only(data_dir: &Path) -> Result<Self> {
-        Self::read_only_at(&data_dir.join(open::FILE_NAME))
+        Self::open_read_only_with(data_dir, None)
     }
 
-    pub(super) fn read_only_at(path: &Path) -> Result<Self> {
-        let connections = match open::read_only(path).map_err(|e| e.within("read", path))? {
+    /// As [`Store::open_read_only`]; `key` is used where the file is encrypted.
+    ///
+    /// # Errors
+    /// As [`Store::open_read_only`], [`StoreError::NeedsPassphrase`] and [`StoreError::WrongPassphrase`].
+    pub fn open_read_only_with(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
+        Self::read_only_at(&data_dir.join(open::FILE_NAME), key)
+    }
+
+    pub(super) fn read_only_at(path: &Path, key: Option<&Secret>) -> Result<Self> {
+        let connections = match open::read_only(path, key).map_err(|e| e.within("read", path))? {
             ReadOnly::File(conn, again) => {
                 Connections::File { readers: Readers::new(Some(conn), again), writer: None }
             }

@@ -2,9 +2,10 @@
 //! neither the old file nor the new one is whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use encrypted_sqlite::{Secret, Target, copy_into};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
@@ -45,15 +46,31 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Overwrites a file before it goes: it may hold what is encrypted now, or forgotten.
+fn wipe(path: &Path) -> io::Result<()> {
+    let mut file = match OpenOptions::new().write(true).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    let length = file.metadata()?.len();
+    io::copy(&mut io::repeat(0).take(length), &mut file)?;
+    file.sync_all()?;
+    remove(path)
+}
+
 fn sync_dir(path: &Path) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     File::open(dir.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all())
 }
 
+/// A passphrase opens what it is the passphrase of, and what it is not needed for.
+type Key<'a> = Option<&'a Secret>;
+
 /// Copies a snapshot of a memory into a new file (0600), one file without a log.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> {
     let unwritable = |source| StoreError::unwritable(to, source);
-    let source = match open::read_only(from).map_err(|e| e.within("read", from))? {
+    let is_plain = open::check_header(from, key)?.is_none();
+    let source = match open::read_only(from, key).map_err(|e| e.within("read", from))? {
         open::ReadOnly::File(conn, _) | open::ReadOnly::Own(conn) => conn,
     };
     remove(to).map_err(unwritable)?;
@@ -62,6 +79,11 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     open::private(&mut options);
     let file = options.open(to).map_err(unwritable)?;
     let write = || -> rusqlite::Result<()> {
+        if !(is_plain && matches!(target, Target::Same | Target::Plain)) {
+            source.pragma_update(None, "query_only", false)?;
+            return copy_into(&source, to, target);
+        }
+        // As it is, damage included.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut target = Connection::open_with_flags(to, flags)?;
         // All pages in one step: a chat may write meanwhile, and the copy is of one moment.
@@ -73,9 +95,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     file.sync_all().map_err(unwritable)
 }
 
-fn check(path: &Path) -> Result<Copied> {
+fn check(path: &Path, key: Key<'_>) -> Result<Copied> {
     let bytes = fs::metadata(path).map_err(|e| StoreError::unwritable(path, e))?.len();
-    let store = Store::read_only_at(path)?;
+    let store = Store::read_only_at(path, key)?;
     store.read(|r| Ok(Copied { stats: r.stats()?, bytes, findings: r.verify()? }))
 }
 
@@ -86,11 +108,16 @@ fn original(data_dir: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Copies the memory in `data_dir` to a new file, also while another process writes, and checks the copy. `None` if there
-/// is no memory.
+/// is no memory. An encrypted memory's copy has its passphrase, another's that of `encrypt`.
 ///
 /// # Errors
 /// If `to` exists ([`StoreError::Invalid`]), the memory cannot be read or the copy not be written.
-pub fn backup(data_dir: &Path, to: &Path) -> Result<Option<Copied>> {
+pub fn backup(
+    data_dir: &Path,
+    key: Key<'_>,
+    to: &Path,
+    encrypt: Key<'_>,
+) -> Result<Option<Copied>> {
     let Some(from) = original(data_dir)? else { return Ok(None) };
     let taken = || StoreError::invalid(format!("{} is there already", to.display()));
     if to.symlink_metadata().is_ok() {
@@ -106,13 +133,19 @@ pub fn backup(data_dir: &Path, to: &Path) -> Result<Option<Copied>> {
         }
         sync_dir(to)
     };
-    let written = copy(&from, &part).and_then(|()| check(&part)).and_then(|copied| {
-        publish().map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists => taken(),
-            _ => StoreError::unwritable(to, e),
-        })?;
-        Ok(copied)
-    });
+    let is_plain = open::check_header(&from, key)?.is_none();
+    let (target, key) = match encrypt {
+        Some(new) if is_plain => (Target::Key(new), encrypt),
+        _ => (Target::Same, key),
+    };
+    let written =
+        copy(&from, key, &part, target).and_then(|()| check(&part, key)).and_then(|copied| {
+            publish().map_err(|e| match e.kind() {
+                io::ErrorKind::AlreadyExists => taken(),
+                _ => StoreError::unwritable(to, e),
+            })?;
+            Ok(copied)
+        });
     if written.is_err() {
         let _ = remove(&part);
     }
@@ -150,6 +183,7 @@ pub fn backups(data_dir: &Path) -> Result<Vec<PathBuf>> {
 /// As [`backup`].
 pub fn backup_to_folder(
     data_dir: &Path,
+    key: Key<'_>,
     stamp: &str,
     keep: usize,
 ) -> Result<Option<(PathBuf, Copied)>> {
@@ -158,7 +192,7 @@ pub fn backup_to_folder(
     }
     open::make_dir(&data_dir.join(FOLDER))?;
     let to = data_dir.join(FOLDER).join(format!("memory-{stamp}.db"));
-    let Some(copied) = backup(data_dir, &to)? else { return Ok(None) };
+    let Some(copied) = backup(data_dir, key, &to, None)? else { return Ok(None) };
     // A damaged copy pushes no sound one out.
     if copied.findings.is_empty() {
         let all = backups(data_dir)?;
@@ -174,7 +208,7 @@ pub fn backup_to_folder(
 /// # Errors
 /// [`StoreError::Invalid`] if there is a memory and not `replace`, or if the copy is damaged and would take the place of
 /// one; [`StoreError::Locked`], [`StoreError::Newer`], or if a file cannot be read or written.
-pub fn restore(from: &Path, data_dir: &Path, replace: bool) -> Result<Copied> {
+pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Result<Copied> {
     let is_there = fs::metadata(from)
         .and_then(|m| if m.len() == 0 { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) });
     is_there.map_err(|source| StoreError::Sqlite {
@@ -192,15 +226,16 @@ pub fn restore(from: &Path, data_dir: &Path, replace: bool) -> Result<Copied> {
         ));
     }
     let new = data_dir.join(RESTORING);
-    let checked = copy(from, &new).and_then(|()| check(&new)).and_then(|copied| {
-        match copied.findings.first() {
-            Some(first) if has_memory => Err(StoreError::invalid(format!(
-                "the backup is damaged ({}: {first}), so the memory stays as it is",
-                copied.findings.len()
-            ))),
-            _ => Ok(copied),
-        }
-    });
+    let checked =
+        copy(from, key, &new, Target::Same).and_then(|()| check(&new, key)).and_then(|copied| {
+            match copied.findings.first() {
+                Some(first) if has_memory => Err(StoreError::invalid(format!(
+                    "the backup is damaged ({}: {first}), so the memory stays as it is",
+                    copied.findings.len()
+                ))),
+                _ => Ok(copied),
+            }
+        });
     if checked.is_err() {
         let _ = remove(&new);
     }
@@ -209,7 +244,58 @@ pub fn restore(from: &Path, data_dir: &Path, replace: bool) -> Result<Copied> {
     lock::note_made(&mut held, data_dir)?;
     drop(held);
     // Brings it up to date, and takes the old one away.
-    Store::open(data_dir)?;
+    Store::open_with(data_dir, key)?;
+    Ok(copied)
+}
+
+/// Whether the memory in `data_dir` is encrypted.
+///
+/// # Errors
+/// If it is no memory, or cannot be read.
+pub fn is_encrypted(data_dir: &Path) -> Result<bool> {
+    let Some(path) = original(data_dir)? else { return Ok(false) };
+    is_encrypted_file(&path)
+}
+
+/// Whether a memory's file is encrypted.
+///
+/// # Errors
+/// If it is no memory, or cannot be read.
+pub fn is_encrypted_file(path: &Path) -> Result<bool> {
+    match open::check_header(path, None) {
+        Err(StoreError::NeedsPassphrase { .. }) => Ok(true),
+        other => other.map(|_| false),
+    }
+}
+
+/// Writes the memory anew with another passphrase, or without one. The old file stays until the new one is checked and in
+/// its place; then its bytes are overwritten. (What a disk keeps of overwritten blocks is beyond a program.)
+///
+/// # Errors
+/// If there is no memory or it is damaged, [`StoreError::Locked`], [`StoreError::WrongPassphrase`], or if a file cannot
+/// be written.
+pub fn encrypt(data_dir: &Path, key: Key<'_>, new: Key<'_>) -> Result<Copied> {
+    // Forgotten text, an older schema: nothing is left to do later.
+    let store = Store::open_with(data_dir, key)?;
+    store.scrub()?;
+    drop(store);
+    let held = lock(data_dir)?;
+    let to = data_dir.join(RESTORING);
+    let target = new.map_or(Target::Plain, Target::Key);
+    let checked = copy(&data_dir.join(FILE_NAME), key, &to, target).and_then(|()| check(&to, new));
+    let checked = checked.and_then(|copied| match copied.findings.first() {
+        Some(first) => Err(StoreError::invalid(format!(
+            "the memory is damaged ({first}), so it stays as it is"
+        ))),
+        None => Ok(copied),
+    });
+    if checked.is_err() {
+        let _ = remove(&to);
+    }
+    let copied = checked?;
+    put_in_place(&to, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
+    finish(data_dir)?;
+    drop(held);
     Ok(copied)
 }
 
@@ -219,7 +305,7 @@ fn has_memory(path: &Path) -> bool {
         return false;
     }
     let messages =
-        Store::read_only_at(path).and_then(|store| store.read(|r| Ok(r.stats()?.messages)));
+        Store::read_only_at(path, None).and_then(|store| store.read(|r| Ok(r.stats()?.messages)));
     messages.map_or(true, |n| n > 0)
 }
 
@@ -246,7 +332,7 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
             .map(|suffix| (with_suffix(&before, suffix), with_suffix(&path, suffix)));
         if path.exists() {
             // Nothing of the old one's log may meet the new file.
-            with_all.iter().try_for_each(|(old, _)| remove(old))?;
+            with_all.iter().try_for_each(|(old, _)| wipe(old))?;
         } else if before.exists() {
             for (old, name) in with_all.iter().rev().filter(|(old, _)| old.exists()) {
                 fs::rename(old, name)?;

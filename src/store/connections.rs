@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::{Result, StoreError};
+use super::open::Opener;
 use super::transaction::Reader;
 
 /// Idle reading connections that are kept; more are opened when more threads read at once.
@@ -62,15 +63,15 @@ impl Drop for Held<'_> {
 /// Reading connections, opened when they are needed.
 pub(super) struct Readers {
     idle: Mutex<Vec<Connection>>,
-    open: fn(&Path) -> Result<Connection>,
+    opener: Opener,
     /// One thread, for a read that runs beside another. It is kept: a thread spawned for each question
     /// would allocate from another arena each time, and contend for it.
     beside: OnceLock<rayon::ThreadPool>,
 }
 
 impl Readers {
-    pub(super) fn new(first: Option<Connection>, open: fn(&Path) -> Result<Connection>) -> Self {
-        Self { idle: Mutex::new(Vec::from_iter(first)), open, beside: OnceLock::new() }
+    pub(super) fn new(first: Option<Connection>, opener: Opener) -> Self {
+        Self { idle: Mutex::new(Vec::from_iter(first)), opener, beside: OnceLock::new() }
     }
 
     pub(super) fn pool(&self) -> Result<&rayon::ThreadPool> {
@@ -87,7 +88,7 @@ impl Readers {
     /// The connection returned last, or a new one.
     pub(super) fn take(&self, path: &Path) -> Result<Connection> {
         let idle = unpoisoned(&self.idle).pop();
-        idle.map_or_else(|| (self.open)(path), Ok)
+        idle.map_or_else(|| self.opener.open(path), Ok)
     }
 
     /// Reads in one snapshot, and returns the connection. (After a panic it is closed.)

@@ -19,6 +19,12 @@ pub enum StoreError {
     },
     #[error("the memory file {path} is damaged: {detail}")]
     Corrupt { path: String, detail: String },
+    /// Exit code 4.
+    #[error("the memory file {path} is encrypted")]
+    NeedsPassphrase { path: String },
+    /// Exit code 4. Nothing was changed.
+    #[error("this is not the passphrase of {path}")]
+    WrongPassphrase { path: String },
     #[error(
         "the memory file {path} was written by a newer inglenook (schema {found}, this one knows {known})"
     )]

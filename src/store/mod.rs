@@ -46,7 +46,10 @@ mod verify;
 mod tests;
 
 pub use access::{Store, Wait};
-pub use backup::{Copied, backup, backup_to_folder, backups, restore};
+pub use backup::{
+    Copied, backup, backup_to_folder, backups, encrypt, is_encrypted, is_encrypted_file, restore,
+};
+pub use encrypted_sqlite::Secret;
 pub use error::StoreError;
 pub use full_text::KnownName;
 pub use lock::FILE_NAME as LOCK_FILE;

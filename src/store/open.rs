@@ -8,8 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use encrypted_sqlite::{Secret, set_key};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::{Result, StoreError};
 use super::extension;
@@ -127,11 +128,11 @@ pub(super) fn check_presence(path: &Path) -> Result<()> {
     ))
 }
 
-/// Refuses a file that is not an SQLite database, or is shorter than its header says.
+/// Refuses a file that is not an SQLite database, or is shorter than its header says. Returns the key if the file needs it.
 ///
 /// With a write-ahead log beside it the length means nothing (a crash during a checkpoint), and
 /// SQLite's own checks have to do.
-pub(super) fn check_header(path: &Path) -> Result<()> {
+pub(super) fn check_header<'a>(path: &Path, key: Option<&'a Secret>) -> Result<Option<&'a Secret>> {
     let unreadable = |source: std::io::Error| StoreError::Sqlite {
         action: "read",
         source: format!("{}: {source}", path.display()).into(),
@@ -139,10 +140,18 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     let mut file = File::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
     if length == 0 {
-        return Ok(());
+        return Ok(None);
     }
     let mut header = [0_u8; 100];
-    if length < 100 || file.read_exact(&mut header).is_err() || !header.starts_with(MAGIC) {
+    if length < 100 || file.read_exact(&mut header).is_err() {
+        return Err(StoreError::corrupt(path, "it is not an SQLite database"));
+    }
+    // Of an encrypted file the first 16 bytes are random, and these as in any other.
+    if !header.starts_with(MAGIC) && matches!(header[16..24], [_, _, 1 | 2, 1 | 2, _, 64, 32, 32]) {
+        let needed = || StoreError::NeedsPassphrase { path: path.display().to_string() };
+        return key.ok_or_else(needed).map(Some);
+    }
+    if !header.starts_with(MAGIC) {
         return Err(StoreError::corrupt(path, "it is not an SQLite database"));
     }
     let page_size = match u16::from_be_bytes([header[16], header[17]]) {
@@ -157,12 +166,27 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
             format!("it was cut off: {length} bytes are left of {expected}"),
         ));
     }
-    Ok(())
+    Ok(None)
 }
 
-fn connection(path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
+fn connection(
+    path: impl AsRef<Path>,
+    flags: OpenFlags,
+    key: Option<&Secret>,
+) -> Result<Connection> {
     extension::load()?;
+    let path = path.as_ref();
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    if let Some(key) = key {
+        set_key(&conn, key)?;
+        let read = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        read.map_err(|e| match e.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::WrongPassphrase { path: path.display().to_string() }
+            }
+            _ => e.into(),
+        })?;
+    }
     configure(&conn)?;
     Ok(conn)
 }
@@ -183,8 +207,8 @@ fn configure(conn: &Connection) -> Result<()> {
 }
 
 /// The writer's connection to an existing (perhaps empty) file.
-pub(super) fn writer(path: &Path) -> Result<Connection> {
-    let mut conn = connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+pub(super) fn writer(path: &Path, key: Option<&Secret>) -> Result<Connection> {
+    let mut conn = connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE, key)?;
     // Looked at before anything is changed.
     let age = schema::age(&conn, path)?;
     let mode: String =
@@ -212,23 +236,44 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 /// page, so that a larger one gains little. (The vector index is read past the cache.)
 const READING: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -6000;";
 
-/// A reading connection beside a writer.
-pub(super) fn reader(path: &Path) -> Result<Connection> {
-    let conn = connection(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+/// How reading connections are opened.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Opener {
+    key: Option<Secret>,
+    is_immutable: bool,
+}
+
+impl Opener {
+    /// Beside a writer.
+    pub(super) fn new(key: Option<&Secret>) -> Self {
+        Self { key: key.cloned(), is_immutable: false }
+    }
+
+    pub(super) fn open(&self, path: &Path) -> Result<Connection> {
+        if self.is_immutable {
+            immutable_reader(path, self.key.as_ref())
+        } else {
+            reader(path, self.key.as_ref())
+        }
+    }
+}
+
+fn reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
+    let conn = connection(path, OpenFlags::SQLITE_OPEN_READ_ONLY, key)?;
     conn.execute_batch(READING)?;
     Ok(conn)
 }
 
 /// For a directory where SQLite can't make its `-shm`: only while no log waits to be read, because
 /// an immutable file's log is ignored.
-fn immutable_reader(path: &Path) -> Result<Connection> {
+fn immutable_reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut uri = String::from("file:");
     for byte in absolute.as_os_str().as_encoded_bytes() {
         let _ = write!(uri, "%{byte:02X}");
     }
     uri.push_str("?immutable=1");
-    let conn = connection(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    let conn = connection(uri, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI, key)?;
     conn.execute_batch(READING)?;
     Ok(conn)
 }
@@ -236,27 +281,25 @@ fn immutable_reader(path: &Path) -> Result<Connection> {
 /// What a read-only opening found.
 pub(super) enum ReadOnly {
     /// A file of the current version, and what opens further connections to it.
-    File(Connection, fn(&Path) -> Result<Connection>),
+    File(Connection, Opener),
     /// A memory without a file: empty where there is none yet, or a copy of an older version brought up to date.
     Own(Connection),
 }
 
-pub(super) fn read_only(path: &Path) -> Result<ReadOnly> {
+pub(super) fn read_only(path: &Path, key: Option<&Secret>) -> Result<ReadOnly> {
     check_presence(path)?;
     if !path.try_exists().unwrap_or(true) {
         return in_memory().map(ReadOnly::Own);
     }
-    check_header(path)?;
-    let usual = || {
-        let conn = reader(path)?;
+    let usual = Opener::new(check_header(path, key)?);
+    let open = |again: Opener| {
+        let conn = again.open(path)?;
         let age = schema::age(&conn, path)?;
-        Ok((conn, age, reader as fn(&Path) -> Result<Connection>))
+        Ok((conn, age, again))
     };
-    let (conn, age, again) = match usual() {
+    let (conn, age, again) = match open(usual.clone()) {
         Err(StoreError::Sqlite { .. }) if !wal_has_content(path) => {
-            let conn = immutable_reader(path)?;
-            let age = schema::age(&conn, path)?;
-            (conn, age, immutable_reader as fn(&Path) -> Result<Connection>)
+            open(Opener { is_immutable: true, ..usual })?
         }
         other => other?,
     };

@@ -8,6 +8,7 @@ mod ask;
 mod backup;
 mod bad_input;
 mod conversations;
+mod encryption;
 mod forgetting;
 mod models;
 mod plain_output;

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use self::forget::Forgotten;
 use super::App;
-use super::args::Memory as Args;
+use super::args::{Encryption, Memory as Args};
 use super::output::counted;
+use super::passphrase;
 use super::report::{Outcome, done, found_problems};
 use crate::memory::{Episode, Message, Moment, Semantic, Theme};
 use crate::store::{MemoryStats, Session};
@@ -33,6 +34,9 @@ pub fn run(app: &App, args: Args) -> Outcome {
             forget::run(app, what, yes)
         }
         Args::Undo => edit::undo(app),
+        Args::Encrypt => passphrase::change(app, Encryption::Encrypt),
+        Args::Decrypt => passphrase::change(app, Encryption::Decrypt),
+        Args::Rekey => passphrase::change(app, Encryption::Rekey),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),
         Args::Consolidate { wait } => consolidate::run(app, wait),

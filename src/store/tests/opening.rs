@@ -49,7 +49,7 @@ fn loose_files_are_tightened_and_a_used_directory_is_left_alone() {
 fn the_writer_waits_for_the_drive() {
     let dir = tempfile::tempdir().unwrap();
     drop(Store::open(dir.path()).unwrap());
-    let conn = crate::store::open::writer(&dir.path().join("memory.db")).unwrap();
+    let conn = crate::store::open::writer(&dir.path().join("memory.db"), None).unwrap();
     for (pragma, expected) in [("synchronous", 2), ("fullfsync", 1)] {
         let value: i64 = conn.pragma_query_value(None, pragma, |row| row.get(0)).unwrap();
         assert_eq!(value, expected, "{pragma}");

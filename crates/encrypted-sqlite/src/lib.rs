@@ -1,0 +1,190 @@
+#![doc = include_str!("../README.md")]
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, ffi};
+use zeroize::{Zeroize, Zeroizing};
+
+/// A passphrase: kept out of swap where the system allows it, wiped when the last clone is dropped, never shown.
+#[derive(Clone)]
+pub struct Secret(Arc<Bytes>);
+
+struct Bytes(Box<[u8]>);
+
+impl Secret {
+    /// Takes the bytes over.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let bytes = bytes.into_boxed_slice();
+        lock(&bytes, true);
+        Self(Arc::new(Bytes(bytes)))
+    }
+
+    /// Whether it has no bytes: an empty passphrase is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.0.is_empty()
+    }
+
+    /// Bytes, not characters.
+    pub fn len(&self) -> usize {
+        self.0.0.len()
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.0 == other.0.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        self.0.zeroize();
+        lock(&self.0, false);
+    }
+}
+
+/// Where the system refuses (a limit on locked memory), the program works as well.
+#[expect(unsafe_code, reason = "the system takes an address and a length")]
+fn lock(bytes: &[u8], locked: bool) {
+    if bytes.is_empty() {
+        return;
+    }
+    let address = bytes.as_ptr().cast_mut().cast::<c_void>();
+    // SAFETY: the range is that of a living slice, and whether its pages may be swapped changes nothing that Rust knows of.
+    let _ = unsafe {
+        if locked {
+            rustix::mm::mlock(address, bytes.len())
+        } else {
+            rustix::mm::munlock(address, bytes.len())
+        }
+    };
+}
+
+#[expect(unsafe_code, reason = "the library behind rusqlite has it, rusqlite does not know it")]
+unsafe extern "C" {
+    fn sqlite3_key(db: *mut ffi::sqlite3, key: *const c_void, length: c_int) -> c_int;
+}
+
+/// Gives a new connection the passphrase of its file, before anything is read. Whether it is the right one shows at the
+/// first reading: `NotADatabase`.
+///
+/// # Errors
+/// If the library cannot take it.
+#[expect(unsafe_code, reason = "the library's C function")]
+pub fn set_key(conn: &Connection, key: &Secret) -> rusqlite::Result<()> {
+    let length = c_int::try_from(key.len()).unwrap_or(c_int::MAX);
+    // SAFETY: the handle is that of an open connection, which the library guards by its own mutex, and it copies at most
+    // `length` bytes of the living slice.
+    let code = unsafe { sqlite3_key(conn.handle(), key.0.0.as_ptr().cast(), length) };
+    if code == ffi::SQLITE_OK {
+        return Ok(());
+    }
+    Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+}
+
+/// What a copy is encrypted with.
+#[derive(Debug, Clone, Copy)]
+pub enum Target<'a> {
+    /// As the original, or not at all.
+    Same,
+    /// Another passphrase.
+    Key(&'a Secret),
+    /// None.
+    Plain,
+}
+
+fn push_hex(to: &mut String, prefix: &str, bytes: &[u8]) {
+    for byte in bytes {
+        to.push_str(prefix);
+        to.extend(
+            [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')),
+        );
+    }
+}
+
+/// Writes a compact copy of the database to a file that is new or empty.
+///
+/// # Errors
+/// If the database cannot be read or the file not be written.
+pub fn copy_into(conn: &Connection, to: &Path, target: Target<'_>) -> rusqlite::Result<()> {
+    let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_path_buf());
+    let mut uri = Zeroizing::new(String::from("file:"));
+    // No buffer is left behind by growing.
+    let n_key = if let Target::Key(key) = target { key.len() } else { 0 };
+    uri.reserve(3 * absolute.as_os_str().len() + 2 * n_key + 16);
+    push_hex(&mut uri, "%", absolute.as_os_str().as_encoded_bytes());
+    match target {
+        Target::Same => {}
+        Target::Plain => uri.push_str("?key="),
+        Target::Key(key) => {
+            uri.push_str("?hexkey=");
+            push_hex(&mut uri, "", &key.0.0);
+        }
+    }
+    conn.execute("VACUUM INTO ?1", [uri.as_str()])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "the secret garden";
+
+    fn secret(text: &str) -> Secret {
+        Secret::new(text.as_bytes().to_vec())
+    }
+
+    fn open(path: &Path, key: Option<&Secret>) -> rusqlite::Result<String> {
+        let conn = Connection::open(path)?;
+        if let Some(key) = key {
+            set_key(&conn, key)?;
+        }
+        conn.query_row("SELECT text FROM note", [], |row| row.get(0))
+    }
+
+    fn holds(path: &Path) -> bool {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(SAID.len()).any(|window| window == SAID.as_bytes())
+    }
+
+    #[test]
+    fn copies_are_encrypted_as_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let (a, b) = (secret("a b'c\u{1f511}"), secret("other"));
+        let plain = Connection::open(path("plain")).unwrap();
+        plain.execute_batch("CREATE TABLE note (text); PRAGMA user_version = 7;").unwrap();
+        plain.execute("INSERT INTO note VALUES (?1)", [SAID]).unwrap();
+        copy_into(&plain, &path("a"), Target::Key(&a)).unwrap();
+        assert_eq!(open(&path("a"), Some(&a)).unwrap(), SAID);
+        assert!(open(&path("a"), Some(&b)).is_err() && open(&path("a"), None).is_err());
+        assert!(holds(&path("plain")) && !holds(&path("a")));
+
+        let conn = Connection::open(path("a")).unwrap();
+        set_key(&conn, &a).unwrap();
+        let version: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(version, 7);
+        copy_into(&conn, &path("same"), Target::Same).unwrap();
+        copy_into(&conn, &path("b"), Target::Key(&b)).unwrap();
+        copy_into(&conn, &path("out"), Target::Plain).unwrap();
+        assert_eq!(open(&path("same"), Some(&a)).unwrap(), SAID);
+        assert_eq!(open(&path("b"), Some(&b)).unwrap(), SAID);
+        assert_eq!(open(&path("out"), None).unwrap(), SAID);
+        assert!(!holds(&path("same")) && !holds(&path("b")) && holds(&path("out")));
+    }
+
+    #[test]
+    fn it_is_not_shown() {
+        assert_eq!(format!("{:?}", secret("pass")), "Secret(…)");
+    }
+}

@@ -1,0 +1,183 @@
+//! The passphrase of an encrypted memory: from a file, or asked for on the terminal.
+
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use super::App;
+use super::args;
+use super::backup::described;
+use super::output::counted;
+use super::report::{Failure, Outcome, done};
+use crate::store::{self, Secret, StoreError};
+
+/// Names a file whose first line is the passphrase.
+const FILE: &str = "INGLENOOK_PASSPHRASE_FILE";
+/// For `rekey`: the new one.
+const NEW_FILE: &str = "INGLENOOK_NEW_PASSPHRASE_FILE";
+/// After a wrong one.
+const DELAY: Duration = Duration::from_secs(2);
+/// How often somebody at the terminal is asked.
+const N_TRIES: usize = 3;
+/// Bytes; what is longer is no passphrase.
+const LENGTH_MAX: u64 = 1024;
+/// Characters; a shorter one is remarked on.
+const LENGTH_FAIR: usize = 12;
+
+/// The first line of the file that a variable names; `None` if it is not set.
+fn from_file(app: &App, variable: &str) -> Result<Option<Secret>, Failure> {
+    let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) else {
+        return Ok(None);
+    };
+    let path = Path::new(&path);
+    let unreadable = |source| Failure::Unreadable { path: path.display().to_string(), source };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if file.metadata().map_err(unreadable)?.permissions().mode() & 0o077 != 0 {
+            app.console.warn(&format!("others can read {}: `chmod 600` it", path.display()));
+        }
+    }
+    let mut bytes = Vec::with_capacity(LENGTH_MAX as usize);
+    file.take(LENGTH_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    let end = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    let secret = Secret::new(bytes);
+    if secret.is_empty() {
+        return Err(Failure::Usage {
+            what: format!("the first line of {} is empty", path.display()),
+            hint: "it should be the passphrase".into(),
+        });
+    }
+    Ok(Some(secret))
+}
+
+fn prompt(question: &str) -> Result<Secret, Failure> {
+    let typed = rpassword::prompt_password(question).map_err(Failure::Output)?;
+    Ok(Secret::new(typed.into_bytes()))
+}
+
+fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// A passphrase to encrypt something with, asked for twice.
+pub fn new(app: &App, variable: &str) -> Result<Secret, Failure> {
+    if let Some(secret) = from_file(app, variable)? {
+        return Ok(secret);
+    }
+    if !can_ask() {
+        return Err(Failure::Usage {
+            what: "this needs a new passphrase, and there is nobody to ask".into(),
+            hint: format!("let {variable} name a file whose first line it is"),
+        });
+    }
+    app.console.note(
+        "Without the passphrase nobody can read the memory any more, you included. Write it down.",
+    );
+    let secret = prompt("New passphrase: ")?;
+    if secret.is_empty() || secret != prompt("Once more: ")? {
+        return Err(Failure::Usage {
+            what: "that was not twice the same passphrase".into(),
+            hint: "nothing was changed: try again".into(),
+        });
+    }
+    if secret.len() < LENGTH_FAIR {
+        app.console.warn("a short passphrase can be guessed: a few words are better");
+    }
+    Ok(secret)
+}
+
+/// For a backup that is encrypted on its own.
+pub fn for_backup(app: &App) -> Result<Secret, Failure> {
+    new(app, FILE)
+}
+
+impl App {
+    /// Runs `open` with the passphrase, once one is wanted.
+    pub(super) fn unlocked<T>(
+        &self,
+        open: impl Fn(Option<&Secret>) -> Result<T, StoreError>,
+    ) -> Result<T, Failure> {
+        let mut secret = self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut asked = 0;
+        loop {
+            let error = match open(secret.as_ref()) {
+                Ok(opened) => return Ok(opened),
+                Err(error) => error,
+            };
+            let is_wrong = matches!(error, StoreError::WrongPassphrase { .. });
+            if is_wrong {
+                *secret = None;
+                thread::sleep(DELAY);
+            } else if !matches!(error, StoreError::NeedsPassphrase { .. }) {
+                return Err(error.into());
+            }
+            let given = if is_wrong { None } else { from_file(self, FILE)? };
+            *secret = match given {
+                Some(given) => Some(given),
+                None if can_ask() && asked < N_TRIES && std::env::var_os(FILE).is_none() => {
+                    asked += 1;
+                    if is_wrong {
+                        self.console.warn(&error.to_string());
+                    }
+                    Some(prompt("Passphrase: ")?)
+                }
+                None => return Err(error.into()),
+            };
+        }
+    }
+}
+
+/// `memory encrypt | decrypt | rekey`.
+pub fn change(app: &App, to: args::Encryption) -> Outcome {
+    let data = &app.dirs.data;
+    let refuse = |what: &str, hint: &str| Failure::Usage { what: what.into(), hint: hint.into() };
+    let says = match (to, store::is_encrypted(data)?) {
+        (args::Encryption::Encrypt, true) => {
+            return Err(refuse(
+                "the memory is encrypted already",
+                "`inglenook memory rekey` changes the passphrase",
+            ));
+        }
+        (args::Encryption::Decrypt | args::Encryption::Rekey, false) => {
+            return Err(refuse(
+                "the memory is not encrypted",
+                "`inglenook memory encrypt` encrypts it",
+            ));
+        }
+        (args::Encryption::Encrypt, false) => {
+            // One that does not exist yet begins encrypted.
+            let new = new(app, FILE)?;
+            let copied = store::encrypt(data, None, Some(&new))?;
+            format!("Encrypted: {}.", described(&copied))
+        }
+        (args::Encryption::Rekey, true) => {
+            app.unlocked(|key| {
+                store::is_encrypted(data).and_then(|_| store::Store::open_read_only_with(data, key))
+            })?;
+            let new = new(app, NEW_FILE)?;
+            let copied = app.unlocked(|key| store::encrypt(data, key, Some(&new)))?;
+            format!("Encrypted anew: {}.", described(&copied))
+        }
+        (args::Encryption::Decrypt, true) => {
+            let copied = app.unlocked(|key| store::encrypt(data, key, None))?;
+            format!("Decrypted: {}. Whoever can read the disk can read it.", described(&copied))
+        }
+    };
+    app.console.line(&says)?;
+    if to != args::Encryption::Decrypt {
+        let mut n_plain = 0;
+        for backup in store::backups(data)? {
+            n_plain += usize::from(!store::is_encrypted_file(&backup).unwrap_or(true));
+        }
+        if n_plain > 0 {
+            let backups = counted(n_plain, "backup");
+            app.console
+                .warn(&format!("{backups} beside the memory can be read without it: delete them"));
+        }
+    }
+    done()
+}
