@@ -46,6 +46,12 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes an unfinished copy, and what SQLite kept beside it.
+fn discard(path: &Path) -> io::Result<()> {
+    remove(&with_suffix(path, "-journal"))?;
+    remove(path)
+}
+
 /// Overwrites a file before it goes: it may hold what is encrypted now, or forgotten.
 fn wipe(path: &Path) -> io::Result<()> {
     let mut file = match OpenOptions::new().write(true).open(path) {
@@ -73,7 +79,7 @@ fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> 
     let source = match open::read_only(from, key).map_err(|e| e.within("read", from))? {
         open::ReadOnly::File(conn, _) | open::ReadOnly::Own(conn) => conn,
     };
-    remove(to).map_err(unwritable)?;
+    discard(to).map_err(unwritable)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     open::private(&mut options);
@@ -147,7 +153,7 @@ pub fn backup(
             Ok(copied)
         });
     if written.is_err() {
-        let _ = remove(&part);
+        let _ = discard(&part);
     }
     written.map(Some)
 }
@@ -237,7 +243,7 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
             }
         });
     if checked.is_err() {
-        let _ = remove(&new);
+        let _ = discard(&new);
     }
     let copied = checked?;
     put_in_place(&new, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
@@ -290,7 +296,7 @@ pub fn encrypt(data_dir: &Path, key: Key<'_>, new: Key<'_>) -> Result<Copied> {
         None => Ok(copied),
     });
     if checked.is_err() {
-        let _ = remove(&to);
+        let _ = discard(&to);
     }
     let copied = checked?;
     put_in_place(&to, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
@@ -338,7 +344,7 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
                 fs::rename(old, name)?;
             }
         }
-        remove(&data_dir.join(RESTORING))
+        discard(&data_dir.join(RESTORING))
     };
     run().map_err(|e| StoreError::unwritable(data_dir, e))
 }
