@@ -140,6 +140,18 @@ fn false_gguf_headers_are_refused() {
 }
 
 /// Names in a file reach the screen without escape sequences.
+/// Each array is allowed; together they would take gigabytes.
+#[test]
+fn metadata_is_bounded_by_the_memory_it_takes() {
+    const N: u64 = 3_000_000;
+    let mut array = 8_u32.to_le_bytes().to_vec();
+    array.extend(N.to_le_bytes());
+    array.resize(array.len() + 8 * N as usize, 0);
+    let one = Gguf::default().value("a", 9, &array);
+    assert!(gguf::parse(&one.build()).is_ok());
+    refuses_gguf(&one.value("b", 9, &array).build(), "more than 128 MB");
+}
+
 #[test]
 fn names_in_messages_hold_no_control_characters() {
     let file = Gguf::default().tensor("\x1b]0;owned\x07", &[1 << 30], 0, 0);

@@ -17,8 +17,12 @@ use crate::store::Session;
 /// If the file exists or can't be written.
 pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half of it would look like all of it.
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// The name of whoever wrote a message.

@@ -29,6 +29,8 @@ const NAME_BYTES_MAX: u64 = 1 << 10;
 const STRING_BYTES_MAX: u64 = 1 << 24;
 const ARRAY_ELEMENTS_MAX: u64 = 1 << 22;
 const NESTING_MAX: u32 = 4;
+/// Of memory for all metadata: the largest vocabularies take some 40 MB.
+const METADATA_BYTES_MAX: u64 = 128 << 20;
 const ALIGNMENT_DEFAULT: usize = 32;
 const ALIGNMENT_MAX: usize = 1 << 16;
 /// No tensor of a model that could run here has more elements.
@@ -55,7 +57,7 @@ pub fn has_magic(bytes: &[u8]) -> bool {
 /// # Errors
 /// The reason, as the end of a sentence that starts with the file's name.
 pub fn parse(bytes: &[u8]) -> Result<Header, String> {
-    let mut cursor = Cursor { bytes, at: 0 };
+    let mut cursor = Cursor { bytes, at: 0, room: METADATA_BYTES_MAX };
     let magic = cursor.take(4, "the magic bytes")?;
     if magic != MAGIC {
         return Err("it is not a GGUF file (it does not start with `GGUF`)".into());
@@ -190,6 +192,8 @@ fn stored_type(id: u32, name: &str) -> Result<StoredType, String> {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Bytes of memory that metadata may still take.
+    room: u64,
 }
 
 impl<'a> Cursor<'a> {
@@ -229,7 +233,15 @@ impl<'a> Cursor<'a> {
         let bytes = self.take(n as usize, what)?;
         // Some writers end strings with a NUL, and some files are not valid UTF-8.
         let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+        self.spend(bytes.len().next_multiple_of(16) as u64)?;
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+
+    /// Counts memory that a value takes.
+    fn spend(&mut self, n_bytes: u64) -> Result<(), String> {
+        let left = self.room.checked_sub(n_bytes);
+        self.room = left.ok_or("its metadata would take more than 128 MB of memory")?;
+        Ok(())
     }
 
     fn value(&mut self, kind: u32, key: &str) -> Result<Value, String> {
@@ -288,6 +300,13 @@ impl<'a> Cursor<'a> {
         if n * element_bytes_min > self.remaining() {
             return Err(format!("the file ends within the array {key:?} (cut off?)"));
         }
+        let in_memory = match kind {
+            8 => size_of::<String>(),
+            6 | 12 => size_of::<f32>(),
+            7 => size_of::<bool>(),
+            _ => size_of::<i64>(),
+        };
+        self.spend(n * in_memory as u64)?;
         let range = 0..n;
         Ok(match kind {
             6 | 12 => Value::Floats(

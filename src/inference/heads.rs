@@ -107,6 +107,7 @@ impl BertHeads {
     }
 
     fn encode(&self, text: &str) -> Option<Vec<u32>> {
+        let text = &*Trunk::ends(text);
         let mut tokens = self.trunk.encode(text);
         if tokens.is_empty() || tokens.len() < text.split_whitespace().count() {
             return None;

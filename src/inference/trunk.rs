@@ -3,6 +3,7 @@
 //! A GGUF file has the encoder's layers and the model's own heads; the word table and the vocabulary come from the
 //! embedder's file beside it. A second text follows after a `[SEP]`.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::bert::{Bert, BertConfig};
@@ -54,9 +55,21 @@ impl Trunk {
         self.bert.config().hidden_size
     }
 
+    /// A long text without its middle, which no input has room for: a word of a megabyte would take seconds.
+    pub(super) fn ends(text: &str) -> Cow<'_, str> {
+        /// Of each end: ten times what 512 tokens mostly take.
+        const BYTES: usize = 24 << 10;
+        if text.len() <= 2 * BYTES {
+            return text.into();
+        }
+        let (head, tail) =
+            (text.floor_char_boundary(BYTES), text.ceil_char_boundary(text.len() - BYTES));
+        format!("{} {}", &text[..head], &text[tail..]).into()
+    }
+
     /// The tokens of a text; words in letters that the vocabulary lacks yield none.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
-        self.tokenizer.encode(text)
+        self.tokenizer.encode(&Self::ends(text))
     }
 
     /// The last hidden states of each input, whose texts are read together: `[CLS] text [SEP]`, or
@@ -80,5 +93,18 @@ impl Trunk {
             part.to_vec()
         });
         Ok(parts.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_text_the_ends_are_read() {
+        assert_eq!(Trunk::ends("short"), "short");
+        let long = format!("first {} last", "\u{e9}".repeat(500_000));
+        let ends = Trunk::ends(&long);
+        assert!(ends.len() < 50_000 && ends.starts_with("first ") && ends.ends_with(" last"));
     }
 }

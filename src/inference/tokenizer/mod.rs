@@ -170,8 +170,11 @@ impl Tokenizer {
     /// The ids of a text with the vocabulary's own frame (BERT: `[CLS] … [SEP]`), the text cut so
     /// that no more than `tokens_max` come out.
     pub fn encode_framed(&self, text: &str, tokens_max: usize) -> Vec<u32> {
+        /// No token is longer; a word of a megabyte would take seconds.
+        const TOKEN_BYTES_MAX: usize = 128;
         let room = tokens_max.saturating_sub(self.begin.len());
-        let mut ids = self.encode(text);
+        let cut = text.floor_char_boundary(room.saturating_mul(TOKEN_BYTES_MAX));
+        let mut ids = self.encode(&text[..cut]);
         ids.truncate(room);
         let half = self.begin.len().div_ceil(2);
         let mut framed = self.begin[..half].to_vec();
