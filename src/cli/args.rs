@@ -80,8 +80,11 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Ask {
-    /// The question; without it, stdin is read
+    /// The question; what stdin holds goes with it, or is the question
     pub question: Vec<String>,
+    /// Text files that go with the question
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
     /// The answer with its evidence, entropies, tokens and times
     #[arg(long)]
     pub json: bool,
@@ -104,9 +107,12 @@ pub struct Ask {
 pub struct Import {
     /// The file, or `-` for stdin
     pub file: PathBuf,
-    /// Only this conversation of a LoCoMo file (its `sample_id`)
+    /// Only this conversation: its title or id
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
+    /// Say what the file holds, and write nothing
+    #[arg(long)]
+    pub preview: bool,
     /// Machine-readable summary
     #[arg(long)]
     pub json: bool,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::App;
 use super::args;
+use super::output::one_line;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
 use crate::chat::{Parts, Update, answer_in};
 use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
@@ -124,35 +125,41 @@ fn note_pending_steps(app: &App, store: &Store) {
     }
 }
 
+/// What was asked, then what the files and stdin hold. With nothing else, stdin is the question.
 fn question(args: &args::Ask) -> Result<String, Failure> {
-    let text = if !args.question.is_empty() {
-        args.question.join(" ")
-    } else if std::io::stdin().is_terminal() {
-        String::new()
-    } else {
-        let unreadable = |source| Failure::File { action: "read", path: "stdin".into(), source };
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .take(QUESTION_BYTES_MAX + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
-        if bytes.len() as u64 > QUESTION_BYTES_MAX {
-            return Err(Failure::Usage {
-                what: format!("the question is longer than {QUESTION_BYTES_MAX} bytes"),
-                hint: "`inglenook import` takes whole conversations".into(),
-            });
-        }
-        String::from_utf8(bytes).map_err(|e| Failure::Usage {
-            what: format!("the question on stdin is not UTF-8 text ({})", e.utf8_error()),
-            hint: "convert it first, for example with iconv".into(),
-        })?
-    };
-    if text.trim().is_empty() {
+    let mut parts = vec![args.question.join(" ").trim().to_owned()];
+    for path in &args.file {
+        let name = path.display().to_string();
+        let unreadable = |source| Failure::Unreadable { path: name.clone(), source };
+        let text = text_from(std::fs::File::open(path).map_err(unreadable)?, &name)?;
+        parts.push(format!("{}:\n{text}", one_line(&name, 200)));
+    }
+    if !std::io::stdin().is_terminal() {
+        parts.push(text_from(std::io::stdin().lock(), "stdin")?);
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    if parts.is_empty() {
         return Err(Failure::Usage {
             what: "there is no question".into(),
             hint: "inglenook ask \"where do I live?\", or a question on stdin".into(),
         });
     }
-    Ok(text.trim().to_owned())
+    Ok(parts.join("\n\n").trim().to_owned())
+}
+
+fn text_from(from: impl std::io::Read, name: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    from.take(QUESTION_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| Failure::Unreadable { path: name.into(), source })?;
+    if bytes.len() as u64 > QUESTION_BYTES_MAX {
+        return Err(Failure::Usage {
+            what: format!("{name} is longer than {QUESTION_BYTES_MAX} bytes"),
+            hint: "`inglenook import` takes whole conversations".into(),
+        });
+    }
+    String::from_utf8(bytes).map_err(|e| Failure::Usage {
+        what: format!("{name} is not UTF-8 text ({})", e.utf8_error()),
+        hint: "text can be read: no images, no PDF. Other encodings: iconv".into(),
+    })
 }

@@ -4,7 +4,7 @@
 //! twice changes nothing, a file that has grown adds what is new, and what the person has had
 //! forgotten does not come back. The formats are in [`crate::imports`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::App;
 use super::args;
+use super::import_zip;
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
 use crate::imports::{self, Imported, ImportedSession};
@@ -155,7 +156,15 @@ fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
 
 pub fn run(app: &App, args: &args::Import) -> Outcome {
     let (bytes, name) = read(&args.file)?;
-    let imported = imports::parse(&bytes, &name, args.conversation.as_deref())?;
+    let wanted = args.conversation.as_deref();
+    let imported = if import_zip::is_zip(&bytes) {
+        imports::parse_parts(&import_zip::conversations(&bytes, &name)?, wanted)?
+    } else {
+        imports::parse(&bytes, &name, wanted)?
+    };
+    if args.preview {
+        return preview(app, &imported, args.json);
+    }
     let store = app.open()?;
     let counts = write_all(app, &store, &imported)?;
     if args.json {
@@ -171,6 +180,52 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
         app.console.note(note);
     }
     print(app, &counts, &one_line(&name, 200))?;
+    done()
+}
+
+/// Conversations that are listed; the rest is counted.
+const LISTED_MAX: usize = 20;
+
+fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
+    let all = || imported.sessions.iter().flat_map(|session| &session.messages);
+    let speakers: BTreeSet<&str> = all().filter_map(|m| m.speaker.as_deref()).collect();
+    let days = || all().map(|m| m.created_at.civil().date());
+    let span = days().min().zip(days().max());
+    if as_json {
+        app.console.json(&json!({
+            "sessions": imported.sessions.len(),
+            "messages": all().count(),
+            "from": span.map(|(first, _)| first.to_string()),
+            "to": span.map(|(_, last)| last.to_string()),
+            "speakers": speakers,
+        }))?;
+        return done();
+    }
+    for session in imported.sessions.iter().take(LISTED_MAX) {
+        let day = session.messages[0].created_at.civil().date();
+        let n = counted(session.messages.len(), "message");
+        app.console.line(&format!("{day}  {}  ({n})", one_line(&session.title, 80)))?;
+    }
+    if let Some(more @ 1..) = imported.sessions.len().checked_sub(LISTED_MAX) {
+        app.console.line(&format!("… and {more} more"))?;
+    }
+    let who = if speakers.is_empty() {
+        "what the user said is yours".to_owned()
+    } else {
+        format!(
+            "between {}",
+            speakers.into_iter().map(|name| one_line(name, 40)).collect::<Vec<_>>().join(", ")
+        )
+    };
+    let span = span.map_or_else(String::new, |(first, last)| format!(", {first} to {last}"));
+    app.console.line(&format!(
+        "{} with {}{span}; {who}. Nothing was written.",
+        counted(imported.sessions.len(), "conversation"),
+        counted(all().count(), "message"),
+    ))?;
+    for note in &imported.notes {
+        app.console.note(note);
+    }
     done()
 }
 

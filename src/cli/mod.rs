@@ -13,6 +13,7 @@ mod dirs;
 mod doctor;
 mod export;
 mod import;
+mod import_zip;
 mod interrupt;
 mod memory;
 mod model;

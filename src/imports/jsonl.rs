@@ -147,7 +147,7 @@ fn time(fields: &Fields<'_>) -> Result<Moment, ImportError> {
     })
 }
 
-fn time_from_text(text: &str) -> Option<Moment> {
+pub(super) fn time_from_text(text: &str) -> Option<Moment> {
     let text = text.trim();
     if let Ok(timestamp) = text.parse::<Timestamp>() {
         let offset = Pieces::parse(text).ok()?.to_numeric_offset().unwrap_or(Offset::UTC);
@@ -156,7 +156,7 @@ fn time_from_text(text: &str) -> Option<Moment> {
     text.parse::<DateTime>().ok().map(Moment::from_civil_utc)
 }
 
-fn time_from_seconds(seconds: f64) -> Option<Moment> {
+pub(super) fn time_from_seconds(seconds: f64) -> Option<Moment> {
     // Larger numbers are milliseconds: as seconds they would be after the year 5138.
     let seconds = if seconds.abs() > 1e11 { seconds / 1e3 } else { seconds };
     let timestamp = Timestamp::from_millisecond((seconds * 1e3).round() as i64).ok()?;

@@ -3,9 +3,14 @@
 //! Reading is pure: text in, sessions out; `cli/import.rs` writes them to the memory. How to add a
 //! format: `docs/adding-an-import.md`.
 
+mod chat_service;
+mod chatgpt;
+mod claude;
 mod fields;
 mod jsonl;
+mod llm;
 mod locomo;
+mod open_webui;
 
 use thiserror::Error;
 
@@ -14,7 +19,14 @@ use crate::memory::NewMessage;
 /// Every format, in the order in which they are tried: the first one whose [`ImportFormat::sniff`]
 /// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
 /// so a new format goes before them.
-static FORMATS: &[&dyn ImportFormat] = &[&locomo::Locomo, &jsonl::Jsonl];
+static FORMATS: &[&dyn ImportFormat] = &[
+    &chatgpt::ChatGpt,
+    &claude::Claude,
+    &open_webui::OpenWebUi,
+    &llm::Llm,
+    &locomo::Locomo,
+    &jsonl::Jsonl,
+];
 
 /// A file format that conversations are imported from.
 pub trait ImportFormat: Sync {
@@ -132,6 +144,35 @@ pub fn parse(
     Ok(imported)
 }
 
+/// As [`parse`], for a file in parts, each with its name.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_parts(
+    parts: &[(String, Vec<u8>)],
+    conversation: Option<&str>,
+) -> Result<Imported, ImportError> {
+    let mut all = Imported::default();
+    let mut missing = None;
+    for (name, bytes) in parts {
+        match parse(bytes, name, conversation) {
+            Ok(part) => {
+                all.sessions.extend(part.sessions);
+                all.notes.extend(part.notes);
+            }
+            // Another part may have it.
+            Err(e @ (ImportError::NoConversation { .. } | ImportError::Empty { .. })) => {
+                missing = Some(e);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    match missing {
+        Some(error) if all.sessions.is_empty() => Err(error),
+        _ => Ok(all),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +223,27 @@ mod tests {
         check_format("{\"role\": \"user\", \"content\": \"a\", \"created_at\": 1}", jsonl);
         check_format("{\"role\": \"us\n{\"role\": \"user\"}\n", jsonl);
         check_format("hello", jsonl);
+    }
+
+    #[test]
+    fn a_file_in_parts_is_one() {
+        let chat = |name: &str, at: u32| {
+            let text = format!(
+                r#"[{{"name": "{name}", "chat_messages": [{{"sender": "human", "text": "hi", "created_at": {at}}}]}}]"#
+            );
+            (name.to_owned(), text.into_bytes())
+        };
+        let parts =
+            [chat("a", 1_700_000_000), ("empty".into(), b"[]".to_vec()), chat("b", 1_700_000_001)];
+        let titles = |conversation| {
+            let all = parse_parts(&parts, conversation).unwrap().sessions;
+            all.into_iter().map(|s| s.title).collect::<Vec<_>>()
+        };
+        assert_eq!(titles(None), ["a", "b"]);
+        assert_eq!(titles(Some("b")), ["b"]);
+        assert!(
+            parse_parts(&parts, Some("c")).is_err() && parse_parts(&parts[1..2], None).is_err()
+        );
     }
 
     #[test]

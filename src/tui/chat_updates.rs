@@ -4,6 +4,7 @@ use crate::chat::{Level, PhaseName, SavedReply, Update};
 use crate::memory::{Message, Role, SessionId};
 use crate::tui::event::Effect;
 use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
+use crate::tui::update::submit;
 use crate::tui::why::Why;
 use crate::tui::{panes, store_replies};
 
@@ -45,7 +46,14 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
                 None => ModelLine::Absent,
             };
         }
-        Update::Phase(phase) => set_phase(state, phase),
+        Update::Phase(phase) => {
+            set_phase(state, phase);
+            if phase == PhaseName::Idle
+                && let Some((text, kind)) = state.queue.pop_front()
+            {
+                return submit(state, text, kind);
+            }
+        }
         Update::Progress(text) => state.transcript.progress = text,
         Update::UserMessage { title, message } => {
             state.transcript.session = Some(message.session);
@@ -143,6 +151,12 @@ fn set_session(
     state.incognito = incognito;
     if !same {
         state.window = None;
+        // They were meant for the chat before.
+        let waiting: Vec<String> = state.queue.drain(..).map(|(text, _)| text).collect();
+        if !waiting.is_empty() {
+            let now = state.editor.text();
+            state.editor.set(&[waiting.join("\n"), now].join("\n"));
+        }
     }
     if let Some(Pane::Why(pane)) = &mut state.pane {
         *pane = WhyPane::default();

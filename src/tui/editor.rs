@@ -2,7 +2,7 @@
 //!
 //! Editing itself is ratatui-textarea's. It knows nothing of the terminal.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
@@ -109,6 +109,10 @@ impl Editor {
     /// Handles a key that is not a command.
     pub fn key(&mut self, key: KeyEvent) {
         self.at = None;
+        if key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('u') {
+            self.area.delete_line_by_head();
+            return;
+        }
         self.area.input(key);
     }
 

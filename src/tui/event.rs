@@ -18,6 +18,8 @@ pub enum Event {
     Terminal(TerminalEvent),
     Chat(Update),
     Store(StoreReply),
+    /// What the person's own editor made of the input, or why it could not.
+    Written(Result<String, String>),
     /// Ten times a second while something moves.
     Tick,
 }
@@ -30,6 +32,8 @@ pub enum Effect {
     /// To the clipboard (OSC 52).
     Copy(String),
     Suspend,
+    /// Opens the person's own editor with this text.
+    WriteOutside(String),
     Quit(u8),
 }
 

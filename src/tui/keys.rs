@@ -56,6 +56,7 @@ pub enum Action {
     Help,
     Copy,
     Suspend,
+    WriteOutside,
     ScrollPage(i8),
     ScrollLine(i8),
     ScrollEnd(i8),
@@ -199,12 +200,18 @@ pub const BINDINGS: &[Binding] = &[
         .help("Ctrl+T", "memory")
         .hint("Ctrl+T", "memory")
         .palette(A::Memory),
-    row(Chat, &[(Ctrl('w'), A::Why)]).help("Ctrl+W", "why this answer").palette(A::Why),
+    row(Chat, &[(Ctrl('g'), A::Why)]).help("Ctrl+G", "why this answer").palette(A::Why),
     row(Chat, &[(Ctrl('l'), A::Models)]).help("Ctrl+L", "models").palette(A::Models),
     row(Chat, &[(Ctrl('p'), A::Palette)]).help("Ctrl+P", "all commands"),
     row(Chat, &[(Ctrl('y'), A::Copy)]).help("Ctrl+Y", "copy the last answer").palette(A::Copy),
     row(Chat, &[(Any(F(1)), A::Help)]).help("? F1", "this help").palette(A::Help),
     row(Input, &[(Char('?'), A::Help)]).hint("?", "help"),
+    row(Chat, &[(Ctrl('o'), A::WriteOutside)])
+        .help("Ctrl+O", "write in your editor ($VISUAL, $EDITOR)")
+        .palette(A::WriteOutside),
+    // ratatui-textarea's own, but for Ctrl+U, which is undo there.
+    row(Chat, &[]).help("Ctrl+U Ctrl+K Ctrl+W", "delete to the left, the right, the word"),
+    row(Chat, &[]).help("Ctrl+A Ctrl+E", "its start, its end"),
     row(Chat, &[(Ctrl('z'), A::Suspend)]).help("Ctrl+Z", "suspend"),
     // The terminal's own.
     row(Chat, &[]).help("Shift+drag", "select text with the mouse"),

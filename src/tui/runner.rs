@@ -77,6 +77,8 @@ struct Loop<'a> {
     store: Sender<StoreRequest>,
     dirty: bool,
     exit: Option<u8>,
+    /// A text to be opened in the person's own editor.
+    outside: Option<String>,
     events: UnboundedReceiver<Event>,
 }
 
@@ -116,7 +118,17 @@ async fn drive(
     .map_err(fail)?;
     let driver = &*driver.insert(started);
 
-    let mut looped = Loop { screen, state, clock, driver, store, dirty: true, exit: None, events };
+    let mut looped = Loop {
+        screen,
+        state,
+        clock,
+        driver,
+        store,
+        dirty: true,
+        exit: None,
+        outside: None,
+        events,
+    };
     let mut keys = EventStream::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -170,6 +182,14 @@ async fn drive(
         if let Some(exit_code) = looped.exit {
             return Ok(exit_code);
         }
+        if let Some(text) = looped.outside.take() {
+            // Its thread would take the editor's keys.
+            drop(keys);
+            let written = terminal::write_outside(&text);
+            terminal::resume(looped.screen).map_err(fail)?;
+            keys = EventStream::new();
+            looped.feed(Event::Written(written))?;
+        }
     }
 }
 
@@ -208,6 +228,7 @@ impl Loop<'_> {
                     terminal::suspend();
                     terminal::resume(self.screen).map_err(TuiError::Terminal)?;
                 }
+                Effect::WriteOutside(text) => self.outside = Some(text),
                 Effect::Quit(code) => self.exit = Some(code),
             }
         }

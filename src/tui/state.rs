@@ -1,12 +1,13 @@
 //! Everything the screen shows. Plain data: `update` changes it, `view` draws it.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use ratatui::text::Line;
 use tui_tree_widget::TreeState;
 
-use crate::chat::{Level, ModelProfile, PhaseName, Window};
+use crate::chat::{Level, MessageKind, ModelProfile, PhaseName, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
@@ -32,6 +33,8 @@ pub struct State {
     pub tick: u64,
     pub transcript: Transcript,
     pub editor: Editor,
+    /// Written while a reply was on its way: each is sent when the chat is free.
+    pub queue: VecDeque<(String, MessageKind)>,
     /// The line of the completion popup that is chosen.
     pub completion: usize,
     /// Esc closed the popup; typing opens it again.
@@ -322,6 +325,7 @@ impl State {
             tick: 0,
             transcript: Transcript::default(),
             editor: Editor::default(),
+            queue: VecDeque::new(),
             completion: 0,
             completion_closed: false,
             model: ModelLine::Loading { name: model_name.to_owned(), progress: None, still: None },

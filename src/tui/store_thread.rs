@@ -123,7 +123,12 @@ impl StoreThread {
         } else {
             export::markdown(&session, &messages)
         };
-        export::write_new(&path, &text).map_err(|e| format!("{}: {e}", path.display()))?;
+        export::write_new(&path, &text).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                format!("{} is there already, and nothing is overwritten", path.display())
+            }
+            _ => format!("{}: {e}", path.display()),
+        })?;
         Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
 }

@@ -4,8 +4,11 @@
 //! It knows nothing of what is drawn.
 
 use std::cell::Cell;
+use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal, Write, stdout};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,6 +133,38 @@ pub fn suspend() {
     let pid = std::process::id().to_string();
     // A process of our own group, so that a shell sees the stop as it would after a real Ctrl+Z.
     let _ = Process::new("kill").args(["-TSTP", &pid]).status();
+}
+
+/// Opens a text in the person's own editor and returns what they made of it; the terminal is theirs meanwhile. The
+/// file is private, in memory where the system has a place for that, and gone afterwards.
+///
+/// # Errors
+/// Why it could not, as a sentence.
+pub fn write_outside(text: &str) -> Result<String, String> {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
+    let folder = named("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let path = folder.join(format!("inglenook-{}.md", std::process::id()));
+    leave();
+    let write = || -> io::Result<String> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(text.as_bytes())?;
+        drop(file);
+        // A command with arguments, as git and crontab take it.
+        let run = Process::new("sh")
+            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+            .arg(&path)
+            .status()?;
+        if !run.success() {
+            return Err(io::Error::other(format!(
+                "`{editor}` ended with {run}: the text is as it was"
+            )));
+        }
+        fs::read_to_string(&path)
+    };
+    let written = write();
+    let _ = fs::remove_file(&path);
+    written.map(|text| text.trim_end().to_owned()).map_err(|e| format!("The editor: {e}"))
 }
 
 /// Installs the hook that restores the terminal before a panic's message is printed. Panics of

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crossterm::event::{Event as TerminalEvent, KeyEvent, KeyEventKind, MouseEventKind};
 
-use crate::chat::{Command, MessageKind};
+use crate::chat::{Command, Level, MessageKind};
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
@@ -29,6 +29,8 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
         Event::Terminal(_) => {}
         Event::Chat(update) => return chat_updates::apply(state, update),
         Event::Store(reply) => return store_replies::apply(state, reply),
+        Event::Written(Ok(text)) => state.editor.set(&text),
+        Event::Written(Err(why)) => state.notice(Level::Warning, why),
     }
     Vec::new()
 }
@@ -187,6 +189,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
             }
         }
         Action::Suspend => return vec![Effect::Suspend],
+        Action::WriteOutside => return vec![Effect::WriteOutside(state.editor.text())],
         Action::ScrollPage(by) => {
             let page = state.transcript.rows.get().1.saturating_sub(2).max(1) as isize;
             state.transcript.scroll(page * isize::from(by));
@@ -223,6 +226,10 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
         state.editor.clear();
         return Vec::new();
     }
+    if let Some((text, _)) = state.queue.pop_back() {
+        state.editor.set(&text);
+        return Vec::new();
+    }
     if state.transcript.busy() {
         return vec![Effect::Chat(Command::Stop)];
     }
@@ -254,10 +261,6 @@ fn send(state: &mut State) -> Vec<Effect> {
             }
         };
     }
-    if state.transcript.busy() {
-        state.say("Still answering. Esc stops it.");
-        return Vec::new();
-    }
     if text.len() > SEND_BYTES_MAX {
         state.overlay = Some(Overlay::Confirm(Confirm {
             title: "Send it in parts?".into(),
@@ -280,11 +283,10 @@ fn send(state: &mut State) -> Vec<Effect> {
     submit(state, text, MessageKind::Chat)
 }
 
-/// Gives a text to the chat, or back to the input while it is busy.
+/// Gives a text to the chat; while that is busy, it waits for its turn.
 pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<Effect> {
     if state.transcript.busy() {
-        state.editor.set(&text);
-        state.say("Still answering. Esc stops it.");
+        state.queue.push_back((text, kind));
         return Vec::new();
     }
     state.transcript.sending = Some(text.clone());

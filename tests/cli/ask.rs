@@ -75,6 +75,25 @@ fn an_earlier_question_is_remembered() {
 }
 
 #[test]
+fn files_and_stdin_go_with_the_question() {
+    let home = Home::new();
+    let note = home.file("note.txt", "The plumber comes on Friday.");
+    let args = ["ask", "--json", "-f", note.to_str().unwrap(), "When does the plumber come?"];
+    let output = home.command(&args).write_stdin("Bring the key.").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = home.ok(&["export"]);
+    let question = "When does the plumber come?\\n\\n";
+    assert!(
+        said.contains(question) && said.contains("comes on Friday.\\n\\nBring the key."),
+        "{said}"
+    );
+    let picture = home.file("picture.png", b"\x89PNG\xff");
+    let refused = home.fails(&["ask", "-f", picture.to_str().unwrap(), "what is this?"], 2);
+    assert!(refused.contains("no images"), "{refused}");
+    home.fails(&["ask", "-f", "nothing.txt", "what?"], 1);
+}
+
+#[test]
 fn questions_come_from_stdin_too_and_answers_can_be_unstreamed() {
     let home = remembering();
     for args in [&["ask"][..], &["ask", "--no-stream"]] {

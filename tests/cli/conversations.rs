@@ -195,3 +195,26 @@ fn an_import_takes_nothing_back_that_the_person_said() {
     let answer = home.ok(&["ask", "Where do I live?"]);
     assert!(answer.contains("Bergen") && !answer.contains("2049"), "{answer}");
 }
+
+#[test]
+fn a_services_export_is_previewed_and_imported_once() {
+    let home = Home::new();
+    let message = |id: &str, sender: &str, text: &str, minute: u32| {
+        serde_json::json!({"uuid": id, "sender": sender, "text": text,
+            "created_at": format!("2026-03-01T08:{minute:02}:00Z")})
+    };
+    let export = serde_json::json!([{"uuid": "c", "name": "Moving", "created_at": "2026-03-01T08:00:00Z",
+    "chat_messages": [
+        message("a", "human", "I live in Trondheim.", 1),
+        message("b", "assistant", "A fine town.", 2),
+    ]}]);
+    let file = home.file("conversations.json", export.to_string());
+    let file = file.to_str().unwrap();
+    let told = home.ok(&["import", "--preview", file]);
+    assert!(told.contains("Moving") && told.contains("1 conversation with 2 messages"), "{told}");
+    assert!(!home.data().exists(), "nothing was written");
+    assert!(home.ok(&["import", file]).contains("Imported 2 messages"));
+    assert!(home.ok(&["import", file]).contains("nothing new"));
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(home.ok(&["ask", "Where do I live?"]).contains("Trondheim"));
+}

@@ -82,7 +82,7 @@ fn ctrl_c_clears_then_interrupts_then_leaves() {
 #[test]
 fn escape_stops_a_reply_first() {
     let mut h = Harness::ready(80, 24);
-    h.press("ctrl-w");
+    h.press("ctrl-g");
     h.press("tab");
     h.chat(Update::Phase(PhaseName::Replying));
     h.take();
@@ -94,14 +94,48 @@ fn escape_stops_a_reply_first() {
 }
 
 #[test]
-fn a_second_message_stays_in_the_input_while_the_first_is_answered() {
+fn messages_wait_for_their_turn() {
+    let send =
+        |text: &str| Effect::Chat(Command::Submit { text: text.into(), kind: MessageKind::Chat });
     let mut h = Harness::ready(80, 24);
     h.enter("one");
-    h.take();
+    assert_eq!(h.take(), [send("one")]);
     h.enter("two");
+    h.enter("three");
     assert_eq!(h.take(), []);
-    assert_eq!(h.state.editor.shown(), "two");
-    assert!(h.screen().contains("Still answering"));
+    assert!(h.screen().contains("2 more to be sent"), "{}", h.screen());
+    h.press("ctrl-c");
+    assert_eq!(h.state.editor.shown(), "three");
+    h.press("enter");
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert_eq!(h.take(), [send("two")]);
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert_eq!(h.take(), [send("three")]);
+    // Not into another chat.
+    h.enter("four");
+    let (title, messages) = ("other".into(), Vec::new());
+    h.chat(Update::Session { session: None, title, messages, incognito: false });
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert_eq!(h.take(), []);
+    assert_eq!(h.state.editor.shown().trim(), "four");
+}
+
+#[test]
+fn the_input_takes_a_shells_keys_and_what_an_editor_wrote() {
+    let mut h = Harness::ready(80, 24);
+    h.type_str("one two three");
+    h.press("ctrl-w");
+    assert_eq!(h.state.editor.shown(), "one two ");
+    h.press("ctrl-u");
+    assert_eq!(h.state.editor.shown(), "");
+    h.type_str("draft");
+    h.press("ctrl-o");
+    assert_eq!(h.take(), [Effect::WriteOutside("draft".into())]);
+    h.feed(Event::Written(Ok("long\ntext".into())));
+    assert_eq!(h.state.editor.shown(), "long\ntext");
+    h.feed(Event::Written(Err("The editor: gone".into())));
+    assert_eq!(h.state.editor.shown(), "long\ntext");
+    assert!(h.screen().contains("The editor: gone"));
 }
 
 #[test]
@@ -294,7 +328,7 @@ fn the_memory_tree_opens_searches_edits_and_forgets() {
 fn typing_beside_the_why_pane_goes_to_the_input() {
     let mut h = Harness::ready(120, 30);
     h.exchange(1, "Where do I live?", "In Lund.", record());
-    h.press("ctrl-w");
+    h.press("ctrl-g");
     assert_eq!(h.state.focus, Focus::Pane);
     h.type_str("and since when?");
     assert_eq!(h.state.editor.shown(), "and since when?");
@@ -317,7 +351,7 @@ fn why_walks_through_the_answers_and_reads_old_ones() {
         ],
         incognito: false,
     });
-    h.press("ctrl-w");
+    h.press("ctrl-g");
     assert_eq!(h.take(), [Effect::Store(StoreRequest::Why(MessageId(4)))]);
     h.feed(Event::Store(StoreReply::Why { message: MessageId(4), record: Some(record()) }));
     let screen = h.screen();
@@ -408,7 +442,7 @@ fn hostile_text_reaches_no_cell() {
         assert!(!screen.contains("[2J") && !screen.contains("pwned"), "{screen}");
     };
     look(&mut h);
-    h.press("ctrl-w");
+    h.press("ctrl-g");
     look(&mut h);
     h.press("ctrl-t");
     h.feed(Event::Store(StoreReply::Tree(hostile)));
@@ -439,7 +473,7 @@ fn any_size_at_any_time() {
     h.exchange(1, "Where do I live? 日本語 👩‍👩‍👧 שלום", &"long answer ".repeat(60), record());
     h.feed(Event::Store(StoreReply::Tree(tree())));
     for keys in
-        ["", "ctrl-w", "esc", "ctrl-t", "right", "/", "x", "esc", "esc", "ctrl-p", "esc", "?"]
+        ["", "ctrl-g", "esc", "ctrl-t", "right", "/", "x", "esc", "esc", "ctrl-p", "esc", "?"]
     {
         if !keys.is_empty() {
             h.press(keys);

@@ -129,8 +129,8 @@ fn memory_pane() {
 
 #[test]
 fn why_pane() {
-    check("why", talked, |h| h.press("ctrl-w"));
-    check("why_empty", Harness::ready, |h| h.press("ctrl-w"));
+    check("why", talked, |h| h.press("ctrl-g"));
+    check("why_empty", Harness::ready, |h| h.press("ctrl-g"));
 }
 
 #[test]

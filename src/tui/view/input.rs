@@ -30,7 +30,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
     frame.render_widget(Line::from(vec![Span::raw(" "), Span::styled("›", sign)]), inner);
     let text = Rect { x: inner.x + PROMPT, width: inner.width.saturating_sub(PROMPT + 1), ..inner };
     if state.editor.is_empty() {
-        let words = if state.transcript.busy() {
+        let waiting;
+        let words = if !state.queue.is_empty() {
+            let n = state.queue.len();
+            waiting = format!("{n} more to be sent · Esc stops the reply · Ctrl+C takes it back");
+            &waiting
+        } else if state.transcript.busy() {
             "Esc stops the reply"
         } else if state.incognito {
             "A message that is not kept"

@@ -1,0 +1,80 @@
+//! The zip in which a chat service sends people their data.
+
+use std::io::{Cursor, Read as _};
+use std::path::Path;
+
+use zip::ZipArchive;
+
+use crate::imports::ImportError;
+
+/// Bytes that a zip may unpack to.
+const UNPACKED_MAX: u64 = 1 << 30;
+
+/// Whether a file is a zip, by its first bytes.
+pub fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04")
+}
+
+/// The conversations in it: `conversations.json`, or that in parts, each with its name.
+pub fn conversations(bytes: &[u8], path: &str) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
+    let unknown = |reason: String| ImportError::UnknownFormat { path: path.to_owned(), reason };
+    let mut archive = ZipArchive::new(Cursor::new(bytes))
+        .map_err(|e| unknown(format!("it is a damaged zip ({e})")))?;
+    let is_part = |name: &str| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        file.starts_with("conversations")
+            && Path::new(file).extension().is_some_and(|e| e == "json")
+    };
+    let all = archive.file_names().filter_map(Result::ok);
+    let mut names: Vec<String> = all.filter(|name| is_part(name)).map(Into::into).collect();
+    names.sort();
+    if names.is_empty() {
+        return Err(unknown("it is a zip without a conversations.json".into()));
+    }
+    let mut left = UNPACKED_MAX;
+    let mut parts = Vec::new();
+    for name in names {
+        let file = archive.by_name(&name).map_err(|e| unknown(format!("{name}: {e}")))?;
+        let mut text = Vec::new();
+        file.take(left + 1).read_to_end(&mut text).map_err(|e| unknown(format!("{name}: {e}")))?;
+        left = left
+            .checked_sub(text.len() as u64)
+            .ok_or_else(|| unknown("it unpacks to more than 1 GB".into()))?;
+        parts.push((format!("{path}, {name}"), text));
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, text) in files {
+            zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(text.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn conversations_are_found_in_order() {
+        let file = zip(&[
+            ("x/conversations-001.json", "b"),
+            ("users.json", "u"),
+            ("x/conversations-000.json", "a"),
+        ]);
+        assert!(is_zip(&file) && !is_zip(b"[]"));
+        let parts = conversations(&file, "export.zip").unwrap();
+        let shape: Vec<(&str, &[u8])> =
+            parts.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+        let name = |part: &str| format!("export.zip, x/conversations-{part}.json");
+        assert_eq!(shape, [(name("000").as_str(), &b"a"[..]), (name("001").as_str(), b"b")]);
+        let error = |bytes: &[u8]| conversations(bytes, "z").unwrap_err().to_string();
+        assert!(error(&zip(&[("users.json", "")])).contains("without a conversations.json"));
+        assert!(error(&file[..file.len() / 2]).contains("damaged zip"));
+    }
+}
