@@ -260,6 +260,8 @@ pub enum Memory {
     },
     /// Take back the newest edit or consolidation
     Undo,
+    /// Make a new memory of what can be read of a damaged one, which is kept
+    Repair,
     /// Encrypt the memory with a passphrase (or the first line of the file in INGLENOOK_PASSPHRASE_FILE)
     Encrypt,
     /// Write the memory without encryption

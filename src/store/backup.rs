@@ -18,7 +18,7 @@ use super::records::MemoryStats;
 /// In the data directory: what `backup --auto` writes.
 const FOLDER: &str = "backups";
 /// A copy that is not checked yet.
-const RESTORING: &str = "memory.restoring.db";
+pub(super) const RESTORING: &str = "memory.restoring.db";
 /// The memory that a restored one takes the place of, until that is in place.
 pub(super) const BEFORE: &str = "memory.before.db";
 
@@ -33,7 +33,7 @@ pub struct Copied {
     pub findings: Vec<String>,
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -47,7 +47,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Removes an unfinished copy, and what SQLite kept beside it.
-fn discard(path: &Path) -> io::Result<()> {
+pub(super) fn discard(path: &Path) -> io::Result<()> {
     remove(&with_suffix(path, "-journal"))?;
     remove(path)
 }
@@ -101,7 +101,7 @@ fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> 
     file.sync_all().map_err(unwritable)
 }
 
-fn check(path: &Path, key: Key<'_>) -> Result<Copied> {
+pub(super) fn check(path: &Path, key: Key<'_>) -> Result<Copied> {
     let bytes = fs::metadata(path).map_err(|e| StoreError::unwritable(path, e))?.len();
     let store = Store::read_only_at(path, key)?;
     store.read(|r| Ok(Copied { stats: r.stats()?, bytes, findings: r.verify()? }))

@@ -40,7 +40,7 @@ fn what_is_copied_beside_a_chat_can_be_put_back() {
     let kept = fs::read(&copy).unwrap();
     let refused = home.fails(&["backup", text(&copy)], 1);
     assert!(refused.contains("there already"), "{refused}");
-    assert_eq!(fs::read(&copy).unwrap(), kept);
+    assert!(fs::read(&copy).unwrap() == kept);
     assert_eq!(fs::read_dir(home.dir.path()).unwrap().count(), 3, "the home, the import, the copy");
     #[cfg(unix)]
     {

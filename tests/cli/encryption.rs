@@ -123,7 +123,7 @@ fn without_its_passphrase_it_stays_shut_and_as_it_is() {
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not the passphrase"));
     assert!(since.elapsed().as_millis() > 1900);
-    assert_eq!(std::fs::read(&database).unwrap(), before);
+    assert!(std::fs::read(&database).unwrap() == before);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod forgetting;
 mod models;
 mod plain_output;
 mod processes;
+mod repair;
 
 #[path = "../support/home.rs"]
 mod home;

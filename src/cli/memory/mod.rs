@@ -14,9 +14,9 @@ use super::App;
 use super::args::{Encryption, Memory as Args};
 use super::output::counted;
 use super::passphrase;
-use super::report::{Outcome, done, found_problems};
+use super::report::{Failure, Outcome, done, found_problems};
 use crate::memory::{Episode, Message, Moment, Semantic, Theme};
-use crate::store::{MemoryStats, Session};
+use crate::store::{self, MemoryStats, Session, StoreError};
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
@@ -34,6 +34,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
             forget::run(app, what, yes)
         }
         Args::Undo => edit::undo(app),
+        Args::Repair => repair(app),
         Args::Encrypt => passphrase::change(app, Encryption::Encrypt),
         Args::Decrypt => passphrase::change(app, Encryption::Decrypt),
         Args::Rekey => passphrase::change(app, Encryption::Rekey),
@@ -73,6 +74,43 @@ fn stats(app: &App, json: bool) -> Outcome {
     done()
 }
 
+/// Looks first: a sound memory stays as it is.
+fn repair(app: &App) -> Outcome {
+    let verified = app.open_read_only().and_then(|store| Ok(store.read(|r| r.verify())?));
+    match verified {
+        Ok(findings) if findings.is_empty() => {
+            app.console.line("The memory is sound: nothing to repair.")?;
+            return done();
+        }
+        Err(
+            failure @ Failure::Store(
+                StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
+            ),
+        ) => {
+            return Err(failure);
+        }
+        Ok(_) | Err(_) => {}
+    }
+    let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let repaired = app.unlocked(|key| store::repair(&app.dirs.data, key, &stamp))?;
+    let lost = match (repaired.n_lost, repaired.n_changed) {
+        (0, 0) => "no message is lost or changed".to_owned(),
+        (lost, changed) => format!(
+            "{} could not be read, {changed} are not as they were written",
+            counted(lost, "message")
+        ),
+    };
+    app.console.line(&format!(
+        "Repaired: {} taken over; {lost}. Facts are made from them anew: `inglenook memory consolidate --wait`, or in the chat.",
+        counted(repaired.copied.stats.messages, "message")
+    ))?;
+    app.console.note(&format!(
+        "The damaged file is kept as {}: delete it when you no longer need it.",
+        repaired.kept_as.display()
+    ));
+    if repaired.copied.findings.is_empty() { done() } else { found_problems() }
+}
+
 fn verify(app: &App, json: bool) -> Outcome {
     let store = app.open_read_only()?;
     let (violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
@@ -88,7 +126,7 @@ fn verify(app: &App, json: bool) -> Outcome {
             app.console.line(&format!("broken: {violation}"))?;
         }
         app.console.note(
-            "hint: `inglenook export --format json` saves what is there; please report this.",
+            "hint: `inglenook memory repair` makes a new memory of what can be read; please report this.",
         );
     }
     if violations.is_empty() { done() } else { found_problems() }

@@ -1,0 +1,288 @@
+//! What can be read of a damaged memory, in a new file.
+//!
+//! Row by row, by id: a damaged page loses its own rows and no others. What was said is taken over, and what the person
+//! did by hand; everything that is made from messages is made from them again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use encrypted_sqlite::{Secret, set_key};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params_from_iter};
+
+use super::backup::{Copied, RESTORING, check, discard, finish, with_suffix};
+use super::error::{Result, StoreError};
+use super::lock::{self, lock};
+use super::open::{self, FILE_NAME};
+use super::schema;
+use super::sessions::checksum;
+
+/// What came of a repair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repaired {
+    /// The new memory.
+    pub copied: Copied,
+    /// Messages that could not be read.
+    pub n_lost: usize,
+    /// Messages that are not as they were written.
+    pub n_changed: usize,
+    /// Where the damaged file is now.
+    pub kept_as: PathBuf,
+}
+
+/// A table whose rows are taken over as they are, found by an integer: its name, that column, all columns.
+struct Table(&'static str, &'static str, &'static str);
+
+const SESSIONS: Table = Table("session", "id", "id, title, created_ms, created_offset, imported");
+const MESSAGES: Table = Table(
+    "message",
+    "id",
+    "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, checksum",
+);
+/// Corrections by the person, with a theme of their own until facts are grouped again.
+const CORRECTED: Table = Table(
+    "semantic",
+    "id",
+    "id, content, subject, attribute, created_ms, created_offset, corrected",
+);
+const SOURCES: Table = Table("semantic_message", "semantic", "semantic, message");
+const REFUSED: Table = Table("refused", "message", "message, content");
+
+/// Columns of [`MESSAGES`].
+const SESSION: usize = 1;
+const CONTENT: usize = 4;
+const CHECKSUM: usize = 9;
+
+/// A row's values; bytes that are no text become U+FFFD.
+fn values(row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
+    (0..row.as_ref().column_count())
+        .map(|column| {
+            Ok(match row.get_ref(column)? {
+                ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+                other => other.try_into().unwrap_or(Value::Null),
+            })
+        })
+        .collect()
+}
+
+impl Table {
+    /// The largest id that was ever given, as far as anything says it.
+    fn last(&self, source: &Connection) -> i64 {
+        let of = |sql: &str| {
+            source.query_row(sql, [], |row| row.get::<_, Option<i64>>(0)).ok().flatten()
+        };
+        let sequence = of(&format!("SELECT seq FROM sqlite_sequence WHERE name = '{}'", self.0));
+        sequence.max(of(&format!("SELECT max({}) FROM {}", self.1, self.0))).unwrap_or(0)
+    }
+
+    /// The rows with ids from 1 to `last`, and how many ids could not be read.
+    fn rows(&self, source: &Connection, last: i64) -> (Vec<Vec<Value>>, usize) {
+        let Self(name, id, columns) = self;
+        // An older version's file lacks some.
+        let known = source
+            .prepare("SELECT name FROM pragma_table_info(?1)")
+            .and_then(|mut s| {
+                s.query_map([name], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()
+            })
+            .unwrap_or_default();
+        let wanted =
+            columns.split(", ").map(|c| if known.iter().any(|k| k == c) { c } else { "NULL" });
+        let wanted: Vec<&str> = wanted.collect();
+        let sql = format!("SELECT {} FROM {name} WHERE {id} = ?1", wanted.join(", "));
+        let (mut rows, mut n_lost) = (Vec::new(), 0);
+        for id in 1..=last {
+            let found = source.prepare_cached(&sql).and_then(|mut statement| {
+                statement.query_map([id], |row| values(row))?.collect::<rusqlite::Result<Vec<_>>>()
+            });
+            match found {
+                Ok(found) => rows.extend(found),
+                Err(_) => n_lost += 1,
+            }
+        }
+        (rows, n_lost)
+    }
+
+    /// Returns whether the new memory takes the row.
+    fn insert(&self, target: &Connection, row: &[Value]) -> Result<bool> {
+        let Self(name, _, columns) = self;
+        let places = vec!["?"; row.len()].join(", ");
+        let sql = format!("INSERT OR IGNORE INTO {name} ({columns}) VALUES ({places})");
+        match target.prepare_cached(&sql)?.execute(params_from_iter(row)) {
+            Ok(n) => Ok(n > 0),
+            Err(rusqlite::Error::SqliteFailure(e, _))
+                if e.code == ErrorCode::ConstraintViolation =>
+            {
+                Ok(false)
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// Makes a new memory of what can be read of the one in `data_dir`, and keeps the damaged file under a name with `stamp`.
+///
+/// # Errors
+/// If there is no memory, [`StoreError::Locked`], a passphrase is missing or wrong, the file is no database at all, or the new one
+/// cannot be written.
+pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repaired> {
+    let path = data_dir.join(FILE_NAME);
+    let mut held = lock(data_dir)?;
+    finish(data_dir)?;
+    if !path.exists() {
+        return Err(StoreError::invalid("there is no memory here"));
+    }
+    // Shorter than its header says: what is left can be read.
+    let key = match open::check_header(&path, key) {
+        Err(StoreError::Corrupt { .. }) => None,
+        other => other?,
+    };
+    let new = data_dir.join(RESTORING);
+    let made = open_damaged(&path, key).map_err(|e| e.within("read", &path)).and_then(|source| {
+        discard(&new).map_err(|e| StoreError::unwritable(&new, e))?;
+        let counts = make(&source, &new, key).map_err(|e| e.within("write", &new))?;
+        Ok((counts, check(&new, key)?))
+    });
+    let ((n_lost, n_changed), copied) = match made {
+        Ok(made) => made,
+        Err(error) => {
+            let _ = discard(&new);
+            return Err(error);
+        }
+    };
+    let kept_as = data_dir.join(format!("memory.damaged-{stamp}.db"));
+    let swap = || -> std::io::Result<()> {
+        for suffix in ["", "-wal", "-shm"] {
+            let beside = with_suffix(&path, suffix);
+            if beside.exists() {
+                fs::rename(&beside, with_suffix(&kept_as, suffix))?;
+            }
+        }
+        fs::rename(&new, &path)
+    };
+    swap().map_err(|e| StoreError::unwritable(data_dir, e))?;
+    lock::note_made(&mut held, data_dir)?;
+    Ok(Repaired { copied, n_lost, n_changed, kept_as })
+}
+
+/// With what can be read of the schema.
+fn open_damaged(path: &Path, key: Option<&Secret>) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    if let Some(key) = key {
+        set_key(&conn, key)?;
+    }
+    // SQLite then takes the schema for loaded, whatever is wrong with it.
+    conn.execute_batch("PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF;")?;
+    conn.query_row("SELECT count(*) FROM session WHERE id = 0", [], |_| Ok(())).map_err(
+        |e| match e.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) if key.is_some() => {
+                StoreError::WrongPassphrase { path: path.display().to_string() }
+            }
+            _ => e.into(),
+        },
+    )?;
+    Ok(conn)
+}
+
+/// Returns how many messages were lost, and how many had changed.
+fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize, usize)> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    open::private(&mut options);
+    options.open(new).map_err(|e| StoreError::unwritable(new, e))?;
+    let mut target = Connection::open(new)?;
+    if let Some(key) = key {
+        set_key(&target, key)?;
+    }
+    schema::migrate(&mut target)?;
+    let tx = target.transaction()?;
+    for (table, sql) in [
+        ("setting", "SELECT key, value FROM setting"),
+        ("meta", "SELECT key, value FROM meta WHERE key IN ('embedder', 'dimensions')"),
+    ] {
+        let rows = source.prepare(sql).and_then(|mut s| {
+            s.query_map([], |row| values(row))?.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        for row in rows.unwrap_or_default() {
+            Table(table, "key", "key, value").insert(&tx, &row)?;
+        }
+    }
+    for row in SESSIONS.rows(source, SESSIONS.last(source)).0 {
+        SESSIONS.insert(&tx, &row)?;
+    }
+    let (messages, mut n_lost) = MESSAGES.rows(source, MESSAGES.last(source));
+    let (mut n_changed, mut sessions) = (0, BTreeSet::new());
+    for mut row in messages {
+        if let (Value::Integer(session), Value::Integer(at), Value::Integer(offset)) =
+            (&row[SESSION], &row[5], &row[6])
+        {
+            // Of a chat whose own row is gone.
+            tx.execute(
+                "INSERT OR IGNORE INTO session VALUES (?1, 'Recovered', ?2, ?3, 0)",
+                [session, at, offset],
+            )?;
+            sessions.insert(*session);
+        }
+        if let Value::Text(content) = &row[CONTENT] {
+            let now = Value::Integer(checksum(content.as_bytes()));
+            n_changed += usize::from(row[CHECKSUM] != now && row[CHECKSUM] != Value::Null);
+            row[CHECKSUM] = now;
+        }
+        n_lost += usize::from(!MESSAGES.insert(&tx, &row)?);
+    }
+    by_hand(source, &tx)?;
+    for session in sessions {
+        tx.execute("INSERT INTO job (kind, subject) VALUES ('close', ?1)", [session])?;
+    }
+    tx.execute("INSERT INTO job (kind, subject) VALUES ('reembed', 0)", [])?;
+    tx.commit()?;
+    target.close().map_err(|(_, error)| error)?;
+    fs::File::open(new)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| StoreError::unwritable(new, e))?;
+    Ok((n_lost, n_changed))
+}
+
+/// Corrected facts with the messages that they come from, and what the person struck out.
+fn by_hand(source: &Connection, tx: &Connection) -> Result<()> {
+    let is_known = "SELECT 1 FROM meta WHERE key = 'dimensions'";
+    if tx.query_row(is_known, [], |_| Ok(())).optional()?.is_some() {
+        let (sources, _) = SOURCES.rows(source, CORRECTED.last(source));
+        for row in CORRECTED.rows(source, CORRECTED.last(source)).0 {
+            let (Some(Value::Integer(id)), Some(Value::Integer(1))) = (row.first(), row.last())
+            else {
+                continue;
+            };
+            let from: Vec<_> =
+                sources.iter().filter(|pair| pair[0] == Value::Integer(*id)).collect();
+            let there = "SELECT count(*) FROM message WHERE id = ?1";
+            let is_there = |pair: &&&Vec<Value>| {
+                tx.query_row(there, [&pair[1]], |row| row.get::<_, i64>(0)).is_ok_and(|n| n > 0)
+            };
+            let from: Vec<_> = from.iter().filter(is_there).collect();
+            if from.is_empty() {
+                continue;
+            }
+            tx.execute("INSERT INTO theme (name) VALUES ('unnamed')", [])?;
+            let theme = tx.last_insert_rowid();
+            let mut row = row.clone();
+            row.push(Value::Integer(theme));
+            let columns =
+                "id, content, subject, attribute, created_ms, created_offset, corrected, theme";
+            if !Table("semantic", "id", columns).insert(tx, &row)? {
+                tx.execute("DELETE FROM theme WHERE id = ?1", [theme])?;
+                continue;
+            }
+            tx.execute("INSERT INTO theme_history VALUES (?1, ?2)", [*id, theme])?;
+            tx.execute("INSERT INTO job (kind, subject) VALUES ('name_theme', ?1)", [theme])?;
+            for pair in from {
+                SOURCES.insert(tx, pair)?;
+            }
+        }
+    }
+    for row in REFUSED.rows(source, MESSAGES.last(source)).0 {
+        REFUSED.insert(tx, &row)?;
+    }
+    Ok(())
+}

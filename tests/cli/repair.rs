@@ -1,0 +1,94 @@
+//! `memory repair`.
+
+use std::fs;
+
+use crate::home::Home;
+
+const PAGE: usize = 4096;
+
+fn told(n: usize) -> Home {
+    let home = Home::new();
+    let lines: Vec<String> = (0..n)
+        .map(|i| format!("My friend number {i} is called Name{i} and lives in Town{i}."))
+        .collect();
+    home.import(&lines.iter().take(59).map(|l| ("user", l.as_str())).collect::<Vec<_>>());
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home
+}
+
+#[test]
+fn a_sound_memory_is_left_alone() {
+    let home = told(3);
+    let before = fs::read(home.data().join("memory.db")).unwrap();
+    assert!(home.ok(&["memory", "repair"]).contains("nothing to repair"));
+    assert!(fs::read(home.data().join("memory.db")).unwrap() == before);
+}
+
+/// Pages are overwritten, and the file is cut: whatever can still be read is there afterwards.
+#[test]
+fn what_can_be_read_is_in_a_new_memory() {
+    let home = told(59);
+    let database = home.data().join("memory.db");
+    let whole = fs::read(&database).unwrap();
+    let n_pages = whole.len() / PAGE;
+    let (mut most, mut least) = (0, usize::MAX);
+    let text = b"My friend number 3 ";
+    let said = (0..whole.len() - text.len()).filter(|&i| whole[i..].starts_with(text));
+    let holding: Vec<usize> = said.map(|i| i / PAGE).take(2).collect();
+    for page in holding.into_iter().chain([n_pages / 3, n_pages * 2 / 3, n_pages]) {
+        let mut damaged = whole.clone();
+        if page == n_pages {
+            damaged.truncate(whole.len() * 3 / 4);
+        } else {
+            damaged[page * PAGE..(page + 1) * PAGE].fill(0x5a);
+        }
+        let other = Home::new();
+        fs::create_dir_all(other.data()).unwrap();
+        fs::write(other.data().join("memory.db"), &damaged).unwrap();
+        let output = other.run(&["memory", "repair"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "page {page}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        if said.contains("nothing to repair") {
+            continue; // A page without content.
+        }
+        assert!(other.ok(&["memory", "verify"]).contains("Sound"), "page {page}");
+        other.ok(&["memory", "consolidate", "--wait"]);
+        assert!(other.ok(&["memory", "verify"]).contains("Sound"), "page {page}");
+        let n = other.json(&["memory", "stats", "--json"])["messages"].as_u64().unwrap() as usize;
+        (most, least) = (most.max(n), least.min(n));
+        let mut kept = fs::read_dir(other.data()).unwrap().map(|entry| entry.unwrap().path());
+        let is_it = |name: &str| name.starts_with("memory.damaged-") && name.ends_with(".db");
+        let kept = kept.find(|path| is_it(path.file_name().unwrap().to_str().unwrap())).unwrap();
+        assert!(fs::read(kept).unwrap() == damaged, "page {page}");
+    }
+    assert_eq!(most, 59, "most pages hold no messages");
+    assert!(least < 59, "some do");
+}
+
+#[test]
+fn corrections_are_taken_over() {
+    let home = Home::new();
+    home.import(&[("user", "I live in Oslo."), ("user", "My dog is called Rex.")]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "edit", "s1", "The user lives in Drammen"]);
+    let database = home.data().join("memory.db");
+    let conn = rusqlite::Connection::open(&database).unwrap();
+    conn.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM episode; UPDATE message SET content = 'My dog is called Rax.' WHERE id = 2").unwrap();
+    drop(conn);
+    let said = home.ok(&["memory", "repair"]);
+    assert!(
+        said.contains("2 messages taken over") && said.contains("1 are not as they were"),
+        "{said}"
+    );
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    let facts = home.ok(&["memory", "tree", "--depth", "2"]);
+    assert!(
+        facts.contains("Drammen") && !facts.contains("Oslo") && facts.contains("Rax"),
+        "{facts}"
+    );
+}
