@@ -288,7 +288,9 @@ pub fn quote(
         // Recall may have found it already.
         let mut known = candidates.iter_mut();
         if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
-            known.own = true;
+            if !known.own {
+                (known.own, known.at) = (true, line.created_at.civil());
+            }
             continue;
         }
         candidates.push(Candidate {

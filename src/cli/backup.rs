@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jiff::Zoned;
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::App;
@@ -22,7 +22,7 @@ pub fn backup(app: &App, args: &args::Backup) -> Outcome {
         app.unlocked(|key| store::backup(data, key, file, encrypt.as_ref()))?
             .map(|copied| (file.clone(), copied))
     } else {
-        let stamp = Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%S").to_string();
         app.unlocked(|key| store::backup_to_folder(data, key, &stamp, args.keep.into()))?
     };
     let Some((path, copied)) = written else {

@@ -1,9 +1,13 @@
 //! The passphrase of an encrypted memory: from a file, or asked for on the terminal.
 
-use std::io::{self, IsTerminal as _, Read as _};
-use std::path::Path;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use zeroize::Zeroize as _;
 
 use super::App;
 use super::args;
@@ -25,12 +29,14 @@ const LENGTH_MAX: u64 = 1024;
 /// Characters; a shorter one is remarked on.
 const LENGTH_FAIR: usize = 12;
 
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 /// The first line of the file that a variable names; `None` if it is not set.
 fn from_file(app: &App, variable: &str) -> Result<Option<Secret>, Failure> {
-    let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) else {
-        return Ok(None);
-    };
-    let path = Path::new(&path);
+    let Some(path) = named(variable) else { return Ok(None) };
+    let path: &Path = &path;
     let unreadable = |source| Failure::Unreadable { path: path.display().to_string(), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     #[cfg(unix)]
@@ -43,6 +49,7 @@ fn from_file(app: &App, variable: &str) -> Result<Option<Secret>, Failure> {
     let mut bytes = Vec::with_capacity(LENGTH_MAX as usize);
     file.take(LENGTH_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
     let end = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(bytes.len());
+    bytes[end..].zeroize();
     bytes.truncate(end);
     let secret = Secret::new(bytes);
     if secret.is_empty() {
@@ -54,9 +61,47 @@ fn from_file(app: &App, variable: &str) -> Result<Option<Secret>, Failure> {
     Ok(Some(secret))
 }
 
+/// Reads a line of which nothing is shown.
 fn prompt(question: &str) -> Result<Secret, Failure> {
-    let typed = rpassword::prompt_password(question).map_err(Failure::Output)?;
-    Ok(Secret::new(typed.into_bytes()))
+    let unreadable =
+        |source| Failure::File { action: "read", path: "the passphrase".into(), source };
+    let mut typed: Vec<u8> = Vec::with_capacity(LENGTH_MAX as usize);
+    let done = ask(question, &mut typed);
+    let secret = Secret::new(typed);
+    if done.map_err(unreadable)? { Ok(secret) } else { Err(Failure::Interrupted) }
+}
+
+/// Returns whether it was ended with Enter.
+fn ask(question: &str, typed: &mut Vec<u8>) -> io::Result<bool> {
+    write!(io::stderr(), "{question}")?;
+    enable_raw_mode()?;
+    let read = read_line(typed);
+    disable_raw_mode()?;
+    writeln!(io::stderr())?;
+    read
+}
+
+fn read_line(typed: &mut Vec<u8>) -> io::Result<bool> {
+    loop {
+        let Event::Key(key) = event::read()? else { continue };
+        if key.kind == KeyEventKind::Release {
+            continue;
+        }
+        match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
+            (KeyCode::Enter, _) | (KeyCode::Char('m' | 'j'), true) => return Ok(true),
+            (KeyCode::Char('c' | 'd'), true) | (KeyCode::Esc, _) => return Ok(false),
+            (KeyCode::Char('u'), true) => typed.clear(),
+            (KeyCode::Backspace, _) => {
+                let last =
+                    std::str::from_utf8(typed).ok().and_then(|t| t.char_indices().next_back());
+                typed.truncate(last.map_or(0, |(at, _)| at));
+            }
+            (KeyCode::Char(c), false) if typed.len() + c.len_utf8() <= LENGTH_MAX as usize => {
+                typed.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            _ => {}
+        }
+    }
 }
 
 fn can_ask() -> bool {
@@ -64,7 +109,7 @@ fn can_ask() -> bool {
 }
 
 /// A passphrase to encrypt something with, asked for twice.
-pub fn new(app: &App, variable: &str) -> Result<Secret, Failure> {
+fn new(app: &App, variable: &str, of: &str) -> Result<Secret, Failure> {
     if let Some(secret) = from_file(app, variable)? {
         return Ok(secret);
     }
@@ -74,9 +119,9 @@ pub fn new(app: &App, variable: &str) -> Result<Secret, Failure> {
             hint: format!("let {variable} name a file whose first line it is"),
         });
     }
-    app.console.note(
-        "Without the passphrase nobody can read the memory any more, you included. Write it down.",
-    );
+    app.console.note(&format!(
+        "Without the passphrase nobody can read {of} any more, you included. Write it down."
+    ));
     let secret = prompt("New passphrase: ")?;
     if secret.is_empty() || secret != prompt("Once more: ")? {
         return Err(Failure::Usage {
@@ -92,7 +137,7 @@ pub fn new(app: &App, variable: &str) -> Result<Secret, Failure> {
 
 /// For a backup that is encrypted on its own.
 pub fn for_backup(app: &App) -> Result<Secret, Failure> {
-    new(app, FILE)
+    new(app, FILE, "the backup")
 }
 
 impl App {
@@ -118,7 +163,7 @@ impl App {
             let given = if is_wrong { None } else { from_file(self, FILE)? };
             *secret = match given {
                 Some(given) => Some(given),
-                None if can_ask() && asked < N_TRIES && std::env::var_os(FILE).is_none() => {
+                None if can_ask() && asked < N_TRIES && named(FILE).is_none() => {
                     asked += 1;
                     if is_wrong {
                         self.console.warn(&error.to_string());
@@ -134,6 +179,7 @@ impl App {
 /// `memory encrypt | decrypt | rekey`.
 pub fn change(app: &App, to: args::Encryption) -> Outcome {
     let data = &app.dirs.data;
+    store::end_replacing(data)?;
     let refuse = |what: &str, hint: &str| Failure::Usage { what: what.into(), hint: hint.into() };
     let says = match (to, store::is_encrypted(data)?) {
         (args::Encryption::Encrypt, true) => {
@@ -150,7 +196,7 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
         }
         (args::Encryption::Encrypt, false) => {
             // One that does not exist yet begins encrypted.
-            let new = new(app, FILE)?;
+            let new = new(app, FILE, "the memory")?;
             let copied = store::encrypt(data, None, Some(&new))?;
             format!("Encrypted: {}.", described(&copied))
         }
@@ -158,7 +204,7 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
             app.unlocked(|key| {
                 store::is_encrypted(data).and_then(|_| store::Store::open_read_only_with(data, key))
             })?;
-            let new = new(app, NEW_FILE)?;
+            let new = new(app, NEW_FILE, "the memory")?;
             let copied = app.unlocked(|key| store::encrypt(data, key, Some(&new)))?;
             format!("Encrypted anew: {}.", described(&copied))
         }

@@ -110,7 +110,18 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
                 let known = &mut out[at];
                 known.relevance = known.relevance.max(candidate.relevance);
                 known.also.push(index);
-                known.own |= candidate.own;
+                // The person's own saying counts, with its date; another's adds nothing to it.
+                if candidate.own && !known.own {
+                    known.also.push(known.candidate);
+                    known.candidate = index;
+                    (known.own, known.at, known.superseded) =
+                        (true, candidate.at, candidate.superseded);
+                    known.raw = raw;
+                    continue;
+                }
+                if known.own && !candidate.own {
+                    continue;
+                }
                 if known.raw && !raw {
                     known.also.push(known.candidate);
                     known.candidate = index;

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::cues::{Hits, is_evidence};
 use super::{Query, RecallConfig};
 use crate::memory::relevance::Cues;
-use crate::memory::{Embedding, Episode, EpisodeId, Message, MessageId, Semantic, SemanticId};
+use crate::memory::{
+    Embedding, Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId,
+};
 use crate::store::{Store, StoreError};
 
 /// A unit with the probability that it is evidence, in (0, 1).
@@ -30,7 +32,7 @@ impl<T> Scored<T> {
 }
 
 /// What evidence is selected from, best first.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Candidates {
     pub semantics: Vec<Scored<Semantic>>,
     pub messages: Vec<Scored<Message>>,
@@ -38,6 +40,8 @@ pub(super) struct Candidates {
     pub episode_scores: BTreeMap<EpisodeId, f64>,
     /// Those episodes, once loaded: only Stage II reads them.
     pub episodes: BTreeMap<EpisodeId, Episode>,
+    /// When it is asked: nothing was said later.
+    pub now: Moment,
     /// Messages that are no evidence any more: the person corrected what they say.
     pub refused: HashSet<MessageId>,
 }
@@ -51,6 +55,17 @@ pub(super) struct Search<'a> {
 }
 
 impl Candidates {
+    pub(super) fn none(now: Moment) -> Self {
+        Self {
+            semantics: Vec::new(),
+            messages: Vec::new(),
+            episode_scores: BTreeMap::new(),
+            episodes: BTreeMap::new(),
+            now,
+            refused: HashSet::new(),
+        }
+    }
+
     pub(super) fn gather(store: &Store, search: &Search<'_>) -> Result<Self, StoreError> {
         /// Weight of an episode's BM25 score beside its nearness.
         const LEXICAL_WEIGHT: f64 = 0.25;
@@ -78,6 +93,7 @@ impl Candidates {
                 .collect(),
             episode_scores,
             episodes: BTreeMap::new(),
+            now: search.query.now,
             refused: store.read(|r| r.refused_messages())?,
         };
         candidates.messages.retain(|m| !candidates.refused.contains(&m.unit.id));

@@ -15,9 +15,6 @@ pub(super) fn speaker<'a>(message: &'a Message, user: &'a str) -> &'a str {
     }
 }
 
-/// Behind what the person is not known to have said here.
-const ELSEWHERE: &str = " (from elsewhere)";
-
 /// `mark` stands behind the text.
 fn of_semantic(semantic: &Semantic, mark: &str) -> String {
     let at = semantic.created_at.civil();
@@ -54,9 +51,6 @@ pub(super) fn of_episode(episode: &Episode) -> String {
 
 /// The coarse context: facts by time under their themes, then the messages by time.
 pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
-    // Where all comes from elsewhere, nobody needs to be told.
-    let mixed = !(coarse.own_facts.is_empty() && coarse.own_messages.is_empty());
-    let mark = |own: bool| if mixed && !own { ELSEWHERE } else { "" };
     let mut block = String::new();
     for theme in &coarse.themes {
         let mut facts: Vec<&Semantic> =
@@ -69,13 +63,13 @@ pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
             block += &MemoryLine::Theme { name: &theme.name }.render();
         }
         for fact in facts {
-            block += &of_semantic(fact, mark(coarse.own_facts.contains(&fact.id)));
+            block += &of_semantic(fact, coarse.mark(coarse.own_facts.contains(&fact.id)));
         }
     }
     let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
     messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
     for message in messages {
-        block += &of_message(message, user, mark(coarse.own_messages.contains(&message.id)));
+        block += &of_message(message, user, coarse.mark(coarse.own_messages.contains(&message.id)));
     }
     block
 }

@@ -215,7 +215,7 @@ fn gather(
         Ok((r.embedder_id()?, is_empty, r.user_name()?))
     })?;
     if is_empty {
-        return Ok((Candidates::default(), user));
+        return Ok((Candidates::none(query.now), user));
     }
     let vector = if known_embedder.as_deref() == Some(embedder.id()) {
         embedder.embed(&[query.question])?.into_iter().next()

@@ -175,6 +175,11 @@ impl Pipeline<'_> {
 
     fn collect(&self, coarse: Coarse, outcome: Outcome) -> Result<Evidence, RecallError> {
         let relevance_min = self.recall.config.relevance_min;
+        let mut coarse = coarse;
+        if !outcome.messages.is_empty() {
+            let ids = outcome.messages.iter().map(|m| m.id);
+            coarse.own_messages.extend(self.recall.store.read(|r| r.own_messages(ids))?);
+        }
         let mut evidence =
             Evidence::collect(self.candidates, coarse, outcome, self.user, relevance_min);
         let sources = evidence.sources();

@@ -28,6 +28,12 @@ impl Coarse {
         self.semantics.is_empty() && self.messages.is_empty()
     }
 
+    /// What stands behind a line of the block. Where all comes from elsewhere, nobody needs to be told.
+    pub(super) fn mark(&self, own: bool) -> &'static str {
+        let mixed = !(self.own_facts.is_empty() && self.own_messages.is_empty());
+        if mixed && !own { " (from elsewhere)" } else { "" }
+    }
+
     /// Selects from facts and messages, each best first.
     pub(super) fn select(
         reader: &Reader<'_>,

@@ -107,7 +107,11 @@ impl Pipeline<'_> {
                 outcome.admitted.push(line);
                 let mut own = self.messages_of(&episode.messages)?;
                 own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
-                let raw: String = own.iter().map(|m| lines::of_message(m, self.user, "")).collect();
+                let here = self.recall.store.read(|r| r.own_messages(own.iter().map(|m| m.id)))?;
+                let line = |m: &Message| {
+                    lines::of_message(m, self.user, coarse.mark(here.contains(&m.id)))
+                };
+                let raw: String = own.iter().map(line).collect();
                 let mark = probe.mark();
                 let cost = probe.cost(&raw);
                 if !own.is_empty() && affords(n_spent, cost, probe) && probe.show(&raw)? {
@@ -137,7 +141,10 @@ impl Pipeline<'_> {
 
     /// Messages by id, without those that were forgotten since the search.
     fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
-        let found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        let mut found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        for message in found.values_mut() {
+            message.created_at = message.created_at.min(self.candidates.now);
+        }
         Ok(found.into_values().collect())
     }
 }

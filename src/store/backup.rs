@@ -6,8 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use encrypted_sqlite::{Secret, Target, copy_into};
-use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::access::Store;
 use super::error::{Result, StoreError};
@@ -54,10 +54,17 @@ pub(super) fn discard(path: &Path) -> io::Result<()> {
 
 /// Overwrites a file before it goes: it may hold what is encrypted now, or forgotten.
 fn wipe(path: &Path) -> io::Result<()> {
-    let mut file = match OpenOptions::new().write(true).open(path) {
+    match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file?,
+        // What a link leads to is somebody else's.
+        Ok(metadata) if !metadata.is_file() => return remove(path),
+        other => other?,
     };
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+    let mut file = options.open(path)?;
     let length = file.metadata()?.len();
     io::copy(&mut io::repeat(0).take(length), &mut file)?;
     file.sync_all()?;
@@ -74,18 +81,26 @@ type Key<'a> = Option<&'a Secret>;
 
 /// Copies a snapshot of a memory into a new file (0600), one file without a log.
 fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> {
-    let unwritable = |source| StoreError::unwritable(to, source);
-    let is_plain = open::check_header(from, key)?.is_none();
+    let unwritable = |source: io::Error| StoreError::Sqlite {
+        action: "write a copy of",
+        source: format!("{}: {source}", to.display()).into(),
+    };
+    let own_key = open::check_header(from, key)?;
+    open::refuse_empty(from, key)?;
+    let target = match (target, own_key) {
+        // Named, because an older version's file is read from a copy in memory, which has no key.
+        (Target::Same, Some(key)) => Target::Key(key),
+        (target, _) => target,
+    };
     let source = match open::read_only(from, key).map_err(|e| e.within("read", from))? {
         open::ReadOnly::File(conn, _) | open::ReadOnly::Own(conn) => conn,
     };
-    discard(to).map_err(unwritable)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     open::private(&mut options);
     let file = options.open(to).map_err(unwritable)?;
     let write = || -> rusqlite::Result<()> {
-        if !(is_plain && matches!(target, Target::Same | Target::Plain)) {
+        if own_key.is_some() || matches!(target, Target::Key(_)) {
             source.pragma_update(None, "query_only", false)?;
             return copy_into(&source, to, target);
         }
@@ -93,16 +108,22 @@ fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> 
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut target = Connection::open_with_flags(to, flags)?;
         // All pages in one step: a chat may write meanwhile, and the copy is of one moment.
-        Backup::new(&source, &mut target)?.step(-1)?;
+        if Backup::new(&source, &mut target)?.step(-1)? != StepResult::Done {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None));
+        }
         target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
         target.close().map_err(|(_, error)| error)
     };
-    write().map_err(|e| StoreError::from(e).within("write", to))?;
+    write().map_err(|e| StoreError::Sqlite { action: "write a copy of", source: Box::new(e) })?;
+    if is_encrypted_file(to)? != matches!(target, Target::Key(_)) {
+        return Err(StoreError::invalid("the copy is not encrypted as it should be"));
+    }
     file.sync_all().map_err(unwritable)
 }
 
 pub(super) fn check(path: &Path, key: Key<'_>) -> Result<Copied> {
     let bytes = fs::metadata(path).map_err(|e| StoreError::unwritable(path, e))?.len();
+    open::refuse_empty(path, key)?;
     let store = Store::read_only_at(path, key)?;
     store.read(|r| Ok(Copied { stats: r.stats()?, bytes, findings: r.verify()? }))
 }
@@ -129,7 +150,8 @@ pub fn backup(
     if to.symlink_metadata().is_ok() {
         return Err(taken());
     }
-    let part = with_suffix(to, ".part");
+    // Nobody else's: two may write at once.
+    let part = with_suffix(to, &format!(".{}.part", std::process::id()));
     let publish = || -> io::Result<()> {
         // A link overwrites nothing; file systems without links get the next best.
         match fs::hard_link(&part, to) {
@@ -158,14 +180,24 @@ pub fn backup(
     written.map(Some)
 }
 
-/// The copies in `backups` in the data directory, oldest first.
+/// Whether a name in the folder is that of a finished copy, rather than of one that was cut off.
+fn is_backup(name: &str) -> Option<bool> {
+    let (stamp, rest) = name.strip_prefix("memory-")?.split_at_checked("20260101T000000".len())?;
+    let is_stamp = stamp.bytes().all(|b| b.is_ascii_digit() || b == b'T');
+    match rest {
+        ".db" if is_stamp => Some(true),
+        _ if is_stamp && rest.starts_with(".db.") => Some(false),
+        _ => None,
+    }
+}
+
+/// The copies in `backups` in the data directory, oldest first, unfinished ones too.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub fn backups(data_dir: &Path) -> Result<Vec<PathBuf>> {
     let folder = data_dir.join(FOLDER);
-    let is_ours =
-        |name: &str| name.strip_suffix(".db").is_some_and(|name| name.starts_with("memory-"));
+    let is_ours = |name: &str| is_backup(name).is_some();
     let mut found = Vec::new();
     match fs::read_dir(&folder) {
         Ok(entries) => {
@@ -201,15 +233,19 @@ pub fn backup_to_folder(
     let Some(copied) = backup(data_dir, key, &to, None)? else { return Ok(None) };
     // A damaged copy pushes no sound one out.
     if copied.findings.is_empty() {
-        let all = backups(data_dir)?;
-        for old in &all[..all.len().saturating_sub(keep)] {
+        let finished = |path: &PathBuf| {
+            path.file_name().and_then(|name| is_backup(name.to_str()?)).unwrap_or_default()
+        };
+        let all: Vec<PathBuf> =
+            backups(data_dir)?.into_iter().filter(finished).filter(|path| *path != to).collect();
+        for old in &all[..all.len().saturating_sub(keep.saturating_sub(1))] {
             remove(old).map_err(|e| StoreError::unwritable(old, e))?;
         }
     }
     Ok(Some((to, copied)))
 }
 
-/// Puts a copy in the place of the memory in `data_dir`. The old memory stays until the new one is checked and open.
+/// Puts a copy in the place of the memory in `data_dir`. The old memory stays until the new one is checked and in its place.
 ///
 /// # Errors
 /// [`StoreError::Invalid`] if there is a memory and not `replace`, or if the copy is damaged and would take the place of
@@ -246,12 +282,27 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
         let _ = discard(&new);
     }
     let copied = checked?;
+    settle(&path, key)?;
     put_in_place(&new, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
     lock::note_made(&mut held, data_dir)?;
     drop(held);
-    // Brings it up to date, and takes the old one away.
-    Store::open_with(data_dir, key)?;
-    Ok(copied)
+    // Takes the old one away, and brings the new one up to date; a chat that was quicker does the same.
+    match Store::open_with(data_dir, key) {
+        Err(StoreError::Locked { .. }) | Ok(_) => Ok(copied),
+        Err(e) => Err(e),
+    }
+}
+
+/// Ends what was cut off while a memory's file was replaced: nothing of the old one stays beside the new one.
+///
+/// # Errors
+/// [`StoreError::Locked`], or if a file cannot be written.
+pub fn end_replacing(data_dir: &Path) -> Result<()> {
+    if [BEFORE, RESTORING].iter().all(|name| !data_dir.join(name).exists()) {
+        return Ok(());
+    }
+    let _held = lock(data_dir)?;
+    finish(data_dir)
 }
 
 /// Whether the memory in `data_dir` is encrypted.
@@ -299,15 +350,41 @@ pub fn encrypt(data_dir: &Path, key: Key<'_>, new: Key<'_>) -> Result<Copied> {
         let _ = discard(&to);
     }
     let copied = checked?;
+    settle(&data_dir.join(FILE_NAME), key)?;
     put_in_place(&to, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
     finish(data_dir)?;
     drop(held);
     Ok(copied)
 }
 
+/// Before a memory's file goes: nobody reads it any more, and its log is in it. What cannot be opened is left as it is.
+fn settle(path: &Path, key: Key<'_>) -> Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
+        return Err(StoreError::invalid(format!(
+            "{} is a link: put the file itself there first",
+            path.display()
+        )));
+    }
+    if !path.exists() {
+        return Ok(());
+    }
+    let Ok(conn) = open::check_header(path, key).and_then(|key| open::writer(path, key)) else {
+        return Ok(());
+    };
+    let settled: rusqlite::Result<String> =
+        conn.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get(0));
+    match settled {
+        Ok(mode) if mode == "delete" => Ok(()),
+        Err(e) if e.sqlite_error_code() != Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(()),
+        _ => Err(StoreError::invalid(
+            "another program is reading the memory: try again when it has ended",
+        )),
+    }
+}
+
 /// Whether anything would be lost; what cannot be read counts.
 fn has_memory(path: &Path) -> bool {
-    if !path.exists() && open::check_presence(path).is_ok() {
+    if !path.exists() && !with_suffix(path, "-wal").exists() {
         return false;
     }
     let messages =
@@ -337,6 +414,10 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
         let with_all = ["", "-wal", "-shm"]
             .map(|suffix| (with_suffix(&before, suffix), with_suffix(&path, suffix)));
         if path.exists() {
+            if before.exists() {
+                // The new name has to last before the old file goes.
+                sync_dir(&path)?;
+            }
             // Nothing of the old one's log may meet the new file.
             with_all.iter().try_for_each(|(old, _)| wipe(old))?;
         } else if before.exists() {
@@ -344,7 +425,8 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
                 fs::rename(old, name)?;
             }
         }
-        discard(&data_dir.join(RESTORING))
+        remove(&data_dir.join(format!("{RESTORING}-journal")))?;
+        wipe(&data_dir.join(RESTORING))
     };
     run().map_err(|e| StoreError::unwritable(data_dir, e))
 }

@@ -1,29 +1,32 @@
 //! What the person corrected, struck out or blotted out: it stays so, whatever is made from the messages later.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::error::{Result, StoreError};
-use super::quoting::{contains, telling_words};
+use super::quoting::contains;
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
 use super::sessions::checksum;
-use super::transaction::{Reader, WriteTx, text};
-use crate::memory::{EpisodeId, MessageId, SemanticId};
+use super::transaction::{Reader, WriteTx, optional_text, text};
+use super::undo::Inverse;
+use crate::memory::lexical::words;
+use crate::memory::{EpisodeId, MessageId, Semantic, SemanticId, title_of};
 
 /// Stands for what was blotted out.
 const BLOT: &str = "[…]";
 
-/// The words that tell facts about the same person apart.
-fn told(content: &str) -> HashSet<String> {
-    telling_words(content).filter(|word| word != "user").collect()
-}
+/// Words that tell no two facts apart.
+const COMMON: [&str; 19] = [
+    "a", "an", "and", "at", "for", "has", "have", "her", "his", "in", "is", "of", "on", "s", "the",
+    "their", "to", "user", "with",
+];
 
-/// Whether one fact says what the other says, perhaps more.
-fn says_the_same(a: &str, b: &str) -> bool {
-    /// Of the words of the shorter.
-    const SHARE_MIN: f64 = 0.75;
-    let (a, b) = (told(a), told(b));
-    let n = a.len().min(b.len());
-    n == 0 && a == b || n > 0 && a.intersection(&b).count() as f64 >= SHARE_MIN * n as f64
+/// Whether a fact says all that was refused, perhaps more.
+fn says(fact: &str, refused: &str) -> bool {
+    let told = |text: &str| -> HashSet<String> {
+        words(text).filter(|word| !COMMON.contains(&word.as_str())).collect()
+    };
+    let refused = told(refused);
+    !refused.is_empty() && refused.is_subset(&told(fact))
 }
 
 /// `text` with every stretch that reads like `part` (see [`contains`]) blotted out.
@@ -39,15 +42,25 @@ pub(super) fn blotted(text: &str, part: &str) -> String {
 
 /// The first stretch that reads like `part`, by bytes.
 fn find(text: &str, part: &str) -> Option<(usize, usize)> {
-    if !contains(text, part) {
-        return None;
-    }
-    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    // The shortest beginning that contains it ends where the first one ends; so then from the other side.
-    let short = ends.partition_point(|&end| !contains(&text[..end], part));
-    let end = ends.get(short).copied().unwrap_or(text.len());
+    // The beginning that contains it, doubled until it does: a long message is not read to its end for each place.
+    let mut room = 4 * part.len() + 64;
+    let within = loop {
+        let within = &text[..text.ceil_char_boundary(room.min(text.len()))];
+        if contains(within, part) {
+            break within;
+        }
+        if within.len() == text.len() {
+            return None;
+        }
+        room *= 2;
+    };
+    let mut ends: Vec<usize> =
+        within.char_indices().map(|(at, _)| at).chain([within.len()]).collect();
+    // The shortest such beginning ends where the first place ends; so then from the other side.
+    let short = ends.partition_point(|&end| !contains(&within[..end], part));
+    let end = ends.get(short).copied().unwrap_or(within.len());
     ends.truncate(short);
-    let begin = ends.partition_point(|&start| contains(&text[start..end], part));
+    let begin = ends.partition_point(|&start| contains(&within[start..end], part));
     Some((ends[begin.saturating_sub(1)], end))
 }
 
@@ -60,7 +73,7 @@ impl Reader<'_> {
         for message in &fact.messages {
             let sql = "SELECT content FROM refused WHERE message = ?1";
             let refused = self.all(sql, [message.0], |row| text(row, 0))?;
-            if refused.iter().any(|content| says_the_same(content, &fact.content)) {
+            if refused.iter().any(|content| says(&fact.content, content)) {
                 return Ok(true);
             }
         }
@@ -86,9 +99,30 @@ impl Reader<'_> {
         Ok(self.optional(sql, [episode.0], |_| Ok(()))?.is_some())
     }
 
-    pub(super) fn corrected(&self) -> Result<HashSet<SemanticId>> {
-        let sql = "SELECT id FROM semantic WHERE corrected";
-        Ok(self.all(sql, [], |row| row.get(0).map(SemanticId))?.into_iter().collect())
+    pub(super) fn is_corrected(&self, id: SemanticId) -> Result<bool> {
+        let sql = "SELECT 1 FROM semantic WHERE id = ?1 AND corrected";
+        Ok(self.optional(sql, [id.0], |_| Ok(()))?.is_some())
+    }
+
+    /// The facts that the person corrected, each with its texts of before: refusals, the undo log.
+    pub(super) fn corrected(&self) -> Result<HashMap<SemanticId, Vec<String>>> {
+        let sql = "SELECT semantic.id, refused.content FROM semantic
+                   LEFT JOIN semantic_message source ON source.semantic = semantic.id
+                   LEFT JOIN refused ON refused.message = source.message WHERE corrected";
+        let rows =
+            self.all(sql, [], |row| Ok((SemanticId(row.get(0)?), optional_text(row, 1)?)))?;
+        let mut found: HashMap<SemanticId, Vec<String>> = HashMap::new();
+        for (id, content) in rows {
+            found.entry(id).or_default().extend(content);
+        }
+        for (_, _, inverse) in self.operations()? {
+            if let Inverse::EditSemantic { semantic, content, .. } = inverse
+                && let Some(before) = found.get_mut(&semantic)
+            {
+                before.push(content);
+            }
+        }
+        Ok(found)
     }
 
     /// What striking out these facts would take: the facts, and nothing that they come from.
@@ -96,7 +130,7 @@ impl Reader<'_> {
     /// # Errors
     /// If one of the ids does not exist or is no fact's or theme's, or the memory cannot be read.
     pub fn plan_strike(&self, ids: &[AnyId]) -> Result<ForgetPlan> {
-        let mut facts = BTreeSet::new();
+        let mut facts: BTreeSet<SemanticId> = BTreeSet::new();
         for id in ids {
             match *id {
                 AnyId::Semantic(id) => {
@@ -112,12 +146,27 @@ impl Reader<'_> {
                 }
             }
         }
-        let plan = ForgetPlan {
-            semantics: facts.into_iter().collect(),
-            only: true,
-            ..ForgetPlan::default()
-        };
-        self.renew(&plan)
+        // What gave way to it and says no more than it does would hold again.
+        let all = self.semantics()?;
+        loop {
+            let by: HashMap<SemanticId, &str> = all
+                .iter()
+                .filter(|s| facts.contains(&s.id))
+                .map(|s| (s.id, s.content.as_str()))
+                .collect();
+            let said = |s: &&Semantic| {
+                s.superseded_by
+                    .and_then(|id| by.get(&id))
+                    .is_some_and(|later| says(later, &s.content))
+            };
+            let n = facts.len();
+            facts.extend(all.iter().filter(said).map(|s| s.id));
+            if facts.len() == n {
+                break;
+            }
+        }
+        let struck: Vec<SemanticId> = facts.into_iter().collect();
+        self.renew(&ForgetPlan { semantics: struck.clone(), struck, ..ForgetPlan::default() })
     }
 
     /// What blotting out `part` would change: the messages that hold it stay without it, and what was made of them is
@@ -148,9 +197,10 @@ impl Reader<'_> {
                 episodes.push(id);
             }
         }
+        let corrected = self.corrected()?;
         let facts = self.semantics()?.into_iter().filter(|s| contains(&s.content, part));
         let plan = ForgetPlan {
-            semantics: facts.map(|s| s.id).collect(),
+            semantics: facts.map(|s| s.id).filter(|id| !corrected.contains_key(id)).collect(),
             episodes,
             blotted,
             matching: found.matching,
@@ -201,8 +251,8 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Refusals that hold a text which goes.
-    pub(super) fn forget_refusals(&mut self, part: &str) -> Result<()> {
+    /// Refusals that hold a text which goes. Where only the words go, they still refuse what is left of them.
+    pub(super) fn forget_refusals(&mut self, part: &str, only_words: bool) -> Result<()> {
         let all = self.all("SELECT message, content FROM refused", [], |row| {
             Ok((row.get::<_, i64>(0)?, text(row, 1)?))
         })?;
@@ -211,14 +261,45 @@ impl WriteTx<'_> {
                 "DELETE FROM refused WHERE message = ?1 AND content = ?2",
                 rusqlite::params![message, content],
             )?;
+            let left = blotted(&content, part).replace(BLOT, " ");
+            if only_words && words(&left).any(|word| !COMMON.contains(&word.as_str())) {
+                self.run(
+                    "INSERT OR IGNORE INTO refused VALUES (?1, ?2)",
+                    rusqlite::params![message, left.trim()],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was refused of messages that go, wherever else it was refused too: it may be made of their words.
+    pub(super) fn forget_refusals_of(&mut self, ids: &[MessageId]) -> Result<()> {
+        for id in ids {
+            self.run("DELETE FROM refused WHERE content IN (SELECT content FROM refused WHERE message = ?1)", [id.0])?;
         }
         Ok(())
     }
 
     /// The messages of a plan without the text that goes.
     pub(super) fn blot(&mut self, ids: &[MessageId], part: &str) -> Result<()> {
+        let corrected = self.corrected()?;
+        let facts = self.semantics()?.into_iter().filter(|s| corrected.contains_key(&s.id));
+        for fact in facts.filter(|s| contains(&s.content, part)) {
+            self.set_semantic_content(fact.id, &blotted(&fact.content, part))?;
+            self.drop_embedding(Level::Semantic, fact.id.0)?;
+            self.relink()?;
+        }
         for message in self.messages_by_id(ids)? {
             let content = blotted(&message.content, part);
+            // A chat's title is the beginning of what was said, perhaps of the words.
+            self.run(
+                "UPDATE session SET title = ?3 WHERE id = ?1 AND title = ?2",
+                rusqlite::params![
+                    message.session.0,
+                    title_of(&message.content),
+                    title_of(&content)
+                ],
+            )?;
             let speaker = message.speaker.map(|speaker| blotted(&speaker, part));
             self.run(
                 "UPDATE message SET content = ?2, speaker = ?3, checksum = ?4 WHERE id = ?1",
@@ -260,10 +341,13 @@ mod tests {
             ("The user lives in Oslo", "The user lives in Oslo.", true),
             ("The user lives in Oslo", "The user lives in Oslo with her sister", true),
             ("The user lives in Oslo", "The user works in Oslo", false),
-            ("The user has a dog named Rex", "Rex is the user's dog", false),
+            ("The user's dog is Rex", "Rex is the user's dog", true),
+            ("The user likes tea", "The user likes jazz", false),
+            ("The user's dog is Rex", "The user's mom is Eva", false),
+            ("Martin has a dog", "Martin works in Oslo", false),
             ("The user is vegan", "The user is a nurse", false),
         ] {
-            assert_eq!(says_the_same(refused, fact), expected, "{refused}, {fact}");
+            assert_eq!(says(fact, refused), expected, "{refused}, {fact}");
         }
     }
 }

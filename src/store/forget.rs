@@ -26,7 +26,10 @@ impl WriteTx<'_> {
     /// If the memory cannot be written.
     pub fn forget(&mut self, plan: &ForgetPlan) -> Result<()> {
         // The worker may have derived more since the plan was made.
-        let plan = self.renew(plan)?;
+        let plan = match (&plan.matching, plan.blotted.is_empty()) {
+            (Some(part), false) => self.plan_blot(part)?,
+            _ => self.renew(plan)?,
+        };
         if plan.is_empty() {
             return Ok(());
         }
@@ -39,14 +42,17 @@ impl WriteTx<'_> {
             poorer.extend(semantic.episodes);
         }
 
-        if plan.only {
-            for semantic in self.semantics_by_id(&plan.semantics)? {
-                self.refuse(semantic.id, &semantic.content)?;
-            }
-        } else if let Some(part) = &plan.matching {
-            self.forget_refusals(part)?;
-            self.blot(&plan.blotted, part)?;
+        for semantic in self.find_semantics_and_messages(plan.struck.iter().copied())?.into_values()
+        {
+            self.refuse(semantic.id, &semantic.content)?;
         }
+        if let Some(part) = &plan.matching {
+            self.forget_refusals(part, !plan.blotted.is_empty())?;
+            if !plan.blotted.is_empty() {
+                self.blot(&plan.blotted, part)?;
+            }
+        }
+        self.forget_refusals_of(&plan.messages)?;
         self.forget_records(&plan, &texts)?;
         self.forget_operations(&plan)?;
         self.forget_units(&plan)?;

@@ -35,7 +35,8 @@ struct Everything {
     episodes: Vec<Episode>,
     semantics: Vec<Semantic>,
     sessions: HashSet<SessionId>,
-    corrected: HashSet<SemanticId>,
+    /// Facts that the person corrected, with what the store still has of what they said before.
+    corrected: HashMap<SemanticId, Vec<String>>,
 }
 
 /// Between two named people neither is the assistant, so nobody's words are a reply to be taken along.
@@ -93,6 +94,14 @@ fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
         later.filter(|s| is_part(&s.content)).map(|s| s.id).collect::<Vec<_>>()
     };
     split.flat_map(of).collect()
+}
+
+/// Words that are written as names are, or hold a digit, in lowercase.
+fn names_in(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|w| w.starts_with(char::is_uppercase) || w.contains(|c: char| c.is_ascii_digit()))
+        .filter(|w| !["The", "A", "An", "I", "My"].contains(w))
+        .map(str::to_lowercase)
 }
 
 /// Words of three letters and more ("Max"), or with a digit.
@@ -318,14 +327,22 @@ impl Reader<'_> {
         if let Some(name) = self.name_that_goes(all, &messages)? {
             episodes.extend(named_only_by_us(all, &messages, &name));
         }
+        // A correction outlives its episode, unless it holds a name or a number that only those messages said.
+        let only_said_there = all.words_only_in(&messages, &ForgetPlan::default());
+        let spared = |s: &Semantic| {
+            let says = |text: &String| names_in(text).any(|name| only_said_there.contains(&name));
+            all.corrected
+                .get(&s.id)
+                .is_some_and(|before| !says(&s.content) && !before.iter().any(says))
+        };
+        let named: HashSet<SemanticId> = plan.semantics.iter().copied().collect();
         let mut semantics: BTreeSet<SemanticId> = all
             .semantics
             .iter()
             .filter(|s| {
-                plan.semantics.contains(&s.id)
+                named.contains(&s.id)
                     || s.messages.iter().any(goes)
-                    || !all.corrected.contains(&s.id)
-                        && s.episodes.iter().any(|e| episodes.contains(e))
+                    || s.episodes.iter().any(|e| episodes.contains(e)) && !spared(s)
             })
             .map(|s| s.id)
             .collect();

@@ -48,7 +48,7 @@ mod tests;
 
 pub use access::{Store, Wait};
 pub use backup::{
-    Copied, backup, backup_to_folder, backups, encrypt, is_encrypted, is_encrypted_file, restore,
+    Copied, backup, backup_to_folder, backups, encrypt, end_replacing, is_encrypted, is_encrypted_file, restore,
 };
 pub use encrypted_sqlite::Secret;
 pub use error::StoreError;

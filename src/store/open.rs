@@ -264,6 +264,18 @@ fn reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
     Ok(conn)
 }
 
+/// Refuses a file that holds no memory: put in the place of one, it would be a loss.
+pub(super) fn refuse_empty(path: &Path, key: Option<&Secret>) -> Result<()> {
+    let opener = Opener::new(check_header(path, key)?);
+    let opened =
+        opener.open(path).or_else(|_| Opener { is_immutable: true, ..opener.clone() }.open(path));
+    let conn = opened.map_err(|e| e.within("read", path))?;
+    match schema::age(&conn, path)? {
+        Age::Fresh => Err(StoreError::corrupt(path, "it holds no memory")),
+        Age::Older | Age::Current => Ok(()),
+    }
+}
+
 /// For a directory where SQLite can't make its `-shm`: only while no log waits to be read, because
 /// an immutable file's log is ignored.
 fn immutable_reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {

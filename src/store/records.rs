@@ -150,8 +150,8 @@ pub struct ForgetPlan {
     pub themes: Vec<ThemeId>,
     /// These stay, without the text that was searched for.
     pub blotted: Vec<MessageId>,
-    /// The facts go alone, and are not made from their messages again.
-    pub only: bool,
+    /// Of `semantics`, those that go alone: they are not made from their messages again.
+    pub struck: Vec<SemanticId>,
     /// The text that was searched for, if it was a search.
     pub matching: Option<String>,
     /// Titles of chats that hold that text, and are made anew, and entries of the undo log that do, and go.

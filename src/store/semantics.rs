@@ -91,7 +91,8 @@ impl Reader<'_> {
         Ok(pairs)
     }
 
-    /// Those of these facts that rest on anything that the person said in a chat here: not only on imports, nor on replies.
+    /// Those of these facts that the person corrected, or that rest on anything they said in a chat here: not only on imports,
+    /// nor on replies.
     ///
     /// # Errors
     /// If the memory cannot be read.
@@ -103,7 +104,8 @@ impl Reader<'_> {
             "SELECT DISTINCT semantic FROM semantic_message JOIN {WANTED} ON semantic = wanted
              JOIN message ON message.id = semantic_message.message
              JOIN session ON session.id = message.session
-             WHERE message.role = 'user' AND NOT session.imported"
+             JOIN semantic fact ON fact.id = semantic_message.semantic
+             WHERE message.role = 'user' AND NOT session.imported OR fact.corrected"
         );
         let ids = ids.into_iter().map(|id| id.0);
         Ok(self.of_ids(&sql, ids, |row| row.get(0).map(SemanticId))?.into_iter().collect())
@@ -324,11 +326,14 @@ impl WriteTx<'_> {
                 content: before.content,
                 embedding: vector.map(Embedding::into_inner),
                 embedder: self.embedder_id()?,
+                corrected: self.is_corrected(id)?,
             },
         )?;
         self.refuse(id, &old)?;
         self.set_corrected(id, true)?;
         self.set_semantic_content(id, content)?;
+        // Whom it was about, it need not be about any more.
+        self.run("UPDATE semantic SET subject = NULL, attribute = NULL WHERE id = ?1", [id.0])?;
         self.put_embedding(Level::Semantic, id.0, embedding)?;
         self.relink()
     }

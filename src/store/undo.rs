@@ -24,6 +24,9 @@ pub(super) enum Inverse {
         embedding: Option<Vec<f32>>,
         /// The vector is of use only while this is still the embedder.
         embedder: Option<String>,
+        /// Whether it was a correction already.
+        #[serde(default)]
+        corrected: bool,
     },
     EditEpisode {
         episode: EpisodeId,
@@ -137,10 +140,16 @@ impl WriteTx<'_> {
     /// Returns whether there was anything to do.
     fn apply(&mut self, inverse: Inverse) -> Result<bool> {
         match inverse {
-            Inverse::EditSemantic { semantic, content, embedding, embedder } => {
-                let is_of = |of: &Inverse| matches!(of, Inverse::EditSemantic { semantic: s, .. } if *s == semantic);
-                let was_corrected = self.operations()?.iter().any(|(_, _, inverse)| is_of(inverse));
-                self.set_corrected(semantic, was_corrected)?;
+            Inverse::EditSemantic { semantic, content, embedding, embedder, corrected } => {
+                let homeless = "SELECT 1 FROM semantic WHERE id = ?1
+                    AND NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = ?1)";
+                if !corrected && self.optional(homeless, [semantic.0], |_| Ok(()))?.is_some() {
+                    // Its episode is to be written anew, and the fact with it.
+                    self.refuse_no_more(semantic, &content)?;
+                    self.remove_semantic(semantic)?;
+                    return Ok(true);
+                }
+                self.set_corrected(semantic, corrected)?;
                 self.refuse_no_more(semantic, &content)?;
                 self.set_semantic_content(semantic, &content)?;
                 let (same, n) = (embedder == self.embedder_id()?, self.dimensions()?);

@@ -77,6 +77,10 @@ fn no_backup_is_made_of_nothing_and_none_restored_from_it() {
         home.fails(&["restore", text(&file)], 1);
     }
     home.import(&[("user", "I live in Oslo.")]);
+    let empty = home.file("empty.db", "");
+    rusqlite::Connection::open(&empty).unwrap().execute_batch("VACUUM").unwrap();
+    let refused = home.fails(&["restore", text(&empty), "--replace"], 1);
+    assert!(refused.contains("holds no memory"), "{refused}");
     let recipes = home.file("recipes.db", "");
     rusqlite::Connection::open(&recipes)
         .unwrap()
@@ -122,7 +126,7 @@ fn the_newest_of_the_folder_stay() {
     for day in 1..=4 {
         let folder = home.data().join("backups");
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("memory-2026010{day}-100000.db")), "old").unwrap();
+        fs::write(folder.join(format!("memory-2026010{day}T100000.db")), "old").unwrap();
         fs::write(folder.join("notes.db"), "somebody's").unwrap();
     }
     let report = home.json(&["backup", "--auto", "--keep", "3", "--json"]);
@@ -135,7 +139,7 @@ fn the_newest_of_the_folder_stay() {
         names
     };
     let names = all(&home);
-    assert_eq!(names[..2], ["memory-20260103-100000.db", "memory-20260104-100000.db"]);
+    assert_eq!(names[..2], ["memory-20260103T100000.db", "memory-20260104T100000.db"]);
     assert!(names[2].starts_with("memory-2026") && names[3..] == ["notes.db"], "{names:?}");
     // Forgetting says what it does not reach.
     let output = home.run(&["memory", "forget", "--match", "Oslo", "--yes"]);
@@ -159,8 +163,14 @@ fn a_restore_that_was_cut_off_loses_neither() {
     home.ok(&["memory", "consolidate", "--wait"]);
     assert_eq!(dump(&home), old);
     assert!(!before.exists() && !home.data().join("memory.restoring.db").exists());
+    // The new one in its place, the old one not yet gone.
+    fs::write(&before, "old").unwrap();
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(!before.exists());
     // Killed at any moment.
+    let whole = fs::read(&path).unwrap();
     for wait in [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30] {
+        fs::write(&path, &whole).unwrap();
         let mut restore = std::process::Command::new(PROGRAM)
             .args(["restore", text(&copy), "--replace", "--data-dir", text(&home.data())])
             .stdout(Stdio::null())

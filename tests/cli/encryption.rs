@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 
+use inglenook::store::{Secret, Store};
+
 use crate::home::Home;
 
 const PASSPHRASE: &str = "correct horse battery staple";
@@ -174,6 +176,23 @@ fn backups_can_be_encrypted_and_come_back() {
         memory.command(&["restore", open.to_str().unwrap(), "--replace"]).output().unwrap();
     let warned = String::from_utf8(restored.stderr).unwrap();
     assert!(restored.status.success() && warned.contains("not encrypted"), "{warned}");
+}
+
+#[test]
+fn what_was_cut_off_leaves_nothing_readable() {
+    let memory = Encrypted::new();
+    let data = memory.home.data();
+    for name in ["memory.before.db", "memory.restoring.db"] {
+        std::fs::write(data.join(name), "Zebragata").unwrap();
+    }
+    memory.home.fails(&["memory", "encrypt"], 2);
+    assert_eq!(readable(&data), Vec::<PathBuf>::new());
+    // The log of an open memory, too.
+    let key = Secret::new(PASSPHRASE.into());
+    let store = Store::open_with(&data, Some(&key)).unwrap();
+    store.write(|tx| tx.set_setting("note", "Zebragata")).unwrap();
+    assert!(std::fs::metadata(data.join("memory.db-wal")).unwrap().len() > 0);
+    assert_eq!(readable(&data), Vec::<PathBuf>::new());
 }
 
 #[test]

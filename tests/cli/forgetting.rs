@@ -178,6 +178,7 @@ fn a_fact_that_goes_alone_does_not_come_back() {
     assert!(!left.contains("Oslo"), "{left}");
     assert!(home.ok(&["export"]).contains("I live in Oslo."));
     assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    assert!(!home.ok(&["ask", "Where do I live?"]).contains("Oslo"));
     // Said anew, it is a fact again.
     home.ok(&["ask", "I live in Oslo, as ever."]);
     home.ok(&["memory", "consolidate", "--wait"]);
@@ -210,8 +211,48 @@ fn words_can_go_alone() {
     assert!(home.ok(&["memory", "verify"]).contains("Sound"));
     let said = home.ok(&["export"]);
     assert!(said.contains("I live in Oslo, at […], with my sister Ida."), "{said}");
-    assert!(!facts(&home).to_lowercase().contains("zebragata"));
+    let left = facts(&home);
+    assert!(!left.to_lowercase().contains("zebragata"), "{left}");
+    assert!(left.contains("The user's dog at […] is called Rex"), "{left}");
     assert!(home.ok(&["ask", "Where do I live?"]).contains("Oslo"));
     let none = home.ok(&["memory", "forget", "--redact", "Zebragata", "--yes"]);
     assert!(none.contains("Nothing of that"), "{none}");
+}
+
+#[test]
+fn a_correction_and_what_stands_beside_it_are_told_apart() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I like tea. I like jazz. My dog is called Rex."),
+        ("user", "I work as a nurse."),
+    ]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "edit", &fact(&home, "likes tea"), "The user likes coffee"]);
+    home.ok(&["memory", "forget", "--match", "nurse", "--yes"]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let left = facts(&home);
+    for kept in ["coffee", "jazz", "Rex"] {
+        assert!(left.contains(kept), "{kept}: {left}");
+    }
+    assert!(!left.contains("tea"), "{left}");
+    // Undone between the forgetting and the writing anew.
+    home.ok(&["memory", "edit", &fact(&home, "jazz"), "The user likes blues"]);
+    home.ok(&["memory", "undo"]);
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    assert!(facts(&home).contains("jazz"));
+}
+
+#[test]
+fn undoing_a_correction_whose_episode_went_leaves_nothing_broken() {
+    let home = Home::new();
+    home.import(&[("user", "I live in Oslo."), ("user", "My dog is called Rex.")]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "edit", &fact(&home, "Oslo"), "The user lives in Drammen"]);
+    home.ok(&["memory", "forget", "--match", "Rex", "--yes"]);
+    home.ok(&["memory", "undo"]);
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let left = facts(&home);
+    assert!(left.contains("Oslo") && !left.contains("Drammen"), "{left}");
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
 }

@@ -16,10 +16,12 @@ struct Bytes(Box<[u8]>);
 
 impl Secret {
     /// Takes the bytes over.
-    pub fn new(bytes: Vec<u8>) -> Self {
-        let bytes = bytes.into_boxed_slice();
-        lock(&bytes, true);
-        Self(Arc::new(Bytes(bytes)))
+    pub fn new(mut bytes: Vec<u8>) -> Self {
+        // Copied before it is wiped: shrinking would leave a copy behind.
+        let own: Box<[u8]> = bytes.as_slice().into();
+        bytes.zeroize();
+        lock(&own);
+        Self(Arc::new(Bytes(own)))
     }
 
     /// Whether it has no bytes: an empty passphrase is none.
@@ -47,26 +49,20 @@ impl fmt::Debug for Secret {
 
 impl Drop for Bytes {
     fn drop(&mut self) {
+        // Its page stays locked: another secret may lie on it.
         self.0.zeroize();
-        lock(&self.0, false);
     }
 }
 
 /// Where the system refuses (a limit on locked memory), the program works as well.
 #[expect(unsafe_code, reason = "the system takes an address and a length")]
-fn lock(bytes: &[u8], locked: bool) {
+fn lock(bytes: &[u8]) {
     if bytes.is_empty() {
         return;
     }
     let address = bytes.as_ptr().cast_mut().cast::<c_void>();
     // SAFETY: the range is that of a living slice, and whether its pages may be swapped changes nothing that Rust knows of.
-    let _ = unsafe {
-        if locked {
-            rustix::mm::mlock(address, bytes.len())
-        } else {
-            rustix::mm::munlock(address, bytes.len())
-        }
-    };
+    let _ = unsafe { rustix::mm::mlock(address, bytes.len()) };
 }
 
 #[expect(unsafe_code, reason = "the library behind rusqlite has it, rusqlite does not know it")]
@@ -130,8 +126,12 @@ pub fn copy_into(conn: &Connection, to: &Path, target: Target<'_>) -> rusqlite::
             push_hex(&mut uri, "", &key.0.0);
         }
     }
-    conn.execute("VACUUM INTO ?1", [uri.as_str()])?;
-    Ok(())
+    let written = conn.execute("VACUUM INTO ?1", [uri.as_str()]);
+    // The message may quote the URI, and with it the key.
+    written.map(|_| ()).map_err(|e| match e {
+        rusqlite::Error::SqliteFailure(code, _) => rusqlite::Error::SqliteFailure(code, None),
+        other => other,
+    })
 }
 
 #[cfg(test)]
@@ -185,6 +185,13 @@ mod tests {
 
     #[test]
     fn it_is_not_shown() {
+        let conn = Connection::open_in_memory().unwrap();
+        let key = secret("unmistakable");
+        let long = format!("/tmp/{}", "x/".repeat(300));
+        let error = copy_into(&conn, Path::new(&long), Target::Key(&key)).unwrap_err();
+        let hex: String = "unmistakable".bytes().map(|b| format!("{b:02x}")).collect();
+        let told = format!("{error} {error:?}");
+        assert!(!told.contains("unmistakable") && !told.contains(&hex), "{told}");
         assert_eq!(format!("{:?}", secret("pass")), "Secret(…)");
     }
 }

@@ -189,7 +189,11 @@ impl Job {
     fn quote(&self, candidates: Vec<Candidate>) -> Option<Quote> {
         let ReplyJob { question, history, .. } = &self.request;
         let name = self.user_name.as_deref();
-        policy::quote(&self.profile, question, candidates, history, self.now, name)
+        // What the person corrected since they said it is no evidence; without the list, all of it is.
+        let refused = self.parts.store.read(|r| r.refused_messages()).unwrap_or_default();
+        let said: Vec<Message> =
+            history.iter().filter(|m| !refused.contains(&m.id)).cloned().collect();
+        policy::quote(&self.profile, question, candidates, &said, self.now, name)
     }
 
     /// A context that holds the whole prompt, ready to decode: recall's, or one without memories.

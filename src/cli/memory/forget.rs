@@ -105,7 +105,7 @@ fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError
         let places = counted(plan.n_elsewhere, "place");
         let _ = writeln!(text, "  {places} in titles of chats and in the undo log.");
     }
-    if plan.only {
+    if !plan.struck.is_empty() {
         text +=
             "  The messages that they come from stay; these facts are not made from them again.\n";
     }
