@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const QUESTION_BYTES_MAX: u64 = 16 << 20;
 
 pub fn run(app: &App, args: &args::Ask) -> Outcome {
-    let question = question(args)?;
+    let question = question(app, args)?;
     let registry = app.registry()?;
     registry.check_default()?;
     // Incognito writes nothing, so it also works beside a running chat.
@@ -126,7 +126,7 @@ fn note_pending_steps(app: &App, store: &Store) {
 }
 
 /// What was asked, then what the files and stdin hold. With nothing else, stdin is the question.
-fn question(args: &args::Ask) -> Result<String, Failure> {
+fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
     let mut parts = vec![args.question.join(" ").trim().to_owned()];
     for path in &args.file {
         let name = path.display().to_string();
@@ -135,7 +135,11 @@ fn question(args: &args::Ask) -> Result<String, Failure> {
         parts.push(format!("{}:\n{text}", one_line(&name, 200)));
     }
     if !std::io::stdin().is_terminal() {
-        parts.push(text_from(std::io::stdin().lock(), "stdin")?);
+        if parts[0].is_empty() || is_stdin_ready() {
+            parts.push(text_from(std::io::stdin().lock(), "stdin")?);
+        } else {
+            app.console.note("Nothing came on stdin; the question goes without it.");
+        }
     }
     parts.retain(|part| !part.trim().is_empty());
     if parts.is_empty() {
@@ -145,6 +149,15 @@ fn question(args: &args::Ask) -> Result<String, Failure> {
         });
     }
     Ok(parts.join("\n\n").trim().to_owned())
+}
+
+/// Whether anything comes on stdin, or its end. Where a program starts this one with a pipe that it never closes, nothing does.
+fn is_stdin_ready() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+    let stdin = std::io::stdin();
+    let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
+    poll(&mut wanted, Some(&PATIENCE)).is_ok_and(|n| n > 0)
 }
 
 fn text_from(from: impl std::io::Read, name: &str) -> Result<String, Failure> {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 use serde_json::json;
@@ -18,7 +18,7 @@ use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
 use crate::imports::{self, Imported, ImportedSession};
 use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
-use crate::store::{JobKind, Reader, Store, StoreError, WriteTx};
+use crate::store::{BLOT, JobKind, Reader, Store, StoreError, WriteTx};
 
 /// Where an imported session goes, and which of its messages are new.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,19 +39,28 @@ fn key<'a>(at: Moment, role: Role, speaker: Option<&'a str>, content: &'a str) -
     (at.as_millisecond(), role, speaker, content)
 }
 
+/// Where words of a message were taken out, its time and role have to do.
+fn key_of_stored(message: &Message) -> Key<'_> {
+    let (speaker, content) = (message.speaker.as_deref(), message.content.as_str());
+    if [Some(content), speaker].into_iter().flatten().any(|text| text.contains(BLOT)) {
+        return key(message.created_at, message.role, None, BLOT);
+    }
+    key(message.created_at, message.role, speaker, content)
+}
+
 /// The sessions that hold each stored message.
 fn by_key(messages: &[Message]) -> HashMap<Key<'_>, Vec<SessionId>> {
     let mut map: HashMap<Key<'_>, Vec<SessionId>> = HashMap::new();
     for m in messages {
-        let key = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
-        map.entry(key).or_default().push(m.session);
+        map.entry(key_of_stored(m)).or_default().push(m.session);
     }
     map
 }
 
 fn found<'s>(stored: &'s HashMap<Key<'s>, Vec<SessionId>>, m: &'s NewMessage) -> &'s [SessionId] {
-    let key = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
-    stored.get(&key).map_or(&[], Vec::as_slice)
+    let whole = key(m.created_at, m.role, m.speaker.as_deref(), &m.content);
+    let blotted = || stored.get(&key(m.created_at, m.role, None, BLOT));
+    stored.get(&whole).or_else(blotted).map_or(&[], Vec::as_slice)
 }
 
 /// `own` are the chats held here: what is in them is known, but nothing is added to them.
@@ -132,36 +141,40 @@ fn write(
     Ok(counts)
 }
 
-/// A file or stream is read into memory.
+/// A file or stream is read into memory, but for a zip.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The content of the file or of stdin, and its name in messages.
-fn read(path: &Path) -> Result<(Vec<u8>, String), Failure> {
-    let is_stdin = path.as_os_str() == "-";
-    let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
-    let read = || {
-        let from: Box<dyn Read> =
-            if is_stdin { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) };
-        let mut bytes = Vec::new();
-        if from.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
-            return Err(io::Error::other("it is larger than 1 GB: split it"));
+/// What the file or stdin holds.
+fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Imported, Failure> {
+    let unreadable = |source| Failure::Unreadable { path: name.to_owned(), source };
+    let mut bytes = Vec::new();
+    let rest: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let mut file = File::open(path).map_err(unreadable)?;
+        file.by_ref().take(4).read_to_end(&mut bytes).map_err(unreadable)?;
+        // With pictures a zip may be larger than memory. A pipe does not go back.
+        if import_zip::is_zip(&bytes) && file.rewind().is_ok() {
+            let parts = import_zip::conversations(BufReader::new(file), name)?;
+            return Ok(imports::parse_parts(&parts, wanted)?);
         }
-        Ok(bytes)
+        Box::new(file)
     };
-    match read() {
-        Ok(bytes) => Ok((bytes, name)),
-        Err(source) => Err(Failure::Unreadable { path: name, source }),
+    rest.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(unreadable(io::Error::other("it is larger than 1 GB: split it")));
     }
+    Ok(if import_zip::is_zip(&bytes) {
+        imports::parse_parts(&import_zip::conversations(Cursor::new(bytes), name)?, wanted)?
+    } else {
+        imports::parse(&bytes, name, wanted)?
+    })
 }
 
 pub fn run(app: &App, args: &args::Import) -> Outcome {
-    let (bytes, name) = read(&args.file)?;
-    let wanted = args.conversation.as_deref();
-    let imported = if import_zip::is_zip(&bytes) {
-        imports::parse_parts(&import_zip::conversations(&bytes, &name)?, wanted)?
-    } else {
-        imports::parse(&bytes, &name, wanted)?
-    };
+    let is_stdin = args.file.as_os_str() == "-";
+    let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
+    let imported = read(&args.file, &name, args.conversation.as_deref())?;
     if args.preview {
         return preview(app, &imported, args.json);
     }
@@ -325,5 +338,23 @@ mod tests {
         // A chat held here: known, but nobody's file adds to it.
         assert_eq!(of(&[SessionId(7)], &[0, 2]), expected(None, vec![3], 2, 1));
         assert_eq!(of(&[SessionId(7)], &[0, 1, 2, 3]), expected(None, vec![], 4, 0));
+    }
+
+    #[test]
+    fn a_zip_may_be_larger_than_what_is_read_into_memory() {
+        use std::io::{SeekFrom, Write as _};
+        let chat = r#"[{"chat_messages": [{"sender": "human", "text": "hi", "created_at": 1}]}]"#;
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        // In place of pictures, a hole.
+        file.write_all(b"PK\x03\x04").unwrap();
+        file.seek(SeekFrom::Start(BYTES_MAX)).unwrap();
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        zip.start_file("conversations.json", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(chat.as_bytes()).unwrap();
+        file.write_all(zip.finish().unwrap().get_ref()).unwrap();
+        let imported = read(file.path(), "export.zip", None).unwrap();
+        assert_eq!(imported.sessions[0].messages[0].content, "hi");
+        file.as_file().set_len(BYTES_MAX + 1).unwrap();
+        assert!(read(file.path(), "export.zip", None).is_err());
     }
 }

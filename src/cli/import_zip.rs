@@ -1,13 +1,13 @@
 //! The zip in which a chat service sends people their data.
 
-use std::io::{Cursor, Read as _};
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use zip::ZipArchive;
 
 use crate::imports::ImportError;
 
-/// Bytes that a zip may unpack to.
+/// Bytes that its conversations may unpack to.
 const UNPACKED_MAX: u64 = 1 << 30;
 
 /// Whether a file is a zip, by its first bytes.
@@ -16,10 +16,13 @@ pub fn is_zip(bytes: &[u8]) -> bool {
 }
 
 /// The conversations in it: `conversations.json`, or that in parts, each with its name.
-pub fn conversations(bytes: &[u8], path: &str) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
+pub fn conversations(
+    zip: impl Read + Seek,
+    path: &str,
+) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
     let unknown = |reason: String| ImportError::UnknownFormat { path: path.to_owned(), reason };
-    let mut archive = ZipArchive::new(Cursor::new(bytes))
-        .map_err(|e| unknown(format!("it is a damaged zip ({e})")))?;
+    let mut archive =
+        ZipArchive::new(zip).map_err(|e| unknown(format!("it is a damaged zip ({e})")))?;
     let is_part = |name: &str| {
         let file = name.rsplit('/').next().unwrap_or(name);
         file.starts_with("conversations")
@@ -47,7 +50,7 @@ pub fn conversations(bytes: &[u8], path: &str) -> Result<Vec<(String, Vec<u8>)>,
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{Cursor, Write as _};
 
     use super::*;
 
@@ -68,12 +71,12 @@ mod tests {
             ("x/conversations-000.json", "a"),
         ]);
         assert!(is_zip(&file) && !is_zip(b"[]"));
-        let parts = conversations(&file, "export.zip").unwrap();
+        let parts = conversations(Cursor::new(&file), "export.zip").unwrap();
         let shape: Vec<(&str, &[u8])> =
             parts.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
         let name = |part: &str| format!("export.zip, x/conversations-{part}.json");
         assert_eq!(shape, [(name("000").as_str(), &b"a"[..]), (name("001").as_str(), b"b")]);
-        let error = |bytes: &[u8]| conversations(bytes, "z").unwrap_err().to_string();
+        let error = |bytes: &[u8]| conversations(Cursor::new(bytes), "z").unwrap_err().to_string();
         assert!(error(&zip(&[("users.json", "")])).contains("without a conversations.json"));
         assert!(error(&file[..file.len() / 2]).contains("damaged zip"));
     }

@@ -181,7 +181,12 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             let (a, b) = (&out[earlier], &out[later]);
             let before =
                 a.at < b.at || a.at == b.at && a.candidate == b.candidate && earlier < later;
-            if !before || a.own && !b.own || !lines[&earlier].changed_by(&lines[&later]) {
+            if !before || !lines[&earlier].changed_by(&lines[&later]) {
+                continue;
+            }
+            if a.own && !b.own {
+                // What the person said here, nobody takes back: then it is the later one that does not hold.
+                out[later].superseded = true;
                 continue;
             }
             let rest = lines[&earlier].remainder(&lines[&later]);

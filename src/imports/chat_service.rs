@@ -1,5 +1,7 @@
 //! What exports of chat services have in common: conversations with titles, messages with times, texts of several parts.
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde_json::Value;
@@ -8,27 +10,14 @@ use super::jsonl::{time_from_seconds, time_from_text};
 use super::{ImportError, ImportFile, Imported, ImportedSession};
 use crate::memory::{Moment, NewMessage};
 
-/// How much of a file is looked at to tell whose it is: titles and settings may come first.
-pub(super) const SNIFFED_BYTES: usize = 1 << 16;
+/// How much of a file is looked at to tell whose it is: a long message or a picture may come first.
+const SNIFFED_BYTES: usize = 8 << 20;
 
 /// Whether a document begins as JSON and names all of these keys near its beginning.
 pub(super) fn has_keys(text: &str, keys: &[&str]) -> bool {
     let head = &text[..text.floor_char_boundary(SNIFFED_BYTES)];
     head.trim_start().starts_with(['[', '{'])
         && keys.iter().all(|key| head.contains(&format!("\"{key}\"")))
-}
-
-/// The conversations of a document: its elements, or itself.
-pub(super) fn conversations(file: &ImportFile<'_>) -> Result<Vec<Value>, ImportError> {
-    match serde_json::from_str(file.text) {
-        Ok(Value::Array(all)) => Ok(all),
-        Ok(one) => Ok(vec![one]),
-        Err(e) => Err(ImportError::Syntax {
-            path: file.path.to_owned(),
-            place: format!("line {}, column {}", e.line(), e.column()),
-            reason: e.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-        }),
-    }
 }
 
 /// A time as any of them writes it: RFC 3339, or seconds or milliseconds since 1970.
@@ -38,6 +27,17 @@ pub(super) fn time(value: Option<&Value>) -> Option<Moment> {
         Value::Number(n) => n.as_f64().and_then(time_from_seconds),
         _ => None,
     }
+}
+
+/// A message, and its own time.
+pub(super) type Sent = (NewMessage, Option<Moment>);
+
+/// A message in a tree of them.
+pub(super) struct Node<'a> {
+    pub id: &'a str,
+    pub parent: Option<&'a str>,
+    pub at: Option<Moment>,
+    pub value: &'a Value,
 }
 
 /// Collects the conversations of one file, and counts what is left out.
@@ -57,7 +57,7 @@ impl Collected {
         file: &ImportFile<'_>,
         (title, id): (Option<&str>, Option<&str>),
         begun: Option<Moment>,
-        messages: impl IntoIterator<Item = (NewMessage, Option<Moment>)>,
+        messages: Vec<Sent>,
     ) {
         let title =
             title.map(str::trim).filter(|title| !title.is_empty()).unwrap_or("Imported chat");
@@ -65,19 +65,46 @@ impl Collected {
             self.known.push(title.to_owned());
             return;
         }
-        let mut at = begun.unwrap_or_else(|| Moment::new(Timestamp::UNIX_EPOCH, Offset::UTC));
+        let first = messages.iter().find_map(|(_, own)| *own);
+        let begun = begun
+            .filter(|begun| first.is_none_or(|first| begun.timestamp <= first.timestamp))
+            .or(first);
+        let mut at: Option<Moment> = None;
         let messages: Vec<NewMessage> = messages
             .into_iter()
             .map(|(message, own)| {
                 // Never back: a reply that was made anew may be older than what it answers.
-                at = own.filter(|own| own.timestamp >= at.timestamp).unwrap_or(at);
-                NewMessage { created_at: at, ..message }
+                at = own.filter(|own| at.is_none_or(|at| at.timestamp <= own.timestamp)).or(at);
+                let never = Moment::new(Timestamp::UNIX_EPOCH, Offset::UTC);
+                NewMessage { created_at: at.or(begun).unwrap_or(never), ..message }
             })
             .filter(|message| !message.content.trim().is_empty())
             .collect();
         if !messages.is_empty() {
             self.sessions.push(ImportedSession { title: title.to_owned(), messages });
         }
+    }
+
+    /// The messages of the branch that ends in `last` or, if it has none, in the leaf that was written last.
+    pub(super) fn shown(
+        &mut self,
+        nodes: &[Node<'_>],
+        last: Option<&str>,
+        message: impl Fn(&Node<'_>, &mut usize) -> Option<Sent>,
+    ) -> Vec<Sent> {
+        let read = |last: Option<&str>| {
+            let mut n_left_out = 0;
+            let branch = branch(nodes, last).into_iter();
+            let sent: Vec<Sent> =
+                branch.filter_map(|node| message(node, &mut n_left_out)).collect();
+            (sent, n_left_out)
+        };
+        let (mut sent, mut n_left_out) = read(last);
+        if sent.iter().all(|(message, _)| message.content.trim().is_empty()) {
+            (sent, n_left_out) = read(newest_leaf(nodes));
+        }
+        self.n_left_out += n_left_out;
+        sent
     }
 
     pub(super) fn finish(mut self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
@@ -103,26 +130,75 @@ impl Collected {
     }
 }
 
-/// Follows the parents of a message, `of` each id: the branch that is shown, oldest first.
-pub(super) fn branch<'a>(
-    last: Option<&'a str>,
-    of: impl Fn(&str) -> Option<(&'a Value, Option<&'a str>)>,
-    n_max: usize,
-) -> Vec<(&'a str, &'a Value)> {
+/// A message and its parents, oldest first.
+fn branch<'n, 'a>(nodes: &'n [Node<'a>], last: Option<&str>) -> Vec<&'n Node<'a>> {
+    // What was met is taken out, which ends a circle.
+    let mut left: HashMap<&str, &Node<'_>> = nodes.iter().map(|node| (node.id, node)).collect();
     let mut found = Vec::new();
     let mut at = last;
-    while let Some(id) = at
-        && found.len() < n_max
-        && let Some((node, parent)) = of(id)
-    {
-        found.push((id, node));
-        at = parent;
+    while let Some(node) = at.and_then(|id| left.remove(id)) {
+        found.push(node);
+        at = node.parent;
     }
     found.reverse();
     found
 }
 
+/// Of the messages that nobody answers, the one that was written last.
+fn newest_leaf<'a>(nodes: &[Node<'a>]) -> Option<&'a str> {
+    let parents: HashSet<&str> = nodes.iter().filter_map(|node| node.parent).collect();
+    let leaves = nodes.iter().filter(|node| !parents.contains(node.id));
+    leaves.max_by_key(|node| node.at.map(|at| at.timestamp)).map(|node| node.id)
+}
+
 /// A field that is text.
 pub(super) fn text<'a>(of: &'a Value, key: &str) -> Option<&'a str> {
     of.get(key).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Role;
+
+    #[test]
+    fn a_key_is_found_behind_megabytes() {
+        let text =
+            format!(r#"[{{"chat": {{"models": "{}", "history": 1}}}}]"#, "x".repeat(5 << 20));
+        assert!(has_keys(&text, &["chat", "history"]) && !has_keys(&text, &["chat", "mapping"]));
+        assert!(!has_keys(&text[1..].replace('{', " "), &["chat"]));
+    }
+
+    /// Times in seconds: of the conversation, of its messages, and those that they get.
+    #[track_caller]
+    fn check_times(begun: Option<i32>, own: &[Option<i32>], expected: &[i64]) {
+        let moment = |at: Option<i32>| at.and_then(|at| time_from_seconds(f64::from(at)));
+        let at = moment(Some(0)).unwrap();
+        let messages =
+            own.iter().map(|own| (NewMessage::new(Role::User, "x", at), moment(*own))).collect();
+        let mut collected = Collected::default();
+        let file = ImportFile { text: "", path: "f", conversation: None };
+        collected.add(&file, (None, None), moment(begun), messages);
+        let times: Vec<i64> = collected.sessions[0]
+            .messages
+            .iter()
+            .map(|message| message.created_at.timestamp.as_second())
+            .collect();
+        assert_eq!(times, expected);
+    }
+
+    #[test]
+    fn times_are_the_messages_own_and_never_go_back() {
+        check_times(
+            Some(50),
+            &[Some(10), Some(30), None, Some(20), Some(40)],
+            &[10, 30, 30, 30, 40],
+        );
+        check_times(Some(5), &[None, Some(10), None], &[5, 10, 10]);
+        // A copied conversation may be younger than its messages.
+        check_times(Some(50), &[None, Some(10)], &[10, 10]);
+        check_times(None, &[None, Some(10)], &[10, 10]);
+        check_times(Some(50), &[None], &[50]);
+        check_times(None, &[None], &[0]);
+    }
 }

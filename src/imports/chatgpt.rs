@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::chat_service::{Collected, branch, conversations, has_keys, text, time};
+use super::chat_service::{Collected, Node, Sent, has_keys, text, time};
+use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
 use crate::memory::{Moment, NewMessage, Role};
 
@@ -27,39 +28,29 @@ impl ImportFormat for ChatGpt {
 
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
         let mut collected = Collected::default();
-        for conversation in &conversations(file)? {
+        elements(file, |conversation| {
             let Some(mapping) = conversation.get("mapping").and_then(Value::as_object) else {
-                continue;
+                return Ok(());
             };
-            let node = |id: &str| mapping.get(id).map(|node| (node, text(node, "parent")));
-            // Old exports name no last message: then the leaf that was written last is meant.
-            let last = text(conversation, "current_node").filter(|id| mapping.contains_key(*id));
-            let is_leaf = |node: &Value| {
-                node.get("children").and_then(Value::as_array).is_none_or(Vec::is_empty)
-            };
-            let newest = || {
-                let leaves = mapping.iter().filter(|(_, node)| is_leaf(node));
-                let written = leaves.filter_map(|(id, node)| Some((created(node)?.timestamp, id)));
-                written.max().map(|(_, id)| id.as_str())
-            };
-            let shown = branch(last.or_else(newest), node, mapping.len());
-            let messages: Vec<_> = shown
-                .into_iter()
-                .filter_map(|(id, node)| message(id, node, &mut collected.n_left_out))
+            let nodes: Vec<_> = mapping
+                .iter()
+                .map(|(id, value)| {
+                    let at = time(value.get("message").and_then(|m| m.get("create_time")));
+                    Node { id, parent: text(value, "parent"), at, value }
+                })
                 .collect();
-            let names = (text(conversation, "title"), text(conversation, "id"));
-            collected.add(file, names, time(conversation.get("create_time")), messages);
-        }
+            // Old exports name no last message.
+            let shown = collected.shown(&nodes, text(&conversation, "current_node"), message);
+            let names = (text(&conversation, "title"), text(&conversation, "id"));
+            collected.add(file, names, time(conversation.get("create_time")), shown);
+            Ok(())
+        })?;
         collected.finish(file)
     }
 }
 
-fn created(node: &Value) -> Option<Moment> {
-    time(node.get("message")?.get("create_time"))
-}
-
-fn message(id: &str, node: &Value, n_left_out: &mut usize) -> Option<(NewMessage, Option<Moment>)> {
-    let message = node.get("message").filter(|message| message.is_object())?;
+fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
+    let message = node.value.get("message").filter(|message| message.is_object())?;
     let role = match text(message.get("author")?, "role")? {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -78,8 +69,9 @@ fn message(id: &str, node: &Value, n_left_out: &mut usize) -> Option<(NewMessage
     let said = match text(content, "content_type")? {
         "text" | "multimodal_text" => {
             let parts = content.get("parts").and_then(Value::as_array)?;
-            *n_left_out += parts.iter().filter(|part| !part.is_string()).count();
-            parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n\n")
+            let said: Vec<&str> = parts.iter().filter_map(text_of).collect();
+            *n_left_out += parts.len() - said.len();
+            said.join("\n\n")
         }
         "code" => format!("```\n{}\n```", text(content, "text")?),
         // Thoughts, quotations of web pages, custom instructions.
@@ -88,10 +80,16 @@ fn message(id: &str, node: &Value, n_left_out: &mut usize) -> Option<(NewMessage
             return None;
         }
     };
-    let at = created(node);
-    let begun = at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
-    let new = NewMessage { external_id: Some(id.to_owned()), ..NewMessage::new(role, said, begun) };
-    Some((new, at))
+    let begun = node.at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
+    let external_id = Some(node.id.to_owned());
+    let new = NewMessage { external_id, ..NewMessage::new(role, said, begun) };
+    Some((new, node.at))
+}
+
+/// The text of a part, written or spoken.
+fn text_of(part: &Value) -> Option<&str> {
+    let is_spoken = text(part, "content_type") == Some("audio_transcription");
+    part.as_str().or_else(|| text(part, "text").filter(|_| is_spoken))
 }
 
 #[cfg(test)]
@@ -114,15 +112,22 @@ mod tests {
         let mut code = node("assistant", json!([]), 5.0, "again", &["z"]);
         code["message"]["content"] = json!({"content_type": "code", "text": "search()"});
         code["message"]["recipient"] = json!("web");
+        let mut spoken = node("user", json!([]), 9.0, "code", &[]);
+        spoken["message"]["content"] = json!({"content_type": "multimodal_text", "parts": [
+            {"content_type": "audio_transcription", "text": "thanks", "direction": "in"},
+            {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": {}},
+        ]});
         let file = json!([
             {"title": "Dog food", "create_time": 1_700_000_000.5, "current_node": "z", "mapping": {
                 "root": {"parent": null, "children": ["hidden"], "message": null},
                 "hidden": hidden,
                 "q": node("user", json!(["What may dogs eat?"]), 1_700_000_001.0, "hidden", &["a", "again"]),
                 "a": node("assistant", json!(["Old answer"]), 1_700_000_002.0, "q", &[]),
-                "again": node("assistant", json!(["New answer", {"asset_pointer": "x"}]), 1_700_000_003.0, "q", &["code"]),
+                "again": node(
+                    "assistant", json!(["New answer", {"asset_pointer": "x"}]), 1_700_000_003.0, "q", &["code"],
+                ),
                 "code": code,
-                "z": node("user", json!(["thanks"]), 1_700_000_009.0, "code", &[]),
+                "z": spoken,
             }},
             {"title": null, "mapping": {}},
             {"title": "No last", "create_time": 1.0, "mapping": {

@@ -1,8 +1,11 @@
 //! Claude's data export: `conversations.json`, alone or in its zip.
+//!
+//! Since 2026 each message names its parent, and what was edited or answered anew stands beside the new version.
 
 use serde_json::Value;
 
-use super::chat_service::{Collected, conversations, has_keys, text, time};
+use super::chat_service::{Collected, Node, Sent, has_keys, text, time};
+use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
 use crate::memory::{Moment, NewMessage, Role};
 
@@ -24,27 +27,39 @@ impl ImportFormat for Claude {
 
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
         let mut collected = Collected::default();
-        for conversation in &conversations(file)? {
+        elements(file, |conversation| {
             let all = conversation.get("chat_messages").and_then(Value::as_array);
-            let messages: Vec<_> = all
-                .into_iter()
-                .flatten()
-                .filter_map(|m| message(m, &mut collected.n_left_out))
-                .collect();
-            let names = (text(conversation, "name"), text(conversation, "uuid"));
-            collected.add(file, names, time(conversation.get("created_at")), messages);
-        }
+            let nodes: Vec<Node<'_>> = all.into_iter().flatten().map(node).collect();
+            let shown = if nodes.iter().any(|node| node.parent.is_some()) {
+                collected.shown(&nodes, text(&conversation, "current_leaf_message_uuid"), message)
+            } else {
+                nodes.iter().filter_map(|node| message(node, &mut collected.n_left_out)).collect()
+            };
+            let names = (text(&conversation, "name"), text(&conversation, "uuid"));
+            collected.add(file, names, time(conversation.get("created_at")), shown);
+            Ok(())
+        })?;
         collected.finish(file)
     }
 }
 
-fn message(message: &Value, n_left_out: &mut usize) -> Option<(NewMessage, Option<Moment>)> {
+fn node(value: &Value) -> Node<'_> {
+    Node {
+        id: text(value, "uuid").unwrap_or_default(),
+        parent: text(value, "parent_message_uuid"),
+        at: time(value.get("created_at")),
+        value,
+    }
+}
+
+fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
+    let message = node.value;
     let role = match text(message, "sender")? {
         "human" => Role::User,
         "assistant" => Role::Assistant,
         _ => return None,
     };
-    let blocks = message.get("content").and_then(Value::as_array);
+    let blocks = message.get("content").and_then(Value::as_array).filter(|all| !all.is_empty());
     let mut said: Vec<String> = Vec::new();
     for block in blocks.into_iter().flatten() {
         match (text(block, "type"), text(block, "text")) {
@@ -52,7 +67,8 @@ fn message(message: &Value, n_left_out: &mut usize) -> Option<(NewMessage, Optio
             _ => *n_left_out += 1,
         }
     }
-    if said.is_empty() {
+    // Beside blocks it may say that they cannot be shown.
+    if blocks.is_none() {
         said.extend(text(message, "text").map(str::to_owned));
     }
     // What the person attached is what they said, too.
@@ -65,13 +81,12 @@ fn message(message: &Value, n_left_out: &mut usize) -> Option<(NewMessage, Optio
             None => *n_left_out += 1,
         }
     }
-    let at = time(message.get("created_at"));
-    let begun = at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
+    let begun = node.at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
     let new = NewMessage {
         external_id: text(message, "uuid").map(str::to_owned),
         ..NewMessage::new(role, said.join("\n\n"), begun)
     };
-    Some((new, at))
+    Some((new, node.at))
 }
 
 #[cfg(test)]
@@ -90,7 +105,7 @@ mod tests {
                  "attachments": [{"file_name": "beds.txt", "extracted_content": "bed 1: peas"}, {"file_name": "x.png"}]},
                 {"uuid": "m2", "sender": "assistant", "text": "In March.", "created_at": "2026-03-01T08:00:05Z",
                  "content": []},
-                {"uuid": "m3", "sender": "human", "text": "", "created_at": "2026-03-01T08:01:00Z",
+                {"uuid": "m3", "sender": "human", "text": "This block is not supported.", "created_at": "2026-03-01T08:01:00Z",
                  "content": [{"type": "tool_use", "name": "x"}]},
             ],
         }, {"uuid": "c2", "name": "", "chat_messages": []}]);
@@ -100,5 +115,29 @@ mod tests {
         assert_eq!(said, ["When do I sow peas?\n\nbeds.txt:\nbed 1: peas", "In March."]);
         assert_eq!(session.title, "Garden");
         assert_eq!(imported.notes.len(), 1);
+    }
+
+    #[test]
+    fn of_several_versions_the_current_one_is_read() {
+        let message = |id: &str, parent: &str, sender: &str, minute: u32| {
+            json!({"uuid": id, "parent_message_uuid": parent, "sender": sender, "text": id,
+                "created_at": format!("2026-03-01T08:{minute:02}:00Z")})
+        };
+        let root = "00000000-0000-4000-8000-000000000000";
+        let said = |leaf: Option<&str>| -> Vec<String> {
+            let file = json!([{"name": "Garden", "current_leaf_message_uuid": leaf, "chat_messages": [
+                message("question", root, "human", 1),
+                message("edited question", root, "human", 4),
+                message("answer", "question", "assistant", 2),
+                message("better answer", "question", "assistant", 3),
+                message("edited answer", "edited question", "assistant", 5),
+            ]}]);
+            let imported = parse(file.to_string().as_bytes(), "f", None).unwrap();
+            imported.sessions[0].messages.iter().map(|m| m.content.clone()).collect()
+        };
+        assert_eq!(said(Some("better answer")), ["question", "better answer"]);
+        for leaf in [None, Some("gone")] {
+            assert_eq!(said(leaf), ["edited question", "edited answer"]);
+        }
     }
 }

@@ -14,7 +14,7 @@ use jiff::{Timestamp, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession};
+use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession, json};
 use crate::memory::{Moment, NewMessage, Role};
 
 /// One message per line.
@@ -49,7 +49,7 @@ impl ImportFormat for Jsonl {
 }
 
 /// Bytes. Parsing takes several times as much memory.
-const LINE_MAX: usize = 16 << 20;
+pub(super) const LINE_MAX: usize = 16 << 20;
 
 fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
     // In the order in which they first occur, by the field `session`.
@@ -101,7 +101,7 @@ fn parse_line(line: &str, path: &str, place: &str) -> Result<Map<String, Value>,
     if line.len() > LINE_MAX {
         return Err(syntax("the line is longer than 16 MB"));
     }
-    match serde_json::from_str(line) {
+    match json::value(line) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(syntax("a line must be a JSON object")),
         Err(e) => {

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::chat_service::{Collected, conversations, has_keys, text, time};
+use super::chat_service::{Collected, has_keys, text, time};
+use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
 use crate::memory::{Moment, NewMessage, Role};
 
-/// Rows with `prompt`, `response` and `datetime_utc`.
+/// Rows with `prompt`, `response` and `conversation_id`.
 pub(super) struct Llm;
+
+struct Row {
+    at: Option<Moment>,
+    title: Option<String>,
+    said: [(Role, Option<String>); 2],
+}
 
 impl ImportFormat for Llm {
     fn summary(&self) -> &'static str {
@@ -21,33 +26,35 @@ impl ImportFormat for Llm {
     }
 
     fn sniff(&self, text: &str) -> bool {
-        has_keys(text, &["prompt", "response", "datetime_utc"])
+        has_keys(text, &["prompt", "response", "conversation_id"])
     }
 
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
-        let rows = conversations(file)?;
-        let mut chats: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-        for row in &rows {
-            let chat = text(row, "conversation_id").or_else(|| text(row, "id")).unwrap_or_default();
-            chats.entry(chat).or_default().push(row);
-        }
+        let mut chats: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+        elements(file, |row| {
+            let field = |key| text(&row, key).map(str::to_owned);
+            let chat = field("conversation_id").or_else(|| field("id")).unwrap_or_default();
+            chats.entry(chat).or_default().push(Row {
+                at: time(row.get("datetime_utc")),
+                title: field("conversation_name"),
+                said: [(Role::User, field("prompt")), (Role::Assistant, field("response"))],
+            });
+            Ok(())
+        })?;
         let mut collected = Collected::default();
         for (id, mut rows) in chats {
             // Newest first in the log.
-            rows.sort_by(|a, b| text(a, "datetime_utc").cmp(&text(b, "datetime_utc")));
+            rows.sort_by_key(|row| row.at.map(|at| at.timestamp));
+            let title = rows.first_mut().and_then(|row| row.title.take());
             let mut messages = Vec::new();
-            for row in &rows {
-                let at = time(row.get("datetime_utc"));
+            for Row { at, said, .. } in rows {
                 let begun =
                     at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
-                for (role, key) in [(Role::User, "prompt"), (Role::Assistant, "response")] {
-                    if let Some(said) = text(row, key) {
-                        messages.push((NewMessage::new(role, said, begun), at));
-                    }
+                for (role, said) in said {
+                    messages.extend(said.map(|said| (NewMessage::new(role, said, begun), at)));
                 }
             }
-            let title = rows.first().and_then(|row| text(row, "conversation_name"));
-            collected.add(file, (title, Some(id)), None, messages);
+            collected.add(file, (title.as_deref(), Some(&id)), None, messages);
         }
         collected.finish(file)
     }

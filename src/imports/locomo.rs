@@ -15,9 +15,12 @@
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, civil::DateTime};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::fields::Fields;
+use super::json::{elements, value};
+use super::jsonl::LINE_MAX;
 use super::{ImportError, ImportFile, ImportFormat, Imported, ImportedSession};
 use crate::memory::{Moment, NewMessage, Role};
 
@@ -42,63 +45,46 @@ impl ImportFormat for Locomo {
     }
 
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
-        let samples = samples(file)?;
-        let names: Vec<String> = samples.iter().enumerate().map(|(i, s)| name_of(s, i)).collect();
-        if let Some(wanted) = file.conversation
-            && !names.iter().any(|name| name == wanted)
-        {
-            return Err(ImportError::NoConversation {
-                path: file.path.to_owned(),
-                wanted: wanted.to_owned(),
-                known: names,
-            });
-        }
         let mut imported = Imported::default();
-        for (sample, name) in samples.iter().zip(&names) {
-            if file.conversation.is_none_or(|wanted| wanted == name) {
-                read_sample(sample, name, file.path, &mut imported)?;
+        let mut names = Vec::new();
+        elements(file, |sample| {
+            if sample.get("conversation").is_none() {
+                return Err(ImportError::UnknownFormat {
+                    path: file.path.to_owned(),
+                    reason: "it is JSON, but not a LoCoMo file".into(),
+                });
             }
+            let name = name_of(&sample, names.len());
+            if file.conversation.is_none_or(|wanted| wanted == name) {
+                read_sample(&sample, &name, file.path, &mut imported)?;
+            }
+            names.push(name);
+            Ok(())
+        })?;
+        match file.conversation {
+            Some(wanted) if !names.iter().any(|name| name == wanted) => {
+                Err(ImportError::NoConversation {
+                    path: file.path.to_owned(),
+                    wanted: wanted.to_owned(),
+                    known: names,
+                })
+            }
+            _ => Ok(imported),
         }
-        Ok(imported)
     }
 }
 
 /// Whether a text that begins with an object is JSON Lines: its first line is a complete object
 /// without a `conversation`, or, if that line is damaged, a later line is an object with a `role`.
 fn is_lines(text: &str) -> bool {
-    let object = |line| serde_json::from_str::<Value>(line).ok();
+    let object = |line: &str| (line.len() <= LINE_MAX).then(|| value(line).ok()).flatten();
     let mut lines = text.lines();
     let first = lines.next().and_then(object);
     if first.is_some_and(|first| first.get("conversation").is_none()) {
         return true;
     }
     lines.any(|line| object(line).is_some_and(|v| v.get("role").is_some()))
-        && serde_json::from_str::<Value>(text).is_err()
-}
-
-/// The conversations of the document, which must all be LoCoMo's.
-fn samples(file: &ImportFile<'_>) -> Result<Vec<Value>, ImportError> {
-    let document: Value = serde_json::from_str(file.text).map_err(|e| ImportError::Syntax {
-        path: file.path.to_owned(),
-        place: format!("line {}", e.line()),
-        reason: e.to_string().split(" at line ").next().unwrap_or_default().to_owned(),
-    })?;
-    let unknown = |reason: &str| ImportError::UnknownFormat {
-        path: file.path.to_owned(),
-        reason: reason.to_owned(),
-    };
-    let samples = match document {
-        Value::Array(samples) => samples,
-        sample @ Value::Object(_) => vec![sample],
-        _ => return Err(unknown("it is JSON, but not a LoCoMo file")),
-    };
-    if samples.iter().any(|s| s.get("mapping").is_some() || s.get("chat_messages").is_some()) {
-        return Err(unknown("exports of ChatGPT and Claude are not read yet"));
-    }
-    if samples.iter().any(|s| s.get("conversation").is_none()) {
-        return Err(unknown("it is JSON, but not a LoCoMo file"));
-    }
-    Ok(samples)
+        && serde_json::from_str::<IgnoredAny>(text).is_err()
 }
 
 fn name_of(sample: &Value, index: usize) -> String {

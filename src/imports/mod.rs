@@ -7,6 +7,7 @@ mod chat_service;
 mod chatgpt;
 mod claude;
 mod fields;
+mod json;
 mod jsonl;
 mod llm;
 mod locomo;
@@ -20,8 +21,9 @@ use crate::memory::NewMessage;
 /// says yes reads the file. `Locomo` takes any other JSON document and `Jsonl` whatever is left,
 /// so a new format goes before them.
 static FORMATS: &[&dyn ImportFormat] = &[
-    &chatgpt::ChatGpt,
+    // Before ChatGPT's: what a tool was given is in it, under any names.
     &claude::Claude,
+    &chatgpt::ChatGpt,
     &open_webui::OpenWebUi,
     &llm::Llm,
     &locomo::Locomo,
@@ -223,6 +225,22 @@ mod tests {
         check_format("{\"role\": \"user\", \"content\": \"a\", \"created_at\": 1}", jsonl);
         check_format("{\"role\": \"us\n{\"role\": \"user\"}\n", jsonl);
         check_format("hello", jsonl);
+        check_format("{\"role\": \"user\", \"content\": \"\\ud83d\", \"created_at\": 1}", jsonl);
+        check_format("[{\"chat_messages\": [{\"mapping\": {\"children\": []}}]}]", 0);
+        let rows = |key| format!("[{{\"{key}\": 1, \"response\": 1, \"conversation_id\": 1}}]");
+        check_format(&rows("prompt"), locomo - 1);
+        check_format(&rows("question"), locomo);
+    }
+
+    #[test]
+    fn a_text_that_was_cut_inside_a_character_is_read() {
+        for text in [
+            r#"{"role": "user", "content": "a \ud83d", "created_at": 1}"#,
+            r#"[{"chat_messages": [{"sender": "human", "text": "a \ud83d", "created_at": 1}]}]"#,
+        ] {
+            let imported = parse(text.as_bytes(), "f", None).unwrap();
+            assert_eq!(imported.sessions[0].messages[0].content, "a \u{fffd}");
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Open WebUI's export of chats: each with a `history` of messages that point to their parents.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
-use super::chat_service::{Collected, branch, conversations, has_keys, text, time};
+use super::chat_service::{Collected, Node, Sent, has_keys, text, time};
+use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
 use crate::memory::{Moment, NewMessage, Role};
 
@@ -19,36 +23,53 @@ impl ImportFormat for OpenWebUi {
     }
 
     fn sniff(&self, text: &str) -> bool {
-        has_keys(text, &["chat", "history", "currentId"])
+        has_keys(text, &["chat", "history"])
     }
 
     fn read(&self, file: &ImportFile<'_>) -> Result<Imported, ImportError> {
         let mut collected = Collected::default();
-        for whole in &conversations(file)? {
-            let Some(chat) = whole.get("chat") else { continue };
+        elements(file, |whole| {
+            let Some(chat) = whole.get("chat") else { return Ok(()) };
             let history = chat.get("history").unwrap_or(&Value::Null);
-            let Some(all) = history.get("messages").and_then(Value::as_object) else { continue };
-            let node = |id: &str| all.get(id).map(|node| (node, text(node, "parentId")));
-            let shown = branch(text(history, "currentId"), node, all.len());
-            let messages: Vec<_> = shown.into_iter().filter_map(|(id, m)| message(id, m)).collect();
-            let names = (text(whole, "title").or_else(|| text(chat, "title")), text(whole, "id"));
-            collected.add(file, names, time(whole.get("created_at")), messages);
-        }
+            let Some(all) = history.get("messages").and_then(Value::as_object) else {
+                return Ok(());
+            };
+            let nodes: Vec<_> = all
+                .iter()
+                .map(|(id, value)| {
+                    let at = time(value.get("timestamp"));
+                    Node { id, parent: text(value, "parentId"), at, value }
+                })
+                .collect();
+            let shown = collected.shown(&nodes, text(history, "currentId"), message);
+            let names = (text(&whole, "title").or_else(|| text(chat, "title")), text(&whole, "id"));
+            collected.add(file, names, time(whole.get("created_at")), shown);
+            Ok(())
+        })?;
         collected.finish(file)
     }
 }
 
-fn message(id: &str, message: &Value) -> Option<(NewMessage, Option<Moment>)> {
-    let role = match text(message, "role")? {
+fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
+    /// What the model thought before it answered.
+    static REASONING: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r#"(?s)<details\s[^>]*\btype="reasoning"[^>]*>.*?</details>\s*"#;
+        Regex::new(pattern).expect("a constant")
+    });
+    let mut said = text(node.value, "content")?.to_owned();
+    let role = match text(node.value, "role")? {
         "user" => Role::User,
-        "assistant" => Role::Assistant,
+        "assistant" => {
+            *n_left_out += REASONING.find_iter(&said).count();
+            said = REASONING.replace_all(&said, "").into_owned();
+            Role::Assistant
+        }
         _ => return None,
     };
-    let at = time(message.get("timestamp"));
-    let begun = at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
-    let said = text(message, "content")?;
-    let new = NewMessage { external_id: Some(id.to_owned()), ..NewMessage::new(role, said, begun) };
-    Some((new, at))
+    let begun = node.at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
+    let external_id = Some(node.id.to_owned());
+    let new = NewMessage { external_id, ..NewMessage::new(role, said, begun) };
+    Some((new, node.at))
 }
 
 #[cfg(test)]
@@ -57,17 +78,30 @@ mod tests {
 
     use super::super::parse;
 
-    #[test]
-    fn the_current_branch_is_read() {
+    fn said(current: &str) -> Vec<String> {
+        let thought = "<details type=\"reasoning\" done=\"true\">\n<summary>Thought</summary>\n> Peas…\n\
+                       </details>\nIn March.<details><summary>Why</summary>Frost.</details>";
         let file = json!([{"id": "x", "title": "Peas", "created_at": 1_700_000_000, "chat": {"title": "Peas",
-        "history": {"currentId": "c", "messages": {
+        "history": {"currentId": current, "messages": {
             "a": {"id": "a", "parentId": null, "role": "user", "content": "When?", "timestamp": 1_700_000_001},
+            "c": {"id": "c", "parentId": "a", "role": "assistant", "content": thought, "timestamp": 1_700_000_009},
             "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "Never.", "timestamp": 1_700_000_002},
-            "c": {"id": "c", "parentId": "a", "role": "assistant", "content": "In March.", "timestamp": 1_700_000_009},
+            "s": {"id": "s", "parentId": null, "role": "system", "content": "Be brief.", "timestamp": 1_700_000_000},
         }}}}]);
         let imported = parse(file.to_string().as_bytes(), "chats.json", None).unwrap();
-        let said: Vec<&str> =
-            imported.sessions[0].messages.iter().map(|m| m.content.as_str()).collect();
-        assert_eq!(said, ["When?", "In March."]);
+        imported.sessions[0].messages.iter().map(|m| m.content.clone()).collect()
+    }
+
+    #[test]
+    fn the_current_branch_is_read() {
+        assert_eq!(said("b"), ["When?", "Never."]);
+    }
+
+    #[test]
+    fn without_a_current_branch_it_is_the_newest_and_thoughts_are_left_out() {
+        for current in ["c", "gone", "s"] {
+            let expected = ["When?", "In March.<details><summary>Why</summary>Frost.</details>"];
+            assert_eq!(said(current), expected, "{current}");
+        }
     }
 }

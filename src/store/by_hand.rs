@@ -12,7 +12,7 @@ use crate::memory::lexical::words;
 use crate::memory::{EpisodeId, MessageId, Semantic, SemanticId, title_of};
 
 /// Stands for what was blotted out.
-const BLOT: &str = "[…]";
+pub const BLOT: &str = "[…]";
 
 /// Words that tell no two facts apart.
 const COMMON: [&str; 19] = [

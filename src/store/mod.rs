@@ -48,8 +48,10 @@ mod tests;
 
 pub use access::{Store, Wait};
 pub use backup::{
-    Copied, backup, backup_to_folder, backups, encrypt, end_replacing, is_encrypted, is_encrypted_file, restore,
+    Copied, backup, backup_to_folder, backups, encrypt, end_replacing, is_encrypted,
+    is_encrypted_file, restore,
 };
+pub use by_hand::BLOT;
 pub use encrypted_sqlite::Secret;
 pub use error::StoreError;
 pub use full_text::KnownName;

@@ -93,7 +93,7 @@ impl Table {
         let (mut rows, mut n_lost) = (Vec::new(), 0);
         for id in 1..=last {
             let found = source.prepare_cached(&sql).and_then(|mut statement| {
-                statement.query_map([id], |row| values(row))?.collect::<rusqlite::Result<Vec<_>>>()
+                statement.query_map([id], values)?.collect::<rusqlite::Result<Vec<_>>>()
             });
             match found {
                 Ok(found) => rows.extend(found),
@@ -201,9 +201,9 @@ fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize,
         ("setting", "SELECT key, value FROM setting"),
         ("meta", "SELECT key, value FROM meta WHERE key IN ('embedder', 'dimensions')"),
     ] {
-        let rows = source.prepare(sql).and_then(|mut s| {
-            s.query_map([], |row| values(row))?.collect::<rusqlite::Result<Vec<_>>>()
-        });
+        let rows = source
+            .prepare(sql)
+            .and_then(|mut s| s.query_map([], values)?.collect::<rusqlite::Result<Vec<_>>>());
         for row in rows.unwrap_or_default() {
             Table(table, "key", "key, value").insert(&tx, &row)?;
         }

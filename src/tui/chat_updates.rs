@@ -4,7 +4,7 @@ use crate::chat::{Level, PhaseName, SavedReply, Update};
 use crate::memory::{Message, Role, SessionId};
 use crate::tui::event::Effect;
 use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
-use crate::tui::update::submit;
+use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
 use crate::tui::{panes, store_replies};
 
@@ -64,9 +64,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         }
         Update::Returned { text } => {
             state.transcript.sending = None;
-            let now = state.editor.text();
-            let both = if now.trim().is_empty() { text } else { format!("{text}\n{now}") };
-            state.editor.set(&both);
+            take_back(state, &text);
         }
         Update::ReplyText(piece) => {
             state.transcript.live.get_or_insert_default().push_str(&piece);
@@ -151,11 +149,9 @@ fn set_session(
     state.incognito = incognito;
     if !same {
         state.window = None;
-        // They were meant for the chat before.
-        let waiting: Vec<String> = state.queue.drain(..).map(|(text, _)| text).collect();
-        if !waiting.is_empty() {
-            let now = state.editor.text();
-            state.editor.set(&[waiting.join("\n"), now].join("\n"));
+        if !state.queue.is_empty() {
+            // They were meant for the chat before.
+            take_back(state, "");
         }
     }
     if let Some(Pane::Why(pane)) = &mut state.pane {

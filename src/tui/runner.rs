@@ -10,7 +10,7 @@ use crossterm::event::{Event as TerminalEvent, EventStream, MouseEventKind};
 use crossterm::execute;
 use futures_util::StreamExt;
 use thiserror::Error;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -186,11 +186,19 @@ async fn drive(
             // Its thread would take the editor's keys.
             drop(keys);
             let written = terminal::write_outside(&text);
+            // Ctrl+C was the editor's.
+            interrupt = without_pending(SignalKind::interrupt()).await.map_err(fail)?;
             terminal::resume(looped.screen).map_err(fail)?;
             keys = EventStream::new();
             looped.feed(Event::Written(written))?;
         }
     }
+}
+
+/// A signal from now on: what came while this thread was busy is handed out first.
+async fn without_pending(kind: SignalKind) -> std::io::Result<Signal> {
+    tokio::task::yield_now().await;
+    signal(kind)
 }
 
 /// Mouse events without a meaning here.
@@ -233,5 +241,27 @@ impl Loop<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_signal_from_before_is_dropped() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let kind = SignalKind::user_defined2();
+            let mut before = signal(kind).unwrap();
+            let pid = std::process::id().to_string();
+            std::process::Command::new("kill").args(["-USR2", &pid]).status().unwrap();
+            std::thread::sleep(Duration::from_millis(200));
+            let mut after = without_pending(kind).await.unwrap();
+            assert_eq!(before.recv().now_or_never(), Some(Some(())));
+            assert_eq!(after.recv().now_or_never(), None);
+        });
     }
 }

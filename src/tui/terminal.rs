@@ -4,11 +4,10 @@
 //! It knows nothing of what is drawn.
 
 use std::cell::Cell;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, IsTerminal, Write, stdout};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +25,7 @@ use crossterm::{cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
+use tempfile::TempPath;
 
 /// The screen that is drawn on.
 pub type Screen = Terminal<CrosstermBackend<io::Stdout>>;
@@ -136,7 +136,8 @@ pub fn suspend() {
 }
 
 /// Opens a text in the person's own editor and returns what they made of it; the terminal is theirs meanwhile. The
-/// file is private, in memory where the system has a place for that, and gone afterwards.
+/// file is private, in memory where the system has a place for that, and gone afterwards, unless the editor failed and
+/// left something in it.
 ///
 /// # Errors
 /// Why it could not, as a sentence.
@@ -144,27 +145,43 @@ pub fn write_outside(text: &str) -> Result<String, String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
     let folder = named("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
-    let path = folder.join(format!("inglenook-{}.md", std::process::id()));
     leave();
-    let write = || -> io::Result<String> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    write_with(&editor, &folder, text).map_err(|e| format!("The editor: {e}"))
+}
+
+fn write_with(editor: &str, folder: &Path, text: &str) -> Result<String, String> {
+    let begin = |folder: &Path| -> io::Result<TempPath> {
+        let mut file =
+            tempfile::Builder::new().prefix("inglenook-").suffix(".md").tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
-        drop(file);
-        // A command with arguments, as git and crontab take it.
-        let run = Process::new("sh")
-            .args(["-c", &format!("{editor} \"$1\""), "sh"])
-            .arg(&path)
-            .status()?;
-        if !run.success() {
-            return Err(io::Error::other(format!(
-                "`{editor}` ended with {run}: the text is as it was"
-            )));
-        }
-        fs::read_to_string(&path)
+        Ok(file.into_temp_path())
     };
-    let written = write();
-    let _ = fs::remove_file(&path);
-    written.map(|text| text.trim_end().to_owned()).map_err(|e| format!("The editor: {e}"))
+    let path = begin(folder)
+        .or_else(|_| begin(&std::env::temp_dir()))
+        .map_err(|e| format!("there is no place for a file: {e}"))?;
+    // A command with arguments, as git and crontab take it.
+    let run = Process::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        .arg(&path)
+        .status()
+        .map_err(|e| e.to_string())?;
+    let written = fs::read(&path);
+    let failure = match &written {
+        Ok(written) if run.success() => {
+            return Ok(String::from_utf8_lossy(written).trim_end().to_owned());
+        }
+        Err(e) if run.success() => format!("its file cannot be read ({e})"),
+        _ => format!("`{editor}` ended with {run}"),
+    };
+    let has_nothing = match written {
+        Ok(written) => written == text.as_bytes(),
+        Err(e) => e.kind() == io::ErrorKind::NotFound,
+    };
+    if has_nothing {
+        return Err(format!("{failure}: the text is as it was"));
+    }
+    let kept = path.keep().map_err(|e| e.to_string())?;
+    Err(format!("{failure}: the text is as it was, and what you wrote is in {}", kept.display()))
 }
 
 /// Installs the hook that restores the terminal before a panic's message is printed. Panics of
@@ -200,4 +217,35 @@ pub fn guarded<T>(f: impl FnOnce() -> T) -> Option<T> {
     let result = panic::catch_unwind(AssertUnwindSafe(f));
     GUARDED.set(before);
     result.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The folder's files after an editor has been there.
+    fn left(folder: &Path) -> Vec<String> {
+        let files = fs::read_dir(folder).unwrap();
+        files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_was_written_outside_comes_back_or_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |editor: &str| write_with(editor, dir.path(), "draft");
+        // The file's name is the last word of the command.
+        assert_eq!(write("printf ' and more\\n' >>").unwrap(), "draft and more");
+        assert_eq!(write("printf 'caf\\351' >").unwrap(), "caf\u{fffd}");
+        assert_eq!(
+            write("exit 3; cat").unwrap_err(),
+            "`exit 3; cat` ended with exit status: 3: the text is as it was"
+        );
+        assert!(write("rm").unwrap_err().contains("cannot be read"));
+        assert!(left(dir.path()).is_empty());
+        let error = write("f() { printf ' and more' >> \"$1\"; return 1; }; f").unwrap_err();
+        assert!(error.contains(dir.path().to_str().unwrap()), "{error}");
+        assert_eq!(left(dir.path()), ["draft and more"]);
+        let gone = dir.path().join("gone");
+        assert_eq!(write_with("true", &gone, "draft").unwrap(), "draft");
+    }
 }

@@ -17,6 +17,46 @@ use crate::tui::{chat_updates, overlays, panes, pickers, slash, store_replies};
 /// One step of the screen.
 pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     state.now = now;
+    let effects = step(state, event);
+    if state.queue.is_empty() {
+        return effects;
+    }
+    // What waits was meant for this chat.
+    let leaves = |e: &Effect| {
+        matches!(
+            e,
+            Effect::Chat(Command::NewSession | Command::OpenSession(_) | Command::Incognito(_))
+        )
+    };
+    if effects.iter().any(leaves) {
+        take_back(state, "");
+    } else if effects.contains(&Effect::Quit(0)) {
+        take_back(state, "");
+        state.say("These were not sent yet. Once more leaves.");
+        return Vec::new();
+    }
+    effects
+}
+
+/// Puts a text that was returned, what waits and what is being written into the input, in that order.
+pub(super) fn take_back(state: &mut State, returned: &str) {
+    let waiting = state.queue.drain(..).map(|(text, kind)| typed(text, kind));
+    let parts: Vec<String> =
+        [returned.to_owned()].into_iter().chain(waiting).chain([state.editor.text()]).collect();
+    let parts: Vec<&str> =
+        parts.iter().map(String::as_str).filter(|part| !part.trim().is_empty()).collect();
+    state.editor.set(&parts.join("\n"));
+}
+
+/// As the person typed it.
+fn typed(text: String, kind: MessageKind) -> String {
+    match kind {
+        MessageKind::Remember => format!("/remember {text}"),
+        MessageKind::Chat => text,
+    }
+}
+
+fn step(state: &mut State, event: Event) -> Vec<Effect> {
     match event {
         Event::Tick => tick(state),
         Event::Terminal(TerminalEvent::Key(key)) => return on_key(state, key),
@@ -226,8 +266,8 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
         state.editor.clear();
         return Vec::new();
     }
-    if let Some((text, _)) = state.queue.pop_back() {
-        state.editor.set(&text);
+    if let Some((text, kind)) = state.queue.pop_back() {
+        state.editor.set(&typed(text, kind));
         return Vec::new();
     }
     if state.transcript.busy() {

@@ -94,6 +94,23 @@ fn files_and_stdin_go_with_the_question() {
 }
 
 #[test]
+fn a_pipe_that_nobody_closes_keeps_no_question_waiting() {
+    let home = Home::new();
+    let mut child = std::process::Command::new(crate::PROGRAM)
+        .args(["ask", "--no-stream", "hello", "--data-dir", home.data().to_str().unwrap()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Nothing came on stdin"));
+    drop(open);
+}
+
+#[test]
 fn questions_come_from_stdin_too_and_answers_can_be_unstreamed() {
     let home = remembering();
     for args in [&["ask"][..], &["ask", "--no-stream"]] {

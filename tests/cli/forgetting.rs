@@ -215,6 +215,9 @@ fn words_can_go_alone() {
     assert!(!left.to_lowercase().contains("zebragata"), "{left}");
     assert!(left.contains("The user's dog at […] is called Rex"), "{left}");
     assert!(home.ok(&["ask", "Where do I live?"]).contains("Oslo"));
+    // Imported once more, it does not come back.
+    home.ok(&["import", home.dir.path().join("import.jsonl").to_str().unwrap()]);
+    assert!(!home.ok(&["export"]).contains("Zebragata"));
     let none = home.ok(&["memory", "forget", "--redact", "Zebragata", "--yes"]);
     assert!(none.contains("Nothing of that"), "{none}");
 }

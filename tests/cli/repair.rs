@@ -61,7 +61,8 @@ fn what_can_be_read_is_in_a_new_memory() {
         let n = other.json(&["memory", "stats", "--json"])["messages"].as_u64().unwrap() as usize;
         (most, least) = (most.max(n), least.min(n));
         let mut kept = fs::read_dir(other.data()).unwrap().map(|entry| entry.unwrap().path());
-        let is_it = |name: &str| name.starts_with("memory.damaged-") && name.ends_with(".db");
+        let is_it =
+            |name: &str| name.strip_suffix(".db").is_some_and(|n| n.starts_with("memory.damaged-"));
         let kept = kept.find(|path| is_it(path.file_name().unwrap().to_str().unwrap())).unwrap();
         assert!(fs::read(kept).unwrap() == damaged, "page {page}");
     }

@@ -189,7 +189,8 @@ mod tests {
         let key = secret("unmistakable");
         let long = format!("/tmp/{}", "x/".repeat(300));
         let error = copy_into(&conn, Path::new(&long), Target::Key(&key)).unwrap_err();
-        let hex: String = "unmistakable".bytes().map(|b| format!("{b:02x}")).collect();
+        let mut hex = String::new();
+        push_hex(&mut hex, "", b"unmistakable");
         let told = format!("{error} {error:?}");
         assert!(!told.contains("unmistakable") && !told.contains(&hex), "{told}");
         assert_eq!(format!("{:?}", secret("pass")), "Secret(…)");

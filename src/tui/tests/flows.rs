@@ -94,51 +94,6 @@ fn escape_stops_a_reply_first() {
 }
 
 #[test]
-fn messages_wait_for_their_turn() {
-    let send =
-        |text: &str| Effect::Chat(Command::Submit { text: text.into(), kind: MessageKind::Chat });
-    let mut h = Harness::ready(80, 24);
-    h.enter("one");
-    assert_eq!(h.take(), [send("one")]);
-    h.enter("two");
-    h.enter("three");
-    assert_eq!(h.take(), []);
-    assert!(h.screen().contains("2 more to be sent"), "{}", h.screen());
-    h.press("ctrl-c");
-    assert_eq!(h.state.editor.shown(), "three");
-    h.press("enter");
-    h.chat(Update::Phase(PhaseName::Idle));
-    assert_eq!(h.take(), [send("two")]);
-    h.chat(Update::Phase(PhaseName::Idle));
-    assert_eq!(h.take(), [send("three")]);
-    // Not into another chat.
-    h.enter("four");
-    let (title, messages) = ("other".into(), Vec::new());
-    h.chat(Update::Session { session: None, title, messages, incognito: false });
-    h.chat(Update::Phase(PhaseName::Idle));
-    assert_eq!(h.take(), []);
-    assert_eq!(h.state.editor.shown().trim(), "four");
-}
-
-#[test]
-fn the_input_takes_a_shells_keys_and_what_an_editor_wrote() {
-    let mut h = Harness::ready(80, 24);
-    h.type_str("one two three");
-    h.press("ctrl-w");
-    assert_eq!(h.state.editor.shown(), "one two ");
-    h.press("ctrl-u");
-    assert_eq!(h.state.editor.shown(), "");
-    h.type_str("draft");
-    h.press("ctrl-o");
-    assert_eq!(h.take(), [Effect::WriteOutside("draft".into())]);
-    h.feed(Event::Written(Ok("long\ntext".into())));
-    assert_eq!(h.state.editor.shown(), "long\ntext");
-    h.feed(Event::Written(Err("The editor: gone".into())));
-    assert_eq!(h.state.editor.shown(), "long\ntext");
-    assert!(h.screen().contains("The editor: gone"));
-}
-
-#[test]
 fn a_returned_message_is_in_the_input_again() {
     let mut h = Harness::ready(80, 24);
     h.enter("one");

@@ -1,6 +1,7 @@
 //! The screen without a terminal: `press`, `type_str`, `screen`.
 
 mod flows;
+mod input;
 mod screens;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
