@@ -49,7 +49,7 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
     })?;
     if plan.is_empty() {
         app.console.line("Nothing of that is remembered.")?;
-        return done();
+        return warn_of_backups(app);
     }
     app.console.write(&text)?;
     if !yes && !app.console.confirm("Erase this for good? It can't be undone.")? {
@@ -68,6 +68,10 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         counted(plan.episodes.len(), "episode"),
         counted(plan.semantics.len(), "fact"),
     ))?;
+    warn_of_backups(app)
+}
+
+fn warn_of_backups(app: &App) -> Outcome {
     let backups = remark_on_backups(&app.dirs.data)?;
     if !backups.is_empty() {
         app.console.warn(&backups);
