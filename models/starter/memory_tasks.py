@@ -414,9 +414,9 @@ def open_sample(rng):
 
 
 TASKS = [  # (share of samples, what makes one)
-    (0.10, notes_sample), (0.04, own_notes_sample), (0.02, generated_notes_sample), (0.15, answer_sample), (0.14, reading_sample),
-    (0.07, correction_sample), (0.07, generated_answer_sample), (0.02, boundary_sample), (0.04, episode_sample), (0.03, theme_sample),
-    (0.02, conflict_sample), (0.01, router_sample), (0.01, merge_sample), (0.28, chat_sample),
+    (0.10, notes_sample), (0.03, own_notes_sample), (0.02, generated_notes_sample), (0.22, answer_sample), (0.19, reading_sample),
+    (0.09, correction_sample), (0.07, generated_answer_sample), (0.01, boundary_sample), (0.03, episode_sample), (0.02, theme_sample),
+    (0.01, conflict_sample), (0.01, router_sample), (0.01, merge_sample), (0.19, chat_sample),
 ]
 
 
