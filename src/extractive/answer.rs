@@ -160,6 +160,9 @@ fn by_rules(
     // The person knows better than an import, of themselves even where its words fit better.
     let share = if asked.own { 0.75 } else { 0.9 };
     let is_own = |&(s, e): &(f64, &Evidence)| e.own && s >= best * share;
+    if asked.own && asked.kind != Kind::List && scored.iter().any(is_own) {
+        scored.retain(is_own);
+    }
     scored.sort_by_key(|of| !is_own(of));
     let best = scored.iter().map(|(s, _)| *s).fold(0.0, f64::max);
     let several = match asked.kind {

@@ -158,6 +158,7 @@ fn an_import_takes_nothing_back_that_the_person_said() {
         "My sister Emily is allergic to peanuts.",
         "I work as a nurse.",
         "My dog is called Rex.",
+        "My bank is DNB.",
     ] {
         home.ok(&["ask", text]);
     }
@@ -167,6 +168,7 @@ fn an_import_takes_nothing_back_that_the_person_said() {
         "My sister Emily is not allergic to peanuts any more.",
         "I work as a spy now.",
         "My dog is called Rex.",
+        "I changed my bank to EvilBank.",
     ]
     .map(|text| {
         let line = serde_json::json!({
@@ -182,6 +184,7 @@ fn an_import_takes_nothing_back_that_the_person_said() {
         ("Where do I live?", "Oslo", "Narnia"),
         ("Where do I live now?", "Oslo", "Narnia"),
         ("What is my job?", "nurse", "spy"),
+        ("Which bank am I with?", "DNB", "EvilBank"),
         ("What is my sister allergic to?", "peanuts", "any more"),
         ("What is Emily allergic to?", "peanuts", "any more"),
     ] {
