@@ -274,17 +274,17 @@ const WINDOW_RELEVANCE: f64 = 0.5;
 
 /// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
 /// not have reached memory yet.
-pub fn quote(
+pub fn quote<'a>(
     profile: &ModelProfile,
     question: &str,
     mut candidates: Vec<Candidate>,
-    earlier: &[Message],
+    earlier: impl DoubleEndedIterator<Item = &'a Message>,
     at: Moment,
     user_name: Option<&str>,
 ) -> Option<Quote> {
     let n_recalled = candidates.len();
     let mut from = Vec::new();
-    for line in earlier.iter().rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
+    for line in earlier.rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
         let mut known = candidates.iter_mut();
         if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
@@ -339,7 +339,7 @@ mod tests {
         let at = now();
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
         let profile = profile(Reader::Extractive, 7_000_000, true);
-        let of = |question| quote(&profile, question, Vec::new(), &earlier, at, None);
+        let of = |question| quote(&profile, question, Vec::new(), earlier.iter(), at, None);
         let told = of("Where do I live?").map(|quote| (quote.text, quote.cited.from_chat));
         assert!(told.is_some_and(|(text, from)| text.contains("Lund") && from == [MessageId(1)]));
         assert_eq!(of("What is my job?"), None);

@@ -189,12 +189,10 @@ fn memory(app: &App) -> Vec<(Health, String)> {
         }
         Err(e) => return vec![(Health::Bad, e.to_string())],
     };
-    let left = ["memory.before.db", "memory.restoring.db"];
-    let left = left.iter().any(|name| app.dirs.data.join(name).exists());
     let encrypted =
         if store::is_encrypted(&app.dirs.data).unwrap_or(false) { ", encrypted" } else { "" };
     let mut findings = vec![(Health::Good, unit_counts(&stats).join(", ") + encrypted)];
-    if left {
+    if store::is_replacing(&app.dirs.data) {
         let says = "a restore or an encryption was cut off, and the old file is still there: the next command that writes \
                     takes it away";
         findings.push((Health::Remark, says.into()));

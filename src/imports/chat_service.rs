@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::jsonl::{time_from_seconds, time_from_text};
 use super::{ImportError, ImportFile, Imported, ImportedSession};
-use crate::memory::{Moment, NewMessage};
+use crate::memory::{Moment, NewMessage, Role};
 
 /// How much of a file is looked at to tell whose it is: a long message or a picture may come first.
 const SNIFFED_BYTES: usize = 8 << 20;
@@ -31,6 +31,13 @@ pub(super) fn time(value: Option<&Value>) -> Option<Moment> {
 
 /// A message, and its own time.
 pub(super) type Sent = (NewMessage, Option<Moment>);
+
+/// A message with its own time; without one it gets another's when it is added.
+pub(super) fn sent(role: Role, content: String, at: Option<Moment>, id: Option<&str>) -> Sent {
+    let known = at.unwrap_or_else(|| Moment::new(Timestamp::UNIX_EPOCH, Offset::UTC));
+    let message = NewMessage::new(role, content, known);
+    (NewMessage { external_id: id.map(str::to_owned), ..message }, at)
+}
 
 /// A message in a tree of them.
 pub(super) struct Node<'a> {

@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::chat_service::{Collected, Node, Sent, has_keys, text, time};
+use super::chat_service::{Collected, Node, Sent, has_keys, sent, text, time};
 use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
-use crate::memory::{Moment, NewMessage, Role};
+use crate::memory::Role;
 
 /// Conversations with `mapping` and `current_node`.
 pub(super) struct ChatGpt;
@@ -80,10 +80,7 @@ fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
             return None;
         }
     };
-    let begun = node.at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
-    let external_id = Some(node.id.to_owned());
-    let new = NewMessage { external_id, ..NewMessage::new(role, said, begun) };
-    Some((new, node.at))
+    Some(sent(role, said, node.at, Some(node.id)))
 }
 
 /// The text of a part, written or spoken.

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::chat_service::{Collected, Node, Sent, has_keys, text, time};
+use super::chat_service::{Collected, Node, Sent, has_keys, sent, text, time};
 use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
-use crate::memory::{Moment, NewMessage, Role};
+use crate::memory::Role;
 
 /// Conversations with `chat_messages`.
 pub(super) struct Claude;
@@ -81,12 +81,7 @@ fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
             None => *n_left_out += 1,
         }
     }
-    let begun = node.at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
-    let new = NewMessage {
-        external_id: text(message, "uuid").map(str::to_owned),
-        ..NewMessage::new(role, said.join("\n\n"), begun)
-    };
-    Some((new, node.at))
+    Some(sent(role, said.join("\n\n"), node.at, text(message, "uuid")))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::chat_service::{Collected, has_keys, text, time};
+use super::chat_service::{Collected, has_keys, sent, text, time};
 use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
-use crate::memory::{Moment, NewMessage, Role};
+use crate::memory::{Moment, Role};
 
 /// Rows with `prompt`, `response` and `conversation_id`.
 pub(super) struct Llm;
@@ -48,10 +48,8 @@ impl ImportFormat for Llm {
             let title = rows.first_mut().and_then(|row| row.title.take());
             let mut messages = Vec::new();
             for Row { at, said, .. } in rows {
-                let begun =
-                    at.unwrap_or_else(|| Moment::from_civil_utc(jiff::civil::DateTime::ZERO));
                 for (role, said) in said {
-                    messages.extend(said.map(|said| (NewMessage::new(role, said, begun), at)));
+                    messages.extend(said.map(|said| sent(role, said, at, None)));
                 }
             }
             collected.add(file, (title.as_deref(), Some(&id)), None, messages);

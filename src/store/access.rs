@@ -84,11 +84,17 @@ impl Store {
     }
 
     pub(super) fn read_only_at(path: &Path, key: Option<&Secret>) -> Result<Self> {
-        let connections = match open::read_only(path, key).map_err(|e| e.within("read", path))? {
+        open::read_only(path, key)
+            .and_then(|opened| Self::read_only_of(opened, path))
+            .map_err(|e| e.within("read", path))
+    }
+
+    pub(super) fn read_only_of(opened: ReadOnly, path: &Path) -> Result<Self> {
+        let connections = match opened {
             ReadOnly::File(conn, again) => {
                 Connections::File { readers: Readers::new(Some(conn), again), writer: None }
             }
-            ReadOnly::Own(conn) => {
+            ReadOnly::Own(conn) | ReadOnly::Empty(conn) => {
                 conn.execute_batch("PRAGMA query_only = ON")?;
                 Connections::One(Exclusive::new(conn))
             }

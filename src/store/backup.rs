@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 use super::access::Store;
 use super::error::{Result, StoreError};
 use super::lock::{self, lock};
-use super::open::{self, FILE_NAME};
+use super::open::{self, FILE_NAME, ReadOnly, with_suffix};
 use super::records::MemoryStats;
 
 /// In the data directory: what `backup --auto` writes.
@@ -31,12 +31,6 @@ pub struct Copied {
     pub bytes: u64,
     /// As of [`super::Reader::verify`]: damage that was in the original, too, or arose on the way.
     pub findings: Vec<String>,
-}
-
-pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -86,19 +80,15 @@ fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> 
         source: format!("{}: {source}", to.display()).into(),
     };
     let own_key = open::check_header(from, key)?;
-    open::refuse_empty(from, key)?;
     let target = match (target, own_key) {
         // Named, because an older version's file is read from a copy in memory, which has no key.
         (Target::Same, Some(key)) => Target::Key(key),
         (target, _) => target,
     };
-    let source = match open::read_only(from, key).map_err(|e| e.within("read", from))? {
-        open::ReadOnly::File(conn, _) | open::ReadOnly::Own(conn) => conn,
+    let source = match open_memory(from, key)? {
+        ReadOnly::File(conn, _) | ReadOnly::Own(conn) | ReadOnly::Empty(conn) => conn,
     };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    open::private(&mut options);
-    let file = options.open(to).map_err(unwritable)?;
+    let file = open::make_new(to).map_err(unwritable)?;
     let write = || -> rusqlite::Result<()> {
         if own_key.is_some() || matches!(target, Target::Key(_)) {
             source.pragma_update(None, "query_only", false)?;
@@ -121,10 +111,17 @@ fn copy(from: &Path, key: Key<'_>, to: &Path, target: Target<'_>) -> Result<()> 
     file.sync_all().map_err(unwritable)
 }
 
+/// Opens a file for reading. One that holds no memory is refused: put in the place of one, it would be a loss.
+fn open_memory(path: &Path, key: Key<'_>) -> Result<ReadOnly> {
+    match open::read_only(path, key).map_err(|e| e.within("read", path))? {
+        ReadOnly::Empty(_) => Err(StoreError::corrupt(path, "it holds no memory")),
+        opened => Ok(opened),
+    }
+}
+
 pub(super) fn check(path: &Path, key: Key<'_>) -> Result<Copied> {
     let bytes = fs::metadata(path).map_err(|e| StoreError::unwritable(path, e))?.len();
-    open::refuse_empty(path, key)?;
-    let store = Store::read_only_at(path, key)?;
+    let store = Store::read_only_of(open_memory(path, key)?, path)?;
     store.read(|r| Ok(Copied { stats: r.stats()?, bytes, findings: r.verify()? }))
 }
 
@@ -293,12 +290,17 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
     }
 }
 
+/// Whether replacing a memory's file is going on, or was cut off.
+pub fn is_replacing(data_dir: &Path) -> bool {
+    [BEFORE, RESTORING].iter().any(|name| data_dir.join(name).exists())
+}
+
 /// Ends what was cut off while a memory's file was replaced: nothing of the old one stays beside the new one.
 ///
 /// # Errors
 /// [`StoreError::Locked`], or if a file cannot be written.
 pub fn end_replacing(data_dir: &Path) -> Result<()> {
-    if [BEFORE, RESTORING].iter().all(|name| !data_dir.join(name).exists()) {
+    if !is_replacing(data_dir) {
         return Ok(());
     }
     let _held = lock(data_dir)?;
@@ -393,36 +395,39 @@ fn has_memory(path: &Path) -> bool {
 }
 
 fn put_in_place(new: &Path, data_dir: &Path) -> io::Result<()> {
-    let (path, before) = (data_dir.join(FILE_NAME), data_dir.join(BEFORE));
-    if path.exists() {
-        fs::rename(&path, &before)?;
-    }
-    for suffix in ["-wal", "-shm"] {
-        let beside = with_suffix(&path, suffix);
-        if beside.exists() {
-            fs::rename(&beside, with_suffix(&before, suffix))?;
-        }
-    }
+    let path = data_dir.join(FILE_NAME);
+    rename_all(&path, &data_dir.join(BEFORE))?;
     fs::rename(new, &path)?;
     sync_dir(&path)
+}
+
+/// A database, and what SQLite keeps beside it.
+const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
+
+/// Renames a database with what SQLite keeps beside it, as far as they are there.
+pub(super) fn rename_all(from: &Path, to: &Path) -> io::Result<()> {
+    let all = SUFFIXES.map(|suffix| (with_suffix(from, suffix), with_suffix(to, suffix)));
+    all.iter().filter(|(from, _)| from.exists()).try_for_each(|(from, to)| fs::rename(from, to))
 }
 
 /// Ends a restoring that was cut off: the old memory is back, or the new one is alone. For the holder of the lock.
 pub(super) fn finish(data_dir: &Path) -> Result<()> {
     let (path, before) = (data_dir.join(FILE_NAME), data_dir.join(BEFORE));
     let run = || -> io::Result<()> {
-        let with_all = ["", "-wal", "-shm"]
-            .map(|suffix| (with_suffix(&before, suffix), with_suffix(&path, suffix)));
         if path.exists() {
             if before.exists() {
                 // The new name has to last before the old file goes.
                 sync_dir(&path)?;
             }
             // Nothing of the old one's log may meet the new file.
-            with_all.iter().try_for_each(|(old, _)| wipe(old))?;
+            SUFFIXES.iter().try_for_each(|suffix| wipe(&with_suffix(&before, suffix)))?;
         } else if before.exists() {
-            for (old, name) in with_all.iter().rev().filter(|(old, _)| old.exists()) {
-                fs::rename(old, name)?;
+            // The log before the file that it belongs to: cut off again, this is done again.
+            for suffix in SUFFIXES.iter().rev() {
+                let old = with_suffix(&before, suffix);
+                if old.exists() {
+                    fs::rename(&old, with_suffix(&path, suffix))?;
+                }
             }
         }
         remove(&data_dir.join(format!("{RESTORING}-journal")))?;

@@ -9,7 +9,7 @@ use super::sessions::checksum;
 use super::transaction::{Reader, WriteTx, optional_text, text};
 use super::undo::Inverse;
 use crate::memory::lexical::words;
-use crate::memory::{EpisodeId, MessageId, Semantic, SemanticId, title_of};
+use crate::memory::{Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, title_of};
 
 /// Stands for what was blotted out.
 pub const BLOT: &str = "[…]";
@@ -175,36 +175,25 @@ impl Reader<'_> {
     /// # Errors
     /// If `part` is empty, or the memory cannot be read.
     pub fn plan_blot(&self, part: &str) -> Result<ForgetPlan> {
-        let found = self.plan_forget(&[], Some(part))?;
-        let mut blotted = Vec::new();
-        for message in self.all_messages()? {
-            let by = message.speaker.as_deref().is_some_and(|speaker| contains(speaker, part));
-            if by || contains(&message.content, part) {
-                blotted.push(message.id);
-            }
-        }
-        let holding = |id: &EpisodeId| -> Result<bool> {
-            let of = self.episodes_by_id(&[*id])?;
-            Ok(of.iter().any(|e| {
-                contains(&e.title, part)
-                    || contains(&e.content, part)
-                    || e.messages.iter().any(|m| blotted.contains(m))
-            }))
+        let n_elsewhere = self.n_elsewhere(part)?;
+        let says = |m: &Message| {
+            contains(&m.content, part) || m.speaker.as_deref().is_some_and(|s| contains(s, part))
         };
-        let mut episodes = Vec::new();
-        for id in found.episodes {
-            if holding(&id)? {
-                episodes.push(id);
-            }
-        }
+        let blotted: BTreeSet<MessageId> =
+            self.all_messages()?.iter().filter(|m| says(m)).map(|m| m.id).collect();
+        let holding = |e: &Episode| {
+            contains(&e.title, part)
+                || contains(&e.content, part)
+                || e.messages.iter().any(|m| blotted.contains(m))
+        };
         let corrected = self.corrected()?;
         let facts = self.semantics()?.into_iter().filter(|s| contains(&s.content, part));
         let plan = ForgetPlan {
             semantics: facts.map(|s| s.id).filter(|id| !corrected.contains_key(id)).collect(),
-            episodes,
-            blotted,
-            matching: found.matching,
-            n_elsewhere: found.n_elsewhere,
+            episodes: self.episodes()?.iter().filter(|e| holding(e)).map(|e| e.id).collect(),
+            blotted: blotted.into_iter().collect(),
+            matching: Some(part.to_owned()),
+            n_elsewhere,
             ..ForgetPlan::default()
         };
         self.renew(&plan)

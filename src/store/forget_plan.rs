@@ -207,9 +207,7 @@ impl Reader<'_> {
             }
         }
         if let Some(text) = matching {
-            if text.trim().is_empty() {
-                return Err(StoreError::invalid("the text to forget is empty"));
-            }
+            plan.n_elsewhere = self.n_elsewhere(text)?;
             let says = |m: &&Message| {
                 contains(&m.content, text)
                     || m.speaker.as_deref().is_some_and(|s| contains(s, text))
@@ -222,16 +220,23 @@ impl Reader<'_> {
                     .filter(|e| contains(&e.title, text) || contains(&e.content, text))
                     .map(|e| e.id),
             );
-            let titles = self.sessions()?.into_iter().filter(|s| contains(&s.title, text)).count();
-            let entries = self.operations()?;
-            let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();
-            plan.n_elsewhere = titles + entries;
         }
         seeds.extend(self.evidence_messages(facts.iter().copied())?);
         plan.semantics = facts.into_iter().collect();
         plan.messages = seeds.iter().copied().collect();
         plan.messages.extend(self.replies_about(&all, &seeds, &plan)?);
         self.derive(&all, plan)
+    }
+
+    /// Titles of chats and entries of the undo log that hold a text.
+    pub(super) fn n_elsewhere(&self, text: &str) -> Result<usize> {
+        if text.trim().is_empty() {
+            return Err(StoreError::invalid("the text to forget is empty"));
+        }
+        let titles = self.sessions()?.into_iter().filter(|s| contains(&s.title, text)).count();
+        let entries = self.operations()?;
+        let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();
+        Ok(titles + entries)
     }
 
     /// The plan again, with what was written since it was made.

@@ -49,7 +49,7 @@ mod tests;
 pub use access::{Store, Wait};
 pub use backup::{
     Copied, backup, backup_to_folder, backups, encrypt, end_replacing, is_encrypted,
-    is_encrypted_file, restore,
+    is_encrypted_file, is_replacing, restore,
 };
 pub use by_hand::BLOT;
 pub use encrypted_sqlite::Secret;

@@ -94,10 +94,23 @@ pub(super) fn make_file(data_dir: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn wal_has_content(path: &Path) -> bool {
+/// What SQLite calls a file that belongs to this one.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    fs::metadata(PathBuf::from(name)).is_ok_and(|m| m.len() > 0)
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Makes a new private file, which nobody else has.
+pub(super) fn make_new(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    private(&mut options);
+    options.open(path)
+}
+
+fn wal_has_content(path: &Path) -> bool {
+    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|m| m.len() > 0)
 }
 
 /// Refuses a directory whose memory is empty or gone although there was one: SQLite would begin a new one, and throw away
@@ -264,18 +277,6 @@ fn reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Refuses a file that holds no memory: put in the place of one, it would be a loss.
-pub(super) fn refuse_empty(path: &Path, key: Option<&Secret>) -> Result<()> {
-    let opener = Opener::new(check_header(path, key)?);
-    let opened =
-        opener.open(path).or_else(|_| Opener { is_immutable: true, ..opener.clone() }.open(path));
-    let conn = opened.map_err(|e| e.within("read", path))?;
-    match schema::age(&conn, path)? {
-        Age::Fresh => Err(StoreError::corrupt(path, "it holds no memory")),
-        Age::Older | Age::Current => Ok(()),
-    }
-}
-
 /// For a directory where SQLite can't make its `-shm`: only while no log waits to be read, because
 /// an immutable file's log is ignored.
 fn immutable_reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
@@ -294,14 +295,16 @@ fn immutable_reader(path: &Path, key: Option<&Secret>) -> Result<Connection> {
 pub(super) enum ReadOnly {
     /// A file of the current version, and what opens further connections to it.
     File(Connection, Opener),
-    /// A memory without a file: empty where there is none yet, or a copy of an older version brought up to date.
+    /// A copy of an older version, brought up to date.
     Own(Connection),
+    /// Nothing, or a file to which nothing was ever written: an empty memory.
+    Empty(Connection),
 }
 
 pub(super) fn read_only(path: &Path, key: Option<&Secret>) -> Result<ReadOnly> {
     check_presence(path)?;
     if !path.try_exists().unwrap_or(true) {
-        return in_memory().map(ReadOnly::Own);
+        return in_memory().map(ReadOnly::Empty);
     }
     let usual = Opener::new(check_header(path, key)?);
     let open = |again: Opener| {
@@ -316,7 +319,7 @@ pub(super) fn read_only(path: &Path, key: Option<&Secret>) -> Result<ReadOnly> {
         other => other?,
     };
     match age {
-        Age::Fresh => in_memory().map(ReadOnly::Own),
+        Age::Fresh => in_memory().map(ReadOnly::Empty),
         Age::Current => Ok(ReadOnly::File(conn, again)),
         Age::Older => {
             let mut copy = memory()?;

@@ -11,7 +11,7 @@ use encrypted_sqlite::{Secret, set_key};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params_from_iter};
 
-use super::backup::{Copied, RESTORING, check, discard, finish, with_suffix};
+use super::backup::{Copied, RESTORING, check, discard, finish, rename_all};
 use super::error::{Result, StoreError};
 use super::lock::{self, lock};
 use super::open::{self, FILE_NAME};
@@ -152,12 +152,7 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
     };
     let kept_as = data_dir.join(format!("memory.damaged-{stamp}.db"));
     let swap = || -> std::io::Result<()> {
-        for suffix in ["", "-wal", "-shm"] {
-            let beside = with_suffix(&path, suffix);
-            if beside.exists() {
-                fs::rename(&beside, with_suffix(&kept_as, suffix))?;
-            }
-        }
+        rename_all(&path, &kept_as)?;
         fs::rename(&new, &path)
     };
     swap().map_err(|e| StoreError::unwritable(data_dir, e))?;
@@ -187,10 +182,7 @@ fn open_damaged(path: &Path, key: Option<&Secret>) -> Result<Connection> {
 
 /// Returns how many messages were lost, and how many had changed.
 fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize, usize)> {
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    open::private(&mut options);
-    options.open(new).map_err(|e| StoreError::unwritable(new, e))?;
+    open::make_new(new).map_err(|e| StoreError::unwritable(new, e))?;
     let mut target = Connection::open(new)?;
     if let Some(key) = key {
         set_key(&target, key)?;

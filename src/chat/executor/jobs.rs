@@ -191,9 +191,8 @@ impl Job {
         let name = self.user_name.as_deref();
         // What the person corrected since they said it is no evidence; without the list, all of it is.
         let refused = self.parts.store.read(|r| r.refused_messages()).unwrap_or_default();
-        let said: Vec<Message> =
-            history.iter().filter(|m| !refused.contains(&m.id)).cloned().collect();
-        policy::quote(&self.profile, question, candidates, &said, self.now, name)
+        let said = history.iter().filter(|m| !refused.contains(&m.id));
+        policy::quote(&self.profile, question, candidates, said, self.now, name)
     }
 
     /// A context that holds the whole prompt, ready to decode: recall's, or one without memories.
