@@ -124,7 +124,7 @@ pub enum ExportFormat {
     Jsonl,
     /// For reading
     Markdown,
-    /// All four levels
+    /// All four levels; `import` makes the same memory of it where none is yet
     Json,
 }
 

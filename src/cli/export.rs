@@ -123,13 +123,17 @@ fn all_levels(
         }
         themes.retain(|t| !t.members.is_empty());
     }
-    let document = json!({
+    let mut document = json!({
         "inglenook": env!("CARGO_PKG_VERSION"),
         "sessions": sessions.iter().map(|(s, m)| json_of_session(s, m)).collect::<Vec<_>>(),
         "episodes": episodes.iter().map(json_of_episode).collect::<Vec<_>>(),
         "semantics": semantics.iter().map(json_of_semantic).collect::<Vec<_>>(),
         "themes": themes.iter().map(json_of_theme).collect::<Vec<_>>(),
     });
+    if let (None, Some(fields)) = (only, document.as_object_mut()) {
+        // What `import` makes a memory of.
+        fields.insert("memory".into(), json!(reader.rows()?));
+    }
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
     Ok(plain_json(&text).into_owned() + "\n")
 }

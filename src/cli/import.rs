@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::App;
@@ -18,7 +19,7 @@ use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
 use crate::imports::{self, Imported, ImportedSession};
 use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
-use crate::store::{BLOT, JobKind, Reader, Store, StoreError, WriteTx};
+use crate::store::{BLOT, JobKind, Reader, Rows, Store, StoreError, WriteTx};
 
 /// Where an imported session goes, and which of its messages are new.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,8 +145,15 @@ fn write(
 /// A file or stream is read into memory, but for a zip.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// What a file holds.
+enum Content {
+    Chats(Imported),
+    /// `export --format json`.
+    Memory(Rows),
+}
+
 /// What the file or stdin holds.
-fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Imported, Failure> {
+fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failure> {
     let unreadable = |source| Failure::Unreadable { path: name.to_owned(), source };
     let mut bytes = Vec::new();
     let rest: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -156,7 +164,7 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Imported, Failu
         // With pictures a zip may be larger than memory. A pipe does not go back.
         if import_zip::is_zip(&bytes) && file.rewind().is_ok() {
             let parts = import_zip::conversations(BufReader::new(file), name)?;
-            return Ok(imports::parse_parts(&parts, wanted)?);
+            return Ok(Content::Chats(imports::parse_parts(&parts, wanted)?));
         }
         Box::new(file)
     };
@@ -164,17 +172,74 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Imported, Failu
     if bytes.len() as u64 > BYTES_MAX {
         return Err(unreadable(io::Error::other("it is larger than 1 GB: split it")));
     }
-    Ok(if import_zip::is_zip(&bytes) {
+    if let Some(rows) = whole_memory(&bytes, name)? {
+        return Ok(Content::Memory(rows));
+    }
+    Ok(Content::Chats(if import_zip::is_zip(&bytes) {
         imports::parse_parts(&import_zip::conversations(Cursor::new(bytes), name)?, wanted)?
     } else {
         imports::parse(&bytes, name, wanted)?
-    })
+    }))
+}
+
+/// The memory in an export with all four levels; `None` for any other file.
+fn whole_memory(bytes: &[u8], name: &str) -> Result<Option<Rows>, Failure> {
+    #[derive(Deserialize)]
+    struct Exported {
+        memory: Option<Rows>,
+    }
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(64)]);
+    if start
+        .trim_start()
+        .strip_prefix('{')
+        .is_none_or(|s| !s.trim_start().starts_with("\"inglenook\""))
+    {
+        return Ok(None);
+    }
+    let refused = |what: String| Failure::Usage {
+        what: format!("{name}: {what}"),
+        hint: "only a whole memory can be imported: `inglenook export --format json --output FILE`"
+            .into(),
+    };
+    let exported: Exported = serde_json::from_slice(bytes).map_err(|e| refused(e.to_string()))?;
+    match exported.memory {
+        Some(rows) => Ok(Some(rows)),
+        None => Err(refused("this is the export of one session, or of an older version".into())),
+    }
+}
+
+/// A memory from its rows, where none is yet.
+fn take_memory(app: &App, name: &str, rows: &Rows, args: &args::Import) -> Outcome {
+    let counts = format!(
+        "{}, {}, {}, {}",
+        counted(rows.n("message"), "message"),
+        counted(rows.n("episode"), "episode"),
+        counted(rows.n("semantic"), "fact"),
+        counted(rows.n("theme"), "theme")
+    );
+    if args.preview {
+        app.console.line(&format!("A whole memory: {counts}. Nothing was written."))?;
+        return done();
+    }
+    let store = app.open()?;
+    store.write(|tx| tx.insert_rows(rows)).map_err(|error| match error {
+        StoreError::Invalid { what } => Failure::Usage {
+            what: format!("{name} was not imported: {what}"),
+            hint: "a whole memory goes into an empty one: try another --data-dir".into(),
+        },
+        other => other.into(),
+    })?;
+    app.console.line(&format!("Imported {counts} from {name}."))?;
+    done()
 }
 
 pub fn run(app: &App, args: &args::Import) -> Outcome {
     let is_stdin = args.file.as_os_str() == "-";
     let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
-    let imported = read(&args.file, &name, args.conversation.as_deref())?;
+    let imported = match read(&args.file, &name, args.conversation.as_deref())? {
+        Content::Chats(imported) => imported,
+        Content::Memory(rows) => return take_memory(app, &name, &rows, args),
+    };
     if args.preview {
         return preview(app, &imported, args.json);
     }

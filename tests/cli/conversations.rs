@@ -200,6 +200,65 @@ fn an_import_takes_nothing_back_that_the_person_said() {
 }
 
 #[test]
+fn a_whole_memory_is_exported_and_imported() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I live in Oslo."),
+        ("assistant", "A fine town."),
+        ("user", "I like tea. My sister is called Ida."),
+        ("user", "I don't like tea any more."),
+    ]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "edit", "s1", "The user lives in Drammen."]);
+    home.ok(&["memory", "edit", "t1", "Where I live"]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let of = |home: &Home| {
+        let mut whole = home.json(&["export", "--format", "json"]);
+        // Making the vectors again took another step.
+        let counters = whole["memory"]["tables"]["sqlite_sequence"].as_array_mut().unwrap();
+        counters.retain(|row| row[0] != "job");
+        whole
+    };
+    let whole = of(&home);
+    let file = home.file("whole.json", whole.to_string());
+    let file = file.to_str().unwrap();
+
+    let other = Home::new();
+    assert!(other.ok(&["import", "--preview", file]).contains("4 messages"));
+    assert!(!other.data().exists());
+    other.ok(&["import", file]);
+    other.ok(&["memory", "consolidate", "--wait"]);
+    assert!(of(&other) == whole, "the same memory");
+    assert_eq!(other.ok(&["memory", "tree"]), home.ok(&["memory", "tree"]));
+    for home in [&home, &other] {
+        assert!(home.ok(&["memory", "undo"]).contains("t1"), "the last edit");
+        home.ok(&["memory", "verify"]);
+    }
+    assert!(of(&other) == of(&home), "also after that");
+
+    // It goes into an empty memory only, whole and sound or not at all.
+    let error = other.fails(&["import", file], 2);
+    assert!(error.contains("messages here already") && error.contains("--data-dir"), "{error}");
+    let cases: [(&str, &dyn Fn(&mut serde_json::Value)); 6] = [
+        ("older version", &|json| drop(json.as_object_mut().unwrap().remove("memory"))),
+        ("no table", &|json| json["memory"]["tables"]["sqlite_schema"] = json!([])),
+        ("row 1 of `message`", &|json| json["memory"]["tables"]["message"][0] = json!([1])),
+        ("row 1 of `theme`", &|json| json["memory"]["tables"]["theme"][0][1] = json!({})),
+        ("names no message", &|json| json["memory"]["tables"]["semantic_message"] = json!([])),
+        ("points to no session", &|json| json["memory"]["tables"]["session"] = json!([])),
+    ];
+    for (expected, damage) in cases {
+        let empty = Home::new();
+        let mut damaged = whole.clone();
+        damage(&mut damaged);
+        let file = empty.file("damaged.json", damaged.to_string());
+        let error = empty.fails(&["import", file.to_str().unwrap()], 2);
+        assert!(error.contains(expected), "{expected}: {error}");
+        assert_eq!(empty.json(&["memory", "stats", "--json"])["messages"], 0);
+    }
+}
+
+#[test]
 fn a_services_export_is_previewed_and_imported_once() {
     let home = Home::new();
     let message = |id: &str, sender: &str, text: &str, minute: u32| {

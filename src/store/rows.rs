@@ -1,0 +1,142 @@
+//! The whole memory as rows of JSON, and a memory from them: `export --format json` and its import.
+//!
+//! All that was said, made and done by hand, with the ids; no vectors, which any embedder makes again.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::{Value as SqlValue, ValueRef};
+use rusqlite::{Row, params_from_iter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::{Result, StoreError};
+use super::transaction::{Reader, WriteTx};
+use crate::error_chain::error_chain;
+
+/// Tables in the order in which they can be filled, with their columns.
+const TABLES: [(&str, &str); 16] = [
+    ("setting", "key, value"),
+    ("session", "id, title, created_ms, created_offset, imported"),
+    ("episode", "id, session, title, content"),
+    (
+        "message",
+        "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, episode",
+    ),
+    ("theme", "id, name"),
+    (
+        "semantic",
+        "id, content, subject, attribute, theme, created_ms, created_offset, superseded_by, superseded_ms, \
+         superseded_offset, moves, corrected",
+    ),
+    ("theme_history", "semantic, theme"),
+    ("semantic_episode", "semantic, episode"),
+    ("semantic_message", "semantic, message"),
+    ("semantic_edge", "a, b, weight"),
+    ("theme_edge", "a, b, weight"),
+    ("job", "id, kind, subject, state, attempts, error"),
+    ("answer", "message, record"),
+    ("operation", "id, what, inverse"),
+    ("refused", "message, content"),
+    // The largest id that each table has given: none is given twice.
+    ("sqlite_sequence", "name, seq"),
+];
+
+/// The rows of every table, and the length of the vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    dimensions: Option<usize>,
+    tables: BTreeMap<String, Vec<Vec<Value>>>,
+}
+
+impl Rows {
+    /// How many rows a table has: `message`, `episode`, `semantic`, `theme`.
+    pub fn n(&self, table: &str) -> usize {
+        self.tables.get(table).map_or(0, Vec::len)
+    }
+}
+
+fn to_json(row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
+    (0..row.as_ref().column_count())
+        .map(|column| {
+            Ok(match row.get_ref(column)? {
+                ValueRef::Integer(n) => n.into(),
+                ValueRef::Real(x) => x.into(),
+                ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into(),
+                ValueRef::Null | ValueRef::Blob(_) => Value::Null,
+            })
+        })
+        .collect()
+}
+
+fn to_sql(value: &Value) -> Option<SqlValue> {
+    Some(match value {
+        Value::Null => SqlValue::Null,
+        Value::String(text) => SqlValue::Text(text.clone()),
+        Value::Number(n) => match n.as_i64() {
+            Some(n) => SqlValue::Integer(n),
+            None => SqlValue::Real(n.as_f64()?),
+        },
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    })
+}
+
+impl Reader<'_> {
+    /// The whole memory.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn rows(&self) -> Result<Rows> {
+        let mut tables = BTreeMap::new();
+        for (name, columns) in TABLES {
+            let sql = format!("SELECT {columns} FROM {name} ORDER BY 1, 2");
+            tables.insert(name.to_owned(), self.all(&sql, [], to_json)?);
+        }
+        Ok(Rows { dimensions: self.dimensions()?, tables })
+    }
+}
+
+impl WriteTx<'_> {
+    /// Fills a memory in which nothing was said yet with the rows of another one. Its vectors are still to be made.
+    ///
+    /// # Errors
+    /// If anything was said here, or the rows are no sound memory.
+    pub fn insert_rows(&mut self, rows: &Rows) -> Result<()> {
+        if self.has_more_than(0)? {
+            return Err(StoreError::invalid("there are messages here already"));
+        }
+        // Facts may be superseded by later ones.
+        self.run("PRAGMA defer_foreign_keys = ON", [])?;
+        self.touch_hierarchy()?;
+        for name in rows.tables.keys() {
+            if !TABLES.iter().any(|(known, _)| known == name) {
+                return Err(StoreError::invalid(format!("a memory has no table `{name}`")));
+            }
+        }
+        for (name, columns) in TABLES {
+            let n = columns.split(", ").count();
+            // Empty chats, settings and counters may be here.
+            self.run(&format!("DELETE FROM {name}"), [])?;
+            let sql =
+                format!("INSERT INTO {name} ({columns}) VALUES ({})", vec!["?"; n].join(", "));
+            for (i, row) in rows.tables.get(name).into_iter().flatten().enumerate() {
+                let values: Option<Vec<SqlValue>> = row.iter().map(to_sql).collect();
+                let values = values.filter(|values| values.len() == n);
+                let inserted = values.map(|values| self.run(&sql, params_from_iter(values)));
+                let why = match inserted {
+                    Some(Ok(_)) => continue,
+                    Some(Err(error)) => error_chain(&error),
+                    None => format!("it has to be {n} texts or numbers"),
+                };
+                let what = format!("row {} of `{name}` can't be taken: {why}", i + 1);
+                return Err(StoreError::invalid(what));
+            }
+        }
+        self.make_checksums()?;
+        if let Some(dimensions) = rows.dimensions {
+            self.use_embedder("none", dimensions)?;
+        }
+        let wrong = self.verify()?;
+        if wrong.is_empty() { Ok(()) } else { Err(StoreError::invalid(wrong.join("; "))) }
+    }
+}
