@@ -243,11 +243,14 @@ pub enum Memory {
     /// Erase for good: messages, and all that was derived from them
     Forget {
         /// Themes, facts, episodes, messages or sessions (t2 s31 e4 m12 c3)
-        #[arg(value_parser = parse_any, required_unless_present_any = ["matching", "redact"])]
+        #[arg(value_parser = parse_any, required_unless_present_any = ["matching", "redact", "source"])]
         ids: Vec<AnyId>,
         /// Every message and fact that contains this text
         #[arg(long = "match", value_name = "TEXT", id = "matching")]
         matching: Option<String>,
+        /// All that was imported from this file, by its name in `session list`
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["ids", "matching", "redact", "only"])]
+        source: Option<String>,
         /// Only the facts: their messages stay, and the facts are not made from them again
         #[arg(long, conflicts_with_all = ["matching", "redact"])]
         only: bool,

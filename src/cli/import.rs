@@ -112,6 +112,7 @@ fn stored_messages(reader: &Reader<'_>) -> Result<(Vec<Message>, HashSet<Session
 fn write(
     tx: &mut WriteTx<'_>,
     sessions: &[ImportedSession],
+    source: &str,
     mut on_message: impl FnMut(usize),
 ) -> Result<Counts, StoreError> {
     let (messages, own) = stored_messages(tx)?;
@@ -129,7 +130,7 @@ fn write(
         }
         let session = match plan.stored_in {
             Some(session) => session,
-            None => tx.create_session(&imported.title, imported.messages[0].created_at, true)?,
+            None => tx.import_session(&imported.title, imported.messages[0].created_at, source)?,
         };
         counts.sessions += 1;
         for &i in &plan.new {
@@ -244,7 +245,9 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
         return preview(app, &imported, args.json);
     }
     let store = app.open()?;
-    let counts = write_all(app, &store, &imported)?;
+    let source = args.file.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
+    let source = if is_stdin { "stdin" } else { &*source };
+    let counts = write_all(app, &store, &imported, source)?;
     if args.json {
         app.console.json(&json!({
             "sessions": counts.sessions,
@@ -308,11 +311,16 @@ fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
 }
 
 /// Writes all sessions in one transaction.
-fn write_all(app: &App, store: &Store, imported: &Imported) -> Result<Counts, StoreError> {
+fn write_all(
+    app: &App,
+    store: &Store,
+    imported: &Imported,
+    source: &str,
+) -> Result<Counts, StoreError> {
     let total: usize = imported.sessions.iter().map(|session| session.messages.len()).sum();
     let progress = app.console.progress();
     let counts = store.write(|tx| {
-        write(tx, &imported.sessions, |n| {
+        write(tx, &imported.sessions, source, |n| {
             progress.set(n as u64, total as u64, &format!("{n} of {}", counted(total, "message")));
         })
     });
@@ -417,7 +425,9 @@ mod tests {
         zip.start_file("conversations.json", zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(chat.as_bytes()).unwrap();
         file.write_all(zip.finish().unwrap().get_ref()).unwrap();
-        let imported = read(file.path(), "export.zip", None).unwrap();
+        let Content::Chats(imported) = read(file.path(), "export.zip", None).unwrap() else {
+            panic!("chats");
+        };
         assert_eq!(imported.sessions[0].messages[0].content, "hi");
         file.as_file().set_len(BYTES_MAX + 1).unwrap();
         assert!(read(file.path(), "export.zip", None).is_err());

@@ -10,7 +10,7 @@ use super::memory::{forget, json_of_session, rfc3339, show, when};
 use super::output::{counted, one_line};
 use super::report::{Outcome, done};
 use crate::memory::{Message, Role, SessionId};
-use crate::store::{AnyId, Reader, StoreError};
+use crate::store::{AnyId, Reader, Session, StoreError};
 
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
@@ -37,6 +37,7 @@ fn list(app: &App, json: bool) -> Outcome {
                     "updated_at": rfc3339(s.updated_at),
                     "messages": s.n_messages,
                     "imported": s.imported,
+                    "source": s.source,
                 })
             })
             .collect();
@@ -53,10 +54,18 @@ fn list(app: &App, json: bool) -> Outcome {
             when(s.updated_at),
             counted(s.n_messages, "message"),
             one_line(&s.title, 80),
-            if s.imported { " (imported)" } else { "" }
+            origin(s)
         ))?;
     }
     done()
+}
+
+fn origin(session: &Session) -> String {
+    match &session.source {
+        Some(source) => format!(" (from {})", one_line(source, 60)),
+        None if session.imported => " (imported)".to_owned(),
+        None => String::new(),
+    }
 }
 
 /// Who said a message: a name, "you" or "assistant".

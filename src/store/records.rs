@@ -21,6 +21,8 @@ pub struct Session {
     pub n_messages: usize,
     /// Imported, not chatted.
     pub imported: bool,
+    /// The name of the file that it was imported from, where that is known.
+    pub source: Option<String>,
 }
 
 /// A semantic to insert, together with the theme it goes to.

@@ -34,7 +34,8 @@ pub struct Repaired {
 /// A table whose rows are taken over as they are, found by an integer: its name, that column, all columns.
 struct Table(&'static str, &'static str, &'static str);
 
-const SESSIONS: Table = Table("session", "id", "id, title, created_ms, created_offset, imported");
+const SESSIONS: Table =
+    Table("session", "id", "id, title, created_ms, created_offset, imported, source");
 const MESSAGES: Table = Table(
     "message",
     "id",

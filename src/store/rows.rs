@@ -16,7 +16,7 @@ use crate::error_chain::error_chain;
 /// Tables in the order in which they can be filled, with their columns.
 const TABLES: [(&str, &str); 16] = [
     ("setting", "key, value"),
-    ("session", "id, title, created_ms, created_offset, imported"),
+    ("session", "id, title, created_ms, created_offset, imported, source"),
     ("episode", "id, session, title, content"),
     (
         "message",
@@ -121,7 +121,12 @@ impl WriteTx<'_> {
                 format!("INSERT INTO {name} ({columns}) VALUES ({})", vec!["?"; n].join(", "));
             for (i, row) in rows.tables.get(name).into_iter().flatten().enumerate() {
                 let values: Option<Vec<SqlValue>> = row.iter().map(to_sql).collect();
-                let values = values.filter(|values| values.len() == n);
+                // Columns that came later.
+                let values = values.filter(|values| !values.is_empty() && values.len() <= n);
+                let values = values.map(|mut values| {
+                    values.resize(n, SqlValue::Null);
+                    values
+                });
                 let inserted = values.map(|values| self.run(&sql, params_from_iter(values)));
                 let why = match inserted {
                     Some(Ok(_)) => continue,

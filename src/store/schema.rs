@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 5]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 6]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -27,6 +27,7 @@ static STEPS: LazyLock<[M<'static>; 5]> = LazyLock::new(|| {
             |tx: &Transaction<'_>| hook(tx, |tx| tx.make_checksums()),
         ),
         M::up(include_str!("../../assets/schema/0005_by_hand.sql")),
+        M::up(include_str!("../../assets/schema/0006_sources.sql")),
     ]
 });
 

@@ -52,7 +52,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 const SESSION: &str = "
     SELECT s.id, s.title, s.created_ms, s.created_offset,
         coalesce(last.created_ms, s.created_ms), coalesce(last.created_offset, s.created_offset),
-        (SELECT count(*) FROM message WHERE session = s.id), s.imported
+        (SELECT count(*) FROM message WHERE session = s.id), s.imported, s.source
     FROM session s
     LEFT JOIN message last ON last.id = (SELECT max(id) FROM message WHERE session = s.id)";
 
@@ -64,6 +64,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         updated_at: moment(row, 4)?,
         n_messages: usize::try_from(row.get::<_, i64>(6)?).unwrap_or(0),
         imported: row.get(7)?,
+        source: optional_text(row, 8)?,
     })
 }
 
@@ -232,6 +233,17 @@ impl WriteTx<'_> {
             rusqlite::params![title, ms, offset, imported],
         )
         .map(SessionId)
+    }
+
+    /// Creates a session for what a file holds, without messages. `source`: the file's name.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
+    pub fn import_session(&mut self, title: &str, at: Moment, source: &str) -> Result<SessionId> {
+        let session = self.create_session(title, at, true)?;
+        let named = rusqlite::params![session.0, source];
+        self.run("UPDATE session SET source = ?2 WHERE id = ?1", named)?;
+        Ok(session)
     }
 
     /// Adds a message at the end of its session.

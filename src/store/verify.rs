@@ -87,7 +87,7 @@ const TEXTS: [(&str, Shown, &str); 5] = [
     ("episode", |id| Level::Episode.id(id), "title, content"),
     ("semantic", |id| Level::Semantic.id(id), "content, subject, attribute"),
     ("theme", |id| Level::Theme.id(id), "name"),
-    ("session", |id| AnyId::Session(SessionId(id)), "title"),
+    ("session", |id| AnyId::Session(SessionId(id)), "title, source"),
 ];
 
 impl Reader<'_> {

@@ -3,7 +3,7 @@
 use inglenook::interfaces::Embedder as _;
 use inglenook::store::{NewSemantic, Store};
 use inglenook::testing::HashEmbedder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Home;
 
@@ -258,4 +258,34 @@ fn undoing_a_correction_whose_episode_went_leaves_nothing_broken() {
     let left = facts(&home);
     assert!(left.contains("Oslo") && !left.contains("Drammen"), "{left}");
     assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+}
+
+#[test]
+fn all_of_a_source_goes_at_once() {
+    let home = Home::new();
+    let line = |session: &str, day: u8, text: &str| {
+        json!({"session": session, "role": "user", "content": text,
+               "created_at": format!("2026-11-{day:02}T10:00:00Z")})
+        .to_string()
+            + "\n"
+    };
+    let work = line("a", 1, "I work as a nurse.") + &line("b", 2, "My dog is called Rex.");
+    for (name, text) in
+        [("work.jsonl", work), ("home.jsonl", line("a", 3, "My dog is called Rex."))]
+    {
+        home.ok(&["import", home.file(name, text).to_str().unwrap()]);
+    }
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let listed = home.ok(&["session", "list"]);
+    assert_eq!(listed.matches("(from work.jsonl)").count(), 2, "{listed}");
+    let none = home.ok(&["memory", "forget", "--source", "play.jsonl", "--yes"]);
+    assert!(none.contains("Nothing of that"), "{none}");
+    let told = home.ok(&["memory", "forget", "--source", "work.jsonl", "--yes"]);
+    assert!(told.contains("2 sessions") && told.contains("Erased: 2 messages"), "{told}");
+    let left = facts(&home);
+    assert!(left.contains("Rex") && !left.contains("nurse"), "{left}");
+    assert!(home.ok(&["memory", "verify"]).contains("Sound"));
+    let sessions = home.json(&["session", "list", "--json"]);
+    assert_eq!(sessions.as_array().unwrap().len(), 1);
+    assert_eq!(sessions[0]["source"], "home.jsonl");
 }

@@ -20,6 +20,8 @@ pub enum Forgotten<'a> {
     Units(&'a [AnyId]),
     /// Whatever holds this text, likewise.
     Matching(&'a str),
+    /// All chats that were imported from this file.
+    Source(&'a str),
     /// The facts alone.
     Facts(&'a [AnyId]),
     /// The words alone.
@@ -41,6 +43,12 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         let plan = match what {
             Forgotten::Units(ids) => r.plan_forget(ids, None)?,
             Forgotten::Matching(text) => r.plan_forget(&[], Some(text))?,
+            Forgotten::Source(name) => {
+                let sessions = r.sessions()?.into_iter();
+                let from = sessions.filter(|session| session.source.as_deref() == Some(name));
+                let ids: Vec<AnyId> = from.map(|session| AnyId::Session(session.id)).collect();
+                r.plan_forget(&ids, None)?
+            }
             Forgotten::Facts(ids) => r.plan_strike(ids)?,
             Forgotten::Words(text) => r.plan_blot(text)?,
         };
@@ -49,6 +57,9 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
     })?;
     if plan.is_empty() {
         app.console.line("Nothing of that is remembered.")?;
+        if matches!(what, Forgotten::Source(_)) {
+            app.console.note("`inglenook session list` names the files that chats came from.");
+        }
         return warn_of_backups(app);
     }
     app.console.write(&text)?;

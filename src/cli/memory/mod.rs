@@ -24,10 +24,11 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Search { query, k, json } => search::run(app, &query.join(" "), k.into(), json),
         Args::Show { id, json } => show::run(app, id, json),
         Args::Edit { id, text, title } => edit::run(app, id, &text, title.as_deref()),
-        Args::Forget { ids, matching, only, redact, yes } => {
-            let what = match (&matching, &redact) {
-                (Some(text), _) => Forgotten::Matching(text),
-                (_, Some(text)) => Forgotten::Words(text),
+        Args::Forget { ids, matching, source, only, redact, yes } => {
+            let what = match (&matching, &redact, &source) {
+                (Some(text), ..) => Forgotten::Matching(text),
+                (_, Some(text), _) => Forgotten::Words(text),
+                (.., Some(name)) => Forgotten::Source(name),
                 _ if only => Forgotten::Facts(&ids),
                 _ => Forgotten::Units(&ids),
             };
@@ -166,6 +167,7 @@ pub fn json_of_session(s: &Session, messages: &[Message]) -> Value {
         "title": s.title,
         "created_at": rfc3339(s.created_at),
         "imported": s.imported,
+        "source": s.source,
         "messages": messages.iter().map(json_of_message).collect::<Vec<_>>(),
     })
 }
