@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::chat::executor::{Executor, Job, Parts};
-use crate::chat::machine::{Command, Effect, Event, Machine, PhaseName, TurnEvent, Update};
+use crate::chat::machine::{Command, Effect, Event, Level, Machine, PhaseName, TurnEvent, Update};
 use crate::error_chain::error_chain;
 use crate::worker::WorkerStatus;
 
@@ -125,6 +125,11 @@ impl Conversation {
     }
 
     fn command(&mut self, command: Command) {
+        if matches!(command, Command::Incognito(false)) && self.executor.parts.incognito {
+            let text = "This machine's policy keeps no chat.".into();
+            (self.tell)(Update::Notice { level: Level::Error, text });
+            return;
+        }
         let at = self.executor.parts.clock.now();
         self.step(Event::Command { command, at });
     }

@@ -105,6 +105,7 @@ fn parts(store: &Store, source: impl ModelSource + 'static, memory: Memory) -> P
         worker: None,
         models: Arc::default(),
         incognito: false,
+        allowed: crate::chat::Allowed::default(),
     }
 }
 

@@ -38,7 +38,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         Arc::new(models)
     };
     let parts = app.parts(store.clone(), source, args.uncertainty.as_deref())?;
-    let parts = Parts { incognito: args.incognito, ..parts };
+    let parts = Parts { incognito: args.incognito || parts.incognito, ..parts };
     let streams = !args.json && !args.no_stream;
     let mut streamed = String::new();
     let mut broken: Option<Failure> = None;

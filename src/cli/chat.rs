@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::App;
 use super::report::{Failure, Outcome};
-use crate::chat::Parts;
+use crate::chat::{Allowed, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
 use crate::store::Store;
@@ -41,7 +41,8 @@ impl App {
             reader: self.config.reader,
             worker: None,
             models: Arc::default(),
-            incognito: false,
+            incognito: self.policy.is_incognito(),
+            allowed: Allowed { exports: self.policy.exports(), audit: self.audit_file() },
         })
     }
 

@@ -18,14 +18,17 @@ use crate::store::{Reader, Session, StoreError};
 
 pub fn run(app: &App, args: &args::Export) -> Outcome {
     let store = app.open_read_only()?;
-    let text = store.read(|reader| {
+    let (n, text) = store.read(|reader| {
         let sessions = sessions(reader, args.session)?;
-        match args.format {
-            ExportFormat::Jsonl => Ok(jsonl(&sessions)),
-            ExportFormat::Markdown => Ok(markdown(&sessions)),
-            ExportFormat::Json => all_levels(reader, &sessions, args.session),
-        }
+        let n = sessions.iter().map(|(_, messages)| messages.len()).sum();
+        let text = match args.format {
+            ExportFormat::Jsonl => jsonl(&sessions),
+            ExportFormat::Markdown => markdown(&sessions),
+            ExportFormat::Json => all_levels(reader, &sessions, args.session)?,
+        };
+        Ok((n, text))
     })?;
+    app.audit("export", n);
     let Some(path) = &args.output else {
         app.console.write_bytes(text.as_bytes())?;
         return done();

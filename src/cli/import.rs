@@ -230,6 +230,7 @@ fn take_memory(app: &App, name: &str, rows: &Rows, args: &args::Import) -> Outco
         },
         other => other.into(),
     })?;
+    app.audit("import", rows.n("message"));
     app.console.line(&format!("Imported {counts} from {name}."))?;
     done()
 }
@@ -248,6 +249,7 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
     let source = args.file.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
     let source = if is_stdin { "stdin" } else { &*source };
     let counts = write_all(app, &store, &imported, source)?;
+    app.audit("import", counts.messages);
     if args.json {
         app.console.json(&json!({
             "sessions": counts.sessions,

@@ -20,6 +20,7 @@ mod model;
 mod models;
 mod output;
 mod passphrase;
+mod policy;
 mod report;
 mod session;
 mod shell;
@@ -34,9 +35,10 @@ use clap::Parser as _;
 use self::args::{Cli, Command};
 use self::config::Config;
 use self::dirs::Directories;
+use self::policy::Policy;
 use self::report::Outcome;
 use crate::inference;
-use crate::interfaces::Cancel;
+use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
 use crate::store::{Secret, Store};
 
@@ -51,6 +53,8 @@ pub use self::report::{
 pub struct App {
     dirs: Directories,
     config: Config,
+    /// What is allowed on this machine.
+    policy: Policy,
     /// Where results, remarks and progress go.
     pub console: Console,
     /// `--model`.
@@ -64,12 +68,14 @@ pub struct App {
 impl App {
     /// Finds the directories and reads the configuration, which may have warnings.
     fn new(global: Global) -> Result<(Self, Vec<String>), Failure> {
+        let policy = Policy::of_machine()?;
         let dirs = Directories::from_env(&global)?;
         let (config, warnings) = Config::read(&dirs.config_file, global.config.is_some())?;
         let console = Console::new(global.quiet);
         let app = Self {
             dirs,
             config,
+            policy,
             console,
             model: global.model,
             cancel: Cancel::default(),
@@ -95,7 +101,10 @@ impl App {
 
     /// The memory, for writing.
     fn open(&self) -> Result<Store, Failure> {
-        self.unlocked(|key| Store::open_with(&self.dirs.data, key))
+        self.policy.check_memory(&self.dirs.data)?;
+        let store = self.unlocked(|key| Store::open_with(&self.dirs.data, key))?;
+        self.retain(&store, SystemClock.now())?;
+        Ok(store)
     }
 
     /// The memory, for reading: works beside a running chat. One that does not exist yet is empty.
@@ -103,6 +112,7 @@ impl App {
     /// # Errors
     /// If it is corrupt, from a newer version, or cannot be read.
     pub fn open_read_only(&self) -> Result<Store, Failure> {
+        self.policy.check_memory(&self.dirs.data)?;
         self.unlocked(|key| Store::open_read_only_with(&self.dirs.data, key))
     }
 }
@@ -157,20 +167,30 @@ fn dispatch(cli: Cli) -> Outcome {
     for warning in warnings {
         console.warn(&warning);
     }
+    app.policy.check(&command)?;
     interrupt::watch(&app.cancel, is_cooperative(&command));
+    let audited = policy::audited(&command);
+    let outcome = run_command(&app, command);
+    if let (Some(what), Ok(_)) = (audited, &outcome) {
+        app.audit(what, 0);
+    }
+    outcome
+}
+
+fn run_command(app: &App, command: Command) -> Outcome {
     match command {
-        Command::Ask(args) => ask::run(&app, &args),
-        Command::Import(args) => import::run(&app, &args),
-        Command::Export(args) => export::run(&app, &args),
-        Command::Backup(args) => backup::backup(&app, &args),
-        Command::Restore(args) => backup::restore(&app, &args),
-        Command::Session(args) => session::run(&app, args),
-        Command::Memory(args) => memory::run(&app, args),
-        Command::Model(args) => model::run(&app, args),
-        Command::Doctor { json } => doctor::run(&app, json),
+        Command::Ask(args) => ask::run(app, &args),
+        Command::Import(args) => import::run(app, &args),
+        Command::Export(args) => export::run(app, &args),
+        Command::Backup(args) => backup::backup(app, &args),
+        Command::Restore(args) => backup::restore(app, &args),
+        Command::Session(args) => session::run(app, args),
+        Command::Memory(args) => memory::run(app, args),
+        Command::Model(args) => model::run(app, args),
+        Command::Doctor { json } => doctor::run(app, json),
         Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
-        Command::Completions { shell } => shell::completions(console, shell),
-        Command::Man { output } => shell::man(console, output.as_deref()),
+        Command::Completions { shell } => shell::completions(app.console, shell),
+        Command::Man { output } => shell::man(app.console, output.as_deref()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::App;
+use super::policy::Policy;
 use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
@@ -43,11 +44,18 @@ fn built_in() -> Option<BuiltInModels> {
     None
 }
 
-fn backend() -> ModelBackend {
+fn backend(policy: &Policy) -> ModelBackend {
+    let [of_language, of_embedder] = [policy.clone(), policy.clone()];
     ModelBackend {
         validate: Box::new(validate),
-        load_language: Box::new(|path, progress| inference::load_language(path, progress)),
-        load_embedder: Box::new(|path, progress| inference::load_embedder(path, progress)),
+        load_language: Box::new(move |path, progress| {
+            of_language.check_model(path)?;
+            inference::load_language(path, progress)
+        }),
+        load_embedder: Box::new(move |path, progress| {
+            of_embedder.check_model(path)?;
+            inference::load_embedder(path, progress)
+        }),
         built_in: built_in(),
     }
 }
@@ -71,7 +79,13 @@ impl App {
             token: env("HF_TOKEN"),
         };
         let chosen = self.model.clone().or_else(|| self.config.model.clone());
-        Ok(Registry::new(&self.dirs.data, hub, Catalogue::built_in()?, backend(), chosen))
+        Ok(Registry::new(
+            &self.dirs.data,
+            hub,
+            Catalogue::built_in()?,
+            backend(&self.policy),
+            chosen,
+        ))
     }
 
     /// Loads something, with progress on stderr.

@@ -25,6 +25,8 @@ pub const EXIT_USAGE: u8 = 2;
 pub const EXIT_NO_MODEL: u8 = 3;
 /// The exit code if an encrypted memory's passphrase is missing or wrong.
 pub const EXIT_PASSPHRASE: u8 = 4;
+/// The exit code if this machine's policy forbids it.
+pub const EXIT_FORBIDDEN: u8 = 5;
 /// The exit code if another process writes to the memory.
 pub const EXIT_LOCKED: u8 = 11;
 /// The exit code after Ctrl+C.
@@ -65,6 +67,9 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error("{what}")]
     Usage { what: String, hint: String },
+    /// By the policy of whoever administers this machine.
+    #[error("{what}")]
+    Forbidden { what: String, hint: String },
     #[error("this needs a yes, and there is nobody to ask")]
     NeedsYes,
     #[error("there is no home directory")]
@@ -104,6 +109,7 @@ impl Failure {
             | Self::Usage { .. }
             | Self::NeedsYes
             | Self::Config(_) => EXIT_USAGE,
+            Self::Forbidden { .. } => EXIT_FORBIDDEN,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Store(
                 StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
@@ -146,7 +152,12 @@ impl Failure {
             Self::Config(ConfigError::Invalid { .. }) => {
                 "correct that line, or take it out: every setting is optional"
             }
-            Self::Usage { hint, .. } => return (!hint.is_empty()).then(|| hint.clone()),
+            Self::Forbidden { hint, .. } if hint.is_empty() => {
+                "whoever administers this machine decided so (`/etc/inglenook/policy.toml`)"
+            }
+            Self::Usage { hint, .. } | Self::Forbidden { hint, .. } => {
+                return (!hint.is_empty()).then(|| hint.clone());
+            }
             Self::NeedsYes => "add --yes if you are sure",
             Self::NoHome => "set INGLENOOK_HOME to a folder, or use --data-dir",
             Self::File { source, .. } | Self::Output(source) => return io_hint(source),

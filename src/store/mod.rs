@@ -13,6 +13,7 @@
 
 mod access;
 mod answers;
+mod audit;
 mod backup;
 mod by_hand;
 mod connections;
@@ -48,6 +49,7 @@ mod verify;
 mod tests;
 
 pub use access::{Store, Wait};
+pub use audit::audit;
 pub use backup::{
     Copied, backup, backup_to_folder, backups, encrypt, end_replacing, is_encrypted,
     is_encrypted_file, is_replacing, restore,

@@ -94,6 +94,15 @@ impl Reader<'_> {
         self.all(&format!("{MESSAGE} WHERE session = ?1 ORDER BY id"), [session.0], message)
     }
 
+    /// The messages from before a time (milliseconds since the Unix epoch), oldest first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn messages_before(&self, ms: i64) -> Result<Vec<MessageId>> {
+        let sql = "SELECT id FROM message WHERE created_ms < ?1 ORDER BY created_ms, id";
+        self.all(sql, [ms], |row| row.get(0).map(MessageId))
+    }
+
     /// Of every message: the checksum of its text as it is now, and as it was written.
     pub(super) fn checksums(&self) -> Result<Vec<(MessageId, i64, Option<i64>)>> {
         self.all("SELECT id, content, checksum FROM message ORDER BY id", [], |row| {

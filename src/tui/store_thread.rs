@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -13,7 +14,7 @@ use crate::error_chain::error_chain;
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
-use crate::store::{ForgetPlan, Reader, StoreError};
+use crate::store::{ForgetPlan, Reader, StoreError, audit};
 use crate::tui::count;
 use crate::tui::event::{StoreReply, StoreRequest, ThemeRow, Tree};
 
@@ -89,12 +90,20 @@ impl StoreThread {
                     let what = "clear what was forgotten from the disk (/forget again)";
                     return Ok(failed(what, &error));
                 }
+                self.audit("forget", plan.messages.len())?;
                 StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() }
             }
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
             StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo())?),
+            StoreRequest::Export { .. } if !self.0.allowed.exports => {
+                return Err("this machine's policy forbids it".into());
+            }
             StoreRequest::Export { session, path } => self.export(session, path)?,
         })
+    }
+
+    fn audit(&self, what: &str, n: usize) -> io::Result<()> {
+        self.0.allowed.audit.as_ref().map_or(Ok(()), |file| audit(file, what, n))
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
@@ -129,6 +138,7 @@ impl StoreThread {
             }
             _ => format!("{}: {e}", path.display()),
         })?;
+        self.audit("export", messages.len())?;
         Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
 }

@@ -52,6 +52,7 @@ impl Person {
             worker: None,
             models: Arc::default(),
             incognito: false,
+            allowed: crate::chat::Allowed::default(),
         };
         let answered = answer_in(parts, session, text, &Cancel::default(), &mut |_| {}).unwrap();
         let newest = self.store.read(|r| r.sessions()).unwrap().iter().map(|s| s.id).max();

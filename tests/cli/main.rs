@@ -12,6 +12,7 @@ mod encryption;
 mod forgetting;
 mod models;
 mod plain_output;
+mod policy;
 mod processes;
 mod repair;
 

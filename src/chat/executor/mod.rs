@@ -4,6 +4,7 @@
 mod jobs;
 mod records;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
@@ -71,7 +72,24 @@ pub struct Parts {
     pub worker: Option<WorkerConfig>,
     /// Filled by the conversation, read by whoever else needs the models.
     pub models: SharedModels,
+    /// From the beginning, and for good.
     pub incognito: bool,
+    pub allowed: Allowed,
+}
+
+/// What this machine's policy says about the screen.
+#[derive(Debug, Clone)]
+pub struct Allowed {
+    /// Whether a chat may be written to a file.
+    pub exports: bool,
+    /// Where exports and forgettings are noted.
+    pub audit: Option<PathBuf>,
+}
+
+impl Default for Allowed {
+    fn default() -> Self {
+        Self { exports: true, audit: None }
+    }
 }
 
 impl Parts {
@@ -318,6 +336,7 @@ mod tests {
             worker: Some(WorkerConfig::default()),
             models: Arc::new(RwLock::new(Some(LoadedModels { models, profile }))),
             incognito: false,
+            allowed: Allowed::default(),
         });
         executor.start_background();
         let first = prompt::build(&model, &system, &[], "hi", usize::MAX).tokens;

@@ -69,6 +69,7 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
     }
     store.write(|tx| tx.forget(&plan))?;
     store.scrub()?;
+    app.audit("forget", plan.messages.len());
     let changed = match plan.blotted.len() {
         0 => String::new(),
         n => format!(" {} stay without these words.", counted(n, "message")),
