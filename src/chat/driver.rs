@@ -125,8 +125,15 @@ impl Conversation {
     }
 
     fn command(&mut self, command: Command) {
-        if matches!(command, Command::Incognito(false)) && self.executor.parts.incognito {
-            let text = "This machine's policy keeps no chat.".into();
+        // By this machine's policy, or for one question.
+        let is_refused = match &command {
+            Command::Incognito(false) | Command::OpenSession(_) => true,
+            Command::Submit { .. } => !self.machine.is_incognito(),
+            _ => false,
+        };
+        if self.executor.parts.incognito && is_refused {
+            let text =
+                "Every chat is incognito here: none is kept, none that was is opened.".into();
             (self.tell)(Update::Notice { level: Level::Error, text });
             return;
         }

@@ -248,7 +248,7 @@ pub enum Memory {
         /// Every message and fact that contains this text
         #[arg(long = "match", value_name = "TEXT", id = "matching")]
         matching: Option<String>,
-        /// All that was imported from this file, by its name in `session list`
+        /// All chats that first came from this file, by its name in `session list`
         #[arg(long, value_name = "NAME", conflicts_with_all = ["ids", "matching", "redact", "only"])]
         source: Option<String>,
         /// Only the facts: their messages stay, and the facts are not made from them again

@@ -25,12 +25,19 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let question = question(app, args)?;
     let registry = app.registry()?;
     registry.check_default()?;
+    let incognito = args.incognito || app.policy.is_incognito();
+    if let Some(session) = args.session.filter(|_| app.policy.is_incognito()) {
+        return Err(Failure::Forbidden {
+            what: format!("{session} can't be continued: nothing that is said is kept here"),
+            hint: String::new(),
+        });
+    }
     // Incognito writes nothing, so it also works beside a running chat.
-    let store = if args.incognito { app.open_read_only()? } else { app.open()? };
+    let store = if incognito { app.open_read_only()? } else { app.open()? };
     if let Some(session) = args.session {
         store.read(|r| r.session(session))?;
     }
-    let source: Arc<dyn ModelSource> = if args.incognito {
+    let source: Arc<dyn ModelSource> = if incognito {
         Arc::new(registry)
     } else {
         let models = app.models()?;
@@ -38,7 +45,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         Arc::new(models)
     };
     let parts = app.parts(store.clone(), source, args.uncertainty.as_deref())?;
-    let parts = Parts { incognito: args.incognito || parts.incognito, ..parts };
+    let parts = Parts { incognito, ..parts };
     let streams = !args.json && !args.no_stream;
     let mut streamed = String::new();
     let mut broken: Option<Failure> = None;
@@ -91,7 +98,7 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     for notice in &answered.notices {
         app.console.note(notice);
     }
-    if !args.incognito {
+    if !incognito {
         note_pending_steps(app, &store);
     }
     if !answered.complete && app.cancel.is_cancelled() {

@@ -15,6 +15,7 @@ use crate::store::{self, Copied, StoreError};
 
 pub fn backup(app: &App, args: &args::Backup) -> Outcome {
     let data = &app.dirs.data;
+    app.policy.check_memory(data)?;
     let encrypt =
         (args.encrypt && !store::is_encrypted(data)?).then(|| passphrase::for_backup(app));
     let encrypt = encrypt.transpose()?;
@@ -53,6 +54,7 @@ pub fn backup(app: &App, args: &args::Backup) -> Outcome {
 
 pub fn restore(app: &App, args: &args::Restore) -> Outcome {
     let data = &app.dirs.data;
+    app.policy.check_restored(&args.file)?;
     let was_encrypted = store::is_encrypted(data).unwrap_or(false);
     let restored = app.unlocked(|key| store::restore(&args.file, key, data, args.replace));
     let copied = restored.map_err(|failure| {

@@ -189,6 +189,7 @@ fn whole_memory(bytes: &[u8], name: &str) -> Result<Option<Rows>, Failure> {
     struct Exported {
         memory: Option<Rows>,
     }
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(64)]);
     if start
         .trim_start()
@@ -211,27 +212,44 @@ fn whole_memory(bytes: &[u8], name: &str) -> Result<Option<Rows>, Failure> {
 
 /// A memory from its rows, where none is yet.
 fn take_memory(app: &App, name: &str, rows: &Rows, args: &args::Import) -> Outcome {
-    let counts = format!(
-        "{}, {}, {}, {}",
-        counted(rows.n("message"), "message"),
-        counted(rows.n("episode"), "episode"),
-        counted(rows.n("semantic"), "fact"),
-        counted(rows.n("theme"), "theme")
-    );
-    if args.preview {
-        app.console.line(&format!("A whole memory: {counts}. Nothing was written."))?;
-        return done();
+    let refuse = |what: String, hint: &str| Failure::Usage { what, hint: hint.into() };
+    if args.conversation.is_some() {
+        let what = format!("{name} is a whole memory, not a conversation");
+        return Err(refuse(what, "leave --conversation out"));
     }
-    let store = app.open()?;
+    let store = if args.preview { Store::in_memory()? } else { app.open()? };
+    if store.read(|r| r.has_more_than(0))? {
+        let what = format!("{name} is a whole memory, and there are messages here already");
+        return Err(refuse(what, "it goes into an empty one: try another --data-dir"));
+    }
     store.write(|tx| tx.insert_rows(rows)).map_err(|error| match error {
-        StoreError::Invalid { what } => Failure::Usage {
-            what: format!("{name} was not imported: {what}"),
-            hint: "a whole memory goes into an empty one: try another --data-dir".into(),
-        },
+        StoreError::Invalid { what } => {
+            refuse(format!("{name} was not imported: {what}"), "it is not as `export` wrote it")
+        }
         other => other.into(),
     })?;
-    app.audit("import", rows.n("message"));
-    app.console.line(&format!("Imported {counts} from {name}."))?;
+    let n = ["message", "episode", "semantic", "theme"].map(|table| rows.n(table));
+    if !args.preview {
+        app.audit("import", n[0]);
+    }
+    if args.json {
+        let [messages, episodes, facts, themes] = n;
+        app.console.json(&json!({
+            "messages": messages, "episodes": episodes, "facts": facts, "themes": themes,
+        }))?;
+        return done();
+    }
+    let counts: Vec<String> = n
+        .iter()
+        .zip(["message", "episode", "fact", "theme"])
+        .map(|(n, of)| counted(*n, of))
+        .collect();
+    let counts = counts.join(", ");
+    app.console.line(&if args.preview {
+        format!("A whole memory: {counts}. Nothing was written.")
+    } else {
+        format!("Imported {counts} from {name}.")
+    })?;
     done()
 }
 

@@ -197,6 +197,7 @@ fn remove(app: &App, name: &str, yes: bool) -> Outcome {
 }
 
 fn probe(app: &App, path: &Path, tokens: &[u32], fast: bool, json: bool) -> Outcome {
+    app.policy.check_model(path)?;
     let precision = if fast { Precision::Auto } else { Precision::Exact };
     let logits = inference::probe_with(path, tokens, precision)?;
     if json {

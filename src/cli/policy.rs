@@ -4,13 +4,17 @@
 //! understood stops the program, because it may forbid what would be done.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::App;
 use super::args::{Command, Memory, Model};
+use super::backup::remark_on_backups;
+use super::output::counted;
 use super::report::Failure;
+use crate::inference;
 use crate::interfaces::ModelError;
 use crate::memory::Moment;
 use crate::registry::sha256_file;
@@ -34,7 +38,7 @@ pub struct Policy {
     /// SHA-256 of the model files that may be loaded, beside the built-in ones.
     models: Option<Vec<String>>,
     /// Messages older than this are forgotten when the memory is opened for writing.
-    retention_days: Option<u32>,
+    retention_days: Option<NonZeroU32>,
     /// Imports, exports, backups and forgettings are noted in `audit.jsonl` beside the memory, without their content.
     audit: bool,
 }
@@ -60,9 +64,12 @@ impl Policy {
     }
 
     fn read(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| Failure::Unreadable { path: path.display().to_string(), source })?;
-        toml::from_str(&text).map_err(|e| refused(path, e.message()))
+        let text = fs::read_to_string(path).map_err(|e| refused(path, &e.to_string()))?;
+        let mut policy: Self = toml::from_str(&text).map_err(|e| refused(path, e.message()))?;
+        for hash in policy.models.iter_mut().flatten() {
+            hash.make_ascii_lowercase();
+        }
+        Ok(policy)
     }
 
     /// What both allow.
@@ -128,29 +135,28 @@ impl Policy {
     }
 
     /// # Errors
-    /// If a file of the model at `path` (or, of a folder, its weights) is none of those allowed.
+    /// If the memory has to be encrypted and this backup is not.
+    pub fn check_restored(&self, backup: &Path) -> Result<(), Failure> {
+        if self.encryption && !store::is_encrypted_file(backup).unwrap_or(true) {
+            return Err(Failure::Forbidden {
+                what: "the memory has to be encrypted here, and this backup is not".into(),
+                hint: "restore it where that is allowed, encrypt it, and make another backup"
+                    .into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// If the model at `path` can't be read, or a file of its weights is none of those allowed.
     pub fn check_model(&self, path: &Path) -> Result<(), ModelError> {
         let Some(allowed) = &self.models else { return Ok(()) };
-        let bad = |path: &Path, reason: String| ModelError::BadFile {
-            path: path.display().to_string(),
-            reason,
-        };
-        let weights: Vec<PathBuf> = if path.is_dir() {
-            let files = fs::read_dir(path).map_err(|e| bad(path, e.to_string()))?;
-            files
-                .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|file| file.extension().is_some_and(|e| e == "safetensors"))
-                .collect()
-        } else {
-            vec![path.to_owned()]
-        };
-        for file in weights {
-            let (hash, _) = sha256_file(&file).map_err(|e| bad(&file, e.to_string()))?;
-            if !allowed.iter().any(|known| known.eq_ignore_ascii_case(&hash)) {
-                return Err(bad(
-                    &file,
-                    format!("this machine's policy does not allow it (sha256 {hash})"),
-                ));
+        for file in inference::validate(path)?.files {
+            let shown = file.display().to_string();
+            let (hash, _) = sha256_file(&file)
+                .map_err(|e| ModelError::BadFile { path: shown.clone(), reason: e.to_string() })?;
+            if !allowed.contains(&hash) {
+                return Err(ModelError::Forbidden { path: shown, hash });
             }
         }
         Ok(())
@@ -164,17 +170,22 @@ impl App {
     /// If the memory can't be written.
     pub(super) fn retain(&self, store: &Store, now: Moment) -> Result<(), Failure> {
         let Some(days) = self.policy.retention_days else { return Ok(()) };
-        let before = now.as_millisecond() - i64::from(days) * 24 * 60 * 60 * 1000;
+        let before = now.as_millisecond() - i64::from(days.get()) * 24 * 60 * 60 * 1000;
         let plan = store.read(|r| {
-            let old = r.messages_before(before)?;
-            let old: Vec<AnyId> = old.into_iter().map(AnyId::Message).collect();
-            r.plan_forget(&old, None)
+            let old: Vec<AnyId> =
+                r.messages_before(before)?.into_iter().map(AnyId::Message).collect();
+            if old.is_empty() { Ok(None) } else { r.plan_forget(&old, None).map(Some) }
         })?;
-        if !plan.is_empty() {
-            store.write(|tx| tx.forget(&plan))?;
-            store.scrub()?;
-            self.audit("retention", plan.messages.len());
-        }
+        let Some(plan) = plan else { return Ok(()) };
+        store.write(|tx| tx.forget(&plan))?;
+        let n = plan.messages.len();
+        self.audit("retention", n);
+        // Where somebody reads, it stays due.
+        let _ = store.scrub();
+        let (messages, backups) = (counted(n, "message"), remark_on_backups(&self.dirs.data)?);
+        self.console.note(
+            format!("Forgotten: {messages}, older than {days} days, as this machine's policy says. {backups}").trim_end(),
+        );
         Ok(())
     }
 

@@ -109,7 +109,7 @@ impl Failure {
             | Self::Usage { .. }
             | Self::NeedsYes
             | Self::Config(_) => EXIT_USAGE,
-            Self::Forbidden { .. } => EXIT_FORBIDDEN,
+            Self::Forbidden { .. } | Self::Model(ModelError::Forbidden { .. }) => EXIT_FORBIDDEN,
             Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
             Self::Store(
                 StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
@@ -228,6 +228,9 @@ pub fn model_hint(error: &ModelError) -> Option<String> {
         ModelError::BadFile { .. } => {
             "the file is damaged or of a kind that inglenook can't run. `inglenook model verify` \
              checks installed models; pull or import it again"
+        }
+        ModelError::Forbidden { .. } => {
+            "whoever administers this machine says which may run (`/etc/inglenook/policy.toml`)"
         }
         ModelError::ContextOverflow { .. } => {
             "ask something shorter, or use a model with a longer context"

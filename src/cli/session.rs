@@ -60,9 +60,12 @@ fn list(app: &App, json: bool) -> Outcome {
     done()
 }
 
+/// Of a file's name.
+pub const SOURCE_CHARS_MAX: usize = 60;
+
 fn origin(session: &Session) -> String {
     match &session.source {
-        Some(source) => format!(" (from {})", one_line(source, 60)),
+        Some(source) => format!(" (from {})", one_line(source, SOURCE_CHARS_MAX)),
         None if session.imported => " (imported)".to_owned(),
         None => String::new(),
     }

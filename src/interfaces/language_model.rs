@@ -144,6 +144,8 @@ pub enum ModelError {
     /// A file is missing, damaged, hostile, or of a kind that this program does not run.
     #[error("cannot use the model file {path}: {reason}")]
     BadFile { path: String, reason: String },
+    #[error("this machine's policy does not allow {path} (sha256 {hash})")]
+    Forbidden { path: String, hash: String },
     /// The tokens held and those to be appended together exceed the context.
     #[error(
         "the prompt needs {needed_tokens} tokens but the model's context holds {context_tokens}"

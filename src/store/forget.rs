@@ -205,12 +205,18 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Titles made from what goes are made again from what stays.
+    /// Titles made from what goes are made again from what stays; names of files that match are taken away.
     fn forget_titles(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
         for session in self.sessions()? {
             let lost: Vec<&Message> = texts.iter().filter(|m| m.session == session.id).collect();
             let matches =
                 plan.matching.as_deref().is_some_and(|part| contains(&session.title, part));
+            // A file's name can't be made again.
+            if let (Some(part), Some(source)) = (&plan.matching, &session.source)
+                && contains(source, part)
+            {
+                self.run("UPDATE session SET source = NULL WHERE id = ?1", [session.id.0])?;
+            }
             let mut quoted = Quoted::default();
             for message in &lost {
                 quoted.add(&message.content);

@@ -228,15 +228,17 @@ impl Reader<'_> {
         self.derive(&all, plan)
     }
 
-    /// Titles of chats and entries of the undo log that hold a text.
+    /// Titles of chats, names of the files that they came from, and entries of the undo log that hold a text.
     pub(super) fn n_elsewhere(&self, text: &str) -> Result<usize> {
         if text.trim().is_empty() {
             return Err(StoreError::invalid("the text to forget is empty"));
         }
-        let titles = self.sessions()?.into_iter().filter(|s| contains(&s.title, text)).count();
+        let sessions = self.sessions()?;
+        let names = sessions.iter().flat_map(|s| [Some(&s.title), s.source.as_ref()]).flatten();
+        let names = names.filter(|name| contains(name, text)).count();
         let entries = self.operations()?;
         let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();
-        Ok(titles + entries)
+        Ok(names + entries)
     }
 
     /// The plan again, with what was written since it was made.

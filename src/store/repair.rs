@@ -212,7 +212,8 @@ fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize,
         {
             // Of a chat whose own row is gone.
             tx.execute(
-                "INSERT OR IGNORE INTO session VALUES (?1, 'Recovered', ?2, ?3, 0)",
+                "INSERT OR IGNORE INTO session (id, title, created_ms, created_offset, imported)
+                 VALUES (?1, 'Recovered', ?2, ?3, 0)",
                 [session, at, offset],
             )?;
             sessions.insert(*session);

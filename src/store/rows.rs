@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::{Result, StoreError};
+use super::records::JobKind;
 use super::transaction::{Reader, WriteTx};
 use crate::error_chain::error_chain;
 
 /// Tables in the order in which they can be filled, with their columns.
-const TABLES: [(&str, &str); 16] = [
+const TABLES: [(&str, &str); 15] = [
     ("setting", "key, value"),
     ("session", "id, title, created_ms, created_offset, imported, source"),
     ("episode", "id, session, title, content"),
@@ -37,9 +38,13 @@ const TABLES: [(&str, &str); 16] = [
     ("answer", "message, record"),
     ("operation", "id, what, inverse"),
     ("refused", "message, content"),
-    // The largest id that each table has given: none is given twice.
-    ("sqlite_sequence", "name, seq"),
 ];
+
+/// The largest id that each table has given: none is given twice.
+const COUNTERS: &str = "sqlite_sequence";
+
+/// As a machine would count them: no table gives more.
+const ID_MAX: i64 = 1 << 53;
 
 /// The rows of every table, and the length of the vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,7 +93,7 @@ impl Reader<'_> {
     /// If the memory cannot be read.
     pub fn rows(&self) -> Result<Rows> {
         let mut tables = BTreeMap::new();
-        for (name, columns) in TABLES {
+        for (name, columns) in TABLES.into_iter().chain([(COUNTERS, "name, seq")]) {
             let sql = format!("SELECT {columns} FROM {name} ORDER BY 1, 2");
             tables.insert(name.to_owned(), self.all(&sql, [], to_json)?);
         }
@@ -109,7 +114,7 @@ impl WriteTx<'_> {
         self.run("PRAGMA defer_foreign_keys = ON", [])?;
         self.touch_hierarchy()?;
         for name in rows.tables.keys() {
-            if !TABLES.iter().any(|(known, _)| known == name) {
+            if name != COUNTERS && !TABLES.iter().any(|(known, _)| known == name) {
                 return Err(StoreError::invalid(format!("a memory has no table `{name}`")));
             }
         }
@@ -137,11 +142,62 @@ impl WriteTx<'_> {
                 return Err(StoreError::invalid(what));
             }
         }
+        self.raise_counters(rows)?;
         self.make_checksums()?;
         if let Some(dimensions) = rows.dimensions {
             self.use_embedder("none", dimensions)?;
         }
+        self.enqueue(&JobKind::Reembed)?;
+        // What can't be read could never be forgotten.
+        self.read_all().map_err(|e| StoreError::invalid(error_chain(&e)))?;
         let wrong = self.verify()?;
         if wrong.is_empty() { Ok(()) } else { Err(StoreError::invalid(wrong.join("; "))) }
+    }
+
+    /// Ids go on where the rows' memory would have gone on.
+    fn raise_counters(&self, rows: &Rows) -> Result<()> {
+        for row in rows.tables.get(COUNTERS).into_iter().flatten() {
+            let (Some(table), Some(n)) = (row.first().and_then(Value::as_str), row.get(1)) else {
+                return Err(StoreError::invalid("a counter has no name or no number"));
+            };
+            let n = n.as_i64().filter(|n| (0..=ID_MAX).contains(n));
+            let has_ids = |name: &str| {
+                TABLES.iter().any(|(known, columns)| *known == name && columns.starts_with("id,"))
+            };
+            let Some(n) = n.filter(|_| has_ids(table)) else {
+                return Err(StoreError::invalid(format!(
+                    "the counter of `{table}` can't be right"
+                )));
+            };
+            let raised = self.run(
+                "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1",
+                rusqlite::params![table, n],
+            )?;
+            if raised == 0 {
+                let sql = "INSERT INTO sqlite_sequence VALUES (?1, ?2)";
+                self.run(sql, rusqlite::params![table, n])?;
+            }
+        }
+        for (name, columns) in TABLES {
+            let outside =
+                format!("SELECT count(*) FROM {name} WHERE id NOT BETWEEN 1 AND {ID_MAX}");
+            if columns.starts_with("id,") && self.count(&outside)? > 0 {
+                return Err(StoreError::invalid(format!("an id in `{name}` can't be right")));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_all(&self) -> Result<()> {
+        self.sessions()?;
+        self.all_messages()?;
+        self.episodes()?;
+        self.semantics()?;
+        self.themes()?;
+        self.operations()?;
+        self.answer_records()?;
+        self.pending_jobs()?;
+        self.failed_jobs()?;
+        Ok(())
     }
 }

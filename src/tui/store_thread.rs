@@ -85,12 +85,12 @@ impl StoreThread {
             })?,
             StoreRequest::Forget(plan) => {
                 let (gone, _) = store.read(|r| split(r, &plan))?;
+                self.audit("forget", plan.messages.len())?;
                 store.write(|tx| tx.forget(&plan))?;
                 if let Err(error) = store.scrub() {
                     let what = "clear what was forgotten from the disk (/forget again)";
                     return Ok(failed(what, &error));
                 }
-                self.audit("forget", plan.messages.len())?;
                 StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() }
             }
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
@@ -102,6 +102,7 @@ impl StoreThread {
         })
     }
 
+    /// Before it is done: what can't be noted is not done.
     fn audit(&self, what: &str, n: usize) -> io::Result<()> {
         self.0.allowed.audit.as_ref().map_or(Ok(()), |file| audit(file, what, n))
     }
@@ -132,13 +133,13 @@ impl StoreThread {
         } else {
             export::markdown(&session, &messages)
         };
+        self.audit("export", messages.len())?;
         export::write_new(&path, &text).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 format!("{} is there already, and nothing is overwritten", path.display())
             }
             _ => format!("{}: {e}", path.display()),
         })?;
-        self.audit("export", messages.len())?;
         Ok(StoreReply::Exported(fs::canonicalize(&path).unwrap_or(path)))
     }
 }

@@ -336,6 +336,10 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
 
 /// Saves the open session as a file.
 pub(super) fn export(state: &mut State, path: Option<PathBuf>) -> Vec<Effect> {
+    if state.incognito {
+        state.say("An incognito chat is kept nowhere, so it can't be saved either.");
+        return Vec::new();
+    }
     if let Some(session) = state.transcript.session {
         return vec![Effect::Store(StoreRequest::Export { session, path })];
     }

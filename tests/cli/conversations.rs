@@ -238,13 +238,29 @@ fn a_whole_memory_is_exported_and_imported() {
 
     // It goes into an empty memory only, whole and sound or not at all.
     let error = other.fails(&["import", file], 2);
+    other.fails(&["import", "--preview", "--conversation", "x", file], 2);
     assert!(error.contains("messages here already") && error.contains("--data-dir"), "{error}");
-    let cases: [(&str, &dyn Fn(&mut serde_json::Value)); 6] = [
+    let cases: [(&str, &dyn Fn(&mut serde_json::Value)); 11] = [
         ("older version", &|json| drop(json.as_object_mut().unwrap().remove("memory"))),
         ("no table", &|json| json["memory"]["tables"]["sqlite_schema"] = json!([])),
         ("row 1 of `message`", &|json| json["memory"]["tables"]["message"][0] = json!([1])),
         ("row 1 of `theme`", &|json| json["memory"]["tables"]["theme"][0][1] = json!({})),
         ("names no message", &|json| json["memory"]["tables"]["semantic_message"] = json!([])),
+        ("can't be right", &|json| json["memory"]["tables"]["sqlite_sequence"][0][1] = json!("x")),
+        ("can't be right", &|json| json["memory"]["tables"]["operation"][0][0] = json!(i64::MAX)),
+        ("unknown variant", &|json| {
+            json["memory"]["tables"]["operation"][0][2] = json!(r#"{"kind": "x"}"#);
+        }),
+        ("out of range", &|json| {
+            json["memory"]["tables"]["message"][0][6] = json!(99_999_999_999_i64);
+        }),
+        ("supersedes itself", &|json| {
+            for (row, by) in [(0, 2), (1, 1)] {
+                json["memory"]["tables"]["semantic"][row][7] = json!(by);
+                json["memory"]["tables"]["semantic"][row][8] = json!(0);
+                json["memory"]["tables"]["semantic"][row][9] = json!(0);
+            }
+        }),
         ("points to no session", &|json| json["memory"]["tables"]["session"] = json!([])),
     ];
     for (expected, damage) in cases {

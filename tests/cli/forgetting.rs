@@ -289,3 +289,15 @@ fn all_of_a_source_goes_at_once() {
     assert_eq!(sessions.as_array().unwrap().len(), 1);
     assert_eq!(sessions[0]["source"], "home.jsonl");
 }
+
+#[test]
+fn the_name_of_a_file_is_forgotten_too() {
+    let home = Home::new();
+    let line = r#"{"role": "user", "content": "I live in Oslo.", "created_at": 1}"#;
+    home.ok(&["import", home.file("Zqxcanary therapy.jsonl", line).to_str().unwrap()]);
+    let told = home.ok(&["memory", "forget", "--match", "zqxcanary", "--yes"]);
+    assert!(told.contains("Erased"), "{told}");
+    let bytes = std::fs::read(home.data().join("memory.db")).unwrap();
+    assert!(!bytes.windows(9).any(|window| window.eq_ignore_ascii_case(b"zqxcanary")));
+    assert!(home.ok(&["export"]).contains("Oslo"));
+}

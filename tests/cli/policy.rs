@@ -28,6 +28,9 @@ fn a_policy_forbids_and_a_broken_one_stops_everything() {
     forbidden(&home, "pull = false", &["model", "pull", "qwen3-0.6b"], "downloaded");
     forbidden(&home, "exports = false", &["memory", "stats"], "can't be followed");
     forbidden(&home, "retention_days = 'x'", &["memory", "stats"], "can't be followed");
+    forbidden(&home, "retention_days = 0", &["memory", "stats"], "can't be followed");
+    let missing = home.command(&["memory", "stats"]).env("INGLENOOK_POLICY", "/none").output();
+    assert_eq!(missing.unwrap().status.code(), Some(5));
     // What it does not name is as ever.
     assert!(under(&home, "pull = false", &["export"]).status.success());
     home.ok(&["export"]);
@@ -39,6 +42,13 @@ fn a_policy_wants_an_encrypted_memory() {
     let rule = "encryption = true";
     forbidden(&home, rule, &["ask", "hi"], "memory encrypt");
     assert!(!home.data().join("memory.db").exists());
+    let copy = home.dir.path().join("plain.db");
+    let plain = Home::new();
+    plain.import(&[("user", "I live in Oslo.")]);
+    plain.ok(&["backup", copy.to_str().unwrap()]);
+    forbidden(&home, rule, &["restore", copy.to_str().unwrap()], "this backup is not");
+    // A sound memory is not taken for a damaged one.
+    forbidden(&plain, rule, &["memory", "repair"], "memory encrypt");
     let passphrase = home.file("passphrase", "correct horse battery\n");
     let with_key = |args: &[&str]| {
         let policy = home.file("policy.toml", rule);
@@ -60,6 +70,7 @@ fn a_policy_keeps_no_chat_and_forgets_what_is_old() {
     let messages = || home.json(&["memory", "stats", "--json"])["messages"].clone();
     assert!(under(&home, "incognito = true", &["ask", "My dog is called Rex."]).status.success());
     assert_eq!(messages(), 1, "the question is kept nowhere");
+    forbidden(&home, "incognito = true", &["ask", "--session", "c1", "hi"], "can't be continued");
     let years = "retention_days = 36500";
     assert!(under(&home, years, &["memory", "consolidate", "--wait"]).status.success());
     assert_eq!(messages(), 1);
@@ -118,7 +129,11 @@ fn only_the_allowed_models_are_loaded() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let refused = ask("models = []");
-    assert!(refused.contains("policy does not allow it") && refused.contains(&hash), "{refused}");
+    assert!(refused.contains("policy does not allow") && refused.contains(&hash), "{refused}");
+    // In a folder it is the same file.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models/llama-f16-gguf");
+    forbidden(&home, "models = []", &["-m", folder, "ask", "hi"], &hash);
+    forbidden(&home, "models = []", &["model", "probe", folder, "--tokens", "1"], &hash);
     let loaded = ask(&format!("models = ['{hash}']"));
     assert!(!loaded.contains("policy"), "{loaded}");
     assert!(under(&home, "models = []", &["ask", "hi"]).status.success(), "the built-in one is");

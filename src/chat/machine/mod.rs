@@ -205,6 +205,11 @@ impl Machine {
         effects
     }
 
+    /// Whether what is said is kept nowhere.
+    pub fn is_incognito(&self) -> bool {
+        self.incognito
+    }
+
     fn incognito_failed(&mut self, error: &str) -> Vec<Effect> {
         self.incognito = false;
         vec![

@@ -6,7 +6,7 @@ use super::super::App;
 use super::super::backup::remark_on_backups;
 use super::super::output::{counted, one_line};
 use super::super::report::{Failure, Outcome, done};
-use super::super::session::speaker;
+use super::super::session::{SOURCE_CHARS_MAX, speaker};
 use super::day;
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
 
@@ -20,7 +20,7 @@ pub enum Forgotten<'a> {
     Units(&'a [AnyId]),
     /// Whatever holds this text, likewise.
     Matching(&'a str),
-    /// All chats that were imported from this file.
+    /// All chats that first came from this file.
     Source(&'a str),
     /// The facts alone.
     Facts(&'a [AnyId]),
@@ -45,7 +45,10 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
             Forgotten::Matching(text) => r.plan_forget(&[], Some(text))?,
             Forgotten::Source(name) => {
                 let sessions = r.sessions()?.into_iter();
-                let from = sessions.filter(|session| session.source.as_deref() == Some(name));
+                // As it is written, or as it is listed.
+                let is_named =
+                    |source: &String| source == name || one_line(source, SOURCE_CHARS_MAX) == name;
+                let from = sessions.filter(|session| session.source.as_ref().is_some_and(is_named));
                 let ids: Vec<AnyId> = from.map(|session| AnyId::Session(session.id)).collect();
                 r.plan_forget(&ids, None)?
             }
@@ -68,8 +71,8 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         return done();
     }
     store.write(|tx| tx.forget(&plan))?;
+    app.audit("forget", plan.messages.len() + plan.blotted.len());
     store.scrub()?;
-    app.audit("forget", plan.messages.len());
     let changed = match plan.blotted.len() {
         0 => String::new(),
         n => format!(" {} stay without these words.", counted(n, "message")),

@@ -84,9 +84,10 @@ fn repair(app: &App) -> Outcome {
             return done();
         }
         Err(
-            failure @ Failure::Store(
+            failure @ (Failure::Forbidden { .. }
+            | Failure::Store(
                 StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
-            ),
+            )),
         ) => {
             return Err(failure);
         }
