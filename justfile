@@ -48,6 +48,11 @@ offline:
 deny:
     cargo deny check licenses bans sources
 
+# the crates with their versions, licences and hashes: sbom.json (needs cargo-cyclonedx)
+sbom:
+    cargo cyclonedx --format json --all --override-filename sbom
+    rm -f crates/*/sbom.json
+
 # lines by folder, files over 500 lines, functions over 100
 size:
     @for d in src/*/ crates/*/; do printf '%7d %s\n' "$(find "$d" -name '*.rs' -exec cat {} + | wc -l)" "$d"; done
