@@ -150,6 +150,35 @@ impl Terminal {
 }
 
 #[test]
+fn an_encrypted_memory_locks_when_nobody_is_there() {
+    let home = Home::new();
+    let file = home.0.path().join("passphrase");
+    fs::write(&file, "correct horse battery\n").unwrap();
+    let encrypted = Command::new(env!("CARGO_BIN_EXE_inglenook"))
+        .args(["memory", "encrypt"])
+        .env("INGLENOOK_HOME", home.0.path())
+        .env("INGLENOOK_PASSPHRASE_FILE", &file)
+        .status();
+    assert!(encrypted.unwrap().success());
+    fs::write(home.0.path().join("config.toml"), "[chat]\nlock_minutes = 0.05\n").unwrap();
+    let mut t = Terminal::start(&home, 80, 24, &[]);
+    t.shows("Passphrase:");
+    t.keys("correct horse battery\r");
+    t.shows("An assistant that remembers");
+    t.keys("half a thought");
+    t.shows("half a thought");
+    let locked = t.shows("Locked, because nobody was there");
+    assert!(!locked.contains("half a thought"), "{locked}");
+    t.shows("Passphrase:");
+    t.keys("wrong\r");
+    t.shows("this is not the passphrase");
+    t.keys("correct horse battery\r");
+    t.shows("half a thought");
+    t.keys("\x15\x04");
+    assert_eq!(t.ended(), "0");
+}
+
+#[test]
 fn a_first_conversation_is_remembered_after_a_restart() {
     let home = Home::new();
     let mut t = Terminal::start(&home, 80, 24, &[]);

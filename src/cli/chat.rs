@@ -9,15 +9,27 @@ use crate::chat::{Allowed, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
 use crate::store::Store;
-use crate::tui;
+use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
-    let registry = app.registry()?;
-    registry.check_default()?;
-    let parts = app.parts(app.open()?, Arc::new(registry), None)?;
-    let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
-    Ok(ExitCode::from(tui::run(Parts { worker: Some(worker), ..parts }, notices)?))
+    let mut beginning = Beginning { notices, ..Beginning::default() };
+    loop {
+        let registry = app.registry()?;
+        registry.check_default()?;
+        let parts = app.parts(app.open()?, Arc::new(registry), None)?;
+        let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
+        let lock_after = app.lock_after();
+        let parts = Parts { worker: Some(worker), ..parts };
+        match tui::run(parts, Beginning { lock_after, ..beginning })? {
+            Left::Quit(code) => return Ok(ExitCode::from(code)),
+            Left::Locked { draft } => {
+                app.lock();
+                app.console.line("Locked, because nobody was there (`lock_minutes`).")?;
+                beginning = Beginning { draft, ..Beginning::default() };
+            }
+        }
+    }
 }
 
 impl App {

@@ -11,7 +11,7 @@ use crate::chat::ChatConfig;
 use crate::model_policy::Mode;
 
 /// The settings in the file, or the program's defaults.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub model: Option<String>,
     pub chat: ChatConfig,
@@ -19,6 +19,22 @@ pub struct Config {
     pub reader: Mode,
     pub uncertainty: Option<String>,
     pub rerank: Option<usize>,
+    /// 0: never.
+    pub lock_minutes: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: None,
+            chat: ChatConfig::default(),
+            writer: Mode::default(),
+            reader: Mode::default(),
+            uncertainty: None,
+            rerank: None,
+            lock_minutes: 15.0,
+        }
+    }
 }
 
 /// Why a configuration cannot be used.
@@ -105,6 +121,7 @@ impl ConfigReader<'_> {
             "chat.repetition_penalty" => {
                 sampling.repetition_penalty = number(name, value, 0.5, 3.0)?;
             }
+            "chat.lock_minutes" => config.lock_minutes = number(name, value, 0.0, 1e6)?.into(),
             "memory.writer" => config.writer = mode(name, value)?,
             "recall.reader" => config.reader = mode(name, value)?,
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),

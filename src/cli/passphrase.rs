@@ -141,6 +141,20 @@ pub fn for_backup(app: &App) -> Result<Secret, Failure> {
 }
 
 impl App {
+    /// How long a chat with an encrypted memory stays open while nobody presses a key. Where a file holds the passphrase, locking
+    /// would keep nobody out.
+    pub(super) fn lock_after(&self) -> Option<Duration> {
+        let secret = self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let seconds = 60.0 * self.config.lock_minutes;
+        (secret.is_some() && named(FILE).is_none() && seconds > 0.0)
+            .then(|| Duration::from_secs_f64(seconds))
+    }
+
+    /// Wipes the passphrase.
+    pub(super) fn lock(&self) {
+        *self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
     /// Runs `open` with the passphrase, once one is wanted.
     pub(super) fn unlocked<T>(
         &self,

@@ -38,13 +38,35 @@ pub enum TuiError {
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs the chat until the person leaves it, and returns the exit code. The notices are shown once, at the start:
-/// warnings of the configuration and the like.
+/// How the chat was left.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Left {
+    /// For good, with this exit code.
+    Quit(u8),
+    /// Nobody was there for as long as was asked for. What stood in the input goes back there.
+    Locked {
+        /// The text in the input.
+        draft: String,
+    },
+}
+
+/// What the chat begins with.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// Warnings of the configuration and the like, shown once.
+    pub notices: Vec<String>,
+    /// The text in the input.
+    pub draft: String,
+    /// How long nobody has to press a key before it is left by itself; `None`: it never is.
+    pub lock_after: Option<Duration>,
+}
+
+/// Runs the chat until it is left.
 ///
 /// # Errors
 /// If there is no terminal, it can't be used, or the conversation's thread panicked. The terminal is
 /// left as it was, whatever happens.
-pub fn run(parts: Parts, notices: Vec<String>) -> Result<u8, TuiError> {
+pub fn run(parts: Parts, beginning: Beginning) -> Result<Left, TuiError> {
     if !terminal::is_interactive() {
         return Err(TuiError::NotATerminal);
     }
@@ -58,7 +80,7 @@ pub fn run(parts: Parts, notices: Vec<String>) -> Result<u8, TuiError> {
         TuiError::Terminal(error)
     })?;
     let mut driver = None;
-    let outcome = runtime.block_on(drive(parts, notices, &mut screen, &mut driver));
+    let outcome = runtime.block_on(drive(parts, beginning, &mut screen, &mut driver));
     terminal::leave();
     // The event stream's own thread may be waiting for a key; don't wait for it.
     runtime.shutdown_background();
@@ -76,7 +98,7 @@ struct Loop<'a> {
     driver: &'a Driver,
     store: Sender<StoreRequest>,
     dirty: bool,
-    exit: Option<u8>,
+    exit: Option<Left>,
     /// A text to be opened in the person's own editor.
     outside: Option<String>,
     events: UnboundedReceiver<Event>,
@@ -84,16 +106,19 @@ struct Loop<'a> {
 
 async fn drive(
     parts: Parts,
-    notices: Vec<String>,
+    Beginning { notices, draft, lock_after }: Beginning,
     screen: &mut Screen,
     driver: &mut Option<Driver>,
-) -> Result<u8, TuiError> {
+) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
     let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
     let clock = Arc::clone(&parts.clock);
     let mut state = State::new(&palette, clock.now(), &parts.source.default_name());
     for text in notices {
         state.notice(Level::Warning, text);
+    }
+    if !draft.is_empty() {
+        state.editor.set(&draft);
     }
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
@@ -132,15 +157,15 @@ async fn drive(
     let mut keys = EventStream::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut drawn = Instant::now();
+    let (mut drawn, mut touched) = (Instant::now(), Instant::now());
     let panics = std::env::var_os("INGLENOOK_TEST_PANIC").is_some();
     loop {
         let wait = FRAME.saturating_sub(drawn.elapsed());
         tokio::select! {
             biased;
-            _ = terminate.recv() => looped.exit = Some(143),
-            _ = hang_up.recv() => looped.exit = Some(129),
-            _ = interrupt.recv() => looped.exit = Some(130),
+            _ = terminate.recv() => looped.exit = Some(Left::Quit(143)),
+            _ = hang_up.recv() => looped.exit = Some(Left::Quit(129)),
+            _ = interrupt.recv() => looped.exit = Some(Left::Quit(130)),
             _ = go_on.recv() => {
                 // Stopped from outside and continued: the terminal may be anyone's.
                 terminal::resume(looped.screen).map_err(fail)?;
@@ -151,11 +176,12 @@ async fn drive(
                     // For tests/tui_pty.rs: a panic must leave the terminal as it was.
                     assert!(!panics || !is_f12(&event), "provoked by a test");
                     if !is_noise(&event) {
+                        touched = Instant::now();
                         looped.feed(Event::Terminal(event))?;
                     }
                 }
                 // The terminal is gone.
-                Some(Err(_)) | None => looped.exit = Some(129),
+                Some(Err(_)) | None => looped.exit = Some(Left::Quit(129)),
             },
             Some(event) = looped.events.recv() => {
                 looped.feed(event)?;
@@ -169,6 +195,12 @@ async fn drive(
                 if looped.state.moves() {
                     looped.feed(Event::Tick)?;
                 }
+                if lock_after.is_some_and(|after| touched.elapsed() >= after)
+                    && !looped.state.transcript.busy()
+                {
+                    let draft = looped.state.editor.text();
+                    looped.exit = Some(Left::Locked { draft });
+                }
                 if driver.is_dead() {
                     let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
                     return Err(TuiError::Bug { place });
@@ -179,8 +211,8 @@ async fn drive(
                 drawn = Instant::now();
             }
         }
-        if let Some(exit_code) = looped.exit {
-            return Ok(exit_code);
+        if let Some(left) = looped.exit.take() {
+            return Ok(left);
         }
         if let Some(text) = looped.outside.take() {
             // Its thread would take the editor's keys.
@@ -237,7 +269,7 @@ impl Loop<'_> {
                     terminal::resume(self.screen).map_err(TuiError::Terminal)?;
                 }
                 Effect::WriteOutside(text) => self.outside = Some(text),
-                Effect::Quit(code) => self.exit = Some(code),
+                Effect::Quit(code) => self.exit = Some(Left::Quit(code)),
             }
         }
         Ok(())
