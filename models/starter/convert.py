@@ -1,23 +1,19 @@
-"""Writes the three GGUF files that are compiled into the program.
+"""Writes the GGUF files of the embedder and the reranker that are compiled into the program.
 
-    python convert.py language --model DIR --out language.gguf
     python convert.py embedder --minilm DIR --student student.pt --out embedder.gguf
     python convert.py reranker --minilm DIR --weights reranker.pt --out reranker.gguf
 
 Matrices become Q8_0 (the reranker's Q5_0), everything one-dimensional stays F32. Names and key layout are llama.cpp's, so
-that other programs can read the files too (Llama's query and key rows are permuted for its rotary
-order; BERT's vocabulary has `▁` in front of words instead of `##` in front of the rest).
+that other programs can read the files too (BERT's vocabulary has `▁` in front of words instead of `##` in front of the rest).
 """
 
 import argparse
 import json
-import shutil
 from pathlib import Path
 
 import gguf
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 Q8_0 = gguf.GGMLQuantizationType.Q8_0
@@ -36,74 +32,6 @@ def finish(writer, out):
     writer.write_tensors_to_file()
     writer.close()
     print(f"{out}: {Path(out).stat().st_size} bytes")
-
-
-def permute(rows, n_head):
-    n_out, n_in = rows.shape
-    return rows.reshape(n_head, 2, n_out // n_head // 2, n_in).swapaxes(1, 2).reshape(n_out, n_in)
-
-
-LANGUAGE_NAMES = {
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-}
-
-
-def read_language(path, heads, kv_heads):
-    """The tensors of a language model's file under their names in transformers, as float32: training can go on from
-    what was shipped."""
-    back = {target: source for source, target in LANGUAGE_NAMES.items()}
-    out = {}
-    for tensor in gguf.GGUFReader(path).tensors:
-        rows = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
-        if tensor.name.startswith("blk."):
-            _, layer, target, _ = tensor.name.split(".")
-            if target in ("attn_q", "attn_k"):
-                n = heads if target == "attn_q" else kv_heads
-                rows = rows.reshape(n, rows.shape[0] // n // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
-            out[f"model.layers.{layer}.{back[target]}.weight"] = rows
-        else:
-            out[{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}[tensor.name]] = rows
-    return out
-
-
-def language(model, out):
-    config = json.loads((Path(model) / "config.json").read_text())
-    tensors = {k: v.float().numpy() for k, v in load_file(f"{model}/model.safetensors").items()}
-    heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
-    writer = gguf.GGUFWriter(out, "llama")
-    writer.add_name("inglenook-starter")
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(kv_heads)
-    writer.add_key_length(config["head_dim"])
-    writer.add_value_length(config["head_dim"])
-    writer.add_rope_dimension_count(config["head_dim"])
-    writer.add_rope_freq_base(config["rope_theta"])
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    writer.add_vocab_size(config["vocab_size"])
-    add_quantised(writer, "token_embd.weight", tensors.pop("model.embed_tokens.weight"))
-    tensors.pop("lm_head.weight", None)  # tied
-    writer.add_tensor("output_norm.weight", tensors.pop("model.norm.weight"))
-    for i in range(config["num_hidden_layers"]):
-        for source, target in LANGUAGE_NAMES.items():
-            rows = tensors.pop(f"model.layers.{i}.{source}.weight")
-            if target == "attn_q":
-                rows = permute(rows, heads)
-            elif target == "attn_k":
-                rows = permute(rows, kv_heads)
-            if rows.ndim == 1:
-                writer.add_tensor(f"blk.{i}.{target}.weight", rows.astype(np.float32))
-            else:
-                add_quantised(writer, f"blk.{i}.{target}.weight", rows)
-    assert not tensors, f"left over: {list(tensors)}"
-    finish(writer, out)
-    shutil.copy(Path(model) / "tokenizer.json", Path(out).parent / "tokenizer.json")
 
 
 def reachable(tokenizer, token):
@@ -227,20 +155,16 @@ def reranker(minilm, weights, out):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("language")
-    one.add_argument("--model", required=True)
-    two = commands.add_parser("embedder")
-    two.add_argument("--minilm", required=True)
-    two.add_argument("--student", required=True)
-    three = commands.add_parser("reranker")
-    three.add_argument("--minilm", required=True)
-    three.add_argument("--weights", required=True)
-    for command in (one, two, three):
+    student = commands.add_parser("embedder")
+    student.add_argument("--minilm", required=True)
+    student.add_argument("--student", required=True)
+    ranker = commands.add_parser("reranker")
+    ranker.add_argument("--minilm", required=True)
+    ranker.add_argument("--weights", required=True)
+    for command in (student, ranker):
         command.add_argument("--out", required=True)
     args = parser.parse_args()
-    if args.command == "language":
-        language(args.model, args.out)
-    elif args.command == "embedder":
+    if args.command == "embedder":
         embedder(args.minilm, args.student, args.out)
     else:
         reranker(args.minilm, args.weights, args.out)

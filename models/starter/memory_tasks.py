@@ -27,9 +27,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CHATS = HERE / "chats"
 TRAINING = ROOT.parent / "shared" / "data" / "training"
-SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts, one per line with the number of its line, or NONE."}
-UNKNOWN = "I don't know."
 TALK = "You are Inglenook, a helpful AI assistant."
+SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts in this line, one per line, or NONE."}
+UNKNOWN = "I don't know."
 
 
 class Chat(list):
@@ -143,48 +143,47 @@ def all_reading():
     return out
 
 
-def notes_of(h, chosen, rename=lambda t: t, resolved=True):
-    """The prompt of these lines (of one session, in order), and the facts in them."""
-    number = {m: k for k, m in enumerate(chosen, 1)}
-    lines = [f"{k} {rename(dated(h, m) if resolved else h.lines[m].text)}" for m, k in number.items()]
-    found = []
-    for fact in h.facts:
-        inside = [number[m] for m in fact.messages if m in number]
-        if inside and len(inside) == len(fact.messages):
-            found.append((sorted(inside), rename(fact.text)))
-    found.sort(key=lambda f: (f[0][-1], f[0]))
-    reply = "\n".join(f"{','.join(map(str, at))}: {text}" for at, text in found) or "NONE"
-    return render.dated(long_date(h.day[chosen[0]]), lines), reply
+def noted(day, lines, found, rng):
+    """The sample of these lines, whose facts are `found` = [(index, fact)]: each line is asked about by itself, with all of them before it."""
+    shown = set(re.findall(r"\w+", render.dated(long_date(day), lines)))
+    # What the lines don't name can't be learnt from them.
+    unsaid = {at for at, fact in found if any(w not in shown for w in re.findall(r"(?<=\s)[A-Z]\w+|\d+", fact))}
+    facts = {m: "\n".join(fact for at, fact in found if at == m) for m, _ in found if m not in unsaid}
+    none = [m for m in range(len(lines)) if m not in facts and m not in unsaid]
+    asked = [*facts, *rng.sample(none, min(len(none), len(facts) + 1))]
+    return "notes", render.dated(long_date(day), lines) + "\n", [(f"Line: {lines[m]}", facts.get(m, "NONE")) for m in rng.sample(asked, len(asked))]
 
 
 def notes_sample(rng, held=False):
     h = rng.choice(all_histories(held))
     session = rng.choice(h.sessions)
-    n = len(session) if rng.random() < 0.35 else rng.randrange(2, min(len(session), 14) + 1)
+    n = rng.randrange(2, min(len(session), 14) + 1)
     start = rng.randrange(0, len(session) - n + 1)
-    return "notes", "", [notes_of(h, session[start : start + n], renamer(rng, h), held or rng.random() < 0.75)]
+    chosen, rename = session[start : start + n], renamer(rng, h)
+    resolved = held or rng.random() < 0.75
+    lines = [rename(dated(h, m) if resolved else h.lines[m].text) for m in chosen]
+    # A fact belongs to the last of its lines.
+    found = [(chosen.index(max(f.messages)), rename(f.text)) for f in h.facts if set(f.messages) <= set(chosen)]
+    return noted(h.day[chosen[0]], lines, found, rng)
 
 
 def own_notes_sample(rng):
     """A person and the assistant."""
     who = "The user" if rng.random() < 0.6 else lexicon.person_name(rng)[0]
     as_said = lambda fact: end(fact if who == "The user" else re.sub(r"\b[Tt]he user\b", who, fact))  # noqa: E731
-    lines, facts = [], []
+    lines, found = [], []
     for _ in range(rng.choice((1, 1, 2, 3, 4, 6))):
         if rng.random() < 0.45:
             said = rng.choice(all_scenarios())
             if not said["B"] or not said["L"]:
                 continue
-            lines.append(f"{len(lines) + 1} {who}: {said['B'][0]}")
-            told = said["L"] + said["K"]
-            facts += [f"{len(lines)}: {as_said(fact)}" for fact in told]
+            found += [(len(lines), as_said(fact)) for fact in said["L"] + said["K"]]
+            lines.append(f"{who}: {said['B'][0]}")
         else:
-            lines.append(f"{len(lines) + 1} {who}: {rng.choice(turns()[rng.choice('SSWWM')])}")
+            lines.append(f"{who}: {rng.choice(turns()[rng.choice('SSWWM')])}")
         if rng.random() < 0.5:
-            lines.append(f"{len(lines) + 1} Assistant: {lexicon_fill(rng, rng.choice(tasks.ACKNOWLEDGE))}")
-    if not lines:
-        return own_notes_sample(rng)
-    return "notes", "", [(render.dated(long_date(lexicon.random_date(rng)), lines), "\n".join(facts) or "NONE")]
+            lines.append(f"Assistant: {lexicon_fill(rng, rng.choice(tasks.CHATTER['acknowledge']))}")
+    return noted(lexicon.random_date(rng), lines, found, rng) if lines else own_notes_sample(rng)
 
 
 def lexicon_fill(rng, template):
@@ -192,13 +191,12 @@ def lexicon_fill(rng, template):
 
 
 def generated_notes_sample(rng):
-    made = []
+    lines, found = [], []
     for _ in range(3):
         prompt, reply, day, speaker, _ = tasks.extraction(rng)
-        lines = prompt.split("\n")[1:]
-        made.append((render.dated(long_date(day), [f"{k} {line}" for k, line in enumerate(lines, 1)]),
-                     reply if reply == "NONE" else "\n".join(f"1: {f}" for f in reply.split("\n"))))
-    return "notes", "", made
+        found += [(len(lines), fact) for fact in reply.split("\n") if reply != "NONE"]
+        lines.append(" ".join(prompt.split("\n")[1:]))
+    return noted(day, lines, found, rng)
 
 
 def block(lines):
@@ -414,9 +412,9 @@ def open_sample(rng):
 
 
 TASKS = [  # (share of samples, what makes one)
-    (0.10, notes_sample), (0.03, own_notes_sample), (0.02, generated_notes_sample), (0.22, answer_sample), (0.19, reading_sample),
-    (0.09, correction_sample), (0.07, generated_answer_sample), (0.01, boundary_sample), (0.03, episode_sample), (0.02, theme_sample),
-    (0.01, conflict_sample), (0.01, router_sample), (0.01, merge_sample), (0.19, chat_sample),
+    (0.18, notes_sample), (0.05, own_notes_sample), (0.01, generated_notes_sample), (0.17, answer_sample), (0.20, reading_sample),
+    (0.08, correction_sample), (0.05, generated_answer_sample), (0.01, boundary_sample), (0.02, episode_sample), (0.02, theme_sample),
+    (0.01, conflict_sample), (0.01, router_sample), (0.005, merge_sample), (0.19, chat_sample),
 ]
 
 

@@ -31,7 +31,7 @@ import memory_tasks
 WIDTH, LAYERS, HEADS, KV, SIZE = 576, 30, 9, 3, 64
 ROW = 1024
 VOCABULARY = 32_768
-KEEP_EVERY = 4  # steps
+KEEP_EVERY = 8  # steps
 
 
 def vocabulary(reader):
@@ -220,6 +220,8 @@ def export(base, matrices, out, kind, table):
     writer = gguf.GGUFWriter(out, "llama")
     tokens, types, merges = vocabulary(reader)
     changed = {"tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": merges, "llama.vocab_size": len(tokens),
+               # Twice what it was trained on.
+               "llama.context_length": 2 * ROW,
                "general.name": "inglenook memory model", "general.basename": "inglenook-memory", "general.finetune": "memory"}
     for key, field in reader.fields.items():
         if not key.startswith("GGUF.") and key != "general.architecture":

@@ -3,9 +3,10 @@
     python train_reranker.py --minilm DIR --training DIR --embedder embedder.gguf --out DIR
 
 Steps, each kept in --out:
-  1. pairs.jsonl     {question, positive, negatives}: open text by generator/recast.py (permissive licences only), invented
-                     notes and questions by generator/answer.py, and replies to questions in dialogues; to the negatives of
-                     open text come the lines that MiniLM takes for nearest to the question
+  1. pairs.jsonl     {question, positive, negatives}: replies to questions in dialogues (permissive licences only), and invented
+                     notes and questions by generator/answer.py; to the negatives of dialogues come the lines that MiniLM takes
+                     for nearest to the question (the shipped file also saw questions made from open text, by recast.py, up to
+                     commit 7eda387)
   2. open.pt         the encoder with the starter embedder's word table (frozen, as are the two lowest layers), and the
                      head of src/inference/reranker.rs; one positive among seven negatives, cross-entropy; mixed with
                      the weights from before
@@ -38,7 +39,7 @@ from transformers import BertModel
 
 import histories
 import notebooks
-from generator import answer, recast, relations, topics
+from generator import answer, relation, topics
 from minilm import padded, starter_words
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
@@ -60,24 +61,9 @@ CLS, SEP = 101, 102
 # ------------------------------------------------------------------------------------------------- pairs
 
 
-def open_text(rng, training):
-    """Questions about lines of open text; lines that hold the answer too are no negatives."""
-    for row in recast.samples(1, training):
-        lines = row.get("lines", ())
-        if row["task"] != "answer" or len(lines) < 3:
-            continue
-        turns = list(row["turns"])
-        rng.shuffle(turns)
-        for question, text, i in turns[:3]:
-            others = [k for k in range(len(lines)) if k != i and text.lower() not in lines[k].lower()]
-            rng.shuffle(others)
-            if len(others) >= 2:
-                yield {"q": question, "pos": lines[i], "neg": [lines[k] for k in others[:9]], "s": row.get("kind", "")}
-
-
 def invented(rng):
     """Notes of the starter's own relations; the others of the same notebook are negatives."""
-    relations.add_more(answer.RELATIONS)
+    relation.add_more(answer.RELATIONS)
     topics.add_more()
     for _ in range(N_CONTEXTS):
         context = answer.Context(rng, rng.choice((8, 10, 10, 12, 14)), False, "seen")
@@ -142,7 +128,7 @@ def add_nearest(rng, pairs, model, tokenizer):
 
 def make_pairs(args, model, tokenizer):
     rng = random.Random(7)
-    of_text = [*open_text(rng, args.training), *replies(rng, args.training)]
+    of_text = [*replies(rng, args.training)]
     rng.shuffle(of_text)
     of_text = of_text[:N_OPEN]
     add_nearest(rng, of_text, model, tokenizer)

@@ -1,7 +1,7 @@
 //! The held-out items: one JSON object per line, with its task in `task`.
 //!
 //! Their values and names occur in no training text; `phrasing` says whether their wording does. The file
-//! `models/starter/evaluation.jsonl` is written by `models/starter/make_evaluation.py` and compiled in with the
+//! `models/starter/evaluation.jsonl` was written by the generator (at commit 7eda387) and compiled in with the
 //! starter. Dates have the form `2021-08-09`.
 
 use jiff::civil::{Date, DateTime};

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from . import lexicon
 from .grammar import fill
-from .relations import load
+from .relation import load
 
 RELATIONS = load()
 PERSON_RELATIONS = [r for r in RELATIONS if r.subject in ("person", "user")]

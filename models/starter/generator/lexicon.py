@@ -329,27 +329,9 @@ def value(kind, rng, held=False):
 STRANGE = ("word", "word", "firstname", "fullname", "company", "thing", "code", "city", "food", "book", "place", "item", "animal", "time", "drink", "wish")
 
 
-PIECES = [], []  # of the tokenizer, in letters: those that begin a word, those that go on; see `use_pieces`
-
-
-def use_pieces(tokens):
-    """The tokens that `strange` draws from, as text (with the space that begins a word)."""
-    for found, wanted in zip(PIECES, (r" [A-Za-z][a-z]+", r"[a-z]{2,}")):
-        found[:] = [token for token in tokens if re.fullmatch(wanted, token)]
-
-
-def pieced(rng):
-    """A few tokens, each as likely as any other: a token that is never part of a value is never learnt to be copied."""
-    words = [rng.choice(PIECES[0])[1:] for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
-    return rng.choice(("", "", "", "a ", "the ")) + " ".join(w + (rng.choice(PIECES[1]) if rng.random() < 0.4 else "") for w in words)
-
-
 def strange(rng):
     """A value of any kind, or of none: whoever answers with it has read it."""
     draw = rng.random()
-    if PIECES[0] and draw < 0.5:
-        found = pieced(rng)
-        return strange(rng) if held_out(found) else found
     if draw < 0.75:
         return value(rng.choice(STRANGE), rng)
     words = [invent(rng) if rng.random() < 0.5 else rng.choice(rng.choice(_ANY)).split()[-1].lower() for _ in range(rng.choice((1, 1, 2, 2, 3)))]

@@ -1,7 +1,11 @@
 """What one relation ("works at", "favourite drink") brings: its wordings, kept apart for measuring."""
 
 import hashlib
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
 
 
 def plain(template):
@@ -26,7 +30,6 @@ class Relation:
     says_unseen: list
     facts_short: list
     updates: list = field(default_factory=list)
-    number: int = -1  # its place among all, for the hints of the training
 
     def __post_init__(self):
         """Keeps about one wording in six apart, drawn by its own hash: neither the easy nor the odd ones
@@ -48,3 +51,16 @@ class Relation:
     def wordings(self, what, phrasing):
         """`what`: facts, questions, questions_me or says; `phrasing`: seen or unseen."""
         return self.split[what][phrasing]
+
+
+def load():
+    """All relations, by name."""
+    return [Relation(**row) for row in json.loads((HERE / "relations.json").read_text())]
+
+
+def add_more(relations):
+    """Adds the wordings that were written later; what measures goes without them."""
+    found = {relation.name: relation for relation in relations}
+    for path in sorted((HERE / "more").glob("*.json")):
+        for name, wordings in json.loads(path.read_text()).items():
+            found[name].add(wordings)

@@ -3,20 +3,20 @@
 Every function gives one (user text, assistant text) turn, or lines and turns, in the form of `assets/prompts`.
 """
 
+import json
 from datetime import timedelta
 
 from . import lexicon, render
-from .answer import PERSON_RELATIONS, RELATIONS, Context, Subject, ask, fillers, mid_sentence, subject, write_fact
+from .answer import PERSON_RELATIONS, Subject, ask, fillers, subject, write_fact
 from .grammar import fill
-from .router_data import ACKNOWLEDGE, DISCARD, DISCARD_UNSEEN, STORE_EXTRA, STORE_EXTRA_UNSEEN, UNKNOWN
-from .small_talk import SMALL_TALK
-from .topics import TOPICS, pool
+from .topics import HERE, TOPICS, pool
+
+CHATTER = json.loads((HERE / "chatter.json").read_text())
 
 # Small talk that can hold a fact: neither clearly to be stored nor to be discarded.
 EITHER = {"its_my_birthday", "feeling_ill", "sadness", "loneliness", "anxiety", "good_news", "bad_news", "going_out"}
-IDLE_TALK = [intent for intent in SMALL_TALK if intent["intent"] not in EITHER]
+IDLE_TALK = [intent for intent in CHATTER["small_talk"] if intent["intent"] not in EITHER]
 ME = Subject("The user", "I", "u", me=True, speaker="The user")
-NOTHING = len(RELATIONS) + len(TOPICS)  # the number of "no relation and no topic"
 SINGLE = [r for r in PERSON_RELATIONS if r.single]
 SEVERAL = [r for r in PERSON_RELATIONS if not r.single]
 
@@ -42,7 +42,7 @@ def idle(rng, phrasing, held):
     """A message without a lasting fact."""
     draw, unseen = rng.random(), phrasing == "unseen"
     if draw < 0.5:
-        template = rng.choice(DISCARD_UNSEEN if unseen else DISCARD)
+        template = rng.choice(CHATTER["discard_unseen" if unseen else "discard"])
     elif draw < 0.85:
         template = rng.choice(rng.choice(IDLE_TALK)["users_unseen" if unseen else "users"])
     else:
@@ -51,22 +51,20 @@ def idle(rng, phrasing, held):
 
 
 def router(rng, phrasing="seen", held=False):
-    """A message, whether to store it, and the number of the relation that it tells of, or None."""
+    """A message, and whether to store it."""
     if rng.random() < 0.5:
-        return typed(rng, idle(rng, phrasing, held)), "discard", NOTHING
-    relation = None
+        return typed(rng, idle(rng, phrasing, held)), "discard"
     if rng.random() < 0.25:
-        text = fill(rng.choice(STORE_EXTRA_UNSEEN if phrasing == "unseen" else STORE_EXTRA), rng, fillers(rng, held))
+        text = fill(rng.choice(CHATTER["store_extra_unseen" if phrasing == "unseen" else "store_extra"]), rng, fillers(rng, held))
     else:
-        text, relation, _ = said(rng, phrasing, held)
+        text = said(rng, phrasing, held)[0]
         if rng.random() < 0.2:
             text = rng.choice((f"{idle(rng, 'seen', held)} {text}", f"Oh, {text}", f"{said(rng, phrasing, held)[0]} {text}", f"By the way: {text}"))
-    return typed(rng, text), "store", relation and relation.number
+    return typed(rng, text), "store"
 
 
 def boundary(rng, phrasing="seen", held=False):
-    """Lines `A: ...` of one topic and a new turn, of the same topic or of another. Also the number of each line's
-    topic, or None."""
+    """Lines `A: ...` of one topic and a new turn, of the same topic or of another."""
     unseen = phrasing == "unseen"
     first, second = rng.choice((("The user", "Assistant"),) * 3 + (("A", "B"), (lexicon.person_name(rng, held)[0], lexicon.person_name(rng, held)[0])))
     topic, other = rng.sample(TOPICS, 2)
@@ -83,7 +81,6 @@ def boundary(rng, phrasing="seen", held=False):
     if rng.random() < 0.3 and len(lines) > 2:
         lines = lines[1:]
     yes = rng.random() < 0.5
-    about = topic if not yes else other
     if yes:
         if rng.random() < 0.5:
             new = filler(rng.choice(pool(rng, other, "openers", unseen)))
@@ -91,17 +88,15 @@ def boundary(rng, phrasing="seen", held=False):
             new = filler(rng.choice(pool(rng, other, "turns", unseen))[0])
         else:
             new = said(rng, phrasing, held)[0] if rng.random() < 0.6 else idle(rng, phrasing, held)
-            about = None
     else:
         new = filler(pairs[0][0])
         if rng.random() < 0.15 and not lines[-1].startswith(first):
             new = filler(rng.choice(("Yes, (that's right|exactly).", "(Really|Do you think so)?", "(I'll|I will) (try|do) that.", "Good (idea|point).", "No, not (yet|really).", "(Thanks|Thank you), that helps.", "What would you do?", "I (hope|think) so.", "Why (is that|do you say that)?")))
-    numbers = [len(RELATIONS) + TOPICS.index(topic)] * len(lines) + [about and len(RELATIONS) + TOPICS.index(about)]
-    return render.boundary(lines, f"{first}: {typed(rng, new)}"), "yes" if yes else "no", numbers
+    return render.boundary(lines, f"{first}: {typed(rng, new)}"), "yes" if yes else "no"
 
 
 def conflict(rng, phrasing="seen", held=False):
-    """An old and a new fact: does the new one replace it? Also the numbers of their relations."""
+    """An old and a new fact: does the new one replace it?"""
     who = subject(rng, held, set())
     day = lexicon.random_date(rng)
     update = rng.random() < 0.5
@@ -140,7 +135,7 @@ def conflict(rng, phrasing="seen", held=False):
                 relation = pick(SINGLE)
             old = fact(who, relation)
             new = fact(other, relation, old.value)
-    return render.conflict(old.text, new.text), "update" if update else "keep", (old.relation.number, new.relation.number)
+    return render.conflict(old.text, new.text), "update" if update else "keep"
 
 
 def small(text):
@@ -236,45 +231,6 @@ def episode(rng, phrasing="seen", held=False):
             title = title or fill(relation.theme[0], rng, {**slots, "S's": speaker + "'s"})
         lines.append(f"{speaker}: {text}")
         if rng.random() < 0.8:
-            lines.append(f"Assistant: {fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))}")
+            lines.append(f"Assistant: {fill(rng.choice(CHATTER['acknowledge']), rng, fillers(rng, held))}")
     opening = f"On {lexicon.date_text(day)}, {small(speaker)} talked with the assistant."
     return render.dated(lexicon.date_text(day), lines), f"Title: {title}\n{opening} {' '.join(story)}", day, lines
-
-
-REMEMBERED = ["{V}.", "It's {V}.", "That's {V}.", "You told me: {V}.", "From what you told me: {V}.", "(If I remember right, it's|I have noted:|My notes say:) {V}.", "{V}, as far as I know."]
-
-
-def small_talk(rng, phrasing="seen", held=False):
-    """A first message and its reply, without notes."""
-    draw = rng.random()
-    if draw < 0.1:
-        return ask(rng, ME, rng.choice(PERSON_RELATIONS), phrasing, held), fill(rng.choice(UNKNOWN), rng, {})
-    if draw < 0.25:
-        return typed(rng, said(rng, phrasing, held)[0]), fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))
-    intent = rng.choice(SMALL_TALK)
-    user = fill(rng.choice(intent["users_unseen" if phrasing == "unseen" else "users"]), rng, fillers(rng, held))
-    return typed(rng, user), fill(rng.choice(intent["replies"]), rng, fillers(rng, held))
-
-
-def chat(rng, phrasing="seen", held=False):
-    """Turns (notes, user, assistant): greetings and statements, questions that the notes answer or don't."""
-    unseen = phrasing == "unseen"
-    context = Context(rng, rng.choice((1, 2, 3, 4, 6)), held, phrasing) if rng.random() < 0.55 else None
-    turns = []
-    for _ in range(rng.choice((1, 2, 3, 3, 4))):
-        draw = rng.random()
-        if context and draw < 0.4:
-            for question, value, fact in context.questions(1, 0.2, phrasing):
-                reply = fill(rng.choice(REMEMBERED), rng, {"V": value}) if fact else fill(rng.choice(UNKNOWN), rng, {})
-                turns.append((context.lines(), question, reply))
-        elif draw < 0.48:
-            question = ask(rng, ME, rng.choice(PERSON_RELATIONS), phrasing, held)
-            turns.append(([], question, fill(rng.choice(UNKNOWN), rng, {})))
-        elif draw < 0.65:
-            turns.append(([], typed(rng, said(rng, phrasing, held)[0]), fill(rng.choice(ACKNOWLEDGE), rng, fillers(rng, held))))
-        else:
-            intent = rng.choice(SMALL_TALK)
-            user = typed(rng, fill(rng.choice(intent["users_unseen" if unseen else "users"]), rng, fillers(rng, held)))
-            notes = context.lines() if context and rng.random() < 0.15 else []
-            turns.append((notes, user, fill(rng.choice(intent["replies"]), rng, fillers(rng, held))))
-    return turns
