@@ -156,10 +156,12 @@ impl Speech {
             Listener::Told { .. } => (sentence.to_owned(), true),
             Listener::Memory { sources, at, is_task } => {
                 let mut told = without_preface(sentence).to_owned();
+                // Retold, "I don't know" would be the person's.
+                let refuses = Answer.refuses(&told);
                 if is_of_speaker(&told) {
                     told = asked_by(person, &told);
                 }
-                if Answer.refuses(&told) || !is_task && !is_told(&told, sources, person, *at) {
+                if refuses || !is_task && !is_told(&told, sources, person, *at) {
                     self.is_over = true;
                     self.is_refused = self.n_sentences == 0;
                     return String::new();
@@ -282,7 +284,10 @@ mod tests {
 
     #[test]
     fn what_no_memory_says_is_not_said() {
-        for reply in ["Ana's sister is Britta. She is 42.", "The notes do not say."] {
+        // Retold, the last one would be "You don't know."
+        for reply in
+            ["Ana's sister is Britta. She is 42.", "The notes do not say.", "I don't know."]
+        {
             let (said, speech) = say(memory(false), reply);
             assert!(said.is_empty() && speech.is_refused() && speech.is_over(), "{said}");
         }

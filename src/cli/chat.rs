@@ -2,32 +2,55 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::App;
 use super::report::{Failure, Outcome};
 use crate::chat::{Allowed, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let mut beginning = Beginning { notices, ..Beginning::default() };
+    // A wrong name is said before anything is opened.
+    let registry = Arc::new(app.registry()?);
+    registry.check_default()?;
+    let mut store = app.open()?;
     loop {
-        let registry = app.registry()?;
-        registry.check_default()?;
-        let parts = app.parts(app.open()?, Arc::new(registry), None)?;
+        let parts = app.parts(store, Arc::clone(&registry) as _, None)?;
         let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
         let lock_after = app.lock_after();
         let parts = Parts { worker: Some(worker), ..parts };
         match tui::run(parts, Beginning { lock_after, ..beginning })? {
             Left::Quit(code) => return Ok(ExitCode::from(code)),
-            Left::Locked { draft } => {
+            Left::Locked(draft) => {
                 app.lock();
                 app.console.line("Locked, because nobody was there (`lock_minutes`).")?;
+                store = reopened(app)?;
                 beginning = Beginning { draft, ..Beginning::default() };
             }
+        }
+    }
+}
+
+/// The memory of a locked chat, once somebody knows the passphrase.
+fn reopened(app: &App) -> Result<Store, Failure> {
+    /// The last writes of the chat may take a moment.
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let since = Instant::now();
+    loop {
+        match app.open() {
+            Err(Failure::Store(StoreError::WrongPassphrase { .. })) => {
+                app.console.warn("that was not the passphrase either");
+            }
+            Err(Failure::Store(StoreError::Locked { .. })) if since.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(100));
+            }
+            other => return other,
         }
     }
 }

@@ -2,6 +2,12 @@
 //!
 //! The store needs no cleaning up: an uncommitted transaction leaves no trace.
 
+use std::io::Write as _;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::interfaces::Cancel;
 
 /// Watches for Ctrl+C from now on. If the command is `cooperative`, the first one only sets the flag
@@ -23,4 +29,49 @@ pub fn watch(cancel: &Cancel, cooperative: bool) {
     });
     // Without the thread the signal itself ends the program, which is good enough.
     drop(spawned);
+}
+
+/// While it is held, SIGTERM and SIGHUP end the program and leave the terminal as it was. The screen catches both for good, so that
+/// after it nobody would: a passphrase would be asked for where the terminal is gone.
+pub fn end_by_signals() -> impl Drop {
+    IS_ASKING.store(true, Ordering::SeqCst);
+    WATCHED.call_once(|| {
+        let spawned = std::thread::Builder::new().name("signals".into()).spawn(|| {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build()
+            else {
+                return;
+            };
+            runtime.block_on(async {
+                let (Ok(mut terminate), Ok(mut hang_up)) =
+                    (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+                else {
+                    return;
+                };
+                loop {
+                    let code = tokio::select! {
+                        _ = terminate.recv() => 143,
+                        _ = hang_up.recv() => 129,
+                    };
+                    if IS_ASKING.load(Ordering::SeqCst) {
+                        let _ = crossterm::terminal::disable_raw_mode();
+                        let _ = writeln!(std::io::stderr());
+                        std::process::exit(code);
+                    }
+                }
+            });
+        });
+        drop(spawned);
+    });
+    Asking
+}
+
+static IS_ASKING: AtomicBool = AtomicBool::new(false);
+static WATCHED: Once = Once::new();
+
+struct Asking;
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        IS_ASKING.store(false, Ordering::SeqCst);
+    }
 }

@@ -12,6 +12,7 @@ use zeroize::Zeroize as _;
 use super::App;
 use super::args;
 use super::backup::described;
+use super::interrupt;
 use super::output::counted;
 use super::report::{Failure, Outcome, done};
 use crate::store::{self, Secret, StoreError};
@@ -75,7 +76,9 @@ fn prompt(question: &str) -> Result<Secret, Failure> {
 fn ask(question: &str, typed: &mut Vec<u8>) -> io::Result<bool> {
     write!(io::stderr(), "{question}")?;
     enable_raw_mode()?;
+    let watched = interrupt::end_by_signals();
     let read = read_line(typed);
+    drop(watched);
     disable_raw_mode()?;
     writeln!(io::stderr())?;
     read

@@ -46,7 +46,10 @@ impl Bytes {
 
     /// Lets the system take back the memory of a part that is no longer needed. Should it be needed
     /// after all, it is read from the file again.
-    #[cfg_attr(unix, expect(unsafe_code, reason = "memmap2 calls this advice unchecked"))]
+    #[cfg_attr(
+        unix,
+        expect(unsafe_code, reason = "memmap2 and rustix leave this advice to the caller")
+    )]
     pub(super) fn release(&self, range: std::ops::Range<usize>) {
         #[cfg(unix)]
         if let Self::Mapped(map) = self {
@@ -57,6 +60,26 @@ impl Bytes {
                     memmap2::UncheckedAdvice::DontNeed,
                     range.start,
                     range.len(),
+                )
+            };
+        }
+        #[cfg(target_os = "linux")]
+        if let Self::Static(bytes) = self {
+            /// A multiple of every page's size.
+            const PAGE: usize = 1 << 16;
+            let part = &bytes[range.clone()];
+            let before = part.as_ptr().align_offset(PAGE).min(part.len());
+            let whole = &part[before..before + (part.len() - before) / PAGE * PAGE];
+            if whole.is_empty() || !is_of_file(whole) {
+                return;
+            }
+            // SAFETY: these are whole pages of the program's file, mapped read-only, which come back unchanged as above;
+            // nothing in them is written when a program is loaded, since they are bytes of this array alone.
+            let _ = unsafe {
+                rustix::mm::madvise(
+                    whole.as_ptr().cast_mut().cast(),
+                    whole.len(),
+                    rustix::mm::Advice::LinuxDontNeed,
                 )
             };
         }
@@ -72,6 +95,25 @@ impl Bytes {
             Self::Owned(bytes) => bytes,
         }
     }
+}
+
+/// Whether these bytes are mapped from a file and read-only: what a packer or an emulator has put into memory would not come back.
+#[cfg(target_os = "linux")]
+fn is_of_file(bytes: &[u8]) -> bool {
+    let (first, last) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines().any(|line| {
+        // `55d0c0000000-55d0c8000000 r--p 00000000 fe:00 1234 /usr/bin/inglenook`
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [range, rights, _, _, inode, ..] = fields.as_slice() else { return false };
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        let (Some(from), Some(to)) =
+            range.split_once('-').map_or((None, None), |(from, to)| (number(from), number(to)))
+        else {
+            return false;
+        };
+        from <= first && last <= to && *inode != "0" && !rights.contains('w')
+    })
 }
 
 impl AsRef<[u8]> for Bytes {

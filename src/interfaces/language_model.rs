@@ -240,6 +240,19 @@ pub trait Context: Send {
     /// [`ModelError::ContextOverflow`] (nothing is appended then), or a backend failure.
     fn extend(&mut self, tokens: &[u32]) -> Result<(), ModelError>;
 
+    /// Makes it hold exactly `tokens`, keeping the common beginning. Returns how many tokens were processed.
+    ///
+    /// # Errors
+    /// As [`Context::extend`].
+    fn refill(&mut self, tokens: &[u32]) -> Result<usize, ModelError> {
+        let common = self.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
+        self.truncate(common);
+        if common < tokens.len() {
+            self.extend(&tokens[common..])?;
+        }
+        Ok(tokens.len() - common)
+    }
+
     /// Rolls back to the first `len` tokens. Does nothing if it holds fewer.
     fn truncate(&mut self, len: usize);
 

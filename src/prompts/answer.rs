@@ -7,7 +7,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Style, asset::PROMPTS, data, date, reply};
+use super::{Style, asset::PROMPTS, data, date, day, reply};
 
 /// Asks a question about memories.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,7 +77,7 @@ impl Answer {
 
     /// The system turn in a chat.
     pub fn chat_system(self, today: DateTime) -> String {
-        let today = format!("{}, {}", today.strftime("%A"), date(today));
+        let today = day(today);
         PROMPTS.render("answer", "chat", context! { today })
     }
 
@@ -113,6 +113,7 @@ impl Answer {
             "notes don\u{2019}t",
             "memories do not",
             "i don't know",
+            "i don\u{2019}t know",
             "not mentioned",
             "not specified",
             "do not specify",

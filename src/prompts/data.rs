@@ -41,6 +41,11 @@ pub fn date(at: DateTime) -> String {
     format!("{} {}", at.day(), at.strftime("%B %Y"))
 }
 
+/// The day of a conversation: `Monday, 8 May 2023`, so that "on Friday" can be read.
+pub fn day(at: DateTime) -> String {
+    format!("{}, {}", at.strftime("%A"), date(at))
+}
+
 /// One utterance of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {

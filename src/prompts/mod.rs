@@ -23,7 +23,7 @@ pub use asset::Templates;
 pub use boundary::Boundary;
 pub use chat::chat_system;
 pub use conflict::{Conflict, Relation};
-pub use data::{Line, data, date};
+pub use data::{Line, data, date, day};
 pub use episode::{Episode, EpisodeDraft};
 pub use merge::MergedFact;
 pub use reply::Problem;

@@ -32,7 +32,6 @@ use crate::store::{Store, StoreError};
 pub use config::{FactRule, FoundFact, Levels, RecallConfig};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
-pub(crate) use prompt::refill;
 pub use question::is_of_assistant;
 
 use candidates::{Candidates, Search};

@@ -3,7 +3,7 @@
 use super::candidates::Candidates;
 use super::evidence::Evidence;
 use super::lines;
-use super::prompt::{self, Frame};
+use super::prompt::Frame;
 use super::question::QuestionTraits;
 use super::stage_one::Coarse;
 use super::stage_two::Outcome;
@@ -102,11 +102,11 @@ impl Pipeline<'_> {
         if coarse.is_empty() {
             tokens.extend(&frame.bare_question);
             tokens.extend(&frame.tail);
-            n_processed = prompt::refill(context.as_mut(), &tokens)?;
+            n_processed = context.refill(&tokens)?;
         } else {
             tokens.extend(&open);
             tokens.extend(model.encode(&block));
-            n_processed = prompt::refill(context.as_mut(), &tokens)?;
+            n_processed = context.refill(&tokens)?;
             let n_tokens_max = frame.head.len() + frame.evidence_tokens;
             if signal == Some(Signal::Overlap) {
                 let size_of = |text: &str| model.encode(text).len();

@@ -3,7 +3,7 @@
 //! `[begin][system][user: block, question][assistant`.
 
 use super::{RecallConfig, RecallRequest};
-use crate::interfaces::{Context, LanguageModel, ModelError, TurnRole};
+use crate::interfaces::{LanguageModel, TurnRole};
 use crate::prompts::Answer;
 
 /// One token in this many of the window is kept free for the reply …
@@ -66,15 +66,4 @@ impl Frame {
         head.extend(open);
         Self { head, bare_question, question: asked, tail, evidence_tokens, question_cut }
     }
-}
-
-/// Makes `context` hold exactly `tokens`, keeping the common prefix. Returns how many tokens were
-/// processed.
-pub(crate) fn refill(context: &mut dyn Context, tokens: &[u32]) -> Result<usize, ModelError> {
-    let common = context.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
-    context.truncate(common);
-    if common < tokens.len() {
-        context.extend(&tokens[common..])?;
-    }
-    Ok(tokens.len() - common)
 }

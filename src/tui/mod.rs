@@ -29,7 +29,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub use runner::{Beginning, Left, TuiError, run};
+pub use runner::{Beginning, Draft, Left, TuiError, run};
 pub use update::update;
 
 /// "1 fact", "3 facts".

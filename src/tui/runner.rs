@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as TerminalEvent, EventStream, MouseEventKind};
@@ -14,8 +14,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::chat::{Driver, Level, Parts, Update};
+use crate::chat::{Command, Driver, Level, Parts, Update};
 use crate::interfaces::Clock;
+use crate::memory::SessionId;
 use crate::tui::event::{Effect, Event, StoreRequest};
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
@@ -44,10 +45,18 @@ pub enum Left {
     /// For good, with this exit code.
     Quit(u8),
     /// Nobody was there for as long as was asked for. What stood in the input goes back there.
-    Locked {
-        /// The text in the input.
-        draft: String,
-    },
+    Locked(Draft),
+}
+
+/// What goes on after a lock.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The text in the input, after what waited to be sent.
+    pub text: String,
+    /// Whether the chat was incognito: it is gone, but what comes next is kept nowhere either.
+    pub incognito: bool,
+    /// The chat that was open.
+    pub session: Option<SessionId>,
 }
 
 /// What the chat begins with.
@@ -55,8 +64,8 @@ pub enum Left {
 pub struct Beginning {
     /// Warnings of the configuration and the like, shown once.
     pub notices: Vec<String>,
-    /// The text in the input.
-    pub draft: String,
+    /// What a locked chat left.
+    pub draft: Draft,
     /// How long nobody has to press a key before it is left by itself; `None`: it never is.
     pub lock_after: Option<Duration>,
 }
@@ -117,8 +126,8 @@ async fn drive(
     for text in notices {
         state.notice(Level::Warning, text);
     }
-    if !draft.is_empty() {
-        state.editor.set(&draft);
+    if !draft.text.is_empty() {
+        state.editor.set(&draft.text);
     }
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
@@ -142,6 +151,11 @@ async fn drive(
     })
     .map_err(fail)?;
     let driver = &*driver.insert(started);
+    if draft.incognito {
+        driver.send(Command::Incognito(true));
+    } else if let Some(session) = draft.session {
+        driver.send(Command::OpenSession(session));
+    }
 
     let mut looped = Loop {
         screen,
@@ -157,7 +171,8 @@ async fn drive(
     let mut keys = EventStream::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut drawn, mut touched) = (Instant::now(), Instant::now());
+    let mut drawn = Instant::now();
+    let mut presence = Presence::new();
     let panics = std::env::var_os("INGLENOOK_TEST_PANIC").is_some();
     loop {
         let wait = FRAME.saturating_sub(drawn.elapsed());
@@ -176,7 +191,7 @@ async fn drive(
                     // For tests/tui_pty.rs: a panic must leave the terminal as it was.
                     assert!(!panics || !is_f12(&event), "provoked by a test");
                     if !is_noise(&event) {
-                        touched = Instant::now();
+                        presence.is_here();
                         looped.feed(Event::Terminal(event))?;
                     }
                 }
@@ -195,11 +210,11 @@ async fn drive(
                 if looped.state.moves() {
                     looped.feed(Event::Tick)?;
                 }
-                if lock_after.is_some_and(|after| touched.elapsed() >= after)
-                    && !looped.state.transcript.busy()
-                {
-                    let draft = looped.state.editor.text();
-                    looped.exit = Some(Left::Locked { draft });
+                if looped.state.transcript.busy() {
+                    presence.busy = Instant::now();
+                }
+                if lock_after.is_some_and(|after| presence.is_gone(after)) {
+                    looped.exit = Some(Left::Locked(looped.state.draft()));
                 }
                 if driver.is_dead() {
                     let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
@@ -222,8 +237,37 @@ async fn drive(
             interrupt = without_pending(SignalKind::interrupt()).await.map_err(fail)?;
             terminal::resume(looped.screen).map_err(fail)?;
             keys = EventStream::new();
+            presence.is_here();
             looped.feed(Event::Written(written))?;
         }
+    }
+}
+
+/// When somebody was there, and when a reply was being written.
+struct Presence {
+    key: Instant,
+    /// Goes on while the computer sleeps.
+    key_by_the_clock: SystemTime,
+    busy: Instant,
+}
+
+impl Presence {
+    /// A reply stays to be read for so long after it is done.
+    const READING: Duration = Duration::from_mins(2);
+
+    fn new() -> Self {
+        Self { key: Instant::now(), key_by_the_clock: SystemTime::now(), busy: Instant::now() }
+    }
+
+    fn is_here(&mut self) {
+        (self.key, self.key_by_the_clock) = (Instant::now(), SystemTime::now());
+    }
+
+    /// Whether nobody was there for `after`. A reply that never ends holds the lock off for four times as long.
+    fn is_gone(&self, after: Duration) -> bool {
+        let by_the_clock = self.key_by_the_clock.elapsed().unwrap_or_default();
+        let alone = self.key.elapsed().max(by_the_clock);
+        alone >= after * 4 || alone >= after && self.busy.elapsed() >= Self::READING.min(after)
     }
 }
 

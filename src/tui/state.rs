@@ -11,6 +11,7 @@ use crate::chat::{Level, MessageKind, ModelProfile, PhaseName, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
+use crate::tui::Draft;
 use crate::tui::editor::Editor;
 use crate::tui::event::Tree;
 use crate::tui::keys::Action;
@@ -318,6 +319,15 @@ pub struct Edit {
 }
 
 impl State {
+    /// What is left of the screen when it is locked: what waits to be sent stands before what is being typed.
+    pub(super) fn draft(&self) -> Draft {
+        let waiting = self.queue.iter().map(|(text, _)| text.clone());
+        let texts: Vec<String> =
+            waiting.chain([self.editor.text()]).filter(|text| !text.is_empty()).collect();
+        let session = self.transcript.session.filter(|_| !self.incognito);
+        Draft { text: texts.join("\n"), incognito: self.incognito, session }
+    }
+
     pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette: *palette,

@@ -16,7 +16,7 @@ use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Message, Moment, Role};
 use crate::prompts::{Answer, MemoryLine};
-use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant, refill};
+use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant};
 use crate::store::KnownName;
 
 /// The longest answer from memories.
@@ -228,7 +228,7 @@ impl Job {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,
             };
-            refill(context.as_mut(), &built.tokens)?;
+            context.refill(&built.tokens)?;
             (context, built.n_dropped, built.is_cut)
         };
         let used_tokens = context.len();
