@@ -153,6 +153,11 @@ fn exporting_takes_the_whole_rest_as_a_file() {
     h.enter("/export a b.md");
     let (session, path) = (SessionId(1), Some("a b.md".into()));
     assert_eq!(h.take(), [Effect::Store(StoreRequest::Export { session, path })]);
+    // Of an incognito chat the memory has nothing: what it has under that number is another chat.
+    h.state.incognito = true;
+    h.enter("/export");
+    assert_eq!(h.take(), []);
+    assert!(h.screen().contains("can't be saved"), "{}", h.screen());
 }
 
 #[test]
