@@ -113,6 +113,19 @@ struct Loop<'a> {
     events: UnboundedReceiver<Event>,
 }
 
+/// What the screen shows first.
+fn begun(parts: &Parts, notices: Vec<String>, draft: &str) -> State {
+    let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
+    let mut state = State::new(&palette, parts.clock.now(), &parts.source.default_name());
+    for text in notices {
+        state.notice(Level::Warning, text);
+    }
+    if !draft.is_empty() {
+        state.editor.set(draft);
+    }
+    state
+}
+
 async fn drive(
     parts: Parts,
     Beginning { notices, draft, lock_after }: Beginning,
@@ -120,15 +133,8 @@ async fn drive(
     driver: &mut Option<Driver>,
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
-    let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
     let clock = Arc::clone(&parts.clock);
-    let mut state = State::new(&palette, clock.now(), &parts.source.default_name());
-    for text in notices {
-        state.notice(Level::Warning, text);
-    }
-    if !draft.text.is_empty() {
-        state.editor.set(&draft.text);
-    }
+    let state = begun(&parts, notices, &draft.text);
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
@@ -207,18 +213,12 @@ async fn drive(
                 }
             }
             _ = ticks.tick() => {
-                if looped.state.moves() {
-                    looped.feed(Event::Tick)?;
-                }
+                looped.tick()?;
                 if looped.state.transcript.busy() {
                     presence.busy = Instant::now();
                 }
                 if lock_after.is_some_and(|after| presence.is_gone(after)) {
                     looped.exit = Some(Left::Locked(looped.state.draft()));
-                }
-                if driver.is_dead() {
-                    let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
-                    return Err(TuiError::Bug { place });
                 }
             }
             () = tokio::time::sleep(wait), if looped.dirty => {
@@ -292,6 +292,18 @@ impl Loop<'_> {
         self.dirty = false;
         let state = &self.state;
         terminal::draw(self.screen, |frame| view::draw(frame, state))
+    }
+
+    /// What moves goes on.
+    fn tick(&mut self) -> Result<(), TuiError> {
+        if self.state.moves() {
+            self.feed(Event::Tick)?;
+        }
+        if self.driver.is_dead() {
+            let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());
+            return Err(TuiError::Bug { place });
+        }
+        Ok(())
     }
 
     fn feed(&mut self, event: Event) -> Result<(), TuiError> {

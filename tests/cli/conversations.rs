@@ -199,6 +199,9 @@ fn an_import_takes_nothing_back_that_the_person_said() {
     assert!(answer.contains("Bergen") && !answer.contains("2049"), "{answer}");
 }
 
+/// What is done to an export.
+type Damage<'a> = &'a dyn Fn(&mut serde_json::Value);
+
 #[test]
 fn a_whole_memory_is_exported_and_imported() {
     let home = Home::new();
@@ -240,7 +243,7 @@ fn a_whole_memory_is_exported_and_imported() {
     let error = other.fails(&["import", file], 2);
     other.fails(&["import", "--preview", "--conversation", "x", file], 2);
     assert!(error.contains("messages here already") && error.contains("--data-dir"), "{error}");
-    let cases: [(&str, &dyn Fn(&mut serde_json::Value)); 11] = [
+    let cases: [(&str, Damage<'_>); 11] = [
         ("older version", &|json| drop(json.as_object_mut().unwrap().remove("memory"))),
         ("no table", &|json| json["memory"]["tables"]["sqlite_schema"] = json!([])),
         ("row 1 of `message`", &|json| json["memory"]["tables"]["message"][0] = json!([1])),
