@@ -1,8 +1,11 @@
 //! The files that a model's weights came from, and hashes that identify them.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::LazyLock;
 
 use memmap2::Mmap;
 use sha2::{Digest, Sha256};
@@ -50,7 +53,7 @@ impl Bytes {
         unix,
         expect(unsafe_code, reason = "memmap2 and rustix leave this advice to the caller")
     )]
-    pub(super) fn release(&self, range: std::ops::Range<usize>) {
+    pub(super) fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         if let Self::Mapped(map) = self {
             // SAFETY: the map is of a file and read-only, so dropped pages come back unchanged. It is
@@ -100,20 +103,25 @@ impl Bytes {
 /// Whether these bytes are mapped from a file and read-only: what a packer or an emulator has put into memory would not come back.
 #[cfg(target_os = "linux")]
 fn is_of_file(bytes: &[u8]) -> bool {
-    let (first, last) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    maps.lines().any(|line| {
-        // `55d0c0000000-55d0c8000000 r--p 00000000 fe:00 1234 /usr/bin/inglenook`
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let [range, rights, _, _, inode, ..] = fields.as_slice() else { return false };
-        let number = |text| usize::from_str_radix(text, 16).ok();
-        let (Some(from), Some(to)) =
-            range.split_once('-').map_or((None, None), |(from, to)| (number(from), number(to)))
-        else {
-            return false;
-        };
-        from <= first && last <= to && *inode != "0" && !rights.contains('w')
-    })
+    /// Where such mappings lie. The program's own stay where they are, and no tensor reads the list again.
+    static MAPPED: LazyLock<Vec<Range<usize>>> = LazyLock::new(|| {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        maps.lines().filter_map(read_only_of_file).collect()
+    });
+    let (first, end) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
+    MAPPED.iter().any(|mapped| mapped.start <= first && end <= mapped.end)
+}
+
+/// Of `55d0c0000000-55d0c8000000 r--p 00000000 fe:00 1234 /usr/bin/inglenook`, the range.
+#[cfg(target_os = "linux")]
+fn read_only_of_file(line: &str) -> Option<Range<usize>> {
+    let mut fields = line.split_whitespace();
+    let (range, rights, inode) = (fields.next()?, fields.next()?, fields.nth(2)?);
+    if inode == "0" || rights.contains('w') {
+        return None;
+    }
+    let (from, to) = range.split_once('-')?;
+    Some(usize::from_str_radix(from, 16).ok()?..usize::from_str_radix(to, 16).ok()?)
 }
 
 impl AsRef<[u8]> for Bytes {

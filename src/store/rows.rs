@@ -46,6 +46,11 @@ const COUNTERS: &str = "sqlite_sequence";
 /// As a machine would count them: no table gives more.
 const ID_MAX: i64 = 1 << 53;
 
+/// The tables that number their rows.
+fn with_ids() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().filter(|(_, columns)| columns.starts_with("id,")).map(|(name, _)| name)
+}
+
 /// The rows of every table, and the length of the vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -161,10 +166,7 @@ impl WriteTx<'_> {
                 return Err(StoreError::invalid("a counter has no name or no number"));
             };
             let n = n.as_i64().filter(|n| (0..=ID_MAX).contains(n));
-            let has_ids = |name: &str| {
-                TABLES.iter().any(|(known, columns)| *known == name && columns.starts_with("id,"))
-            };
-            let Some(n) = n.filter(|_| has_ids(table)) else {
+            let Some(n) = n.filter(|_| with_ids().any(|known| known == table)) else {
                 return Err(StoreError::invalid(format!(
                     "the counter of `{table}` can't be right"
                 )));
@@ -178,10 +180,10 @@ impl WriteTx<'_> {
                 self.run(sql, rusqlite::params![table, n])?;
             }
         }
-        for (name, columns) in TABLES {
+        for name in with_ids() {
             let outside =
                 format!("SELECT count(*) FROM {name} WHERE id NOT BETWEEN 1 AND {ID_MAX}");
-            if columns.starts_with("id,") && self.count(&outside)? > 0 {
+            if self.count(&outside)? > 0 {
                 return Err(StoreError::invalid(format!("an id in `{name}` can't be right")));
             }
         }

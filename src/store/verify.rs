@@ -145,16 +145,14 @@ impl Reader<'_> {
         let (mut walked, mut found) = (HashSet::new(), Vec::new());
         for start in next.keys() {
             let (mut at, mut way) = (*start, Vec::new());
-            while walked.insert(at) {
+            while let Some(by) = next.get(&at)
+                && walked.insert(at)
+            {
                 way.push(at);
-                let Some(by) = next.get(&at) else { break };
                 at = *by;
             }
             // Back on this way: a circle.
-            if let Some(begin) = way.iter().position(|id| *id == at)
-                && next.contains_key(&at)
-                && way.last().and_then(|last| next.get(last)) == Some(&at)
-            {
+            if let Some(begin) = way.iter().position(|id| *id == at) {
                 let mut circle = way.split_off(begin);
                 circle.sort_unstable();
                 found.extend(circle.iter().map(|id| format!("s{id} supersedes itself, by others")));
