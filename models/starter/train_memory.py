@@ -80,17 +80,23 @@ def layer(x, cos, sin, bias, norms, qkv, output, gate_up, down):
     return x + product(F.silu(gate) * up, down).float()
 
 
-class Model:
-    """Four matrices a layer: what goes in together is one. The token table and the norms stay as in the base."""
+PARTS = {"qkv": ("attn_q", "attn_k", "attn_v"), "output": ("attn_output",), "gate_up": ("ffn_gate", "ffn_up"), "down": ("ffn_down",)}
 
-    PARTS = {"qkv": ("attn_q", "attn_k", "attn_v"), "output": ("attn_output",), "gate_up": ("ffn_gate", "ffn_up"), "down": ("ffn_down",)}
+
+def matrices(w):
+    """Four a layer: what goes in together is one."""
+    return {f"{i}.{part}": torch.cat([w[f"blk.{i}.{x}.weight"] for x in names]) for i in range(LAYERS) for part, names in PARTS.items()}
+
+
+class Model:
+    """The token table and the norms stay as in the base."""
 
     def __init__(self, w, learnt=None, compiled=True):
         self.embed = w["token_embd.weight"]
         self.head = self.embed.to(torch.bfloat16)
         self.norm = w["output_norm.weight"]
         self.norms = [[w[f"blk.{i}.{x}_norm.weight"] for x in ("attn", "ffn")] for i in range(LAYERS)]
-        start = {f"{i}.{part}": torch.cat([w[f"blk.{i}.{x}.weight"] for x in names]) for i in range(LAYERS) for part, names in self.PARTS.items()}
+        start = matrices(w)
         self.base = {k: x.to(torch.bfloat16) for k, x in start.items()}
         self.p = {k: torch.nn.Parameter((learnt or {}).get(k, x).float()) for k, x in start.items()}
         self.inverse = 100_000.0 ** (-torch.arange(0, SIZE, 2).float() / SIZE)
@@ -104,14 +110,14 @@ class Model:
         x = self.embed[ids]
         of = self.base if is_base else self.p
         for i in range(LAYERS):
-            x = self.layer(x, cos, sin, bias, self.norms[i], *(of[f"{i}.{part}"] for part in self.PARTS))
+            x = self.layer(x, cos, sin, bias, self.norms[i], *(of[f"{i}.{part}"] for part in PARTS))
         return F.rms_norm(x, (WIDTH,), self.norm, 1e-5)
 
     def learnt(self, w):
         """The matrices, by their names in the file."""
         out = {}
         for i in range(LAYERS):
-            for part, names in self.PARTS.items():
+            for part, names in PARTS.items():
                 names = [f"blk.{i}.{x}.weight" for x in names]
                 out.update(zip(names, self.p[f"{i}.{part}"].detach().split([w[name].shape[0] for name in names])))
         return out
@@ -241,6 +247,7 @@ def export(base, matrices, out, kind, table):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--base", required=True)
+    parser.add_argument("--start", help="a file to go on from, such as language.gguf; the base stays the base")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=90)
     parser.add_argument("--decay", type=float, default=0)
@@ -256,7 +263,9 @@ def main():
     reader = gguf.GGUFReader(args.base)
     tok, w = tokenizer(reader), weights(reader)
     kept = args.work / "weights.safetensors"
-    learnt = load_file(kept) if (args.resume or args.export) and kept.exists() else None
+    learnt = matrices(weights(gguf.GGUFReader(args.start))) if args.start else None
+    if (args.resume or args.export) and kept.exists():
+        learnt = load_file(kept)
     model = Model(w, learnt, compiled=not args.export)
     if args.export:
         return export(args.base, {**w, **model.learnt(w)}, args.export, args.kind, args.table)
