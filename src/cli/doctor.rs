@@ -173,6 +173,7 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
 }
 
 fn memory(app: &App) -> Vec<(Health, String)> {
+    let of_log = store::log_damage(&app.dirs.data);
     let read = app
         .open_read_only()
         .and_then(|store| Ok(store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?)))?));
@@ -197,7 +198,7 @@ fn memory(app: &App) -> Vec<(Health, String)> {
                     takes it away";
         findings.push((Health::Remark, says.into()));
     }
-    findings.extend(violations.into_iter().map(|violation| (Health::Bad, violation)));
+    findings.extend(violations.into_iter().chain(of_log).map(|violation| (Health::Bad, violation)));
     if stats.jobs_pending > 0 {
         findings.push((
             Health::Remark,
@@ -242,7 +243,7 @@ fn models(app: &App) -> Vec<(Health, String)> {
         let name = &model.name;
         if model.built_in {
             let mut says =
-                format!("{name}: {kind}built in{used}; small: it quotes rather than talks");
+                format!("{name}: {kind}built in{used}; small: it talks plainly and knows little");
             let mut state = Health::Good;
             if model.in_use && model.purpose != ModelPurpose::Embedding {
                 says += ". For real conversation: `inglenook model pull qwen3-0.6b --use`";

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::error::{Result, StoreError};
 use super::quoting::{Quoted, contains, contains_in, has_words, telling_words};
-use super::records::{AnyId, ForgetPlan, Level};
+use super::records::{AnyId, ForgetPlan, Level, Session};
 use super::settings::USER_NAME;
 use super::transaction::Reader;
 use crate::memory::lexical::words;
@@ -226,6 +226,32 @@ impl Reader<'_> {
         plan.messages = seeds.iter().copied().collect();
         plan.messages.extend(self.replies_about(&all, &seeds, &plan)?);
         self.derive(&all, plan)
+    }
+
+    /// Every chat that came from a file from which something of this came; nothing, if it was all said here.
+    ///
+    /// # Errors
+    /// As [`Self::plan_forget`].
+    pub fn chats_of_its_files(&self, id: AnyId) -> Result<Vec<AnyId>> {
+        let messages = match id {
+            AnyId::Message(id) => vec![id],
+            AnyId::Episode(id) => {
+                self.episodes_by_id(&[id])?.into_iter().flat_map(|e| e.messages).collect()
+            }
+            AnyId::Semantic(id) => self.evidence_messages([id])?,
+            AnyId::Theme(id) => {
+                let members = self.themes_by_id(&[id])?.into_iter().flat_map(|theme| theme.members);
+                self.evidence_messages(members)?
+            }
+            AnyId::Session(id) => self.messages(id)?.iter().map(|m| m.id).collect(),
+        };
+        let messages = self.messages_by_id(&messages)?;
+        let of: BTreeSet<SessionId> = messages.iter().map(|m| m.session).collect();
+        let chats = self.sessions()?;
+        let files: HashSet<&String> =
+            chats.iter().filter(|s| of.contains(&s.id)).filter_map(|s| s.source.as_ref()).collect();
+        let is_theirs = |s: &&Session| s.source.as_ref().is_some_and(|file| files.contains(file));
+        Ok(chats.iter().filter(is_theirs).map(|s| AnyId::Session(s.id)).collect())
     }
 
     /// Titles of chats, names of the files that they came from, and entries of the undo log that hold a text.

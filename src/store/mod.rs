@@ -44,6 +44,7 @@ mod undo;
 mod vector_index;
 mod vectors;
 mod verify;
+mod wal;
 
 #[cfg(test)]
 mod tests;
@@ -65,3 +66,4 @@ pub use repair::{Repaired, repair};
 pub use rows::Rows;
 pub use settings::USER_NAME;
 pub use transaction::{Reader, WriteTx};
+pub use wal::log_damage;

@@ -40,6 +40,21 @@ impl Reader<'_> {
         Ok(self.find_semantics(ids)?.into_values().collect())
     }
 
+    /// The texts of the newest semantics that hold and were said here, newest first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn newest_facts(&self, n: usize) -> Result<Vec<String>> {
+        self.all(
+            "SELECT content FROM semantic s WHERE superseded_by IS NULL AND EXISTS
+                (SELECT 1 FROM semantic_message p JOIN message m ON m.id = p.message
+                 JOIN session c ON c.id = m.session WHERE p.semantic = s.id AND NOT c.imported)
+             ORDER BY id DESC LIMIT ?1",
+            [i64::try_from(n).unwrap_or(i64::MAX)],
+            |row| text(row, 0),
+        )
+    }
+
     /// The semantics with these ids, in the order asked for.
     ///
     /// # Errors

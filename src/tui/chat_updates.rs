@@ -2,7 +2,7 @@
 
 use crate::chat::{Level, PhaseName, SavedReply, Update};
 use crate::memory::{Message, Role, SessionId};
-use crate::tui::event::Effect;
+use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
 use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
@@ -154,9 +154,12 @@ fn set_session(
             take_back(state, "");
         }
     }
+    // A new chat: the screen greets.
+    let greeting = session.is_none().then_some(Effect::Store(StoreRequest::Greeting));
+    let mut effects: Vec<Effect> = greeting.into_iter().collect();
     if let Some(Pane::Why(pane)) = &mut state.pane {
         *pane = WhyPane::default();
-        return panes::open_why(state);
+        effects.extend(panes::open_why(state));
     }
-    Vec::new()
+    effects
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::chat::{Command, Update};
 use crate::interfaces::ModelSummary;
 use crate::memory::{
-    Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, SessionId, ThemeId,
+    Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
 use crate::store::{AnyId, ForgetPlan, Session};
 
@@ -37,9 +37,21 @@ pub enum Effect {
     Quit(u8),
 }
 
+/// What greets somebody who comes back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// The person's name, if it is known.
+    pub name: Option<String>,
+    /// The chats that were last gone on with, newest first: their titles, and when that was.
+    pub chats: Vec<(String, Moment)>,
+    /// The newest facts, as they are said to the person.
+    pub facts: Vec<String>,
+}
+
 /// Work on the store that is not part of a turn; done on the store's own thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoreRequest {
+    Greeting,
     Tree,
     Messages(EpisodeId),
     Sessions,
@@ -51,6 +63,8 @@ pub enum StoreRequest {
         ids: Vec<AnyId>,
         matching: Option<String>,
     },
+    /// Everything that came from the same file as this.
+    PlanForgetFile(AnyId),
     Forget(ForgetPlan),
     Edit {
         semantic: SemanticId,
@@ -89,6 +103,7 @@ pub enum StoreReply {
         episode: EpisodeId,
         messages: Vec<Message>,
     },
+    Greeting(Greeting),
     Sessions(Vec<Session>),
     Models(Vec<ModelSummary>),
     History(Vec<String>),

@@ -73,6 +73,7 @@ pub enum Action {
     Close,
     Search,
     Forget,
+    ForgetFile,
     Edit,
     Undo,
     DeleteChar,
@@ -231,6 +232,8 @@ pub const BINDINGS: &[Binding] = &[
     row(MemoryPane, &[(Char('f'), A::Forget), (Any(Delete), A::Forget)])
         .help("f", "forget what is chosen (asks first)")
         .hint("f", "forget"),
+    row(MemoryPane, &[(Char('F'), A::ForgetFile)])
+        .help("F", "forget all that came from the same file (asks first)"),
     row(MemoryPane, &[(Char('u'), A::Undo)]).help("u", "undo the last change"),
     row(MemoryPane, CLOSE_PANE).hint("Esc", "close"),
     row(MemoryPane, &[(Char('?'), A::Help)]),

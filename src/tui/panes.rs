@@ -143,6 +143,10 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
                 |id| Effect::Store(StoreRequest::PlanForget { ids: vec![id], matching: None });
             return Some(selected(pane).map(plan).into_iter().collect());
         }
+        Action::ForgetFile => {
+            let plan = |id| Effect::Store(StoreRequest::PlanForgetFile(id));
+            return Some(selected(pane).map(plan).into_iter().collect());
+        }
         Action::Edit => {
             if let Some((semantic, text)) = selected_fact(pane) {
                 let mut editor = Editor::default();

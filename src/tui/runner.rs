@@ -114,14 +114,15 @@ struct Loop<'a> {
 }
 
 /// What the screen shows first.
-fn begun(parts: &Parts, notices: Vec<String>, draft: &str) -> State {
+fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft) -> State {
     let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
     let mut state = State::new(&palette, parts.clock.now(), &parts.source.default_name());
     for text in notices {
         state.notice(Level::Warning, text);
     }
-    if !draft.is_empty() {
-        state.editor.set(draft);
+    state.incognito = parts.incognito || draft.incognito;
+    if !draft.text.is_empty() {
+        state.editor.set(&draft.text);
     }
     state
 }
@@ -134,7 +135,7 @@ async fn drive(
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
     let clock = Arc::clone(&parts.clock);
-    let state = begun(&parts, notices, &draft.text);
+    let state = begun(&parts, notices, &draft);
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
@@ -152,6 +153,7 @@ async fn drive(
         })
         .map_err(fail)?;
     let _ = store.send(StoreRequest::History);
+    let _ = store.send(StoreRequest::Greeting);
     let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));
     })

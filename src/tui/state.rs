@@ -13,7 +13,7 @@ use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId
 use crate::store::{AnyId, ForgetPlan};
 use crate::tui::Draft;
 use crate::tui::editor::Editor;
-use crate::tui::event::Tree;
+use crate::tui::event::{Greeting, Tree};
 use crate::tui::keys::Action;
 use crate::tui::palette::Palette;
 use crate::tui::slash::{self, SlashCommand};
@@ -33,6 +33,8 @@ pub struct State {
     /// Counts ticks, for animations and timeouts.
     pub tick: u64,
     pub transcript: Transcript,
+    /// Shown while the chat is empty.
+    pub greeting: Greeting,
     pub editor: Editor,
     /// Written while a reply was on its way: each is sent when the chat is free.
     pub queue: VecDeque<(String, MessageKind)>,
@@ -334,6 +336,7 @@ impl State {
             now,
             tick: 0,
             transcript: Transcript::default(),
+            greeting: Greeting::default(),
             editor: Editor::default(),
             queue: VecDeque::new(),
             completion: 0,

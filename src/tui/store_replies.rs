@@ -2,7 +2,7 @@
 
 use crate::chat::{Command, Level};
 use crate::memory::plain_text;
-use crate::tui::event::{Effect, StoreReply, StoreRequest};
+use crate::tui::event::{Effect, Greeting, StoreReply, StoreRequest};
 use crate::tui::state::{Body, Confirm, Confirmed, Overlay, Pane, PickerKind, State};
 use crate::tui::why::Why;
 use crate::tui::{count, panes, pickers};
@@ -12,6 +12,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
     match reply {
         StoreReply::Tree(tree) => panes::set_tree(state, tree),
         StoreReply::Messages { episode, messages } => panes::set_messages(state, episode, messages),
+        StoreReply::Greeting(greeting) => state.greeting = greeting,
         StoreReply::Sessions(sessions) => {
             let items = pickers::session_items(&sessions, state.now);
             pickers::fill(state, PickerKind::Sessions, items);
@@ -57,6 +58,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
                     count(n_facts, "fact", "facts"),
                 ),
             );
+            state.greeting = Greeting::default();
             let mut effects =
                 vec![Effect::Chat(Command::Reload), Effect::Store(StoreRequest::History)];
             effects.extend(refresh(state));
@@ -78,6 +80,8 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             state.notice(Level::Info, format!("Saved as {path} (readable by you alone)."));
         }
         StoreReply::Failed { what, error } => {
+            // It may tell of what was forgotten and is not yet off the disk.
+            state.greeting = Greeting::default();
             if let (Some(Pane::Memory(pane)), "read the memory") = (&mut state.pane, what) {
                 pane.error = Some(error.clone());
             }
@@ -87,11 +91,9 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Reads the memory again if it is shown.
+/// Reads again what is shown of the memory.
 pub(super) fn refresh(state: &State) -> Vec<Effect> {
-    if matches!(state.pane, Some(Pane::Memory(_))) {
-        vec![Effect::Store(StoreRequest::Tree)]
-    } else {
-        Vec::new()
-    }
+    let tree = matches!(state.pane, Some(Pane::Memory(_))).then_some(StoreRequest::Tree);
+    let greeting = state.transcript.entries.is_empty().then_some(StoreRequest::Greeting);
+    tree.into_iter().chain(greeting).map(Effect::Store).collect()
 }

@@ -1,7 +1,8 @@
 //! Reads and changes the store for panes and lists, on a thread of its own, so that neither the
 //! screen nor a running reply waits for a large read, a scrub or an embedding.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -11,12 +12,13 @@ use std::thread;
 
 use crate::chat::{Parts, export};
 use crate::error_chain::error_chain;
+use crate::extractive::to_second_person;
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
-use crate::store::{ForgetPlan, Reader, StoreError, audit};
+use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
 use crate::tui::count;
-use crate::tui::event::{StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
 
 /// How many of the person's newest messages Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
@@ -49,12 +51,14 @@ impl StoreThread {
     /// Answers one request.
     pub fn answer(&self, request: StoreRequest) -> StoreReply {
         let what = match request {
-            StoreRequest::Tree | StoreRequest::Messages(_) => "read the memory",
+            StoreRequest::Greeting | StoreRequest::Tree | StoreRequest::Messages(_) => {
+                "read the memory"
+            }
             StoreRequest::Sessions => "list the chats",
             StoreRequest::Models => "list the models",
             StoreRequest::History => "read your earlier messages",
             StoreRequest::Why(_) => "read the evidence",
-            StoreRequest::PlanForget { .. } => "look for that",
+            StoreRequest::PlanForget { .. } | StoreRequest::PlanForgetFile(_) => "look for that",
             StoreRequest::Forget(_) => "forget that",
             StoreRequest::Edit { .. } => "correct it",
             StoreRequest::Undo => "undo",
@@ -67,6 +71,7 @@ impl StoreThread {
     fn try_answer(&self, request: StoreRequest) -> Result<StoreReply, Box<dyn Error>> {
         let store = &self.0.store;
         Ok(match request {
+            StoreRequest::Greeting => StoreReply::Greeting(store.read(greeting)?),
             StoreRequest::Tree => StoreReply::Tree(store.read(tree)?),
             StoreRequest::Messages(episode) => {
                 let messages = store.read(|r| messages(r, episode))?;
@@ -83,6 +88,18 @@ impl StoreThread {
                 let lines = plan_lines(r, &plan)?;
                 Ok(StoreReply::ForgetPlan { plan, lines })
             })?,
+            StoreRequest::PlanForgetFile(id) => {
+                let ids = store.read(|r| r.chats_of_its_files(id))?;
+                if ids.is_empty() {
+                    return Err("it was said here and came from no file: f forgets it".into());
+                }
+                store.read(|r| {
+                    let plan = r.plan_forget(&ids, None)?;
+                    let mut lines = vec![format!("All that came from {}", files(r, &ids)?)];
+                    lines.extend(plan_lines(r, &plan)?);
+                    Ok(StoreReply::ForgetPlan { plan, lines })
+                })?
+            }
             StoreRequest::Forget(plan) => {
                 let (gone, _) = store.read(|r| split(r, &plan))?;
                 self.audit("forget", plan.messages.len())?;
@@ -223,7 +240,33 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
 /// rewritten with their episode.
 fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
     let facts = r.semantics_by_id(&plan.semantics)?;
-    Ok(facts.into_iter().partition(|s| s.messages.iter().any(|m| plan.messages.contains(m))))
+    Ok(facts
+        .into_iter()
+        .partition(|s| s.messages.iter().any(|m| plan.messages.binary_search(m).is_ok())))
+}
+
+fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
+    const N_CHATS: usize = 3;
+    const N_FACTS: usize = 3;
+    let name = r.user_name()?;
+    let mut chats: Vec<_> = r.sessions()?.into_iter().filter(|chat| !chat.imported).collect();
+    chats.sort_by_key(|chat| Reverse(chat.updated_at));
+    chats.truncate(N_CHATS);
+    let facts = r.newest_facts(N_FACTS)?;
+    Ok(Greeting {
+        chats: chats.into_iter().map(|chat| (chat.title, chat.updated_at)).collect(),
+        facts: facts.iter().map(|fact| to_second_person(fact, name.as_deref())).collect(),
+        name,
+    })
+}
+
+/// The names of the files that these chats came from.
+fn files(r: &Reader<'_>, chats: &[AnyId]) -> Result<String, StoreError> {
+    let chats: HashSet<&AnyId> = chats.iter().collect();
+    let chats = r.sessions()?.into_iter().filter(|s| chats.contains(&AnyId::Session(s.id)));
+    let names: BTreeSet<String> =
+        chats.filter_map(|s| s.source).map(|name| plain_text(&name).into_owned()).collect();
+    Ok(names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreError> {

@@ -114,8 +114,11 @@ fn repair(app: &App) -> Outcome {
 }
 
 fn verify(app: &App, json: bool) -> Outcome {
+    let of_log = store::log_damage(&app.dirs.data);
     let store = app.open_read_only()?;
-    let (violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
+    let (mut violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
+    let is_log_only = violations.is_empty();
+    violations.extend(of_log);
     if json {
         app.console.json(&json!({ "sound": violations.is_empty(), "violations": violations }))?;
     } else if violations.is_empty() {
@@ -127,9 +130,12 @@ fn verify(app: &App, json: bool) -> Outcome {
         for violation in &violations {
             app.console.line(&format!("broken: {violation}"))?;
         }
-        app.console.note(
-            "hint: `inglenook memory repair` makes a new memory of what can be read; please report this.",
-        );
+        // A repair reads what SQLite reads of the log.
+        if !is_log_only {
+            app.console.note(
+                "hint: `inglenook memory repair` makes a new memory of what can be read; please report this.",
+            );
+        }
     }
     if violations.is_empty() { done() } else { found_problems() }
 }

@@ -109,6 +109,44 @@ fn damage_in_the_middle_is_found_by_verify() {
     assert!(found * 10 >= (pages - 1) * 3, "{found} of {}", pages - 1);
 }
 
+/// SQLite reads the log up to the first damaged frame and says nothing of the rest.
+#[test]
+fn a_damaged_log_is_found() {
+    const FRAME: usize = 24 + 4096;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    small(&store);
+    let log = fs::read(dir.path().join("memory.db-wal")).unwrap();
+    let of = |log: &[u8]| {
+        let copy = tempfile::tempdir().unwrap();
+        fs::copy(dir.path().join("memory.db"), copy.path().join("memory.db")).unwrap();
+        fs::write(copy.path().join("memory.db-wal"), log).unwrap();
+        crate::store::log_damage(copy.path())
+    };
+    assert_eq!(of(&log), None);
+    assert_eq!(of(b""), None);
+    // Killed in the middle of a frame: its transaction had not ended.
+    assert_eq!(of(&[&log[..], &log[32..132]].concat()), None);
+    let is_end = |frame: &[u8]| frame[8..16] == log[16..24] && frame[4..8] != [0; 4];
+    let n_frames = 1 + log[32..].chunks_exact(FRAME).rposition(is_end).unwrap();
+    assert!(n_frames > 3, "{n_frames}");
+    let flipped = |at: usize| {
+        let mut damaged = log.clone();
+        damaged[at] ^= 4;
+        of(&damaged).unwrap_or_default()
+    };
+    for frame in [0, n_frames / 2, n_frames - 2] {
+        // In its number, salt, checksum and page.
+        for at in [0, 9, 17, 1000] {
+            let says = flipped(32 + frame * FRAME + at);
+            assert!(says.contains("cannot be read"), "{frame}, {at}: {says}");
+        }
+    }
+    for at in [0, 8, 17, 25] {
+        assert!(flipped(at).contains("at its beginning"), "{at}");
+    }
+}
+
 #[test]
 fn an_empty_file_is_a_new_memory() {
     let dir = tempfile::tempdir().unwrap();

@@ -292,6 +292,21 @@ fn a_name_that_quotes_a_fact_which_moved_on_is_reset() {
 }
 
 #[test]
+fn everything_that_came_from_the_same_file_can_be_found() {
+    let (store, small) = small_in_memory();
+    let (message, chats) = write(&store, |tx| {
+        let mut chats = Vec::new();
+        for file in ["a.jsonl", "b.jsonl", "a.jsonl"] {
+            chats.push(tx.import_session("Chat", at(30), file)?);
+        }
+        Ok((say(tx, chats[2], Role::User, "Lund is cold"), chats))
+    });
+    let of = |id| store.read(|r| r.chats_of_its_files(id)).unwrap();
+    assert_eq!(of(AnyId::Message(message)), [AnyId::Session(chats[0]), AnyId::Session(chats[2])]);
+    assert_eq!(of(AnyId::Semantic(small.facts[0])), []);
+}
+
+#[test]
 fn a_fact_of_two_episodes_takes_one_and_has_the_other_read_again() {
     let (store, small) = small_in_memory();
     let (second, both) = write(&store, |tx| {

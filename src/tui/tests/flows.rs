@@ -258,6 +258,8 @@ fn the_memory_tree_opens_searches_edits_and_forgets() {
         h.take(),
         [Effect::Store(StoreRequest::PlanForget { ids: vec![message], matching: None })]
     );
+    h.press("F");
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::PlanForgetFile(message))]);
     // Only facts are corrected.
     h.press("e");
     assert!(h.state.overlay.is_none());

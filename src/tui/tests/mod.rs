@@ -181,7 +181,7 @@ fn profile(name: &str, starter: bool, reader: Reader) -> ModelProfile {
 }
 
 pub fn starter() -> ModelProfile {
-    profile("starter", true, Reader::Extractive)
+    profile("starter", true, Reader::Generative)
 }
 
 pub fn qwen() -> ModelProfile {

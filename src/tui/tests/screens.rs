@@ -3,7 +3,9 @@
 use super::*;
 use crate::chat::{Level, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
+use crate::memory::Moment;
 use crate::store::ForgetPlan;
+use crate::tui::event::Greeting;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
@@ -57,6 +59,28 @@ fn loading() {
 #[test]
 fn welcome() {
     check("welcome", Harness::ready, |_| {});
+}
+
+#[test]
+fn welcome_back() {
+    check("welcome_back", Harness::ready, |h| {
+        let at = |day: &str| {
+            let at = format!("2026-11-{day}T09:00:00Z").parse().unwrap();
+            Moment::new(at, jiff::tz::Offset::UTC)
+        };
+        h.feed(Event::Store(StoreReply::Greeting(Greeting {
+            name: Some("Ana".into()),
+            chats: vec![
+                ("I moved to Lund last week".into(), at("21")),
+                ("What is Max allergic to?\u{1b}[31m".into(), at("20")),
+                (
+                    "A walk along the coast with Max, who would not come out of the water".into(),
+                    at("16"),
+                ),
+            ],
+            facts: vec!["You moved to Lund (week of 9 November 2026).".into()],
+        })));
+    });
 }
 
 #[test]
@@ -161,7 +185,7 @@ fn models() {
             in_use,
         };
         h.feed(Event::Store(StoreReply::Models(vec![
-            model("starter", 8_400_000, true, true),
+            model("starter", 92_700_000, true, true),
             model("qwen3-0.6b", 397_000_000, false, false),
         ])));
         h.press("down");

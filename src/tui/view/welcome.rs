@@ -6,6 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::chat::PULL;
+use crate::memory::plain_text;
+use crate::tui::dates;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{ModelLine, State};
@@ -16,37 +18,16 @@ fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> 
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
-    let palette = &state.palette;
     let width = usize::from(area.width.min(64));
-    let is_starter = !state.incognito && state.model.profile().is_some_and(|p| p.starter);
-    let mut full = Vec::new();
-    if state.incognito {
-        full.push(Line::styled("Incognito", palette.heading));
-        full.extend(paragraph(
-            "Nothing said here is kept. What is in memory can be asked about.",
-            palette,
-            width,
-        ));
+    let (mut full, mut short) = if state.incognito {
+        let lines = heading(state, "Incognito", INCOGNITO, width);
+        (lines.clone(), lines)
+    } else if state.greeting.chats.is_empty() {
+        first_time(state, width)
     } else {
-        full.push(Line::styled("An assistant that remembers", palette.heading));
-        full.extend(paragraph("Everything stays on this machine.", palette, width));
-    }
-    let mut short = full.clone();
-    if is_starter {
-        let command = Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]);
-        for (lines, introduction) in [
-            (
-                &mut full,
-                "This is the built-in starter model: it keeps and finds what you tell it, and quotes it \
-                 back. It is too small for real conversation. For that, leave and run",
-            ),
-            (&mut short, "The built-in starter quotes; to converse:"),
-        ] {
-            lines.push(Line::raw(""));
-            lines.extend(paragraph(introduction, palette, width));
-            lines.push(command.clone());
-        }
-    }
+        coming_back(state, width)
+    };
+    let palette = &state.palette;
     if let ModelLine::Absent = state.model {
         full.push(Line::raw(""));
         full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
@@ -56,14 +37,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         keys::hint_text(Context::Input, Action::Help),
         keys::hint_text(Context::Chat, Action::Memory),
     );
-    let tail = [
-        Line::raw(""),
-        Line::styled("Tell it about yourself, or ask what it knows.", palette.muted),
-        Line::styled(keys, palette.muted),
-    ];
+    let tail = [Line::raw(""), Line::styled(keys, palette.muted)];
     full.extend(tail.clone());
     short.extend(tail);
-    let lines = if full.len() < usize::from(area.height) { full } else { short };
+    let fits = full.len() < usize::from(area.height) && width >= FULL_WIDTH_MIN;
+    let lines = if fits { full } else { short };
     let pad = area.height.saturating_sub(lines.len() as u16) / 2;
     let left = (area.width.saturating_sub(width as u16) / 2).min(8);
     let middle = Rect {
@@ -73,4 +51,83 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         height: area.height - pad,
     };
     frame.render_widget(Paragraph::new(lines), middle);
+}
+
+/// The trials need it.
+const FULL_WIDTH_MIN: usize = 52;
+const INCOGNITO: &str = "Nothing said here is kept. What is in memory can be asked about.";
+/// What to try, and what comes of it.
+const TRIALS: [(&str, &str); 3] = [
+    ("I moved to Lund last week", "kept, and dated"),
+    ("where do I live?", "answered from memory"),
+    ("/memory", "all that is remembered"),
+];
+
+fn heading(state: &State, title: &str, text: &str, width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(title.to_owned(), state.palette.heading)];
+    lines.extend(paragraph(text, &state.palette, width));
+    lines
+}
+
+/// What this is, and what it runs on; in full and in short.
+fn first_time(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    let palette = &state.palette;
+    let mut full =
+        heading(state, "An assistant that remembers", "Everything stays on this machine.", width);
+    let mut short = full.clone();
+    if state.model.profile().is_some_and(|profile| profile.starter) {
+        let command = Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]);
+        for (lines, introduction) in [
+            (
+                &mut full,
+                "The built-in model is small: it keeps and finds what you tell it and talks simply, but \
+                 knows little about the world. For a larger one, leave and run",
+            ),
+            (&mut short, "The built-in model is small. Larger:"),
+        ] {
+            lines.push(Line::raw(""));
+            lines.extend(paragraph(introduction, palette, width));
+            lines.push(command.clone());
+        }
+    }
+    full.push(Line::raw(""));
+    full.push(Line::styled("Three things to try:", palette.muted));
+    for (text, what) in TRIALS {
+        full.push(Line::from(vec![
+            Span::styled(format!("  {text:<27}"), palette.text),
+            Span::styled(what, palette.muted),
+        ]));
+    }
+    short.push(Line::raw(""));
+    short.push(Line::styled("Tell it something, then ask about it.", palette.muted));
+    (full, short)
+}
+
+/// The last chats, and what was learnt.
+fn coming_back(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    let (palette, greeting) = (&state.palette, &state.greeting);
+    let name = greeting.name.as_ref().map(|name| format!(", {}", plain_text(name)));
+    let title = format!("Welcome back{}", name.unwrap_or_default());
+    let short = heading(state, &title, "Everything stays on this machine.", width);
+    let mut full = short.clone();
+    let mut section = |title: &'static str, rows: Vec<String>| {
+        if rows.is_empty() {
+            return;
+        }
+        full.push(Line::raw(""));
+        full.push(Line::styled(title, palette.muted));
+        full.extend(rows.into_iter().map(|row| {
+            Line::styled(
+                format!("  {}", wrap::ellipsis(&plain_text(&row), width - 2)),
+                palette.text,
+            )
+        }));
+    };
+    let chats = greeting.chats.iter();
+    section(
+        "Last chats (Ctrl+S lists them all)",
+        chats.map(|(title, at)| format!("{}: {title}", dates::day(*at, state.now))).collect(),
+    );
+    section("Learnt lately", greeting.facts.clone());
+    (full, short)
 }

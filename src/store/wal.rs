@@ -1,0 +1,106 @@
+//! The write-ahead log: SQLite reads it up to the first frame whose checksum is wrong and says nothing of what lies behind.
+//!
+//! <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use super::backup::is_encrypted_file;
+use super::open::{FILE_NAME, with_suffix};
+
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+const COPY: &str = "Copy memory.db and memory.db-wal to another place before anything is written";
+const MAGIC: u32 = 0x377f_0682;
+
+/// What is wrong with the log in a data directory, as a sentence. An encrypted memory's log is not looked into: its
+/// checksums are of the text.
+///
+/// To be called where this process has not opened the memory: closing a file drops SQLite's locks on it.
+pub fn log_damage(data_dir: &Path) -> Option<String> {
+    let database = data_dir.join(FILE_NAME);
+    if is_encrypted_file(&database).unwrap_or(true) {
+        return None;
+    }
+    // A chat that writes meanwhile can make a sound log look damaged, once.
+    damage(&database).and_then(|_| damage(&database))
+}
+
+fn damage(database: &Path) -> Option<String> {
+    let log = match File::open(with_suffix(database, "-wal")) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return None,
+        log => log,
+    };
+    match log.and_then(|log| lost_frames(BufReader::new(log))) {
+        Ok(Some(0)) => None,
+        Ok(Some(n)) => Some(format!(
+            "the write-ahead log is damaged: {n} of its pages, the newest, cannot be read, and what they held may be lost. {COPY}"
+        )),
+        Ok(None) => Some(format!(
+            "the write-ahead log is damaged at its beginning: none of it can be read. {COPY}"
+        )),
+        Err(error) => Some(format!("the write-ahead log cannot be read: {error}")),
+    }
+}
+
+/// Frames of ended transactions that SQLite does not read, because they or others before them changed; `None` if it
+/// reads nothing at all.
+fn lost_frames(mut log: impl Read) -> io::Result<Option<u64>> {
+    let mut header = [0; HEADER];
+    if !fill(&mut log, &mut header)? {
+        return Ok(Some(0));
+    }
+    let word = |bytes: &[u8], at: usize| {
+        bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_be_bytes)
+    };
+    let page = word(&header, 8) as usize;
+    // The lowest bit tells the order of bytes in the sums.
+    let is_big = word(&header, 0) & 1 == 1;
+    let mut sums = summed([0, 0], &header[..24], is_big);
+    if word(&header, 0) & !1 != MAGIC
+        || !(512..=65536).contains(&page)
+        || sums != [word(&header, 24), word(&header, 28)]
+    {
+        return Ok(None);
+    }
+    let (mut is_intact, mut n, mut n_read, mut n_ended) = (true, 0, 0, 0);
+    let mut frame = vec![0; FRAME_HEADER + page];
+    while fill(&mut log, &mut frame)? {
+        n += 1;
+        sums = summed(summed(sums, &frame[..8], is_big), &frame[FRAME_HEADER..], is_big);
+        // Frames of an earlier round, with another salt, may stay behind the newer ones.
+        let is_of_this_round = frame[8..16] == header[16..24];
+        is_intact &= is_of_this_round && sums == [word(&frame, 16), word(&frame, 20)];
+        // The last frame of a transaction holds the size of the database.
+        if is_of_this_round && word(&frame, 4) != 0 {
+            n_ended = n;
+            if is_intact {
+                n_read = n;
+            }
+        }
+    }
+    Ok(Some(n_ended - n_read))
+}
+
+/// False at the end of the file.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match from.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+fn summed([mut a, mut b]: [u32; 2], bytes: &[u8], is_big: bool) -> [u32; 2] {
+    for pair in bytes.chunks_exact(8) {
+        let (x, y) = pair.split_at(4);
+        let word = |bytes: &[u8]| {
+            let bytes = bytes.try_into().unwrap_or_default();
+            if is_big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+        };
+        a = a.wrapping_add(word(x)).wrapping_add(b);
+        b = b.wrapping_add(word(y)).wrapping_add(a);
+    }
+    [a, b]
+}
