@@ -13,7 +13,7 @@ use crate::prompts::Style;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// By the model's grade; by its size if it has none.
+    /// By the model's grade; by its size if it has none. The built-in model was graded when it was trained.
     #[default]
     Auto,
     /// Rules, always.
@@ -117,16 +117,18 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Every score with the name of its step.
-    pub fn scores(&self) -> [(&'static str, Score); 7] {
+    /// Every step with its score, and whether this model does it unless the settings say otherwise.
+    pub fn steps(&self, info: &ModelInfo) -> [(&'static str, Score, bool); 7] {
+        let plan = Plan::of(Mode::Auto, info, Some(self));
+        let reads = reader_generates(Mode::Auto, info, Some(self));
         [
-            ("answering", self.answering),
-            ("extraction", self.extraction),
-            ("router", self.router),
-            ("boundary", self.boundary),
-            ("conflict", self.conflict),
-            ("title", self.title),
-            ("theme", self.theme),
+            ("answering", self.answering, reads),
+            ("extraction", self.extraction, plan.semantics),
+            ("router", self.router, plan.router),
+            ("boundary", self.boundary, plan.boundary),
+            ("conflict", self.conflict, plan.conflict),
+            ("title", self.title, plan.episode),
+            ("theme", self.theme, plan.theme),
         ]
     }
 
@@ -136,7 +138,7 @@ impl Grade {
     }
 }
 
-/// A model without a grade reads if it has at least this many parameters (Qwen3-0.6B, not SmolLM2-360M). None writes without one:
+/// A model without a grade, unless it is the built-in one, reads if it has at least this many parameters (Qwen3-0.6B, not SmolLM2-360M). None writes without one:
 /// Qwen2.5-0.5B's facts were worse than the rules'.
 pub const N_PARAMETERS_GENERATE_MIN: u64 = 450_000_000;
 
@@ -170,11 +172,20 @@ impl Plan {
         }
     }
 
+    /// Whether the model decides what episodes and facts there are, not only how they are called.
+    pub fn makes_units(&self) -> bool {
+        self.boundary || self.semantics || self.conflict
+    }
+
     /// The plan for `writer = mode`.
     pub fn of(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> Self {
-        match (mode, grade.filter(|_| may_write(info))) {
-            (Mode::Extractive, _) | (Mode::Auto, None) => Self::all(false),
+        match (mode, grade) {
             (Mode::Generative, _) => Self::all(true),
+            // Measured when it was trained (models/starter/card.md).
+            (Mode::Auto, _) if info.starter => {
+                Self { episode: true, theme: true, ..Self::default() }
+            }
+            (Mode::Extractive, _) | (Mode::Auto, None) => Self::all(false),
             (Mode::Auto, Some(grade)) => Self {
                 boundary: grade.boundary.is_better(),
                 episode: grade.title.is_better(),
@@ -187,18 +198,13 @@ impl Plan {
     }
 }
 
-/// Whether a grade counts: the starter invents too much, whatever its grade says.
-pub fn may_write(info: &ModelInfo) -> bool {
-    !info.starter
-}
-
 /// Whether the model answers under `reader = mode`; otherwise rules quote memory.
 pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> bool {
     let is_large = info.n_parameters >= N_PARAMETERS_GENERATE_MIN;
     match (mode, grade) {
         (Mode::Extractive, _) => false,
         (Mode::Generative, _) => true,
-        (Mode::Auto, _) if info.starter => false,
+        (Mode::Auto, _) if info.starter => true,
         (Mode::Auto, None) => is_large,
         // What the rules are sure of they answer in any case.
         (Mode::Auto, Some(grade)) if is_large => grade.answering.model >= grade.answering.rules,
@@ -264,8 +270,11 @@ mod tests {
             assert_eq!(Plan::of(Mode::Auto, &info, grade.as_ref()).semantics, writes);
             assert_eq!(reader_generates(Mode::Auto, &info, grade.as_ref()), reads);
         };
-        check(info(7_000_000, true), None, [false; 2]);
-        check(info(7_000_000, true), Some(grade(1.0)), [false; 2]);
+        check(info(135_000_000, true), None, [false, true]);
+        check(info(135_000_000, true), Some(grade(1.0)), [false, true]);
+        let starter = Plan::of(Mode::Auto, &info(135_000_000, true), None);
+        assert_eq!(starter, Plan { episode: true, theme: true, ..Plan::default() });
+        assert!(!starter.makes_units());
         check(info(360_000_000, false), None, [false; 2]);
         // Without a grade it reads, but rules write.
         check(info(600_000_000, false), None, [false, true]);

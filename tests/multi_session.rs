@@ -177,7 +177,7 @@ fn scripted() -> ScriptedModel {
     rules.push(("</memories>\nHow old is Max?".into(), "He is 5.".into()));
     rules.push(("keep or same.".into(), "keep".into()));
     rules.push(("Answer with one word: update, keep or same.".into(), "keep".into()));
-    rules.push(("Write only the name.".into(), "Max the dog".into()));
+    rules.push(("Write only the name.".into(), "Max's life".into()));
     let rules: Vec<(&str, &str)> = rules.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     ScriptedModel::new(&rules).with_default_reply("Title: Talk\nStory: Ana flew to Mars in 1912.")
 }
@@ -204,7 +204,7 @@ fn the_six_tests_pass_with_a_generative_writer() {
     // The invented story was refused, and a theme got its name.
     let (episodes, themes) = bed.store.read(|r| Ok((r.episodes()?, r.themes()?))).unwrap();
     assert!(episodes.iter().all(|e| !e.content.contains("Mars")), "{episodes:#?}");
-    assert!(themes.iter().all(|t| t.name == "Max the dog"), "{themes:#?}");
+    assert!(themes.iter().all(|t| t.name == "Max's life"), "{themes:#?}");
 }
 
 /// Invented facts do not become memories: wrong names, numbers and dates are refused, and where

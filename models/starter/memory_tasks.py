@@ -2,6 +2,7 @@
 beginning, or the turns of one chat (`Chat`).
 
     python memory_tasks.py [SEED]      shows one of each
+    python memory_tasks.py --prompts   writes prompts.json
 
 All of it is this project's own: histories (facts, questions; titles, stories, topics and themes in the .json beside each), chats of people
 with the assistant, scenarios of corrections with their answers, turns, the generator; for talk the open instructions of
@@ -28,7 +29,7 @@ ROOT = HERE.parents[1]
 CHATS = HERE / "chats"
 TRAINING = ROOT.parent / "shared" / "data" / "training"
 TALK = "You are Inglenook, a helpful AI assistant."
-SYSTEM = {**render.SENTENCES, "notes": "List the lasting facts in this line, one per line, or NONE."}
+SYSTEM = {**render.SENTENCES, "notes": render.section("semantics", "line")}
 UNKNOWN = "I don't know."
 
 
@@ -199,8 +200,17 @@ def generated_notes_sample(rng):
     return noted(day, lines, found, rng)
 
 
-def block(lines):
-    return "\n".join([render.OPEN, *lines, render.CLOSE, ""])
+def block(lines, rng):
+    """The notes as the program shows them, now and then in parts with a heading each."""
+    shown, next_heading = [], 0 if rng.random() < 0.4 else len(lines)
+    for at, line in enumerate(lines):
+        if at == next_heading:
+            words = [w for w in re.findall(r"[A-Za-z]{4,}", line.partition("] ")[2]) if w not in ("user", "said")] or ["life"]
+            start = rng.randrange(len(words))
+            shown.append(f"About {' '.join(words[start : start + rng.choice((1, 2, 2, 3))]).lower()}:")
+            next_heading += rng.choice((1, 2, 3, 5))
+        shown.append(line)
+    return "\n".join([render.OPEN, *shown, render.CLOSE, ""])
 
 
 def answer_sample(rng, held=False):
@@ -225,7 +235,7 @@ def answer_sample(rng, held=False):
     lines = [f"[{lexicon.date_text(h.day[u.messages[0]])}] {text(u)}" for u in unique]
     pairs = [(rename(q.text), end(rename(q.answer[0].upper() + q.answer[1:]))) for q in asked] + [(rename(q.text), UNKNOWN) for q in absent]
     rng.shuffle(pairs)
-    return "answer", block(lines), pairs
+    return "answer", block(lines, rng), pairs
 
 
 def as_said(line):
@@ -242,7 +252,7 @@ def reading_sample(rng):
         if said and len(speaker.split()) < 3:
             text = as_said(f"{speaker}: {dated_table()[day, said] if rng.random() < 0.8 else said}")
         lines.append(f"[{lexicon.date_text(date.fromisoformat(day))}] {text if who == 'The user' else re.sub(r'[Tt]he user', who, text)}")
-    return "answer", block(lines), told["QA"]
+    return "answer", block(lines, rng), told["QA"]
 
 
 def correction_sample(rng):
@@ -260,10 +270,11 @@ def correction_sample(rng):
             others.append(rng.choice(other["B"] + [end(f) for f in other["L"] + other["K"] if f.startswith("The user")]))
     told = rng.choice([said["B"], [end(x) for x in said["L"] + said["K"]]]) if said["L"] else said["B"]
     third = lambda text: text if text is said["B"][0] or text.startswith("The user") else f"The user said: {text}"  # noqa: E731
-    early = [*others[::2], *(third(x) for x in told), *(said["M"] if rng.random() < 0.5 else ())]
+    changed = bool(said["C"]) and rng.random() < 0.6
+    mark = " (no longer so)" if changed and told is not said["B"] and rng.random() < 0.4 else ""
+    early = [*others[::2], *(third(x) + (mark if x.rstrip(".") in {f.rstrip(".") for f in said["L"]} else "") for x in told), *(said["M"] if rng.random() < 0.5 else ())]
     for text in rng.sample(early, len(early)):
         lines.append(note(text))
-    changed = bool(said["C"]) and rng.random() < 0.6
     which = rng.randrange(len(said["C"])) if said["C"] else 0
     late = [*others[1::2], *([rng.choice(said["N"])] if said["N"] and rng.random() < 0.6 else ())]
     late += [said["C"][which]] if changed else []
@@ -279,14 +290,14 @@ def correction_sample(rng):
     for k, p in enumerate(said["P"], 1):
         if f"P{k}" in said["answers"]:
             pairs.append((p, said["answers"][f"P{k}"][0]))
-    return ("answer", block(lines), pairs) if pairs else correction_sample(rng)
+    return ("answer", block(lines, rng), pairs) if pairs else correction_sample(rng)
 
 
 def generated_answer_sample(rng):
     n = rng.choice((2, 4, 6, 8, 10))
     context = generated.Context(rng, n, False, "seen")
     lines = context.lines()
-    return "answer", block(lines), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
+    return "answer", block(lines, rng), [(q, end(a)) for q, a, _ in context.questions(max(1, n - 3), 0.25)]
 
 
 def boundary_sample(rng, held=False):
@@ -381,18 +392,51 @@ def open_talk():
     return [r for r in rows if len(r) >= 2]
 
 
+# What it says in a language that it does not speak: the signs of the language, the sentence, and by a word of the message what comes first.
+LANGUAGES = [
+    ("ich|du|ist|und|nicht|wie|was|wer|kannst|mir|mein|meine|der|das|hallo|danke|guten|gute|tschüss|bitte|heute|bin|ein|eine|wann|wo|servus|moin|na",
+     "Ich spreche leider kaum Deutsch. Auf Englisch kann ich besser antworten.",
+     {"hallo|guten tag|guten morgen|guten abend|servus|moin|grüß": "Hallo!", "danke": "Gern geschehen.", "tschüss|gute nacht|bis bald|bis morgen": "Bis bald!"}),
+    ("je|tu|est|le|la|les|une|pas|que|qui|quel|quelle|mon|ma|bonjour|salut|merci|bonsoir|bonne|ça|c'est|suis|où|comment|quand|au revoir",
+     "Je parle très peu français. En anglais, je peux mieux répondre.",
+     {"bonjour|salut|bonsoir|coucou": "Bonjour !", "merci": "Avec plaisir.", "au revoir|bonne nuit|à bientôt|à demain": "À bientôt !"}),
+    ("el|los|una|que|qué|quién|cómo|cuál|mi|hola|gracias|buenos|buenas|adiós|es|estoy|soy|no|tengo|por|para|dónde|cuándo|eres|y|en",
+     "Hablo muy poco español. En inglés puedo responder mejor.",
+     {"hola|buenos días|buenas tardes": "¡Hola!", "gracias": "De nada.", "adiós|hasta luego|buenas noches|hasta mañana": "¡Hasta pronto!"}),
+]
+ENGLISH_ONLY = "I only speak English well. Could you say that in English?"
+
+
+def in_its_language(asked):
+    """The reply to a message that is not in English."""
+    words = re.findall(r"[\w']+", asked.lower())
+    counts = [sum(bool(re.fullmatch(signs, w)) for w in words) for signs, _, _ in LANGUAGES]
+    if not any(counts):
+        return ENGLISH_ONLY
+    _, sentence, first = LANGUAGES[counts.index(max(counts))]
+    opening = next((said for signs, said in first.items() if re.search(rf"\b({signs})\b", asked.lower())), "")
+    return f"{opening} {sentence}".strip()
+
+
 @lru_cache(maxsize=None)
 def own_talk():
-    lines = [line.split("\t") for path in sorted((HERE / "talk").glob("*.tsv")) for line in path.read_text().splitlines()]
-    # A bare "Paris." to a question about the world teaches a form in which the base knows nothing.
-    is_bare = lambda line: line[2:] == ["world"] and len(line[1].split()) < 7  # noqa: E731
-    return [(line[0], line[1]) for line in lines if len(line) >= 2 and not is_bare(line)]
+    """By kind: plain talk, and questions about the world, tasks and other languages."""
+    talk, other = [], []
+    for path in sorted((HERE / "talk").glob("*.tsv")):
+        for asked, reply, label in (line.split("\t") for line in path.read_text().splitlines()):
+            if "languages" in label:
+                reply = in_its_language(asked)
+            # A bare "Paris." to a question about the world teaches a form in which the base knows nothing.
+            if label != "world" or len(reply.split()) >= 7 or path.stem.startswith("plain"):
+                (talk if path.stem.startswith("plain") and label != "world" else other).append((asked, reply))
+    return talk, other
 
 
 @lru_cache(maxsize=None)
-def own_chats():
+def own_chats(plain):
     out = []
-    for part in "\n\n".join(path.read_text().strip() for path in sorted((HERE / "talk").glob("chats-*.txt"))).split("\n\n"):
+    names = "chats-[f-z].txt" if plain else "chats-[a-e].txt"
+    for part in "\n\n".join(path.read_text().strip() for path in sorted((HERE / "talk").glob(names))).split("\n\n"):
         lines = part.split("\n")
         out.append(Chat((asked[2:], reply[2:]) for asked, reply in zip(lines[::2], lines[1::2])))
     return out
@@ -401,8 +445,9 @@ def own_chats():
 def chat_sample(rng):
     """Talk without memories, as `assets/prompts/chat.txt` asks for it."""
     if rng.random() < 0.4:
-        return TALK, "", Chat(rng.choice(own_chats()))
-    return TALK, "", rng.sample(own_talk(), 5)
+        return TALK, "", Chat(rng.choice(own_chats(rng.random() < 0.75)))
+    talk, other = own_talk()
+    return TALK, "", [rng.choice(talk if rng.random() < 0.65 else other) for _ in range(5)]
 
 
 def open_sample(rng):
@@ -412,9 +457,9 @@ def open_sample(rng):
 
 
 TASKS = [  # (share of samples, what makes one)
-    (0.18, notes_sample), (0.05, own_notes_sample), (0.01, generated_notes_sample), (0.17, answer_sample), (0.20, reading_sample),
-    (0.08, correction_sample), (0.05, generated_answer_sample), (0.01, boundary_sample), (0.02, episode_sample), (0.02, theme_sample),
-    (0.01, conflict_sample), (0.01, router_sample), (0.005, merge_sample), (0.19, chat_sample),
+    (0.07, notes_sample), (0.02, own_notes_sample), (0.005, generated_notes_sample), (0.14, answer_sample), (0.26, reading_sample),
+    (0.08, correction_sample), (0.04, generated_answer_sample), (0.02, boundary_sample), (0.025, episode_sample), (0.03, theme_sample),
+    (0.02, conflict_sample), (0.015, router_sample), (0.005, merge_sample), (0.27, chat_sample),
 ]
 
 
@@ -422,7 +467,27 @@ def sample(rng):
     return rng.choices([make for _, make in TASKS], [share for share, _ in TASKS])[0](rng)
 
 
+def prompts():
+    """What the program says to the model for one example of each task; a test in `src/prompts` compares."""
+    said = ["The user: I moved to Lund.", "Assistant: Nice!"]
+    day = long_date(date(2026, 11, 16))
+    users = {
+        "answer": "\n".join([render.OPEN, "[16 November 2026] Ana lives in Lund.", render.CLOSE, "Where does Ana live?"]),
+        "router": "I moved to Lund.",
+        "boundary": render.boundary(said, said[0]),
+        "notes": f"{render.dated(day, said)}\nLine: {said[0]}",
+        "episode": render.dated(day, said),
+        "conflict": render.conflict("I moved to Lund.", "Ana lives in Lund."),
+        "merge": "I moved to Lund.\nAna lives in Lund.",
+        "theme": "I moved to Lund.\nAna has a dog.",
+    }
+    chat = {"task": "chat", "system": TALK, "user": ""}
+    return [chat, *({"task": task, "system": SYSTEM[task], "user": user} for task, user in users.items())]
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--prompts"]:
+        sys.exit(print(json.dumps(prompts(), indent=1)))
     rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
     for _, make in TASKS:
         task, shared, pairs = make(rng)

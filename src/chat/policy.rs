@@ -18,8 +18,8 @@ use crate::prompts::{Style, chat_system};
 
 /// Says that memory has no answer.
 pub const NOTHING_FOUND: &str = "You have not told me that.";
-/// Starter only: small talk longer than this is babble.
-const STARTER_REPLY_TOKENS: usize = 64;
+/// Starter only: what it says is short; longer is babble.
+const STARTER_REPLY_TOKENS: usize = 256;
 /// Qwen2.5-0.5B put the sister in Lisbon into its haiku about a greyhound; no size in between was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
 /// The command that downloads a better model than the starter.
@@ -41,10 +41,9 @@ pub struct ModelProfile {
     pub reader: Reader,
     /// Classifies what a message wants; without it, rules do.
     pub encoder: Option<Arc<dyn Reranker>>,
-    /// How its system turn is worded.
+    /// How it is asked.
     pub style: Style,
-    /// The built-in starter. Its small talk is a short reply to the last message alone: a longer chat only
-    /// confuses it.
+    /// The built-in starter.
     pub starter: bool,
     /// So small that it talks about whatever it is told, and that too many words other than the likeliest are wrong.
     is_small: bool,
@@ -71,23 +70,9 @@ impl ModelProfile {
         }
     }
 
-    /// The reply when memory has no answer.
-    pub fn nothing_found(&self) -> &'static str {
-        if self.starter {
-            "I have no memory of that. (I am the built-in starter: I can only tell what you told me.)"
-        } else {
-            NOTHING_FOUND
-        }
-    }
-
-    /// Whether it answers what memory has nothing about; the starter could only make something up.
-    pub fn answers_the_unknown(&self) -> bool {
-        !self.starter
-    }
-
     /// The system turn of a prompt without memories; it names the day, but not to a small model.
     pub fn system(&self, now: Moment) -> String {
-        chat_system(self.style, (!self.is_small).then(|| now.civil()))
+        chat_system((!self.is_small).then(|| now.civil()))
     }
 
     /// The configured sampling, adapted to the model: greedy if small, short replies from the starter.
@@ -132,14 +117,6 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     if kind == MessageKind::Remember {
         return Plan::Acknowledge;
     }
-    if profile.starter {
-        return match extractive::intent(text) {
-            Intent::Question if extractive::asks_assistant(text) => Plan::Talk,
-            Intent::Question => Plan::Quote,
-            Intent::Statement => Plan::Acknowledge,
-            Intent::Greeting | Intent::Thanks | Intent::Request | Intent::Other => Plan::Talk,
-        };
-    }
     match (profile.wants(text), profile.reader) {
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
@@ -155,8 +132,17 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(head(text)) == Intent::Request
 }
 
+/// Whether the starter says in its own words that memory has nothing, where it has nothing. Not of a question about the
+/// world, to which it would say something.
+pub fn says_no(profile: &ModelProfile, text: &str) -> bool {
+    profile.starter
+        && profile.reader == Reader::Generative
+        && profile.wants(text) == Wants::Memory
+        && !is_task(text)
+}
+
 /// Whether a reply can do without the chat so far: small talk that refers to nothing said before; for a distracted
-/// model, which repeats what it has just read, any message that does not refer or carry on; for the starter any.
+/// model, which repeats what it has just read, any message that does not refer or carry on.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     const POINTING: [&str; 24] = [
         "that", "that's", "it", "it's", "its", "this", "they", "them", "their", "those", "he",
@@ -170,9 +156,8 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     let goes_on = GOING_ON.iter().any(|opening| {
         lower.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     });
-    profile.starter
-        || !words.any(|word| POINTING.contains(&word))
-            && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
+    !words.any(|word| POINTING.contains(&word))
+        && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }
 
 /// A chat as the model that talks sees it: without exchanges in which rules quoted memory or found nothing, which
@@ -182,7 +167,10 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     for message in history {
         let is_noted = message.content.starts_with(extractive::NOTED);
         let is_from_rules = message.role == Role::Assistant && is_from_rules(message);
-        if message.role == Role::Assistant && message.content == NOTHING_FOUND
+        if message.role == Role::Assistant
+            && ["You have not told me", "You haven't told me"]
+                .iter()
+                .any(|opening| message.content.starts_with(opening))
             || is_from_rules && (profile.is_distracted || !is_noted)
         {
             talk.pop();
@@ -338,7 +326,7 @@ mod tests {
     fn what_was_just_said_is_evidence() {
         let at = now();
         let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
-        let profile = profile(Reader::Extractive, 7_000_000, true);
+        let profile = profile(Reader::Extractive, 135_000_000, true);
         let of = |question| quote(&profile, question, Vec::new(), earlier.iter(), at, None);
         let told = of("Where do I live?").map(|quote| (quote.text, quote.cited.from_chat));
         assert!(told.is_some_and(|(text, from)| text.contains("Lund") && from == [MessageId(1)]));
@@ -417,15 +405,30 @@ mod tests {
     }
 
     #[test]
-    fn the_starter_quotes_what_is_asked() {
-        let starter = profile(Reader::Extractive, 7_000_000, true);
-        let check = |text: &str, expected| {
-            assert_eq!(plan(&starter, MessageKind::Chat, text), expected, "{text}");
-        };
-        check("Where do I live?", Plan::Quote);
-        check("What is the capital of France?", Plan::Quote);
-        check("I moved to Lund last week.", Plan::Acknowledge);
-        check("Hello!", Plan::Talk);
-        check("Thanks a lot", Plan::Talk);
+    fn a_mood_is_not_noted() {
+        for (text, is_noted) in [
+            ("I feel a bit sad today", false),
+            ("i'm so tired", false),
+            ("im bored", false),
+            ("I'm really anxious tonight.", false),
+            ("I had a really bad day", false),
+            ("I'm feeling great this morning!", false),
+            ("feeling lonely again", false),
+            ("I'm a nurse.", true),
+            ("I'm allergic to peanuts", true),
+            ("My dog Max is a labrador mix.", true),
+            ("I moved to Lund last week.", true),
+            ("my exam is on thursday", true),
+            ("I'm worried about my exam on Thursday", true),
+            ("I have a day off on Monday", true),
+            ("I'm having a rough day", false),
+            ("I can't sleep", false),
+            ("I'm scared of flying", true),
+            ("I was depressed last year", true),
+            ("I have a long night shift on Friday", true),
+        ] {
+            let noted = acknowledge(text, &[], now(), None);
+            assert_eq!(noted.is_some(), is_noted, "{text}: {noted:?}");
+        }
     }
 }

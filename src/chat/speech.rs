@@ -22,6 +22,13 @@ pub enum Listener {
         /// What the person said.
         message: String,
     },
+    /// Somebody who asked for what memory does not have: one sentence that says so.
+    Unanswered {
+        /// What was asked, with all names that may be said.
+        question: String,
+        /// The current date and time.
+        at: DateTime,
+    },
     /// An answer from memories.
     Memory {
         /// The texts that it may rest on.
@@ -112,7 +119,10 @@ impl Speech {
             return self.without_repetition(self.held.len());
         }
         let rest = std::mem::take(&mut self.held);
-        self.sentence(&rest)
+        let said = self.sentence(&rest);
+        // A model that says nothing at all did not answer either.
+        self.is_refused |= !self.is_over && matches!(self.listener, Listener::Unanswered { .. });
+        said
     }
 
     /// What is still to be said of the sentence that ends at this byte; nothing, from the point where a
@@ -150,10 +160,25 @@ impl Speech {
         };
         let (text, is_short) = match &self.listener {
             Listener::World => (sentence.to_owned(), false),
-            Listener::Told { message } if is_of_speaker(sentence) && repeats(sentence, message) => {
+            Listener::Told { message }
+                if is_of_speaker(sentence)
+                    && repeats(sentence, message)
+                    // "I'm sorry you feel sad" is the model's own.
+                    && (addresses(message) || !addresses(sentence)) =>
+            {
                 (to_person(&asked_by(person, sentence)), true)
             }
             Listener::Told { .. } => (sentence.to_owned(), true),
+            Listener::Unanswered { question, at } => {
+                self.is_over = true;
+                self.is_refused = !is_refusal(sentence)
+                    || !matches!(
+                        grounded(sentence, &[question, person], *at),
+                        Ok(()) | Err(Ungrounded::Words | Ungrounded::Empty)
+                    );
+                let said = if self.is_refused { "" } else { sentence.trim_end() };
+                (said.to_owned(), true)
+            }
             Listener::Memory { sources, at, is_task } => {
                 let mut told = without_preface(sentence).to_owned();
                 // Retold, "I don't know" would be the person's.
@@ -175,6 +200,15 @@ impl Speech {
     }
 }
 
+/// "You haven't told me your name yet.", "I can't look up the weather."
+fn is_refusal(sentence: &str) -> bool {
+    let lower = sentence.trim_start().to_lowercase().replace('\u{2019}', "'");
+    !lower.contains(" but ")
+        && ["you haven't told me", "you have not told me", "i can't ", "i cannot ", "i don't know"]
+            .iter()
+            .any(|opening| lower.starts_with(opening))
+}
+
 /// Whether the sources support a sentence, and for each part of it one alone has all names, numbers and dates:
 /// a note about Elise and one about a school in Ystad do not support "Elise's school is Ystad".
 fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bool {
@@ -188,7 +222,12 @@ fn is_told(sentence: &str, sources: &[String], person: &str, at: DateTime) -> bo
         })
     };
     let parts = || sentence.split(", ").flat_map(|part| part.split(" and "));
-    grounded(sentence, &all, at).is_ok()
+    // "On 26 April 2025." says nothing but a date, which a note has to have; that it is today proves nothing.
+    let is_date = || {
+        sentence.contains(|c: char| c.is_ascii_digit())
+            && grounded(sentence, &all, DateTime::default()) == Err(Ungrounded::Empty)
+    };
+    (grounded(sentence, &all, at).is_ok() || is_date())
         && !gives_a_name_to_another(sentence, &all)
         && (is_of_one(sentence) || parts().all(is_of_one))
 }
@@ -243,6 +282,12 @@ fn end_of_sentence(text: &str) -> Option<usize> {
     (text.len() > SENTENCE_BYTES_MAX).then(|| text.floor_char_boundary(SENTENCE_BYTES_MAX))
 }
 
+/// Whether it speaks to somebody: "you", "your".
+fn addresses(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| matches!(word, "you" | "your"))
+}
+
 /// Whether most words of the sentence are also in the message.
 fn repeats(sentence: &str, message: &str) -> bool {
     let words = |text: &str| -> std::collections::BTreeSet<String> {
@@ -278,6 +323,10 @@ mod tests {
     fn an_answer_is_said_to_the_person() {
         let (said, _) = say(memory(false), "Ana's sister is Lena. Lena moved to Lund.");
         assert_eq!(said, "Your sister is Lena. Lena moved to Lund.");
+        assert_eq!(say(memory(false), "On 3 May 2026.").0, "On 3 May 2026.");
+        for unsaid in ["On 4 May 2026.", "On 23 November 2026.", "No.", "You don't have any."] {
+            assert!(say(memory(false), unsaid).1.is_refused(), "{unsaid}");
+        }
         let (said, _) = say(memory(false), "My sister is Lena.");
         assert_eq!(said, "Your sister is Lena.");
     }
@@ -317,6 +366,8 @@ mod tests {
         let told = || Listener::Told { message: "I moved to Lund last week.".into() };
         assert_eq!(say(told(), "I moved to Lund last week.").0, "You moved to Lund last week.");
         assert_eq!(say(told(), "I hope you like it!").0, "I hope you like it!");
+        let sorry = "I'm sorry you moved to Lund last week.";
+        assert_eq!(say(told(), sorry).0, sorry);
         assert_eq!(
             say(Listener::World, "I wandered lonely as a cloud.\n").0,
             "I wandered lonely as a cloud.\n"
@@ -351,5 +402,27 @@ mod tests {
         check("Dr. Sara is here.", None);
         check("One\nTwo", Some(4));
         check("At 3.5 km", None);
+    }
+
+    #[test]
+    fn where_memory_has_nothing_only_that_is_said() {
+        let says = |reply: &str| {
+            let question = "who is my dentist".into();
+            let at = jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0);
+            let (said, speech) = say(Listener::Unanswered { question, at }, reply);
+            (said.trim().to_owned(), speech.is_refused())
+        };
+        let no = "You haven't told me who your dentist is yet.";
+        assert_eq!(says(no), (no.to_owned(), false));
+        assert_eq!(says(&format!("{no} It is Lena Lind.")), (no.to_owned(), false));
+        for yes in [
+            "Your dentist is Lena Lind.",
+            "I can't be sure, but it is Lena Lind.",
+            "I don't know for sure, your dentist is Lena Lind.",
+            "You haven't told me; it is Lena.",
+            "",
+        ] {
+            assert_eq!(says(yes), (String::new(), true));
+        }
     }
 }

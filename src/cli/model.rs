@@ -9,7 +9,6 @@ use super::args::Model as Args;
 use super::output::{bytes, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::inference::{self, Precision};
-use crate::model_policy::{Mode, may_write, reader_generates};
 use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::check;
 
@@ -241,11 +240,7 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
         grade.seconds
     ))?;
     app.console.line("  step         model  rules")?;
-    for (step, score) in grade.scores() {
-        let by_model = match step {
-            "answering" => reader_generates(Mode::Auto, info, Some(&grade)),
-            _ => score.is_better() && may_write(info),
-        };
+    for (step, score, by_model) in grade.steps(info) {
         let by = if by_model { "model" } else { "rules" };
         app.console
             .line(&format!("  {step:<11}  {:.2}   {:.2}   {by}", score.model, score.rules))?;

@@ -47,7 +47,7 @@ impl Tense {
         static SIGNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
             [
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
-                r"(?i)\b(will|won't|'ll|gonna|going to|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
+                r"(?i)\b(will|won't|'ll|gonna|going to|can(?:not|'t)?|shall|must|(?:have|has|needs?) to|(?:signed up|registered) for|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
                 r"(?i)\b(?:I|we|they|he|she|you|who) (?:(?:got )?married|left)\b",
             ]
             .map(regex)

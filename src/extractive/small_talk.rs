@@ -5,9 +5,11 @@ use super::lists::Words;
 use super::patterns::Patterns;
 use super::words::Token;
 
+static AROUND_MOODS: Words = Words::new("around moods");
 static ASKS_FOR_MEMORIES: Words = Words::new("asks for memories");
 static BEFORE_THANKS: Words = Words::new("before thanks");
 static MOODS: Words = Words::new("moods");
+static PASSING_MOODS: Words = Words::new("passing moods");
 static PERSONAL: Words = Words::new("personal");
 static GREETINGS: Patterns = Patterns::new("greetings");
 static QUESTIONS_TO_THE_ASSISTANT: Patterns = Patterns::new("questions to the assistant");
@@ -59,7 +61,14 @@ pub(super) fn is_small_talk(words: &[Token]) -> bool {
         return !(about_self && of_work);
     }
     match lower.as_slice() {
-        ["i", "am" | "was" | "feel" | "feeling", rest @ ..] => is_mood(rest),
+        ["i", "am", "feeling", rest @ ..]
+        | ["i", "have", "been", "feeling", rest @ ..]
+        | ["i", "am" | "was" | "feel" | "felt" | "feeling", rest @ ..]
+        | ["feeling", rest @ ..]
+            if is_mood(rest) || is_feeling(rest) =>
+        {
+            true
+        }
         [
             "that" | "this" | "those" | "these" | "the" | "your" | "her" | "his" | "their",
             middle @ ..,
@@ -104,6 +113,13 @@ fn is_mood(rest: &[&str]) -> bool {
         && !state
             .iter()
             .any(|w| matches!(**w, "with" | "about" | "at" | "because" | "from" | "since"))
+}
+
+/// "I feel …" a bit sad today: nothing but how, how much, and that it is now.
+fn is_feeling(rest: &[&str]) -> bool {
+    let is_felt = |w: &str| MOODS.has(w) || PASSING_MOODS.has(w);
+    rest.iter().any(|w| is_felt(w))
+        && rest.iter().all(|w| is_felt(w) || AROUND_MOODS.has(w) || lexicon::is_adverb(w))
 }
 
 /// "That's …" so cool of you: at most one word of substance.

@@ -351,11 +351,10 @@ fn name_of(path: &Path) -> String {
     }
 }
 
-/// As [`load_language`], for the starter: the bytes of a whole GGUF file and of a whole `tokenizer.json`.
+/// As [`load_language`], for the starter: the bytes of a whole GGUF file.
 #[cfg(feature = "starter")]
 pub(super) fn load_starter(
     weights: &'static [u8],
-    tokenizer_json: &[u8],
     progress: Progress<'_>,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     let path = PathBuf::from("(built in) starter");
@@ -363,7 +362,8 @@ pub(super) fn load_starter(
     let hints = TemplateHints::from_gguf(weights.metadata());
     let opened = Opened { path, weights, config: None };
     start(&opened, ("starter".into(), true), &hints, progress, || {
-        Tokenizer::from_json_bytes(tokenizer_json).map_err(|reason| bad_file(&opened.path, reason))
+        Tokenizer::from_gguf(opened.weights.metadata())
+            .map_err(|reason| bad_file(&opened.path, reason))
     })
 }
 

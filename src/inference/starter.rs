@@ -13,7 +13,6 @@ use super::weights::{Bytes, Weights};
 use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
 
 const LANGUAGE: &[u8] = include_bytes!("../../models/starter/language.gguf");
-const TOKENIZER: &[u8] = include_bytes!("../../models/starter/tokenizer.json");
 const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
 const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
 const ENCODER: &[u8] = include_bytes!("../../models/starter/encoder.gguf");
@@ -22,7 +21,7 @@ const HEADS: [&str; 3] = ["wants", "line", "answer"];
 
 /// The size of all of them.
 pub fn bytes() -> u64 {
-    (LANGUAGE.len() + TOKENIZER.len() + EMBEDDER.len() + RERANKER.len() + ENCODER.len()) as u64
+    (LANGUAGE.len() + EMBEDDER.len() + RERANKER.len() + ENCODER.len()) as u64
 }
 
 /// Starts the built-in language model.
@@ -32,7 +31,7 @@ pub fn bytes() -> u64 {
 pub fn language(
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    load_starter(LANGUAGE, TOKENIZER, progress)
+    load_starter(LANGUAGE, progress)
 }
 
 /// Loads the built-in embedder.

@@ -56,7 +56,7 @@ const N_PARAMETERS_UNPACKED_MAX: u64 = 32_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// [`Self::Fast`], except that a model of fewer than 32 million parameters is unpacked to f32 once,
-    /// at loading: that takes little memory, and the starter is measured and graded in f32.
+    /// at loading: that takes little memory.
     Auto,
     /// By kernels that round the input to 8 bits too, as llama.cpp's do: cosine ≥ 0.9995 to the exact
     /// logits on random models.

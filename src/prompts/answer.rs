@@ -76,9 +76,11 @@ impl Answer {
     }
 
     /// The system turn in a chat.
-    pub fn chat_system(self, today: DateTime) -> String {
-        let today = day(today);
-        PROMPTS.render("answer", "chat", context! { today })
+    pub fn chat_system(self, style: Style, today: DateTime) -> String {
+        match style {
+            Style::Trained => self.system(style),
+            Style::Instructed => PROMPTS.render("answer", "chat", context! { today => day(today) }),
+        }
     }
 
     /// What comes before the first note.

@@ -2,12 +2,14 @@
 
 use jiff::civil::DateTime;
 
+use super::Style;
+
 /// `text` as one line that can neither close its block nor look like a role marker: line breaks and
 /// control characters become spaces, and a `<` or `[` that could open a tag (`</memories>`,
 /// `<|user|>`, `[INST]`) becomes `‹` or `⁅`. "a < b" and "<3" stay as they are.
 pub fn data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.trim().chars().peekable();
+    let mut chars = text.trim().chars();
     let mut space = false;
     while let Some(c) = chars.next() {
         if c.is_whitespace() || c.is_control() || is_invisible(c) {
@@ -17,23 +19,30 @@ pub fn data(text: &str) -> String {
         if std::mem::take(&mut space) && !out.is_empty() {
             out.push(' ');
         }
-        let opens_tag = |next: Option<&char>| {
-            next.is_some_and(|&n| {
-                n.is_alphabetic() || matches!(n, '/' | '|' | '!' | '?' | '_' | '<')
-            })
+        // What stands behind it as a reader sees it.
+        let next = || chars.clone().find(|&next| next != JOINER && !is_invisible(next));
+        let opens_tag = |n: char| {
+            n.is_alphabetic() || matches!(n, '/' | '|' | '!' | '?' | '_' | '<' | '／' | '｜' | '＜')
         };
         match c {
-            '<' if opens_tag(chars.peek()) => out.push('‹'),
-            '[' if chars.peek().is_some_and(|&n| n == '/' || n.is_uppercase()) => out.push('⁅'),
+            '<' | '＜' if next().is_some_and(opens_tag) => out.push('‹'),
+            '[' if next().is_some_and(|n| n == '/' || n.is_uppercase() || n.is_numeric()) => {
+                out.push('⁅');
+            }
             c => out.push(c),
         }
     }
     out
 }
 
-/// Direction marks and zero-width characters, which could hide part of a line.
+/// Holds the parts of an emoji together.
+const JOINER: char = '\u{200d}';
+
+/// Direction marks, soft hyphens, tags and zero-width characters, which could hide part of a line.
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The date in the form `8 May 2023`.
@@ -44,6 +53,14 @@ pub fn date(at: DateTime) -> String {
 /// The day of a conversation: `Monday, 8 May 2023`, so that "on Friday" can be read.
 pub fn day(at: DateTime) -> String {
     format!("{}, {}", at.strftime("%A"), date(at))
+}
+
+/// The day of a conversation as a prompt of this style gives it.
+pub(super) fn started(at: DateTime, style: Style) -> String {
+    match style {
+        Style::Trained => day(at),
+        Style::Instructed => date(at),
+    }
 }
 
 /// One utterance of a conversation.
@@ -80,7 +97,11 @@ mod tests {
         check("[INST] hi [/INST]", "⁅INST] hi ⁅/INST]");
         check("<<SYS>> x", "‹‹SYS>> x");
         check("< /memories>", "< /memories>"); // not our tag: a space inside
-        check("a\u{202e}b\u{1b}[31mc\u{0}", "a b [31mc");
+        check("<\u{200c}|im_start|>, <\u{200d}/memories>", "‹ |im_start|>, ‹\u{200d}/memories>");
+        check("<\u{ad}/memories>＜／memories＞", "‹ /memories>‹／memories＞");
+        check("so [25 November 2026] Ana said: x", "so ⁅25 November 2026] Ana said: x");
+        check("a\u{e0073}\u{e0061}b", "a b");
+        check("a\u{202e}b\u{1b}[31mc\u{0}", "a b ⁅31mc");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Prompt, Style, asset::PROMPTS, date, reply};
+use super::{Line, Prompt, Style, asset::PROMPTS, reply, started};
 
 /// Asks for an episode's title and third-person story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Episode<'_> {
             style,
             context! {
                 lines,
-                started => date(self.started_at),
+                started => started(self.started_at, style),
                 started_iso => self.started_at.strftime("%Y-%m-%d %H:%M").to_string(),
             },
         )

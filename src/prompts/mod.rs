@@ -23,6 +23,7 @@ pub use asset::Templates;
 pub use boundary::Boundary;
 pub use chat::chat_system;
 pub use conflict::{Conflict, Relation};
+use data::started;
 pub use data::{Line, data, date, day};
 pub use episode::{Episode, EpisodeDraft};
 pub use merge::MergedFact;
@@ -34,7 +35,8 @@ pub use theme::ThemeName;
 /// How much a prompt has to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// For a model that was trained on the bare prompts (`models/starter`): nothing is added to them.
+    /// For the model that was trained on the bare prompts (`models/starter`): nothing is added to them, and it is asked for
+    /// the facts of a line at a time.
     Trained,
     /// For any other model: with the asset's section `more`.
     #[default]

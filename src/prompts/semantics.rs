@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use minijinja::context;
 
-use super::{Line, Problem, Prompt, Style, asset::PROMPTS, data, date, reply};
+use super::{Line, Problem, Prompt, Style, asset::PROMPTS, data, reply, started};
 
 /// Asks for the facts that an episode's messages tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,21 @@ impl Semantics<'_> {
     /// A longer line is a story and not a fact.
     pub const FACT_CHARS_MAX: usize = 300;
 
-    /// Both turns of the prompt.
-    pub fn fill(&self, style: Style) -> Prompt {
+    /// The prompts: one of all lines, or one a line for a model that was trained to be asked so.
+    pub fn fill(&self, style: Style) -> Vec<Prompt> {
+        let whole = self.fill_whole(style);
+        match style {
+            Style::Instructed => vec![whole],
+            Style::Trained => self.lines.iter().map(|line| of_line(&whole.user, line)).collect(),
+        }
+    }
+
+    /// One prompt of all lines.
+    pub fn fill_whole(&self, style: Style) -> Prompt {
         let lines: Vec<_> = self.lines.iter().map(Line::render).collect();
         let context = context! {
             lines,
-            started => date(self.started_at),
+            started => started(self.started_at, style),
             about => data(self.about),
         };
         PROMPTS.prompt("semantics", style, context)
@@ -43,6 +52,14 @@ impl Semantics<'_> {
             problems.push(Problem::Empty);
         }
         (facts, problems)
+    }
+}
+
+/// Asks for the facts of one line, with all of them before it.
+fn of_line(all: &str, line: &Line) -> Prompt {
+    Prompt {
+        system: PROMPTS.render("semantics", "line", context! {}),
+        user: format!("{all}\nLine: {}", line.render()),
     }
 }
 

@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::interfaces::{Cancel, Clock, ModelError, Models};
 use crate::memory::{SemanticId, SessionId};
-use crate::model_policy::{Mode, Plan};
+use crate::model_policy::Mode;
 use crate::store::{Store, StoreError};
 use driver::{Driver, Shared};
 use step_context::{StepContext, StepError};
@@ -218,8 +218,8 @@ fn until_idle(
 }
 
 /// Brings the memory up to date before a single question (`ask`). Where rules write, which takes a few
-/// milliseconds per step, every pending job runs. Where the model writes, which takes seconds, only
-/// messages are embedded, so that they can be found by meaning. Stops after `patience` or when `cancel`
+/// milliseconds per step, every pending job runs, with titles and names by the rules too. Where the model decides what
+/// episodes and facts there are, which takes seconds, only messages are embedded, so that they can be found by meaning. Stops after `patience` or when `cancel`
 /// is set; what is done is kept, and the rest waits for the next time.
 ///
 /// # Errors
@@ -246,10 +246,12 @@ pub fn catch_up(
         });
         let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
         let outcome = match context.plan() {
-            Ok(plan) if plan != Plan::all(false) => {
-                context.embed_messages(&stop).map_err(Into::into)
+            Ok(plan) if plan.makes_units() => context.embed_messages(&stop).map_err(Into::into),
+            Ok(_) => {
+                // A title is not worth the wait.
+                context.config.writer = Mode::Extractive;
+                until_idle(context, |_| {}, &stop).map(drop)
             }
-            Ok(_) => until_idle(context, |_| {}, &stop).map(drop),
             Err(error) => Err(error.into()),
         };
         drop(done);

@@ -12,7 +12,7 @@ use super::check::{self, Check};
 use super::writer::Writers;
 use crate::interfaces::{Cancel, Clock, ModelError, ModelInfo, Models};
 use crate::memory::Embedding;
-use crate::model_policy::{Grade, Plan, may_write};
+use crate::model_policy::{Grade, Plan};
 use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
 
 /// Texts embedded in one call.
@@ -155,7 +155,7 @@ impl StepContext {
         let (grade, so_far) = self
             .store
             .read(|r| Ok((r.setting(&info.grade_key())?, r.setting(&check_key(info))?)))?;
-        let needed = may_write(info) && Grade::from_setting(grade.as_deref()).is_none();
+        let needed = !info.starter && Grade::from_setting(grade.as_deref()).is_none();
         Ok(needed.then(|| Check::from_setting(so_far.as_deref())))
     }
 

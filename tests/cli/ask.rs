@@ -131,7 +131,9 @@ fn it_never_invents_a_memory() {
     let home = Home::new();
     let answer = home.json(&["ask", "--json", "What is my cat called?"]);
     assert_eq!(answer["evidence"]["semantics"].as_array().unwrap().len(), 0);
-    assert!(answer["answer"].as_str().unwrap().contains("no memory"), "{answer}");
+    let said = answer["answer"].as_str().unwrap();
+    // In the model's own words, or in the program's.
+    assert!(said.starts_with("You haven't told me") || said.starts_with("You have not"), "{said}");
 }
 
 #[test]

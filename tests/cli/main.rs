@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ask;
+mod attacks;
 mod backup;
 mod bad_input;
 mod conversations;

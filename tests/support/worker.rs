@@ -19,7 +19,7 @@ pub struct Bed {
 
 /// Rules as the writer and a hashing embedder.
 pub fn models() -> Models {
-    models_with(ScriptedModel::new(&[]).with_info(|info| info.starter = true))
+    models_with(ScriptedModel::new(&[]))
 }
 
 pub fn models_with(language: ScriptedModel) -> Models {

@@ -15,7 +15,7 @@ use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
 use crate::memory::{Message, Moment, Role};
-use crate::prompts::{Answer, MemoryLine};
+use crate::prompts::{Answer, MemoryLine, Style};
 use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant};
 use crate::store::KnownName;
 
@@ -42,12 +42,18 @@ impl Job {
         let event = match self.request.step {
             ReplyStep::Recall { for_model, look } => {
                 let known = self.known_name();
-                if look && known == KnownName::None {
+                let question = &self.request.question;
+                // The starter knows little of the world: memory is asked first.
+                let asks_first = self.profile.starter
+                    && extractive::intent(question) == Intent::Question
+                    && !extractive::asks_assistant(question);
+                if look && known == KnownName::None && !asks_first {
                     TurnEvent::Recalled { quote: None, reads: false, is_private: false }
                 } else {
-                    let asks = !self.profile.answers_the_unknown()
+                    // The starter would answer a question about strangers out of nothing.
+                    let asks = self.profile.starter
                         || known == KnownName::Name
-                        || extractive::is_of_speaker(&self.request.question);
+                        || extractive::is_of_speaker(question);
                     let is_private = known == KnownName::Person || !look && asks;
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
                     self.recall(for_model, look, is_private, &mut report)
@@ -136,15 +142,21 @@ impl Job {
         const BEST_MIN_LOOKING: f64 = 0.3;
         let since = Instant::now();
         let recent = self.recent();
+        let question = &self.request.question;
+        let style = self.profile.style;
+        let asked = match style {
+            Style::Trained => question.clone(),
+            Style::Instructed => extractive::asked_by(self.person(), question),
+        };
         // What was just said is evidence like anything else: recall's prompt has no chat window.
         let request = RecallRequest {
-            question: &self.request.question,
-            asked: &extractive::asked_by(self.person(), &self.request.question),
+            question,
+            asked: &asked,
             recent: &recent,
             best_min: if look { BEST_MIN_LOOKING } else { BEST_MIN },
             rules_first: for_model,
             now: self.now,
-            system: &Answer.chat_system(self.now.civil()),
+            system: &Answer.chat_system(style, self.now.civil()),
             prompt: for_model,
             reuse: None,
             cancel: &self.cancel,
@@ -176,6 +188,9 @@ impl Job {
         let message = &self.request.question;
         if !with_memories {
             return match self.profile.wants(message) {
+                _ if policy::says_no(&self.profile, message) => {
+                    Listener::Unanswered { question: message.clone(), at: self.now.civil() }
+                }
                 Wants::World | Wants::Memory => Listener::World,
                 Wants::SmallTalk | Wants::Statement => Listener::Told { message: message.clone() },
             };
@@ -277,9 +292,11 @@ impl Job {
         });
         show(speech.push(&stream.finish()));
         show(speech.finish());
-        if speech.is_refused() {
+        // What the person stopped is not answered in its place.
+        let is_stopped = self.cancel.is_cancelled() && !speech.is_over();
+        if speech.is_refused() && !is_stopped {
             let quote = self.quote(candidates);
-            show(quote.map_or_else(|| self.profile.nothing_found().to_owned(), |quote| quote.text));
+            show(quote.map_or_else(|| policy::NOTHING_FOUND.to_owned(), |quote| quote.text));
         }
         let mut data = lock(&self.data);
         if let Some(first) = first {

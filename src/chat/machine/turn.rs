@@ -290,25 +290,25 @@ impl Machine {
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
     fn quote(&mut self, turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
-        let (answers, nothing_found) = match &self.model {
-            Model::Ready(profile) => (profile.answers_the_unknown(), profile.nothing_found()),
-            _ => (true, policy::NOTHING_FOUND),
-        };
-        let by_model = match &quote {
-            None => answers,
-            Some(quote) => quote.text.starts_with(extractive::HEDGE) && !is_task,
-        };
-        if by_model && (!is_private || is_task) {
+        let by_model = quote
+            .as_ref()
+            .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
+        let says_no = quote.is_none()
+            && matches!(&self.model, Model::Ready(p) if policy::says_no(p, &turn.question));
+        if by_model && (!is_private || is_task) || says_no {
             return self.generate(turn, false);
         }
         let nothing = Cited { recalled: Some(Vec::new()), ..Cited::default() };
-        let (text, cited) =
-            quote.map_or((nothing_found.to_owned(), nothing), |quote| (quote.text, quote.cited));
+        let (text, cited) = quote
+            .map_or((policy::NOTHING_FOUND.to_owned(), nothing), |quote| (quote.text, quote.cited));
         self.say(&turn, text, cited)
     }
 
     fn recall_failed(&mut self, turn: Turn, for_model: bool, error: &str) -> Vec<Effect> {
-        if !for_model {
+        // What is not in a memory that can't be read, nobody knows.
+        if !for_model
+            || matches!(&self.model, Model::Ready(p) if policy::says_no(p, &turn.question))
+        {
             let text = format!("The memory could not be searched: {error}");
             let dropped = Effect::Tell(Update::ReplyDropped);
             return self.end(vec![dropped, notice(Level::Error, text)]);

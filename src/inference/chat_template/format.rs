@@ -1,4 +1,4 @@
-//! What a chat format is, and the two that belong to no family.
+//! What a chat format is, and the one that belongs to no family.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -78,25 +78,6 @@ pub const NEUTRAL: ChatFormat = ChatFormat {
     stop_text: None,
 };
 
-/// The starter's control tokens, at ids 0 to 3. (Phi-3 has the same words at other ids.)
-pub(super) const STARTER_TOKENS: [&str; 4] = ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"];
-
-/// `<|system|> …<|end|><|user|> …<|end|><|assistant|> …<|end|>`, as the starter was trained.
-pub(super) static STARTER: ChatFormat = ChatFormat {
-    name: "Starter",
-    recognise: |clues| {
-        STARTER_TOKENS.iter().zip(0..).all(|(token, id)| clues.tokenizer.special(token) == Some(id))
-    },
-    open: [
-        &[Piece::Special("<|system|>")],
-        &[Piece::Special("<|user|>")],
-        &[Piece::Special("<|assistant|>")],
-    ],
-    close: &[Piece::Special("<|end|>")],
-    prepare: indent_lines,
-    ..NEUTRAL
-};
-
 /// `User: …⏎`: a base model without any format of its own.
 pub(super) static PLAIN: ChatFormat = ChatFormat {
     name: "Plain",
@@ -122,24 +103,6 @@ pub(super) fn tokens(tokenizer: &Tokenizer, pieces: &[Piece], role: &str) -> Vec
     }
     ids.extend(tokenizer.encode(&plain));
     ids
-}
-
-/// Every line that is neither empty nor starts with `[` begins with a space, so that each word has one
-/// tokenisation.
-fn indent_lines(text: &str) -> Cow<'_, str> {
-    // What follows a final line break is encoded next and gets its own space.
-    let is_bare = |line: &str| !line.starts_with(' ') && !line.starts_with('[') && line != "\n";
-    if !text.split_inclusive('\n').any(is_bare) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for line in text.split_inclusive('\n') {
-        if is_bare(line) {
-            out.push(' ');
-        }
-        out.push_str(line);
-    }
-    Cow::Owned(out)
 }
 
 /// Breaks up `<|user|>` and the like, so that data can't open a turn even where roles are written as plain text.

@@ -47,10 +47,8 @@ impl ChatTemplate {
     pub fn recognise(tokenizer: &Tokenizer, hints: &TemplateHints) -> Self {
         let template = hints.chat_template.as_deref().unwrap_or_default();
         let clues = Clues { tokenizer, template };
-        let of_families = DECODERS.iter().rev().flat_map(|family| family.chat_formats).copied();
-        let format = std::iter::once(&format::STARTER)
-            .chain(of_families)
-            .find(|format| (format.recognise)(&clues));
+        let mut formats = DECODERS.iter().rev().flat_map(|family| family.chat_formats).copied();
+        let format = formats.find(|format| (format.recognise)(&clues));
         Self::new(format.unwrap_or(&format::PLAIN), tokenizer, hints)
     }
 

@@ -17,7 +17,7 @@ use super::writer::{Extractive, Generative, Writer};
 use crate::extractive::{self, Candidate, HEDGE, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Models};
 use crate::memory::{Embedding, MessageId, Role};
-use crate::model_policy::{Grade, Score};
+use crate::model_policy::{Grade, Score, prompt_style};
 use crate::prompts::{Answer, MemoryLine, Relation};
 use crate::store::{Store, StoreError};
 
@@ -226,7 +226,9 @@ impl Examiner<'_> {
         if quoted.as_ref().is_some_and(|text| !text.starts_with(HEDGE)) {
             return Ok([by_rules; 2]);
         }
-        let reader = Reader::with_system(&*self.models.language, &Answer.chat_system(said_on(16)))?;
+        let model = &*self.models.language;
+        let system = Answer.chat_system(prompt_style(model.info()), said_on(16));
+        let reader = Reader::with_system(model, &system)?;
         let reply = answer(&reader, item, self.cancel)?;
         let sources: Vec<&str> = item.facts.iter().map(|fact| fact.1.as_str()).collect();
         let is_held =
@@ -350,7 +352,7 @@ mod tests {
     #[test]
     fn a_model_that_babbles_is_better_at_nothing() {
         let grade = check(&models(&[]), |_, _| {}, &Cancel::default()).unwrap();
-        for (step, score) in grade.scores() {
+        for (step, score, _) in grade.steps(models(&[]).language.info()) {
             assert!(!score.is_better(), "{step}: {score:?}");
         }
     }

@@ -72,6 +72,8 @@ impl StepContext {
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
                 Judgement::KeepBoth => {}
+                // What the person said here is not put together with what came from elsewhere.
+                Judgement::Merge(_) if own.contains(&earlier.id) != own.contains(&later.id) => {}
                 Judgement::Supersedes => {
                     let rest = rest(earlier, later, name.as_deref());
                     superseded.push((earlier.id, later.id, rest));

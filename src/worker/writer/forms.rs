@@ -11,19 +11,24 @@ pub(super) struct Forms {
     /// One fact per line. A line may be a little longer than a fact, so that one cut off there is
     /// recognised by its length and dropped.
     pub facts: Option<Constraint>,
+    /// An episode's title, without its story.
+    pub title: Option<Constraint>,
     pub theme: Option<Constraint>,
     pub merged: Option<Constraint>,
 }
 
 impl Forms {
     pub fn new(style: Style) -> Self {
-        let lines = |mark: &str, max: usize, chars_max: usize| {
-            let prefix = if style == Style::Trained { "" } else { mark };
+        let form = |prefix: &str, max: usize, chars_max: usize| {
             let (max, chars_max) = (u16::try_from(max).ok()?, u16::try_from(chars_max).ok()?);
             Constraint::lines(Lines { prefix: prefix.into(), max, chars_max })
         };
+        let lines = |mark: &str, max, chars_max| {
+            form(if style == Style::Trained { "" } else { mark }, max, chars_max)
+        };
         Self {
             facts: lines("- ", Semantics::FACTS_MAX, Semantics::FACT_CHARS_MAX + 8),
+            title: form("Title: ", 1, 100),
             theme: lines("Name: ", 1, ThemeName::CHARS_MAX + 8),
             merged: lines("- ", 1, 2 * Semantics::FACT_CHARS_MAX),
         }

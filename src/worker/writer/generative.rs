@@ -10,6 +10,7 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 
 use super::forms::Forms;
+use super::guard::{is_about, is_grounded};
 use super::{Extractive, Writer};
 use crate::extractive::{self, Judgement, Statement, Utterance};
 use crate::grammar::Constraint;
@@ -178,6 +179,20 @@ impl Generative {
         Ok(reply.map(|reply| Episode::parse(&reply.text)))
     }
 
+    /// As [`Self::draft_episode`], of the title alone.
+    fn draft_title(
+        &self,
+        lines: &[Line],
+        started_at: DateTime,
+        cancel: &Cancel,
+    ) -> Result<Option<EpisodeDraft>, ModelError> {
+        let prompt = Episode { lines, started_at }.fill(self.style);
+        let reply = self.ask(&prompt, LINE_TOKENS_MAX, self.forms.title.as_ref(), cancel)?;
+        let whole = reply.filter(|reply| reply.finish != Finish::Length);
+        Ok(whole
+            .map(|reply| EpisodeDraft { content: String::new(), ..Episode::parse(&reply.text) }))
+    }
+
     /// Facts as the model writes them, unchecked; `None` if the prompt does not fit.
     ///
     /// # Errors
@@ -189,20 +204,28 @@ impl Generative {
         about: &str,
         cancel: &Cancel,
     ) -> Result<Option<NotedFacts>, ModelError> {
-        let prompt = Semantics { lines, started_at, about }.fill(self.style);
-        let reply = self.ask(&prompt, FACTS_TOKENS_MAX, self.forms.facts.as_ref(), cancel)?;
-        Ok(reply.map(|reply| {
+        let mut noted = NotedFacts::default();
+        for prompt in (Semantics { lines, started_at, about }).fill(self.style) {
+            let form = self.forms.facts.as_ref();
+            let Some(reply) = self.ask(&prompt, FACTS_TOKENS_MAX, form, cancel)? else {
+                return Ok(None);
+            };
             // A fact that was cut off can mean the opposite.
             let whole = match reply.finish {
                 Finish::Length => reply.text.rfind('\n').unwrap_or(0),
                 _ => reply.text.len(),
             };
-            Semantics::parse(&reply.text[..whole])
-        }))
+            let (facts, problems) = Semantics::parse(&reply.text[..whole]);
+            let is_new = |fact: &String| !noted.0.contains(fact);
+            let new: Vec<String> = facts.into_iter().filter(is_new).collect();
+            noted.0.extend(new);
+            noted.1.extend(problems);
+        }
+        Ok(Some(noted))
     }
 
     /// The facts that are no less likely with the lines in the prompt than without them: a fact that they make less
-    /// likely was not read in them.
+    /// likely was not read in them. All of them, for a model that was trained to note.
     fn likelier(
         &self,
         facts: Vec<String>,
@@ -211,15 +234,15 @@ impl Generative {
         about: &str,
         cancel: &Cancel,
     ) -> Result<Vec<String>, ModelError> {
-        if facts.is_empty() {
+        if facts.is_empty() || self.style == Style::Trained {
             return Ok(facts);
         }
         let choices: Vec<Vec<u32>> = facts.iter().map(|fact| self.model.encode(fact)).collect();
         let scores = |lines: &[Line]| -> Result<Vec<f64>, ModelError> {
             cancel.check()?;
             let mut context = self.model.context(Priority::Memory)?;
-            context
-                .extend(&self.tokens(&Semantics { lines, started_at, about }.fill(self.style)))?;
+            let prompt = Semantics { lines, started_at, about }.fill_whole(self.style);
+            context.extend(&self.tokens(&prompt))?;
             context.choose(&choices)
         };
         let (with, without) = (scores(lines)?, scores(&[])?);
@@ -300,14 +323,6 @@ fn about_the_same(earlier: &Statement, later: &Statement) -> bool {
     })
 }
 
-/// Whether everything that a text claims (names, numbers, dates, most words) is in the lines.
-fn is_grounded(text: &str, lines: &[Utterance]) -> bool {
-    let sources: Vec<String> = lines.iter().map(|l| format!("{}: {}", l.speaker, l.text)).collect();
-    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-    let at = lines.first().map(|line| line.at).unwrap_or_default();
-    extractive::grounded(text, &sources, at).is_ok()
-}
-
 /// Words longer than three letters or with a digit: roughly those that carry meaning.
 fn content_words(text: &str) -> BTreeSet<String> {
     text.to_lowercase()
@@ -358,9 +373,12 @@ impl Writer for Generative {
         let by_rules = Extractive.episode(utterances, cancel)?;
         let Some(first) = utterances.first() else { return Ok(by_rules) };
         let lines = lines(utterances);
-        let Some(draft) = self.draft_episode(&lines, first.at, cancel)? else {
-            return Ok(by_rules);
+        let draft = match self.style {
+            // It gives better titles than the rules, and worse stories.
+            Style::Trained => self.draft_title(&lines, first.at, cancel)?,
+            Style::Instructed => self.draft_episode(&lines, first.at, cancel)?,
         };
+        let Some(draft) = draft else { return Ok(by_rules) };
         let content: Vec<&str> = extractive::sentences(&draft.content)
             .into_iter()
             .filter(|sentence| is_grounded(sentence, utterances))
@@ -418,7 +436,7 @@ impl Writer for Generative {
     }
 
     fn theme_name(&self, facts: &[&str], cancel: &Cancel) -> Result<String, ModelError> {
-        match self.draft_theme_name(facts, cancel)? {
+        match self.draft_theme_name(facts, cancel)?.filter(|name| is_about(name, facts)) {
             Some(name) => Ok(name),
             None => Extractive.theme_name(facts, cancel),
         }

@@ -6,6 +6,7 @@
 mod extractive;
 mod forms;
 mod generative;
+mod guard;
 #[cfg(test)]
 mod tests;
 

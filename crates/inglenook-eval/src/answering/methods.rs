@@ -8,7 +8,8 @@ use inglenook::interfaces::{
     Cancel, Context, Finish, LanguageModel, Models, Priority, Sampling, TurnRole,
 };
 use inglenook::memory::{Embedding, Moment};
-use inglenook::prompts::{Answer, MemoryLine, Style, data};
+use inglenook::model_policy::prompt_style;
+use inglenook::prompts::{Answer, MemoryLine, data};
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use inglenook::worker::check::ANSWER_TOKENS_MAX;
 
@@ -76,7 +77,7 @@ type Prompted = (Box<dyn Context>, BTreeSet<String>);
 
 /// The system turn of all prompts.
 pub(super) fn system(model: &dyn LanguageModel) -> String {
-    Answer.system(if model.info().starter { Style::Trained } else { Style::Instructed })
+    Answer.system(prompt_style(model.info()))
 }
 
 /// See [`Answerer::head`].

@@ -38,7 +38,7 @@ fn writer() -> ScriptedModel {
     ScriptedModel::new(&[&[answer][..], &WRITES].concat()).with_default_reply("to sail")
 }
 
-/// As the starter: it reads only.
+/// As the starter: it reads, and gives names.
 fn starter() -> ScriptedModel {
     writer().with_info(|info| info.starter = true)
 }
