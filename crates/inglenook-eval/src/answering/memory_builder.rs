@@ -31,14 +31,16 @@ pub(super) struct ModelUse {
 impl ModelUse {
     /// As `writer = auto` and `reader = auto` decide; a large model without a grade writes, as in the papers.
     pub(super) fn of(mode: Mode, info: &ModelInfo, grade: Option<&str>) -> Self {
+        // The starter reads and gives names; it neither writes facts nor reasons in words.
+        if mode == Mode::Auto && info.starter {
+            return Self { plan: Plan::all(false), thinks: false };
+        }
         let grade = Grade::from_setting(grade);
-        let is_large = grade.is_none() && !info.starter && reader_generates(Mode::Auto, info, None);
+        let is_large = grade.is_none() && reader_generates(Mode::Auto, info, None);
         let mode = if is_large && mode == Mode::Auto { Mode::Generative } else { mode };
         Self {
             plan: Plan::of(mode, info, grade.as_ref()),
-            // The starter reads, but does not reason in words.
-            thinks: reader_generates(mode, info, grade.as_ref())
-                && (mode == Mode::Generative || !info.starter),
+            thinks: reader_generates(mode, info, grade.as_ref()),
         }
     }
 }
