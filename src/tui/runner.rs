@@ -152,8 +152,7 @@ async fn drive(
             let _ = replies.send(Event::Store(reply));
         })
         .map_err(fail)?;
-    let _ = store.send(StoreRequest::History);
-    let _ = store.send(StoreRequest::Greeting);
+    let _ = store.send(StoreRequest::History).and(store.send(StoreRequest::Greeting));
     let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));
     })
