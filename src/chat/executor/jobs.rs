@@ -188,7 +188,7 @@ impl Job {
         let message = &self.request.question;
         if !with_memories {
             return match self.profile.wants(message) {
-                _ if policy::says_no(&self.profile, message) => {
+                Wants::Memory if policy::says_no(&self.profile, message) => {
                     Listener::Unanswered { question: message.clone(), at: self.now.civil() }
                 }
                 Wants::World | Wants::Memory => Listener::World,

@@ -293,8 +293,7 @@ impl Machine {
         let by_model = quote
             .as_ref()
             .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
-        let says_no = quote.is_none()
-            && matches!(&self.model, Model::Ready(p) if policy::says_no(p, &turn.question));
+        let says_no = quote.is_none() && self.says_no(&turn.question);
         if by_model && (!is_private || is_task) || says_no {
             return self.generate(turn, false);
         }
@@ -304,11 +303,13 @@ impl Machine {
         self.say(&turn, text, cited)
     }
 
+    fn says_no(&self, question: &str) -> bool {
+        matches!(&self.model, Model::Ready(profile) if policy::says_no(profile, question))
+    }
+
     fn recall_failed(&mut self, turn: Turn, for_model: bool, error: &str) -> Vec<Effect> {
         // What is not in a memory that can't be read, nobody knows.
-        if !for_model
-            || matches!(&self.model, Model::Ready(p) if policy::says_no(p, &turn.question))
-        {
+        if !for_model || self.says_no(&turn.question) {
             let text = format!("The memory could not be searched: {error}");
             let dropped = Effect::Tell(Update::ReplyDropped);
             return self.end(vec![dropped, notice(Level::Error, text)]);
