@@ -7,7 +7,7 @@ use crate::chat::machine::{Level, MessageKind};
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
-use crate::memory::{Message, MessageId, Role, SemanticId};
+use crate::memory::{Message, MessageId, Origin, Role, SemanticId};
 use crate::model_policy::Mode;
 use crate::recall::{
     Evidence, Progress, RecallConfig, RecallError, RecallRequest, SemanticEvidence,
@@ -73,7 +73,7 @@ impl Memory {
                 at: jiff::civil::date(2026, 11, 16).at(9, 0, 0, 0),
                 raw_speaker: None,
                 superseded: false,
-                own: true,
+                origin: Origin::Person,
                 answers: None,
             }],
             semantics: vec![SemanticEvidence {

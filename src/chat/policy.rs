@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use crate::chat::machine::MessageKind;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
-use crate::memory::{Message, MessageId, Moment, Role};
+use crate::memory::{Message, MessageId, Moment, Origin, Role};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
 use crate::prompts::{Style, chat_system};
 
@@ -276,8 +276,8 @@ pub fn quote<'a>(
         // Recall may have found it already.
         let mut known = candidates.iter_mut();
         if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
-            if !known.own {
-                (known.own, known.at) = (true, line.created_at.civil());
+            if known.origin < Origin::Person {
+                (known.origin, known.at) = (Origin::Person, line.created_at.civil());
             }
             continue;
         }
@@ -287,7 +287,7 @@ pub fn quote<'a>(
             at: line.created_at.civil(),
             raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
             superseded: false,
-            own: true,
+            origin: Origin::Person,
             answers: None,
         });
         from.push(line.id);

@@ -134,8 +134,7 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
         return vec![(Health::Bad, says)];
     }
     let mut found = Vec::new();
-    let space = rustix::fs::statvfs(path).map(|of| of.f_bavail.saturating_mul(of.f_frsize));
-    if let Ok(left) = space
+    if let Some(left) = store::space_left(path)
         && left < SPACE_MIN
     {
         let says = format!(
@@ -174,9 +173,15 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
 
 fn memory(app: &App) -> Vec<(Health, String)> {
     let of_log = store::log_damage(&app.dirs.data);
-    let read = app
-        .open_read_only()
-        .and_then(|store| Ok(store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?)))?));
+    let read = app.open_read_only().and_then(|store| {
+        let (stats, mut violations, failed) =
+            store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?)))?;
+        violations.extend(match of_log {
+            None => store.log_damage()?,
+            found => found,
+        });
+        Ok((stats, violations, failed))
+    });
     let (stats, violations, failed) = match read {
         Ok(all) => all,
         Err(Failure::Store(StoreError::NeedsPassphrase { .. })) => {
@@ -198,7 +203,7 @@ fn memory(app: &App) -> Vec<(Health, String)> {
                     takes it away";
         findings.push((Health::Remark, says.into()));
     }
-    findings.extend(violations.into_iter().chain(of_log).map(|violation| (Health::Bad, violation)));
+    findings.extend(violations.into_iter().map(|violation| (Health::Bad, violation)));
     if stats.jobs_pending > 0 {
         findings.push((
             Health::Remark,

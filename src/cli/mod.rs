@@ -107,6 +107,12 @@ impl App {
         Ok(store)
     }
 
+    /// The memory, to forget in it on a full disk.
+    fn open_in_place(&self) -> Result<Store, Failure> {
+        self.policy.check_memory(&self.dirs.data)?;
+        self.unlocked(|key| Store::open_in_place(&self.dirs.data, key))
+    }
+
     /// The memory, for reading: works beside a running chat. One that does not exist yet is empty.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use jiff::civil::DateTime;
 
 use super::attributes::is_single_valued;
 use super::dates::{self, DateSpan};
-use super::evidence::{Evidence, aliases, collect, latest_of};
+use super::evidence::{Evidence, aliases, collect, latest_of, source_mark};
 use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
 use super::newest::{self, Sources};
@@ -18,6 +18,7 @@ use super::reading;
 use super::scoring::{Score, score, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, Changed, ExtractiveAnswer, Statement};
+use crate::memory::Origin;
 
 /// Begins an answer that may not be one.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
@@ -70,7 +71,8 @@ pub fn answer_by(
                 let news = newest::news(&asked, &best.text, newest::has_mark(&best.text))
                     .filter(|_| best.raw_speaker.is_some());
                 let text = news.unwrap_or_else(|| best.text.clone());
-                reading::quote(&Candidate { text, ..best.clone() }, index, stated, person)
+                let mark = source_mark(candidates, best.origin);
+                reading::quote(&Candidate { text, ..best.clone() }, index, stated, person, mark)
             },
             |newer| newer.quote(candidates, stated, person),
         ));
@@ -108,7 +110,7 @@ fn replaced(
     let mut chosen = vec![last];
     chosen.extend(said_with(evidence, last, asked));
     without_endings(&mut chosen, asked);
-    Some(compose(asked, &chosen, false, person))
+    Some(compose(asked, &chosen, false, person, candidates))
 }
 
 /// Drops what only ends something if something else was said too: that is what the question wants.
@@ -159,7 +161,7 @@ fn by_rules(
     let best = scored.first()?.0;
     // The person knows better than an import, of themselves even where its words fit better.
     let share = if asked.own { 0.75 } else { 0.9 };
-    let is_own = |&(s, e): &(f64, &Evidence)| e.own && s >= best * share;
+    let is_own = |&(s, e): &(f64, &Evidence)| e.origin == Origin::Person && s >= best * share;
     if asked.own && asked.kind != Kind::List && scored.iter().any(is_own) {
         scored.retain(is_own);
     }
@@ -205,7 +207,7 @@ fn by_rules(
     if asked.kind == Kind::List {
         chosen.sort_by_key(|e| (e.at, e.order));
     }
-    Some(compose(asked, &chosen, sure, person))
+    Some(compose(asked, &chosen, sure, person, candidates))
 }
 
 /// "What is my name?"
@@ -231,7 +233,7 @@ fn own_name(
             && (same_name(subject, name) || same_name(subject, "the user"))
     };
     // The name that was given last: people marry.
-    let last = evidence.iter().filter(own).max_by_key(|e| (e.own, e.at, e.order));
+    let last = evidence.iter().filter(own).max_by_key(|e| (e.origin, e.at, e.order));
     let name = last.and_then(|e| e.statement.value.as_deref()).unwrap_or(name);
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
@@ -253,7 +255,7 @@ fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String
     for e in of {
         if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert(e);
-            if (e.own, e.at, e.order) > (entry.own, entry.at, entry.order) {
+            if (e.origin, e.at, e.order) > (entry.origin, entry.at, entry.order) {
                 *entry = e;
             }
         }
@@ -336,6 +338,7 @@ fn compose(
     chosen: &[&Evidence],
     sure: bool,
     person: Option<&str>,
+    candidates: &[Candidate],
 ) -> ExtractiveAnswer {
     let mut cited: Vec<usize> = Vec::new();
     for e in chosen {
@@ -345,7 +348,8 @@ fn compose(
     }
     let said = |e: &Evidence| {
         let before = if e.superseded { "; no longer so" } else { "" };
-        format!("(said on {}{before})", dates::long_date(e.at.date()))
+        let mark = source_mark(candidates, e.origin);
+        format!("(said on {}{before}{mark})", dates::long_date(e.at.date()))
     };
     let line = |e: &Evidence| {
         // Of "sold the Corsa and got a Yaris", a question about the car wants the Yaris.

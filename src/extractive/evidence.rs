@@ -8,7 +8,7 @@ use super::attributes::parse_statement;
 use super::changes::Line;
 use super::lexicon::{self, starts_upper};
 use super::{Candidate, Statement, Utterance, fragments};
-use crate::memory::{MessageId, Role};
+use crate::memory::{MessageId, Origin, Role};
 
 pub(super) struct Evidence {
     pub candidate: usize,
@@ -21,8 +21,8 @@ pub(super) struct Evidence {
     pub at: DateTime,
     pub relevance: f64,
     pub superseded: bool,
-    /// As of [`Candidate::own`].
-    pub own: bool,
+    /// As of [`Candidate::origin`].
+    pub origin: Origin,
     /// A raw message or a sentence of an episode, not an extracted fact.
     pub raw: bool,
     pub order: usize,
@@ -57,7 +57,7 @@ impl Evidence {
             at: of.at,
             relevance: of.relevance.clamp(0.0, 1.0),
             superseded: of.superseded,
-            own: of.own,
+            origin: of.origin,
             raw,
             order,
             successor: None,
@@ -110,16 +110,16 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
                 let known = &mut out[at];
                 known.relevance = known.relevance.max(candidate.relevance);
                 known.also.push(index);
-                // The person's own saying counts, with its date; another's adds nothing to it.
-                if candidate.own && !known.own {
+                // The highest saying counts, with its date; a lower one adds nothing to it.
+                if candidate.origin > known.origin {
                     known.also.push(known.candidate);
                     known.candidate = index;
-                    (known.own, known.at, known.superseded) =
-                        (true, candidate.at, candidate.superseded);
+                    (known.origin, known.at, known.superseded) =
+                        (candidate.origin, candidate.at, candidate.superseded);
                     known.raw = raw;
                     continue;
                 }
-                if known.own && !candidate.own {
+                if candidate.origin < known.origin {
                     continue;
                 }
                 if known.raw && !raw {
@@ -137,6 +137,13 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
     }
     settle(candidates, &mut out, person);
     out
+}
+
+/// What stands behind a quote of that origin: where the person said things themselves, that this is not their word.
+pub(super) fn source_mark(candidates: &[Candidate], origin: Origin) -> &'static str {
+    let is_elsewhere =
+        origin < Origin::Person && candidates.iter().any(|c| c.origin == Origin::Person);
+    if is_elsewhere { "; from elsewhere" } else { "" }
 }
 
 /// The last messages that the same person sent shortly before, in order.
@@ -184,8 +191,8 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             if !before || !lines[&earlier].changed_by(&lines[&later]) {
                 continue;
             }
-            if a.own && !b.own {
-                // What the person said here, nobody takes back: then it is the later one that does not hold.
+            if b.origin < a.origin {
+                // Nothing lower takes it back, least of all what the person said here: then it is the later one that does not hold.
                 out[later].superseded = true;
                 continue;
             }

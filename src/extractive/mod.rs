@@ -52,7 +52,7 @@ mod words;
 
 use jiff::civil::DateTime;
 
-use crate::memory::{MessageId, Role};
+use crate::memory::{MessageId, Origin, Role};
 
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
@@ -155,8 +155,8 @@ pub struct Candidate {
     pub raw_speaker: Option<String>,
     /// A later fact took its place.
     pub superseded: bool,
-    /// The person said it in a chat here, or it rests on what they said: nothing that came from elsewhere takes it back.
-    pub own: bool,
+    /// Whose word it is: nothing that is lower takes it back.
+    pub origin: Origin,
     /// The probability in [0, 1] that it answers, from a reranker that read it with the question;
     /// `None` if no reranker read it.
     pub answers: Option<f64>,

@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 
 use super::answer::is_about;
 use super::attributes::main_verb;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, source_mark};
 use super::judge::negates;
 use super::lexicon::{self, starts_upper};
 use super::lists::{Lines, Table, Words};
@@ -66,7 +66,8 @@ impl Newer {
         let of = &candidates[self.candidate];
         let raw_speaker = of.raw_speaker.clone().filter(|_| self.raw);
         let said = Candidate { text: self.text, raw_speaker, ..of.clone() };
-        reading::quote(&said, self.candidate, stated, person)
+        let mark = source_mark(candidates, said.origin);
+        reading::quote(&said, self.candidate, stated, person, mark)
     }
 }
 
@@ -96,10 +97,10 @@ impl Sources<'_> {
             .filter(|e| e.rest.is_some_and(|r| is_about(asked, &evidence[r], e)))
             .filter_map(|e| e.successor.map(|s| evidence[s].at))
             .collect();
-        let Candidate { at: since, own, .. } = self.candidates[of];
+        let Candidate { at: since, origin, .. } = self.candidates[of];
         let usable = |candidate: &Candidate, text: &str| {
-            candidate.at > since
-                && (candidate.own || !own)
+            // A higher word counts whenever it was said.
+            (candidate.at > since && candidate.origin == origin || candidate.origin > origin)
                 && !kept.contains(&candidate.at)
                 && !candidate.superseded
                 && text.len() <= BYTES_MAX

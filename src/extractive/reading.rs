@@ -9,7 +9,7 @@ use super::lexicon::{capitalise, clip_words};
 use super::question::Question;
 use super::second_person::{small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
-use crate::memory::plain_text;
+use crate::memory::{Origin, plain_text};
 
 /// A candidate that answers with at least this probability is quoted as an answer …
 const STATED_MIN: f64 = 0.75;
@@ -30,7 +30,7 @@ const QUOTED_CHARACTERS: usize = 400;
 pub(super) fn best(candidates: &[Candidate], asked: &Question) -> Option<(usize, bool)> {
     let past = asked.past;
     let min = if asked.own { STATED_MIN } else { OWN_MIN };
-    let goes_first = |c: &Candidate, p: f64| c.own && p >= min;
+    let goes_first = |c: &Candidate, p: f64| c.origin == Origin::Person && p >= min;
     let likely = || {
         let read = candidates.iter().enumerate().filter(|(_, c)| past || !c.superseded);
         read.filter_map(|(i, c)| c.answers.map(|p| (i, c, p))).filter(|&(_, c, _)| !is_question(c))
@@ -48,12 +48,13 @@ pub(super) fn best(candidates: &[Candidate], asked: &Question) -> Option<(usize,
     Some((as_said.unwrap_or(best).0, best.2 >= STATED_MIN))
 }
 
-/// Quotes a candidate: a message word for word.
+/// Quotes a candidate: a message word for word. `mark` is its [`super::evidence::source_mark`].
 pub(super) fn quote(
     candidate: &Candidate,
     index: usize,
     stated: bool,
     person: Option<&str>,
+    mark: &str,
 ) -> ExtractiveAnswer {
     let on = dates::long_date(candidate.at.date());
     let text = match &candidate.raw_speaker {
@@ -62,14 +63,14 @@ pub(super) fn quote(
             let text = capitalise(&to_second_person(&text, person));
             let text = if stated { text } else { small_you(&text) };
             let before = if candidate.superseded { "; no longer so" } else { "" };
-            format!("{text}. (said on {on}{before})")
+            format!("{text}. (said on {on}{before}{mark})")
         }
         Some(speaker) => {
             let named = || person.is_some_and(|name| name.eq_ignore_ascii_case(speaker));
             let who = if is_user(speaker) || named() { "you" } else { speaker };
             let text = plain_text(&candidate.text);
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            format!("“{}” ({who} said on {on})", clip_words(&line, QUOTED_CHARACTERS))
+            format!("“{}” ({who} said on {on}{mark})", clip_words(&line, QUOTED_CHARACTERS))
         }
     };
     let hedge = if stated { "" } else { HEDGE };

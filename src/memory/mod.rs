@@ -27,7 +27,7 @@ pub use partition::{EXACT_SEMANTICS, Partition};
 pub use plain_text::{plain_text, title_of};
 pub use theme_index::EXACT_THEMES;
 pub use units::{
-    Episode, EpisodeId, Message, MessageId, Moment, NewMessage, Role, Semantic, SemanticId,
+    Episode, EpisodeId, Message, MessageId, Moment, NewMessage, Origin, Role, Semantic, SemanticId,
     SessionId, Theme, ThemeId,
 };
 

@@ -96,6 +96,32 @@ impl Role {
     }
 }
 
+/// Whose word a text is. What is lower supersedes nothing that is higher, neither in memory nor in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Origin {
+    /// A model's, and whatever nobody is known to have said.
+    #[default]
+    Model,
+    /// Another speaker's, in an import.
+    Other,
+    /// The person's, as an import has it.
+    Owner,
+    /// What the person said in a chat here, or corrected by hand.
+    Person,
+}
+
+impl Origin {
+    /// For a person to read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "a model",
+            Self::Other => "another speaker",
+            Self::Owner => "an import's owner",
+            Self::Person => "the person",
+        }
+    }
+}
+
 /// Level 1: one turn, verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {

@@ -112,14 +112,13 @@ impl Evidence {
         };
         for Scored { unit, relevance, answers, .. } in coarse.semantics {
             let superseded = unit.superseded_by.is_some();
-            let own = coarse.own_facts.contains(&unit.id);
             evidence.candidates.push(Candidate {
                 text: unit.content.clone(),
                 relevance,
                 at: unit.created_at.civil(),
                 raw_speaker: None,
                 superseded,
-                own,
+                origin: coarse.fact_origins.get(&unit.id).copied().unwrap_or_default(),
                 answers,
             });
             evidence.semantics.push(SemanticEvidence {
@@ -143,7 +142,7 @@ impl Evidence {
                 at: message.created_at.civil(),
                 raw_speaker: Some(speaker.clone()),
                 superseded: false,
-                own: coarse.own_messages.contains(&message.id),
+                origin: coarse.message_origins.get(&message.id).copied().unwrap_or_default(),
                 answers,
             });
             let (id, text) = (message.id, message.content);

@@ -63,13 +63,13 @@ pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
             block += &MemoryLine::Theme { name: &theme.name }.render();
         }
         for fact in facts {
-            block += &of_semantic(fact, coarse.mark(coarse.own_facts.contains(&fact.id)));
+            block += &of_semantic(fact, coarse.mark(coarse.fact_origins.get(&fact.id)));
         }
     }
     let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
     messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
     for message in messages {
-        block += &of_message(message, user, coarse.mark(coarse.own_messages.contains(&message.id)));
+        block += &of_message(message, user, coarse.mark(coarse.message_origins.get(&message.id)));
     }
     block
 }

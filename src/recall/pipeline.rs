@@ -178,7 +178,7 @@ impl Pipeline<'_> {
         let mut coarse = coarse;
         if !outcome.messages.is_empty() {
             let ids = outcome.messages.iter().map(|m| m.id);
-            coarse.own_messages.extend(self.recall.store.read(|r| r.own_messages(ids))?);
+            coarse.message_origins.extend(self.recall.store.read(|r| r.message_origins(ids))?);
         }
         let mut evidence =
             Evidence::collect(self.candidates, coarse, outcome, self.user, relevance_min);

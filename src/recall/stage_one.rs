@@ -1,11 +1,11 @@
 //! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::candidates::Scored;
 use super::config::{FoundFact, RecallConfig};
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
-use crate::memory::{Message, MessageId, Semantic, SemanticId, Theme, ThemeId};
+use crate::memory::{Message, MessageId, Origin, Semantic, SemanticId, Theme, ThemeId};
 use crate::store::{Reader, StoreError};
 
 /// The coarse context: what the reader gets before any episode is probed.
@@ -17,10 +17,10 @@ pub(super) struct Coarse {
     pub semantics: Vec<Scored<Semantic>>,
     /// Best first.
     pub messages: Vec<Scored<Message>>,
-    /// The facts that rest on what the person said in a chat here.
-    pub own_facts: HashSet<SemanticId>,
-    /// The messages that the person wrote in a chat here.
-    pub own_messages: HashSet<MessageId>,
+    /// Whose word the facts are.
+    pub fact_origins: HashMap<SemanticId, Origin>,
+    /// Whose word the messages are.
+    pub message_origins: HashMap<MessageId, Origin>,
 }
 
 impl Coarse {
@@ -29,9 +29,14 @@ impl Coarse {
     }
 
     /// What stands behind a line of the block. Where all comes from elsewhere, nobody needs to be told.
-    pub(super) fn mark(&self, own: bool) -> &'static str {
-        let mixed = !(self.own_facts.is_empty() && self.own_messages.is_empty());
-        if mixed && !own { " (from elsewhere)" } else { "" }
+    pub(super) fn mark(&self, origin: Option<&Origin>) -> &'static str {
+        let mut all = self.fact_origins.values().chain(self.message_origins.values());
+        let is_own = origin == Some(&Origin::Person);
+        if !is_own && all.any(|&origin| origin == Origin::Person) {
+            " (from elsewhere)"
+        } else {
+            ""
+        }
     }
 
     /// Selects from facts and messages, each best first.
@@ -84,8 +89,9 @@ impl Coarse {
             }
         }
         coarse.themes = reader.themes_by_id(&ids)?;
-        coarse.own_facts = reader.own_facts(coarse.semantics.iter().map(|s| s.unit.id))?;
-        coarse.own_messages = reader.own_messages(coarse.messages.iter().map(|m| m.unit.id))?;
+        coarse.fact_origins = reader.fact_origins(coarse.semantics.iter().map(|s| s.unit.id))?;
+        coarse.message_origins =
+            reader.message_origins(coarse.messages.iter().map(|m| m.unit.id))?;
         Ok(coarse)
     }
 }

@@ -107,10 +107,10 @@ impl Pipeline<'_> {
                 outcome.admitted.push(line);
                 let mut own = self.messages_of(&episode.messages)?;
                 own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
-                let here = self.recall.store.read(|r| r.own_messages(own.iter().map(|m| m.id)))?;
-                let line = |m: &Message| {
-                    lines::of_message(m, self.user, coarse.mark(here.contains(&m.id)))
-                };
+                let ids = own.iter().map(|m| m.id);
+                let origins = self.recall.store.read(|r| r.message_origins(ids))?;
+                let line =
+                    |m: &Message| lines::of_message(m, self.user, coarse.mark(origins.get(&m.id)));
                 let raw: String = own.iter().map(line).collect();
                 let mark = probe.mark();
                 let cost = probe.cost(&raw);

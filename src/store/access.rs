@@ -67,6 +67,19 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the memory to forget in it where the disk is full: nothing is written but over the file itself. Meanwhile nobody
+    /// else can read it, and a power cut damages it.
+    ///
+    /// # Errors
+    /// As [`Store::open_with`]; or if the last changes, still in the write-ahead log, have no place in the file.
+    pub fn open_in_place(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
+        let lock = lock(data_dir)?;
+        let path = data_dir.join(open::FILE_NAME);
+        let key = open::check_header(&path, key)?;
+        let conn = open::in_place(&path, key).map_err(|e| e.within("open", &path))?;
+        Ok(Self::new(Connections::One(Exclusive::new(conn)), path, Some(lock)))
+    }
+
     /// Opens for reading only, also beside a writer. A memory that does not exist yet reads as empty.
     ///
     /// # Errors
@@ -129,6 +142,16 @@ impl Store {
             }
         }
         .map_err(|e| e.within("read", &self.0.path))
+    }
+
+    /// What is wrong with the write-ahead log as SQLite has read it, as a sentence.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn log_damage(&self) -> Result<Option<String>> {
+        let Connections::File { readers, .. } = &self.0.connections else { return Ok(None) };
+        let conn = readers.take(&self.0.path)?;
+        super::wal::unread(&conn, &self.0.path).map_err(|e| e.within("read", &self.0.path))
     }
 
     /// Two reads at once where the memory is a file: `beside` runs on a second thread, and `f` gets a

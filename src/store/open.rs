@@ -94,6 +94,14 @@ pub(super) fn make_file(data_dir: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Bytes that may still be written in this folder; `None` if the system doesn't say.
+pub fn space_left(folder: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::fs::statvfs(folder).ok().map(|of| of.f_bavail.saturating_mul(of.f_frsize));
+    #[cfg(not(unix))]
+    return None;
+}
+
 /// What SQLite calls a file that belongs to this one.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -187,9 +195,20 @@ fn connection(
     flags: OpenFlags,
     key: Option<&Secret>,
 ) -> Result<Connection> {
+    connection_after(path, flags, key, "")
+}
+
+/// `first` is run before anything is read.
+fn connection_after(
+    path: impl AsRef<Path>,
+    flags: OpenFlags,
+    key: Option<&Secret>,
+    first: &str,
+) -> Result<Connection> {
     extension::load()?;
     let path = path.as_ref();
     let conn = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.execute_batch(first)?;
     if let Some(key) = key {
         set_key(&conn, key)?;
         let read = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -217,6 +236,28 @@ fn configure(conn: &Connection) -> Result<()> {
     )?;
     conn.set_prepared_statement_cache_capacity(128);
     Ok(())
+}
+
+/// A connection that takes no space but the file's own: what it changes is overwritten where it stands, with the old
+/// pages in memory until the commit. A power cut during one damages the file.
+pub(super) fn in_place(path: &Path, key: Option<&Secret>) -> Result<Connection> {
+    // Alone, so that the log needs no file of shared memory.
+    let alone = "PRAGMA locking_mode = EXCLUSIVE";
+    let conn = connection_after(path, OpenFlags::SQLITE_OPEN_READ_WRITE, key, alone)?;
+    if schema::age(&conn, path)? != Age::Current {
+        let what = "it is of an older version, and without space on the disk it can't be brought up to date";
+        return Err(StoreError::invalid(what));
+    }
+    conn.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON;",
+    )?;
+    // Writes the log back and deletes it, which frees its space.
+    let mode: String =
+        conn.pragma_update_and_check(None, "journal_mode", "MEMORY", |row| row.get(0))?;
+    if mode != "memory" {
+        return Err(StoreError::invalid("another program is reading the memory"));
+    }
+    Ok(conn)
 }
 
 /// The writer's connection to an existing (perhaps empty) file.

@@ -1,6 +1,6 @@
 //! Semantics (level 3) and their provenance.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Row;
 
@@ -104,26 +104,6 @@ impl Reader<'_> {
         let mut pairs = self.of_ids(&sql, of.keys().map(|id| id.0), pair)?;
         pairs.sort_unstable();
         Ok(pairs)
-    }
-
-    /// Those of these facts that the person corrected, or that rest on anything they said in a chat here: not only on imports,
-    /// nor on replies.
-    ///
-    /// # Errors
-    /// If the memory cannot be read.
-    pub fn own_facts(
-        &self,
-        ids: impl IntoIterator<Item = SemanticId>,
-    ) -> Result<HashSet<SemanticId>> {
-        let sql = format!(
-            "SELECT DISTINCT semantic FROM semantic_message JOIN {WANTED} ON semantic = wanted
-             JOIN message ON message.id = semantic_message.message
-             JOIN session ON session.id = message.session
-             JOIN semantic fact ON fact.id = semantic_message.semantic
-             WHERE message.role = 'user' AND NOT session.imported OR fact.corrected"
-        );
-        let ids = ids.into_iter().map(|id| id.0);
-        Ok(self.of_ids(&sql, ids, |row| row.get(0).map(SemanticId))?.into_iter().collect())
     }
 
     /// The semantics written from an episode.

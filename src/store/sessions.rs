@@ -1,6 +1,6 @@
 //! Sessions and their messages (level 1).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, tz::Offset};
 use rusqlite::Row;
@@ -196,23 +196,6 @@ impl Reader<'_> {
         let all = self.messages(session)?;
         let runs = all.chunk_by(|a, b| a.episode.is_some() == b.episode.is_some());
         Ok(runs.filter(|run| run[0].episode.is_none()).map(<[Message]>::to_vec).collect())
-    }
-
-    /// Those of these messages that the person wrote in a chat here: no imports, no replies.
-    ///
-    /// # Errors
-    /// If the memory cannot be read.
-    pub fn own_messages(
-        &self,
-        ids: impl IntoIterator<Item = MessageId>,
-    ) -> Result<HashSet<MessageId>> {
-        let sql = format!(
-            "SELECT message.id FROM message JOIN {WANTED} ON message.id = wanted
-             JOIN session ON session.id = message.session
-             WHERE message.role = 'user' AND NOT session.imported"
-        );
-        let ids = ids.into_iter().map(|id| id.0);
-        Ok(self.of_ids(&sql, ids, |row| row.get(0).map(MessageId))?.into_iter().collect())
     }
 
     /// The external ids of those of `ids` that have one.

@@ -6,7 +6,10 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::Path;
 
+use rusqlite::Connection;
+
 use super::backup::is_encrypted_file;
+use super::error::Result;
 use super::open::{FILE_NAME, with_suffix};
 
 const HEADER: usize = 32;
@@ -14,8 +17,8 @@ const FRAME_HEADER: usize = 24;
 const COPY: &str = "Copy memory.db and memory.db-wal to another place before anything is written";
 const MAGIC: u32 = 0x377f_0682;
 
-/// What is wrong with the log in a data directory, as a sentence. An encrypted memory's log is not looked into: its
-/// checksums are of the text.
+/// What is wrong with the log in a data directory, as a sentence. An encrypted memory's checksums are of the text: there
+/// [`Store::log_damage`](super::Store::log_damage) tells.
 ///
 /// To be called where this process has not opened the memory: closing a file drops SQLite's locks on it.
 pub fn log_damage(data_dir: &Path) -> Option<String> {
@@ -32,24 +35,56 @@ fn damage(database: &Path) -> Option<String> {
         Err(e) if e.kind() == ErrorKind::NotFound => return None,
         log => log,
     };
-    match log.and_then(|log| lost_frames(BufReader::new(log))) {
-        Ok(Some(0)) => None,
-        Ok(Some(n)) => Some(format!(
-            "the write-ahead log is damaged: {n} of its pages, the newest, cannot be read, and what they held may be lost. {COPY}"
-        )),
-        Ok(None) => Some(format!(
-            "the write-ahead log is damaged at its beginning: none of it can be read. {COPY}"
-        )),
+    match log.and_then(|log| frames(BufReader::new(log))) {
+        Ok(found) => lost(found.map(|found| found.all - found.intact)),
         Err(error) => Some(format!("the write-ahead log cannot be read: {error}")),
     }
 }
 
-/// Frames of ended transactions that SQLite does not read, because they or others before them changed; `None` if it
-/// reads nothing at all.
-fn lost_frames(mut log: impl Read) -> io::Result<Option<u64>> {
+fn lost(n: Option<u64>) -> Option<String> {
+    let what = match n {
+        Some(0) => return None,
+        Some(n) => format!(
+            ": {n} of its pages, the newest, cannot be read, and what they held may be lost"
+        ),
+        None => " at its beginning: none of it can be read".to_owned(),
+    };
+    Some(format!("the write-ahead log is damaged{what}. {COPY}"))
+}
+
+/// As [`log_damage`], by what SQLite has read: of damage done to the file since, it knows nothing.
+pub(super) fn unread(conn: &Connection, database: &Path) -> Result<Option<String>> {
+    let once = || -> Result<Option<String>> {
+        let ended = match File::open(with_suffix(database, "-wal")) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            log => log.and_then(|log| frames(BufReader::new(log))),
+        };
+        // This opens the log.
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        let n_read: i64 = conn.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))?;
+        let n_read = u64::try_from(n_read).unwrap_or(0);
+        Ok(match ended {
+            Ok(ended) => lost(ended.map(|found| found.all.saturating_sub(n_read))),
+            Err(error) => Some(format!("the write-ahead log cannot be read: {error}")),
+        })
+    };
+    // A chat may begin the log anew meanwhile, once.
+    if once()?.is_none() { Ok(None) } else { once() }
+}
+
+/// Frames of a log up to the last that ends a transaction.
+#[derive(Default)]
+struct Frames {
+    all: u64,
+    /// Those that SQLite reads: neither they nor others before them changed.
+    intact: u64,
+}
+
+/// `None` if SQLite reads nothing at all.
+fn frames(mut log: impl Read) -> io::Result<Option<Frames>> {
     let mut header = [0; HEADER];
     if !fill(&mut log, &mut header)? {
-        return Ok(Some(0));
+        return Ok(Some(Frames::default()));
     }
     let word = |bytes: &[u8], at: usize| {
         bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_be_bytes)
@@ -64,7 +99,7 @@ fn lost_frames(mut log: impl Read) -> io::Result<Option<u64>> {
     {
         return Ok(None);
     }
-    let (mut is_intact, mut n, mut n_read, mut n_ended) = (true, 0, 0, 0);
+    let (mut is_intact, mut n, mut found) = (true, 0, Frames::default());
     let mut frame = vec![0; FRAME_HEADER + page];
     while fill(&mut log, &mut frame)? {
         n += 1;
@@ -74,13 +109,13 @@ fn lost_frames(mut log: impl Read) -> io::Result<Option<u64>> {
         is_intact &= is_of_this_round && sums == [word(&frame, 16), word(&frame, 20)];
         // The last frame of a transaction holds the size of the database.
         if is_of_this_round && word(&frame, 4) != 0 {
-            n_ended = n;
+            found.all = n;
             if is_intact {
-                n_read = n;
+                found.intact = n;
             }
         }
     }
-    Ok(Some(n_ended - n_read))
+    Ok(Some(found))
 }
 
 /// False at the end of the file.

@@ -1,8 +1,9 @@
 //! Forgetting removes a text from every file (invariant 5).
 
-use inglenook::interfaces::Embedder as _;
+use inglenook::interfaces::{Clock as _, Embedder as _, SystemClock};
+use inglenook::memory::{NewMessage, Role};
 use inglenook::store::{NewSemantic, Store};
-use inglenook::testing::HashEmbedder;
+use inglenook::testing::{HashEmbedder, skip};
 use serde_json::{Value, json};
 
 use super::Home;
@@ -300,4 +301,74 @@ fn the_name_of_a_file_is_forgotten_too() {
     let bytes = std::fs::read(home.data().join("memory.db")).unwrap();
     assert!(!bytes.windows(9).any(|window| window.eq_ignore_ascii_case(b"zqxcanary")));
     assert!(home.ok(&["export"]).contains("Oslo"));
+}
+
+/// A file system of two megabytes over the home's folder, as long as the value lives.
+#[cfg(target_os = "linux")]
+struct SmallDisk(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    /// With what lies in the folder; `None` where nobody may mount.
+    fn over(folder: &std::path::Path) -> Option<Self> {
+        let files: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+            .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+            .collect();
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs"]).arg(folder);
+        if !mount.output().is_ok_and(|done| done.status.success()) {
+            return None;
+        }
+        for (path, bytes) in files {
+            std::fs::write(path, bytes).unwrap();
+        }
+        Some(Self(folder.to_owned()))
+    }
+
+    fn fill(&self) {
+        use std::io::Write as _;
+        let mut filler = std::fs::File::create(self.0.join("filler")).unwrap();
+        while filler.write_all(&[7; 512]).is_ok() {}
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_reason_to_remember() {
+    // A memory at rest, and one whose last words are still in the log.
+    for with_log in [false, true] {
+        let home = remembered();
+        let open = with_log.then(|| {
+            let store = Store::open(&home.data()).unwrap();
+            let say = |text: &str| {
+                let new = NewMessage::new(Role::User, text, SystemClock.now());
+                store.write(|tx| tx.append_message(tx.sessions()?[0].id, &new)).unwrap();
+            };
+            say(&format!("Again: {SECRET}."));
+            store
+        });
+        let Some(disk) = SmallDisk::over(&home.data()) else {
+            skip("nobody may mount a file system here");
+            return;
+        };
+        drop(open);
+        disk.fill();
+        assert!(!files_with_the_secret(&home).is_empty());
+        let said = home.ok(&["memory", "forget", "--match", SECRET, "--yes"]);
+        assert!(said.contains("overwritten in place"), "{said}");
+        assert_eq!(files_with_the_secret(&home), Vec::<String>::new());
+        std::fs::remove_file(home.data().join("filler")).unwrap();
+        assert!(home.ok(&["memory", "verify"]).starts_with("Sound"));
+        assert!(home.ok(&["export"]).contains("Lund"));
+    }
 }

@@ -3,7 +3,7 @@
 
 use inglenook::extractive::{self, Candidate, Judgement, Utterance};
 use inglenook::interfaces::{Cancel, Embedder, ModelError};
-use inglenook::memory::{MessageId, Role};
+use inglenook::memory::{MessageId, Origin, Role};
 use inglenook::worker::writer::{Extractive, Writer};
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
@@ -104,7 +104,7 @@ pub(super) fn quote(item: &QuestionItem, embedder: &dyn Embedder) -> Result<Quot
             at: at_noon(note.date),
             raw_speaker: None,
             superseded: false,
-            own: true,
+            origin: Origin::Person,
             answers: None,
         })
         .collect();

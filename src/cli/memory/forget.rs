@@ -8,7 +8,7 @@ use super::super::output::{counted, one_line};
 use super::super::report::{Failure, Outcome, done};
 use super::super::session::{SOURCE_CHARS_MAX, speaker};
 use super::day;
-use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
+use crate::store::{self, AnyId, ForgetPlan, Reader, Store, StoreError};
 
 /// How many of each level are quoted; the rest is counted.
 const QUOTED_MAX: usize = 10;
@@ -38,7 +38,10 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
                 .into(),
         });
     }
-    let store = app.open()?;
+    let (mut store, mut in_place) = match app.open() {
+        Err(_) if lacks_space(app) => (app.open_in_place()?, true),
+        opened => (opened?, false),
+    };
     let (plan, text) = store.read(|r| {
         let plan = match what {
             Forgotten::Units(ids) => r.plan_forget(ids, None)?,
@@ -70,20 +73,41 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         app.console.line("Nothing was erased.")?;
         return done();
     }
-    store.write(|tx| tx.forget(&plan))?;
+    let mut erased = erase(&store, &plan);
+    if erased.is_err() && !in_place && lacks_space(app) {
+        drop(store);
+        (store, in_place) = (app.open_in_place()?, true);
+        erased = erase(&store, &plan);
+    }
     app.audit("forget", plan.messages.len() + plan.blotted.len());
-    store.scrub()?;
+    erased?;
     let changed = match plan.blotted.len() {
         0 => String::new(),
         n => format!(" {} stay without these words.", counted(n, "message")),
     };
+    let how = if in_place { " The disk is full, so it was overwritten in place." } else { "" };
     app.console.line(&format!(
-        "Erased: {}, {}, {}.{changed} No copy is left in the memory file.",
+        "Erased: {}, {}, {}.{changed}{how} No copy is left in the memory file.",
         counted(plan.messages.len(), "message"),
         counted(plan.episodes.len(), "episode"),
         counted(plan.semantics.len(), "fact"),
     ))?;
     warn_of_backups(app)
+}
+
+fn erase(store: &Store, plan: &ForgetPlan) -> Result<(), StoreError> {
+    store.write(|tx| tx.forget(plan))?;
+    store.scrub()
+}
+
+/// Whether there is no room for a second copy of the memory, and somewhat more.
+fn lacks_space(app: &App) -> bool {
+    /// Bytes.
+    const MORE: u64 = 1 << 20;
+    let data = &app.dirs.data;
+    let size = |name| std::fs::metadata(data.join(name)).map_or(0, |of| of.len());
+    let needed = store::FILES.into_iter().map(size).sum::<u64>() + MORE;
+    store::space_left(data).is_some_and(|left| left < needed)
 }
 
 fn warn_of_backups(app: &App) -> Outcome {

@@ -118,7 +118,10 @@ fn verify(app: &App, json: bool) -> Outcome {
     let store = app.open_read_only()?;
     let (mut violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
     let is_log_only = violations.is_empty();
-    violations.extend(of_log);
+    violations.extend(match of_log {
+        None => store.log_damage()?,
+        found => found,
+    });
     if json {
         app.console.json(&json!({ "sound": violations.is_empty(), "violations": violations }))?;
     } else if violations.is_empty() {

@@ -49,6 +49,8 @@ fn message(r: &Reader<'_>, id: MessageId) -> Shown {
     facts.retain(|fact| fact.messages.contains(&id));
     let mut value = json_of_message(&message);
     value["session"] = json!(session.id.to_string());
+    let origin = r.message_origins([id])?.remove(&id).unwrap_or_default();
+    value["origin"] = json!(origin.as_str());
     value["semantics"] = json!(facts.iter().map(|s| s.id.to_string()).collect::<Vec<_>>());
 
     let (when, who) = (when(message.created_at), one_line(speaker(&message), 60));
@@ -58,6 +60,7 @@ fn message(r: &Reader<'_>, id: MessageId) -> Shown {
         Some(episode) => writeln!(text, "episode {episode}"),
         None => writeln!(text, "in no episode yet"),
     };
+    let _ = writeln!(text, "said by {}", origin.as_str());
     if let Some(external) = &message.external_id {
         let _ = writeln!(text, "imported as {}", one_line(external, 60));
     }
@@ -96,9 +99,11 @@ fn semantic(r: &Reader<'_>, id: SemanticId) -> Shown {
     let messages = r.messages_by_id(&fact.messages)?;
     let mut value = json_of_semantic(&fact);
     value["messages"] = messages.iter().map(json_of_message).collect();
+    let origin = r.fact_origins([id])?.remove(&id).unwrap_or_default();
+    value["origin"] = json!(origin.as_str());
 
     let mut text = format!("{id} {}\n", one_line(&fact.content, 1000));
-    let _ = writeln!(text, "stated {}", day(fact.created_at));
+    let _ = writeln!(text, "stated {} by {}", day(fact.created_at), origin.as_str());
     let _ = writeln!(text, "theme {} {}", theme.id, one_line(&theme.name, 100));
     if let (Some(by), Some(at)) = (fact.superseded_by, fact.superseded_at) {
         let _ = writeln!(text, "superseded by {by} on {}", day(at));

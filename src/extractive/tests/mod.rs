@@ -5,6 +5,7 @@ mod dates;
 mod hostile;
 mod intents;
 mod locomo;
+mod origins;
 mod sessions;
 mod statements;
 
@@ -36,7 +37,7 @@ pub(super) fn evidence(text: &str, at: DateTime) -> Candidate {
         at,
         raw_speaker: None,
         superseded: false,
-        own: true,
+        origin: Origin::Person,
         answers: None,
     }
 }

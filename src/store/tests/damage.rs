@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::builders::*;
-use crate::store::{AnyId, Store, StoreError};
+use crate::store::{AnyId, Secret, Store, StoreError};
 
 fn filled(dir: &Path) -> std::path::PathBuf {
     let store = Store::open(dir).unwrap();
@@ -144,6 +144,35 @@ fn a_damaged_log_is_found() {
     }
     for at in [0, 8, 17, 25] {
         assert!(flipped(at).contains("at its beginning"), "{at}");
+    }
+}
+
+/// Its checksums are of the text: what SQLite has read of it tells.
+#[test]
+fn a_damaged_log_of_an_encrypted_memory_is_found() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), Secret::new(b"correct horse".to_vec()));
+    small(&Store::open(dir.path()).unwrap());
+    crate::store::encrypt(dir.path(), None, Some(&key)).unwrap();
+    let store = Store::open_with(dir.path(), Some(&key)).unwrap();
+    for n in 0..4 {
+        write(&store, |tx| tx.create_session(&format!("chat {n}"), at(n), false));
+    }
+    let log = fs::read(dir.path().join("memory.db-wal")).unwrap();
+    let page = usize::from(u16::from_be_bytes([log[10], log[11]]));
+    let of = |log: &[u8]| {
+        let copy = tempfile::tempdir().unwrap();
+        fs::copy(dir.path().join("memory.db"), copy.path().join("memory.db")).unwrap();
+        fs::write(copy.path().join("memory.db-wal"), log).unwrap();
+        let store = Store::open_read_only_with(copy.path(), Some(&key)).unwrap();
+        store.log_damage().unwrap()
+    };
+    assert_eq!(of(&log), None);
+    assert_eq!(of(&[&log[..], &log[32..132]].concat()), None);
+    for at in [32 + 17, 32 + 24 + 100, 32 + 24 + page + 24 + 7] {
+        let mut damaged = log.clone();
+        damaged[at] ^= 4;
+        let says = of(&damaged).unwrap_or_default();
+        assert!(says.contains("cannot be read"), "{at}: {says}");
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::builders::*;
 use super::forgetting::forget;
-use crate::memory::{MessageId, Role, SemanticId, ThemeId};
+use crate::memory::{MessageId, Origin, Role, SemanticId, ThemeId};
 use crate::store::error::Result;
-use crate::store::{AnyId, JobKind, Level, NewSemantic, Store, StoreError, WriteTx};
+use crate::store::{AnyId, JobKind, Level, NewSemantic, Store, StoreError, USER_NAME, WriteTx};
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -216,4 +216,28 @@ fn the_hierarchy_has_another_version_after_whatever_changes_it() {
     assert!(failed.is_err() && version() == last, "nothing was written");
     forget(&store, &[AnyId::Semantic(two)], None);
     assert_ne!(version(), last, "forgetting");
+}
+
+#[test]
+fn whose_word_a_message_is_follows_from_where_it_stands() {
+    let store = Store::in_memory().unwrap();
+    write(&store, |tx| {
+        tx.set_setting(USER_NAME, "Ana Berg")?;
+        let here = tx.create_session("here", at(0), false)?;
+        let there = tx.create_session("there", at(0), true)?;
+        let rows = [
+            (here, Role::User, None, Origin::Person),
+            (here, Role::Assistant, None, Origin::Model),
+            (there, Role::User, None, Origin::Owner),
+            (there, Role::User, Some("ana"), Origin::Owner),
+            (there, Role::User, Some("Emily"), Origin::Other),
+            (there, Role::Assistant, Some("Ana Berg"), Origin::Other),
+            (there, Role::Assistant, None, Origin::Model),
+        ];
+        for (session, role, speaker, expected) in rows {
+            let id = say_as(tx, session, role, speaker, "I live in Lund.");
+            assert_eq!(tx.message_origins([id])?[&id], expected, "{role:?} {speaker:?}");
+        }
+        Ok(())
+    });
 }

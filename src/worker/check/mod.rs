@@ -16,7 +16,7 @@ use super::segment::{LOOK_BACK, mean_similarity};
 use super::writer::{Extractive, Generative, Writer};
 use crate::extractive::{self, Candidate, HEDGE, Judgement, Statement, Utterance};
 use crate::interfaces::{Cancel, LanguageModel, ModelError, Models};
-use crate::memory::{Embedding, MessageId, Role};
+use crate::memory::{Embedding, MessageId, Origin, Role};
 use crate::model_policy::{Grade, Score, prompt_style};
 use crate::prompts::{Answer, MemoryLine, Relation};
 use crate::store::{Store, StoreError};
@@ -216,7 +216,7 @@ impl Examiner<'_> {
             at: said_on(*day),
             raw_speaker: None,
             superseded: false,
-            own: true,
+            origin: Origin::Person,
             answers: None,
         };
         let candidates: Vec<Candidate> = item.facts.iter().map(candidate).collect();

@@ -51,14 +51,15 @@ impl StepContext {
             candidates.sort_unstable();
             candidates.dedup();
         }
-        let (mut others, own) = self.store.read(|r| {
-            let own = r.own_facts(candidates.iter().copied().chain([id]))?;
-            Ok((r.semantics_by_id(&candidates)?, own))
+        let (mut others, origins) = self.store.read(|r| {
+            let origins = r.fact_origins(candidates.iter().copied().chain([id]))?;
+            Ok((r.semantics_by_id(&candidates)?, origins))
         })?;
-        // What others say, or a model, takes nothing back that the person said here.
+        // What others say, or a model, takes nothing back that the person said.
+        let origin = |id: SemanticId| origins.get(&id).copied().unwrap_or_default();
         others.retain(|other| {
             let (earlier, later) = in_order(other, &this);
-            other.superseded_by.is_none() && (own.contains(&later.id) || !own.contains(&earlier.id))
+            other.superseded_by.is_none() && origin(later.id) >= origin(earlier.id)
         });
         // In the order in which they were stated, so that the newest fact is judged last.
         others.sort_by_key(|s| (s.created_at.timestamp, s.id));
@@ -72,8 +73,8 @@ impl StepContext {
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
                 Judgement::KeepBoth => {}
-                // What the person said here is not put together with what came from elsewhere.
-                Judgement::Merge(_) if own.contains(&earlier.id) != own.contains(&later.id) => {}
+                // What the person said is not put together with what others did.
+                Judgement::Merge(_) if origin(earlier.id) != origin(later.id) => {}
                 Judgement::Supersedes => {
                     let rest = rest(earlier, later, name.as_deref());
                     superseded.push((earlier.id, later.id, rest));

@@ -2,7 +2,7 @@
 
 use inglenook::extractive::{self, Candidate};
 use inglenook::interfaces::{LanguageModel as _, TurnRole};
-use inglenook::memory::Embedding;
+use inglenook::memory::{Embedding, Origin};
 use inglenook::prompts::{Answer, MemoryLine};
 use inglenook::worker::writer::Generative;
 
@@ -225,7 +225,7 @@ impl Search<'_> {
                     at,
                     raw_speaker,
                     superseded: false,
-                    own: true,
+                    origin: Origin::Person,
                     answers: None,
                 });
             };

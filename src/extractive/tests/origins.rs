@@ -1,0 +1,46 @@
+//! Whose word counts.
+
+use super::*;
+use crate::memory::Origin;
+
+#[track_caller]
+fn check(question: &str, candidates: &[Candidate], expected: &str) {
+    let found = answer(question, candidates, NOW, Some("Ana")).unwrap();
+    assert_eq!(found.text, expected, "{question}");
+}
+
+fn word_of(origin: Origin, day: i8, text: &str) -> Candidate {
+    Candidate { origin, ..evidence(text, date(2026, 11, day).at(9, 0, 0, 0)) }
+}
+
+#[test]
+fn a_lower_word_takes_nothing_back() {
+    let lund = word_of(Origin::Owner, 2, "Ana lives in Lund");
+    let cairo = |origin| word_of(origin, 9, "Ana lives in Cairo");
+    let asked = "Where do I live?";
+    check(
+        asked,
+        &[lund.clone(), cairo(Origin::Owner)],
+        "You live in Cairo. (said on 9 November 2026)",
+    );
+    for lower in [Origin::Other, Origin::Model] {
+        check(asked, &[lund.clone(), cairo(lower)], "You live in Lund. (said on 2 November 2026)");
+    }
+    let lund = Candidate { origin: Origin::Person, ..lund };
+    check(
+        asked,
+        &[lund.clone(), cairo(Origin::Owner)],
+        "You live in Lund. (said on 2 November 2026)",
+    );
+    check(asked, &[lund, cairo(Origin::Person)], "You live in Cairo. (said on 9 November 2026)");
+}
+
+#[test]
+fn what_is_quoted_from_elsewhere_says_so_beside_what_the_person_said() {
+    let job = word_of(Origin::Other, 9, "Ana works as a nurse");
+    let plain = "You work as a nurse. (said on 9 November 2026)";
+    check("What is my job?", &[job.clone()], plain);
+    let own = word_of(Origin::Person, 2, "Ana lives in Lund");
+    let marked = "You work as a nurse. (said on 9 November 2026; from elsewhere)";
+    check("What is my job?", &[job, own], marked);
+}
