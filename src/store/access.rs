@@ -1,6 +1,5 @@
 //! The open store: one writing connection behind a mutex, and reading connections beside it.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,7 +9,7 @@ use rusqlite::TransactionBehavior;
 
 use super::connections::{Connections, Exclusive, Readers, within};
 use super::error::{Result, StoreError};
-use super::lock::{lock, note_made};
+use super::lock::{Lock, lock};
 use super::open::{self, ReadOnly};
 use super::transaction::{Reader, WriteTx};
 
@@ -23,7 +22,7 @@ struct Inner {
     path: PathBuf,
     generation: AtomicU64,
     /// Last, so that it outlives the connections.
-    _lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 impl Store {
@@ -43,13 +42,15 @@ impl Store {
     /// As [`Store::open`], [`StoreError::NeedsPassphrase`] and [`StoreError::WrongPassphrase`]: then nothing was changed.
     pub fn open_with(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
         open::make_dir(data_dir)?;
-        let mut lock = lock(data_dir)?;
+        let lock = lock(data_dir)?;
         super::backup::finish(data_dir)?;
         open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
         let key = open::check_header(&path, key)?;
         let writer = open::writer(&path, key).map_err(|e| e.within("open", &path))?;
-        note_made(&mut lock, data_dir)?;
+        let reader = Reader { conn: &writer };
+        let last = reader.last_id("message").map_err(|e| e.within("read", &path))?;
+        lock.note(last).map_err(|source| StoreError::unwritable(data_dir, source))?;
         let store = Self::new(
             Connections::File {
                 readers: Readers::new(None, open::Opener::new(key)),
@@ -126,8 +127,8 @@ impl Store {
         Ok(Self::new(Connections::One(Exclusive::new(conn)), PathBuf::from(":memory:"), None))
     }
 
-    fn new(connections: Connections, path: PathBuf, lock: Option<File>) -> Self {
-        Self(Arc::new(Inner { connections, path, generation: AtomicU64::new(0), _lock: lock }))
+    fn new(connections: Connections, path: PathBuf, lock: Option<Lock>) -> Self {
+        Self(Arc::new(Inner { connections, path, generation: AtomicU64::new(0), lock }))
     }
 
     /// Reads, in one snapshot; where the memory is a file, this never waits for a writer.
@@ -150,8 +151,16 @@ impl Store {
     /// If the memory cannot be read.
     pub fn log_damage(&self) -> Result<Option<String>> {
         let Connections::File { readers, .. } = &self.0.connections else { return Ok(None) };
-        let conn = readers.take(&self.0.path)?;
-        super::wal::unread(&conn, &self.0.path).map_err(|e| e.within("read", &self.0.path))
+        let noted = self.0.path.parent().and_then(super::lock::last_message).unwrap_or(0);
+        let look = || {
+            let conn = readers.take(&self.0.path)?;
+            if let Some(damage) = super::wal::unread(&conn, &self.0.path)? {
+                return Ok(Some(damage));
+            }
+            let last = within(&conn, |reader| reader.last_id("message"))?;
+            Ok((last < noted).then(|| super::wal::cut_off(last, noted)))
+        };
+        look().map_err(|e: StoreError| e.within("read", &self.0.path))
     }
 
     /// Two reads at once where the memory is a file: `beside` runs on a second thread, and `f` gets a
@@ -199,7 +208,10 @@ impl Store {
             let mut tx = WriteTx::new(&transaction)?;
             let value = f(&mut tx)?;
             tx.before_commit()?;
+            let last = tx.last_id("message")?;
             transaction.commit()?;
+            // That it could not be noted is no reason to say that it is not on the disk.
+            let _ = self.0.lock.as_ref().map_or(Ok(()), |lock| lock.note(last));
             Ok(value)
         };
         let value = run().map_err(|e: StoreError| e.within("write", &self.0.path))?;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::access::Store;
 use super::error::{Result, StoreError};
-use super::lock::{self, lock};
+use super::lock::lock;
 use super::open::{self, FILE_NAME, ReadOnly, with_suffix};
 use super::records::MemoryStats;
 
@@ -255,7 +255,7 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
         source: format!("{}: {source}", from.display()).into(),
     })?;
     open::make_dir(data_dir)?;
-    let mut held = lock(data_dir)?;
+    let held = lock(data_dir)?;
     finish(data_dir)?;
     let path = data_dir.join(FILE_NAME);
     let has_memory = has_memory(&path);
@@ -280,8 +280,9 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
     }
     let copied = checked?;
     settle(&path, key)?;
-    put_in_place(&new, data_dir).map_err(|e| StoreError::unwritable(data_dir, e))?;
-    lock::note_made(&mut held, data_dir)?;
+    held.begin()
+        .and_then(|()| put_in_place(&new, data_dir))
+        .map_err(|e| StoreError::unwritable(data_dir, e))?;
     drop(held);
     // Takes the old one away, and brings the new one up to date; a chat that was quicker does the same.
     match Store::open_with(data_dir, key) {

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::error::{Result, StoreError};
 use super::quoting::contains;
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
-use super::sessions::checksum;
 use super::transaction::{Reader, WriteTx, optional_text, text};
 use super::undo::Inverse;
 use crate::memory::lexical::words;
@@ -291,9 +290,10 @@ impl WriteTx<'_> {
             )?;
             let speaker = message.speaker.map(|speaker| blotted(&speaker, part));
             self.run(
-                "UPDATE message SET content = ?2, speaker = ?3, checksum = ?4 WHERE id = ?1",
-                rusqlite::params![message.id.0, content, speaker, checksum(content.as_bytes())],
+                "UPDATE message SET content = ?2, speaker = ?3 WHERE id = ?1",
+                rusqlite::params![message.id.0, content, speaker],
             )?;
+            self.seal(message.id)?;
             self.drop_embedding(Level::Message, message.id.0)?;
         }
         if !ids.is_empty() {

@@ -1,11 +1,13 @@
 //! One writing process: an advisory lock on a file beside the memory, with the owner's pid in it.
 //!
 //! The kernel drops the lock when its process dies, however it dies; the pid is for the message. A second line says that
-//! a memory was made here: if its file is empty or gone later, that is a loss and not a beginning.
+//! a memory was made here, a third how many messages it has been given: if the file is empty, gone or behind that later,
+//! it is a loss and not a beginning.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::error::{Result, StoreError};
 
@@ -15,8 +17,30 @@ pub const FILE_NAME: &str = "memory.lock";
 /// The second line, once there is a memory.
 const MADE: &str = "a memory was made here";
 
+/// The held lock: it goes with the value.
+pub(super) struct Lock {
+    file: File,
+    /// As noted in the file.
+    last_message: AtomicI64,
+}
+
+impl Lock {
+    /// Notes that there is a memory, and the id of the last message that it was given, if that is beyond what is noted.
+    /// To be called after the message is on the disk.
+    pub(super) fn note(&self, last: i64) -> std::io::Result<()> {
+        let before = self.last_message.fetch_max(last, Ordering::AcqRel);
+        if last > before { write(&self.file, Some(last)) } else { Ok(()) }
+    }
+
+    /// Notes that another memory has taken the place of the one that was here.
+    pub(super) fn begin(&self) -> std::io::Result<()> {
+        self.last_message.store(0, Ordering::Release);
+        write(&self.file, Some(0))
+    }
+}
+
 /// Takes the lock, which is held as long as the file is open.
-pub(super) fn lock(data_dir: &Path) -> Result<File> {
+pub(super) fn lock(data_dir: &Path) -> Result<Lock> {
     let path = data_dir.join(FILE_NAME);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -24,7 +48,7 @@ pub(super) fn lock(data_dir: &Path) -> Result<File> {
     // What a link leads to is somebody else's: nothing is written there.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
-    let mut file = options.open(&path).map_err(|source| StoreError::unwritable(&path, source))?;
+    let file = options.open(&path).map_err(|source| StoreError::unwritable(&path, source))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -42,30 +66,35 @@ pub(super) fn lock(data_dir: &Path) -> Result<File> {
             return Err(StoreError::unwritable(data_dir, source));
         }
     }
-    let was_made = is_made(&file);
-    write(&mut file, was_made).map_err(|source| StoreError::unwritable(data_dir, source))?;
-    Ok(file)
+    let noted = noted(&file);
+    write(&file, noted).map_err(|source| StoreError::unwritable(data_dir, source))?;
+    Ok(Lock { file, last_message: AtomicI64::new(noted.unwrap_or(-1)) })
 }
 
-fn write(file: &mut File, made: bool) -> std::io::Result<()> {
-    let mark = if made { MADE } else { "" };
-    let text = format!("{}\n{mark}", std::process::id());
+/// `last`: `None` before a memory was made.
+fn write(mut file: &File, last: Option<i64>) -> std::io::Result<()> {
+    let made = last.map_or_else(String::new, |last| format!("{MADE}\n{last}"));
+    let text = format!("{}\n{made}", std::process::id());
     file.rewind()?;
     file.write_all(text.as_bytes())?;
     file.set_len(text.len() as u64)
 }
 
-fn is_made(file: &File) -> bool {
+/// `None` if no memory was made here; the last message's id, or 0 if that is not noted.
+fn noted(mut file: &File) -> Option<i64> {
     let mut text = String::new();
-    file.take(100).read_to_string(&mut text).is_ok_and(|_| text.lines().nth(1) == Some(MADE))
+    file.rewind().ok()?;
+    file.take(100).read_to_string(&mut text).ok()?;
+    let mut lines = text.lines().skip(1);
+    (lines.next() == Some(MADE)).then(|| lines.next().and_then(|n| n.parse().ok()).unwrap_or(0))
 }
 
-/// Notes in the lock that there is a memory now.
-pub(super) fn note_made(file: &mut File, data_dir: &Path) -> Result<()> {
-    write(file, true).map_err(|source| StoreError::unwritable(data_dir, source))
+/// As noted in this directory: `None` if no memory was made there, otherwise the id of the last message that it was given, or 0.
+pub(super) fn last_message(data_dir: &Path) -> Option<i64> {
+    File::open(data_dir.join(FILE_NAME)).ok().and_then(|file| noted(&file))
 }
 
 /// Whether a memory was made in this directory.
 pub(super) fn was_made(data_dir: &Path) -> bool {
-    File::open(data_dir.join(FILE_NAME)).is_ok_and(|file| is_made(&file))
+    last_message(data_dir).is_some()
 }

@@ -16,6 +16,7 @@ mod answers;
 mod audit;
 mod backup;
 mod by_hand;
+mod checksums;
 mod connections;
 mod dump;
 mod edges;

@@ -12,11 +12,11 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params_from_iter};
 
 use super::backup::{Copied, RESTORING, check, discard, finish, rename_all};
+use super::checksums::seal_again;
 use super::error::{Result, StoreError};
-use super::lock::{self, lock};
+use super::lock::lock;
 use super::open::{self, FILE_NAME};
 use super::schema;
-use super::sessions::checksum;
 
 /// What came of a repair.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,6 @@ const REFUSED: Table = Table("refused", "message", "message, content");
 
 /// Columns of [`MESSAGES`].
 const SESSION: usize = 1;
-const CONTENT: usize = 4;
 const CHECKSUM: usize = 9;
 
 /// A row's values; bytes that are no text become U+FFFD.
@@ -128,7 +127,7 @@ impl Table {
 /// cannot be written.
 pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repaired> {
     let path = data_dir.join(FILE_NAME);
-    let mut held = lock(data_dir)?;
+    let held = lock(data_dir)?;
     finish(data_dir)?;
     if !path.exists() {
         return Err(StoreError::invalid("there is no memory here"));
@@ -156,8 +155,7 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
         rename_all(&path, &kept_as)?;
         fs::rename(&new, &path)
     };
-    swap().map_err(|e| StoreError::unwritable(data_dir, e))?;
-    lock::note_made(&mut held, data_dir)?;
+    held.begin().and_then(|()| swap()).map_err(|e| StoreError::unwritable(data_dir, e))?;
     Ok(Repaired { copied, n_lost, n_changed, kept_as })
 }
 
@@ -206,7 +204,7 @@ fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize,
     }
     let (messages, mut n_lost) = MESSAGES.rows(source, MESSAGES.last(source));
     let (mut n_changed, mut sessions) = (0, BTreeSet::new());
-    for mut row in messages {
+    for row in messages {
         if let (Value::Integer(session), Value::Integer(at), Value::Integer(offset)) =
             (&row[SESSION], &row[5], &row[6])
         {
@@ -218,12 +216,15 @@ fn make(source: &Connection, new: &Path, key: Option<&Secret>) -> Result<(usize,
             )?;
             sessions.insert(*session);
         }
-        if let Value::Text(content) = &row[CONTENT] {
-            let now = Value::Integer(checksum(content.as_bytes()));
-            n_changed += usize::from(row[CHECKSUM] != now && row[CHECKSUM] != Value::Null);
-            row[CHECKSUM] = now;
+        let is_there = MESSAGES.insert(&tx, &row)?;
+        n_lost += usize::from(!is_there);
+        let before = match row[CHECKSUM] {
+            Value::Integer(sum) => Some(sum),
+            _ => None,
+        };
+        if let (true, Value::Integer(id)) = (is_there, &row[0]) {
+            n_changed += usize::from(!seal_again(&tx, *id, before)?);
         }
-        n_lost += usize::from(!MESSAGES.insert(&tx, &row)?);
     }
     by_hand(source, &tx)?;
     for session in sessions {

@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 6]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 7]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -28,6 +28,10 @@ static STEPS: LazyLock<[M<'static>; 6]> = LazyLock::new(|| {
         ),
         M::up(include_str!("../../assets/schema/0005_by_hand.sql")),
         M::up(include_str!("../../assets/schema/0006_sources.sql")),
+        M::up_with_hook(
+            include_str!("../../assets/schema/0007_checksums_of_rows.sql"),
+            |tx: &Transaction<'_>| hook(tx, |tx| tx.widen_checksums()),
+        ),
     ]
 });
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, tz::Offset};
 use rusqlite::Row;
-use sha2::{Digest, Sha256};
 
 use super::error::{Result, StoreError};
 use super::records::{Level, Session};
@@ -27,11 +26,6 @@ pub(super) fn moment_of(ms: i64, offset_seconds: i32) -> Moment {
 /// The two columns of a time.
 pub(super) fn columns(at: &Moment) -> (i64, i64) {
     (at.as_millisecond(), i64::from(at.offset.seconds()))
-}
-
-/// The first eight bytes of the text's SHA-256.
-pub(super) fn checksum(text: &[u8]) -> i64 {
-    i64::from_be_bytes(Sha256::digest(text)[..8].try_into().unwrap_or_default())
 }
 
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -101,14 +95,6 @@ impl Reader<'_> {
     pub fn messages_before(&self, ms: i64) -> Result<Vec<MessageId>> {
         let sql = "SELECT id FROM message WHERE created_ms < ?1 ORDER BY created_ms, id";
         self.all(sql, [ms], |row| row.get(0).map(MessageId))
-    }
-
-    /// Of every message: the checksum of its text as it is now, and as it was written.
-    pub(super) fn checksums(&self) -> Result<Vec<(MessageId, i64, Option<i64>)>> {
-        self.all("SELECT id, content, checksum FROM message ORDER BY id", [], |row| {
-            let text = row.get_ref(1)?.as_bytes()?;
-            Ok((MessageId(row.get(0)?), checksum(text), row.get(2)?))
-        })
     }
 
     /// The messages of every session, in the order they were appended.
@@ -249,10 +235,10 @@ impl WriteTx<'_> {
     ) -> Result<MessageId> {
         self.session_exists(session)?;
         let (ms, offset) = columns(&message.created_at);
-        self.insert(
+        let id = self.insert(
             "INSERT INTO message (session, role, speaker, content, created_ms, created_offset,
-                external_id, complete, checksum)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                external_id, complete)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             rusqlite::params![
                 session.0,
                 message.role.as_str(),
@@ -262,10 +248,10 @@ impl WriteTx<'_> {
                 offset,
                 message.external_id,
                 message.complete,
-                checksum(message.content.as_bytes()),
             ],
-        )
-        .map(MessageId)
+        )?;
+        self.seal(MessageId(id))?;
+        Ok(MessageId(id))
     }
 
     /// Sets the text of a reply that was begun with `complete: false`.
@@ -274,22 +260,15 @@ impl WriteTx<'_> {
     /// If it does not exist, or the memory cannot be written.
     pub fn finish_message(&mut self, id: MessageId, content: &str, complete: bool) -> Result<()> {
         let n = self.run(
-            "UPDATE message SET content = ?2, complete = ?3, checksum = ?4 WHERE id = ?1",
-            rusqlite::params![id.0, content, complete, checksum(content.as_bytes())],
+            "UPDATE message SET content = ?2, complete = ?3 WHERE id = ?1",
+            rusqlite::params![id.0, content, complete],
         )?;
         if n == 0 {
             return Err(StoreError::not_found("message", id));
         }
+        self.seal(id)?;
         // A vector of the text so far no longer fits.
         self.drop_embedding(Level::Message, id.0)
-    }
-
-    /// For the messages of a file that was made before there were checksums.
-    pub(super) fn make_checksums(&self) -> Result<()> {
-        for (id, of_text, _) in self.checksums()? {
-            self.run("UPDATE message SET checksum = ?2 WHERE id = ?1", [id.0, of_text])?;
-        }
-        Ok(())
     }
 
     pub(super) fn session_exists(&self, id: SessionId) -> Result<()> {

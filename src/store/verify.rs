@@ -121,12 +121,10 @@ impl Reader<'_> {
         for (table, shown, columns) in TEXTS {
             add("the texts", self.damaged_texts(table, shown, columns), &mut found);
         }
-        let changed = self.checksums().map(|all| {
-            let changed = all.into_iter().filter(|(_, now, written)| *written != Some(*now));
-            changed
-                .map(|(id, ..)| format!("{id} is not as it was written: its text has changed"))
-                .collect()
-        });
+        let says = "is not as it was written: its text, speaker or time has changed";
+        let changed = self
+            .changed_messages()
+            .map(|all| all.into_iter().map(|id| format!("{id} {says}")).collect());
         add("the texts", changed, &mut found);
         add("the cap of themes", self.over_cap(), &mut found);
         for level in Level::ALL {

@@ -72,6 +72,19 @@ pub(super) fn unread(conn: &Connection, database: &Path) -> Result<Option<String
     if once()?.is_none() { Ok(None) } else { once() }
 }
 
+/// The messages behind `last` were there once.
+pub(super) fn cut_off(last: i64, noted: i64) -> String {
+    let what = if noted == last + 1 {
+        format!("m{noted} is gone")
+    } else {
+        format!("m{} to m{noted} are gone", last + 1)
+    };
+    format!(
+        "{what}: the end of the write-ahead log was cut off, or an older copy was put in the memory's place. \
+         If you have nothing to put back, delete memory.lock to go on with what is here"
+    )
+}
+
 /// Frames of a log up to the last that ends a transaction.
 #[derive(Default)]
 struct Frames {

@@ -4,6 +4,7 @@ mod builders;
 mod crashing;
 mod damage;
 mod deeds;
+mod flips;
 mod forgetting;
 mod forgotten_bytes;
 mod hierarchy;
