@@ -105,6 +105,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("packed_matmul", &["inference/"], "tensors stop at inference"),
     ("candle_transformers", &["inference/families/"], "other people's models are families"),
     ("tokenizers", &["inference/"], "tokens are numbers outside inference"),
+    ("landlock", &["inference/confined.rs"], "rights are given up in one place"),
     ("rusqlite", &["store/"], "SQL types stop at store"),
     ("sqlite_vec", &["store/extension.rs"], "registered in one place"),
     ("rusqlite_migration", &["store/"], "SQL types stop at store"),

@@ -11,7 +11,8 @@ use super::App;
 use super::memory::unit_counts;
 use super::output::{bytes, counted};
 use super::report::{Failure, Outcome, done, found_problems};
-use crate::inference::InstructionSet;
+use crate::error_chain::error_chain;
+use crate::inference::{Confinement, InstructionSet, confinement};
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
 use crate::store::{self, StoreError};
@@ -37,6 +38,7 @@ pub fn run(app: &App, json: bool) -> Outcome {
         ("data", folder(&app.dirs.data)),
         ("memory", memory(app)),
         ("models", models(app)),
+        ("sandbox", vec![sandbox()]),
         ("terminal", vec![terminal()]),
         ("network", vec![(Health::Good, network.into())]),
     ];
@@ -269,6 +271,25 @@ fn models(app: &App) -> Vec<(Health, String)> {
         }
     }
     findings
+}
+
+fn sandbox() -> (Health, String) {
+    let (health, says) = match confinement() {
+        Ok(Confinement::FilesAndTcp) => (
+            Health::Good,
+            "models are read where no other file can be read, none written, and no TCP used (Landlock)",
+        ),
+        Ok(Confinement::Files) => (
+            Health::Good,
+            "models are read where no other file can be read and none written; TCP can be used, before Linux 6.7 (Landlock)",
+        ),
+        Ok(Confinement::None) => (
+            Health::Remark,
+            "this system has no Landlock: what reads a model can do all that this program can",
+        ),
+        Err(e) => return (Health::Bad, format!("no model can be loaded: {}", error_chain(&e))),
+    };
+    (health, says.into())
 }
 
 fn terminal() -> (Health, String) {

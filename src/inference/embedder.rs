@@ -11,6 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::config::printable;
+use super::confined;
 use super::encoder::Encoder;
 use super::families::{self, ENCODERS};
 use super::load::{self, Opened};
@@ -70,6 +71,10 @@ impl EncoderEmbedder {
     /// # Errors
     /// As [`load()`].
     pub fn from_files(path: &Path) -> Result<Self, ModelError> {
+        confined::reading(Some(path), || Self::read(path))
+    }
+
+    fn read(path: &Path) -> Result<Self, ModelError> {
         let Opened { path: directory, weights, config } = load::open(path)?;
         let Some(config) = config else { return Self::from_gguf(&weights) };
         let config_path = directory.join("config.json");

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::chat_template::{ChatTemplate, TemplateHints};
 use super::config::{DecoderConfig, architecture_of_json, printable};
+use super::confined;
 use super::decoder::Decoder;
 use super::engine::Engine;
 use super::families::{self, EncoderFamily};
@@ -238,7 +239,7 @@ fn gpu() -> Result<Device, String> {
 /// GPU runs them.
 #[cfg(feature = "cuda")]
 pub fn without_gpu() -> Option<String> {
-    gpu().err()
+    confined::reading(None, || Ok(gpu().err())).unwrap_or_else(|e| Some(e.to_string()))
 }
 
 /// Checks the headers of a GGUF file or of a safetensors directory, and says what they hold.
@@ -249,6 +250,10 @@ pub fn without_gpu() -> Option<String> {
 /// file of an architecture that this program does not run is no error: see
 /// [`FileSummary::kind`].
 pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
+    confined::reading(Some(path), || summary(path))
+}
+
+fn summary(path: &Path) -> Result<FileSummary, ModelError> {
     let opened = open(path)?;
     let architecture = opened.architecture();
     let (kind, config) = if families::decoder(&architecture).is_some() {
@@ -278,8 +283,10 @@ pub fn validate(path: &Path) -> Result<FileSummary, ModelError> {
 /// # Errors
 /// [`ModelError::BadFile`] with the reason.
 pub fn load_decoder(path: &Path, precision: Precision) -> Result<Decoder, ModelError> {
-    let Opened { path, weights, config } = open(path)?;
-    Opened { path, weights: weights.with_precision(precision), config }.decoder(&|_| {})
+    confined::reading(Some(path), || {
+        let Opened { path, weights, config } = open(path)?;
+        Opened { path, weights: weights.with_precision(precision), config }.decoder(&|_| {})
+    })
 }
 
 /// The logits after each of `tokens`, from the beginning of a context, computed in f32 whatever the
@@ -304,7 +311,9 @@ pub fn probe_with(
     let decoder = load_decoder(path, precision)?;
     let mut rows = Vec::new();
     let mut keep = |_, row: &[f32]| rows.push(row.to_vec());
-    Sequence::default().extend(&decoder, tokens, 0..tokens.len(), &mut keep, &mut || {})?;
+    confined::reading(None, || {
+        Sequence::default().extend(&decoder, tokens, 0..tokens.len(), &mut keep, &mut || {})
+    })?;
     Ok(rows)
 }
 
@@ -318,6 +327,10 @@ pub fn load_language(
     progress: Progress<'_>,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     progress(LoadProgress { stage: "checking the file".into(), fraction: None });
+    Ok(Arc::new(confined::reading(Some(path), || model(path, progress))?))
+}
+
+pub(super) fn model(path: &Path, progress: Progress<'_>) -> Result<EngineModel, ModelError> {
     let opened = open(path)?;
     let name = (name_of(path), false);
     if opened.config.is_some() {
@@ -357,14 +370,17 @@ pub(super) fn load_starter(
     weights: &'static [u8],
     progress: Progress<'_>,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    let path = PathBuf::from("(built in) starter");
-    let weights = Weights::from_bytes(&path, Bytes::Static(weights))?;
-    let hints = TemplateHints::from_gguf(weights.metadata());
-    let opened = Opened { path, weights, config: None };
-    start(&opened, ("starter".into(), true), &hints, progress, || {
-        Tokenizer::from_gguf(opened.weights.metadata())
-            .map_err(|reason| bad_file(&opened.path, reason))
-    })
+    let model = confined::reading(None, || {
+        let path = PathBuf::from("(built in) starter");
+        let weights = Weights::from_bytes(&path, Bytes::Static(weights))?;
+        let hints = TemplateHints::from_gguf(weights.metadata());
+        let opened = Opened { path, weights, config: None };
+        start(&opened, ("starter".into(), true), &hints, progress, || {
+            Tokenizer::from_gguf(opened.weights.metadata())
+                .map_err(|reason| bad_file(&opened.path, reason))
+        })
+    })?;
+    Ok(Arc::new(model))
 }
 
 /// Loads weights and tokenizer at the same time, then starts the engine. The model's name, and whether it is the starter.
@@ -374,7 +390,7 @@ fn start(
     hints: &TemplateHints,
     progress: Progress<'_>,
     tokenizer: impl FnOnce() -> Result<Tokenizer, ModelError> + Send,
-) -> Result<Arc<dyn LanguageModel>, ModelError> {
+) -> Result<EngineModel, ModelError> {
     let (decoder, tokenizer) = std::thread::scope(|scope| {
         let tokenizer = scope.spawn(tokenizer);
         let decoder = opened.decoder(progress);
@@ -396,7 +412,7 @@ fn start(
         starter,
     };
     let (engine, _thread) = Engine::start(decoder)?;
-    Ok(Arc::new(EngineModel::new(info, files, tokenizer, template, engine)))
+    Ok(EngineModel::new(info, files, tokenizer, template, engine))
 }
 
 #[cfg(test)]

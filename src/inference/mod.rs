@@ -5,7 +5,7 @@
 //! tensors, `families` says what each architecture calls them and how it differs, [`decoder`] computes with a
 //! `kv_cache`, [`sequence`] is tokens with their cache, `mask` restricts a constrained reply to the tokens that
 //! may follow, `engine` is the one thread that owns the weights, `model` the handle that the rest of the program
-//! holds. Beside them, `encoder`, `bert`, `padded` and [`embedder`] turn text into vectors, and [`starter`] is
+//! holds. What opens a file, and what computes, runs `confined`. Beside them, `encoder`, `bert`, `padded` and [`embedder`] turn text into vectors, and [`starter`] is
 //! what is compiled in.
 
 mod allocator;
@@ -14,6 +14,7 @@ mod bert;
 mod branches;
 mod chat_template;
 pub mod config;
+mod confined;
 pub mod decoder;
 pub mod embedder;
 mod encoder;
@@ -44,6 +45,7 @@ mod weight_files;
 pub mod weights;
 
 pub use allocator::set_up_allocator;
+pub use confined::{Confinement, confinement};
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;

@@ -270,3 +270,42 @@ impl Context for EngineContext {
         Ok(generated)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::ErrorKind;
+    use std::path::Path;
+
+    use super::*;
+    use crate::inference::confined::{self, Confinement};
+    use crate::inference::load;
+
+    #[test]
+    fn the_engine_is_as_confined_as_what_started_it() {
+        if confined::confinement().unwrap() == Confinement::None {
+            return crate::testing::skip("this kernel has no Landlock");
+        }
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/models/llama-f16-gguf/model.gguf");
+        let model = confined::reading(Some(&fixture), || load::model(&fixture, &|_| {})).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (secret, new) = (dir.path().join("secret"), dir.path().join("new"));
+        fs::write(&secret, "text").unwrap();
+        let attempts = move || {
+            let refused = |result: std::io::Result<()>| result.map_err(|e| e.kind());
+            let read = refused(fs::read(&secret).map(drop));
+            let write = refused(fs::write(&new, ""));
+            (read, write)
+        };
+        let here = attempts.clone();
+        let in_engine = model.0.engine.ask(
+            Priority::Chat,
+            &mut Sequence::default(),
+            move |_: &mut Sequence, _: &Decoder, _: Pause<'_>| Ok(attempts()),
+        );
+        let refused = Err(ErrorKind::PermissionDenied);
+        assert_eq!(in_engine.unwrap(), (refused, refused));
+        assert_eq!(here(), (Ok(()), Ok(())));
+    }
+}

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use super::confined;
 use super::embedder::EncoderEmbedder;
 use super::heads::BertHeads;
 use super::load::load_starter;
@@ -41,8 +42,10 @@ pub fn language(
 pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embedder>, ModelError> {
     progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
     let path = Path::new("(built in) starter embedder");
-    let weights = Weights::from_bytes(path, Bytes::Static(EMBEDDER))?;
-    Ok(Arc::new(EncoderEmbedder::from_gguf(&weights)?))
+    let embedder = confined::reading(None, || {
+        EncoderEmbedder::from_gguf(&Weights::from_bytes(path, Bytes::Static(EMBEDDER))?)
+    })?;
+    Ok(Arc::new(embedder))
 }
 
 /// The built-in reranker and the built-in encoder with its heads, whose word table is the embedder's. Each is loaded
@@ -79,12 +82,12 @@ impl Reranker for BuiltInReranker {
     }
 }
 
-fn loaded<T>(
+fn loaded<T: Send>(
     kept: &OnceLock<T>,
-    load: impl FnOnce() -> Result<T, ModelError>,
+    load: impl FnOnce() -> Result<T, ModelError> + Send,
 ) -> Result<&T, ModelError> {
     match kept.get() {
         Some(loaded) => Ok(loaded),
-        None => load().map(|loaded| kept.get_or_init(|| loaded)),
+        None => confined::reading(None, load).map(|loaded| kept.get_or_init(|| loaded)),
     }
 }

@@ -23,6 +23,7 @@ mod home;
 use std::path::Path;
 
 use home::Home;
+use inglenook::inference::{Confinement, confinement};
 use inglenook::testing::shared;
 use serde_json::Value;
 
@@ -131,6 +132,9 @@ fn the_doctor_finds_nothing_bad_in_a_sound_home() {
     let bad: Vec<&Value> =
         findings.as_array().unwrap().iter().filter(|f| f["state"] == "bad").collect();
     assert!(bad.is_empty(), "{bad:?}");
+    let sandbox = findings.as_array().unwrap().iter().find(|f| f["what"] == "sandbox").unwrap();
+    let confined = confinement().unwrap() != Confinement::None;
+    assert_eq!(sandbox["state"] == "good", confined, "{sandbox}");
 }
 
 #[test]
