@@ -8,8 +8,11 @@ use serde_json::{Deserializer, Error, Value};
 
 use super::{ImportError, ImportFile};
 
-/// Bytes of an element. Parsing takes many times as much memory.
+/// Bytes of an element.
 const ELEMENT_MAX: usize = 64 << 20;
+
+/// Values in an element: each takes some 70 bytes of memory, however short it is.
+const VALUES_MAX: usize = 4_000_000;
 
 const ELEMENTS_MAX: usize = 1_000_000;
 
@@ -69,6 +72,10 @@ fn element<'a>(
         Err(e) => return Err(syntax(e)),
     }
     let (element, after) = rest.split_at(values.byte_offset());
+    // Those in strings are counted too: no conversation has a tenth as many.
+    if element.bytes().filter(|b| matches!(b, b',' | b'[' | b'{')).count() > VALUES_MAX {
+        return Err(refused(file, n, "it holds more than 4,000,000 values"));
+    }
     Ok((value(element).map_err(syntax)?, after))
 }
 
@@ -163,6 +170,8 @@ mod tests {
     fn what_would_take_too_much_memory_is_refused() {
         let large = format!("[1, \"{}\"]", "a".repeat(ELEMENT_MAX));
         assert_eq!(read(&large).unwrap_err(), "f, element 2: it is larger than 64 MB");
+        let many = format!("[[{}0]]", "0,".repeat(VALUES_MAX));
+        assert_eq!(read(&many).unwrap_err(), "f, element 1: it holds more than 4,000,000 values");
         let n = std::cell::Cell::new(0);
         let many = format!("[{}0]", "0,".repeat(ELEMENTS_MAX));
         let file = ImportFile { text: &many, path: "f", conversation: None };

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use inglenook::extractive;
 use inglenook::store::Store;
 use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization as _;
@@ -72,6 +73,8 @@ fn what_others_wrote_changes_nothing_that_the_person_said() {
             assert_eq!(fact.superseded_by, None, "{}", fact.content);
         }
     }
+    let instructing: Vec<_> = facts.iter().filter(|f| extractive::instructs(&f.content)).collect();
+    assert!(instructing.is_empty(), "{instructing:#?}");
     assert!(n_own >= 9, "{n_own} of {} facts are the person's", facts.len());
 
     let model = std::env::var("INGLENOOK_ATTACKED").ok();

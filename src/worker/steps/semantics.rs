@@ -2,9 +2,9 @@
 
 use super::names::{learn_name, learned_name, utterances};
 use super::organise;
-use crate::extractive::Statement;
+use crate::extractive::{self, Statement};
 use crate::interfaces::Cancel;
-use crate::memory::{EpisodeId, Message, SemanticId, plain_text};
+use crate::memory::{EpisodeId, Message, MessageId, Origin, SemanticId, plain_text};
 use crate::store::{Job, NewSemantic, StoreError, WriteTx};
 use crate::worker::step_context::{StepContext, StepError, found};
 
@@ -22,14 +22,23 @@ impl StepContext {
                 ids.extend(episode.messages);
             }
             let written = r.has_written_facts(episode)?;
-            Ok((r.messages_by_id(&ids)?, r.user_name()?, written))
+            let origins = r.message_origins(ids.iter().copied())?;
+            Ok((r.messages_by_id(&ids)?, r.user_name()?, written, origins))
         });
-        let Some((messages, known_name, written)) = found(read)? else { return self.finish(job) };
+        let Some((messages, known_name, written, origins)) = found(read)? else {
+            return self.finish(job);
+        };
         if written {
             return self.finish(job); // by `/remember`
         }
         let name = known_name.or_else(|| learned_name(&messages));
-        let lines = utterances(&messages, name.as_deref());
+        let mut lines = utterances(&messages, name.as_deref());
+        // Of what others wrote, nothing that tells its reader what to answer; a name may do so, too.
+        let is_person = |id: &MessageId| origins.get(id) == Some(&Origin::Person);
+        lines.retain(|line| {
+            let mut texts = [&line.text, &line.speaker].into_iter().chain(&line.addressee);
+            is_person(&line.message) || !texts.any(|text| extractive::instructs(text))
+        });
         let statements = self.writers()?.semantics.statements(&lines, cancel)?;
         let mut facts = new_facts(statements, &messages);
         let refused = self
