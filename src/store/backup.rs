@@ -431,6 +431,11 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
                 }
             }
         }
+        for entry in fs::read_dir(data_dir)?.filter_map(io::Result::ok) {
+            if entry.file_name().to_string_lossy().starts_with(super::repair::ALONE) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
         remove(&data_dir.join(format!("{RESTORING}-journal")))?;
         wipe(&data_dir.join(RESTORING))
     };

@@ -190,6 +190,16 @@ pub(super) fn check_header<'a>(path: &Path, key: Option<&'a Secret>) -> Result<O
     Ok(None)
 }
 
+/// Refuses a file to which nothing was ever written, where messages were: its log has lost them.
+fn check_age(age: Age, path: &Path) -> Result<()> {
+    match path.parent().and_then(super::lock::last_message) {
+        Some(noted @ 1..) if age == Age::Fresh => {
+            Err(StoreError::corrupt(path, super::wal::cut_off(0, noted)))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn connection(
     path: impl AsRef<Path>,
     flags: OpenFlags,
@@ -265,6 +275,7 @@ pub(super) fn writer(path: &Path, key: Option<&Secret>) -> Result<Connection> {
     let mut conn = connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE, key)?;
     // Looked at before anything is changed.
     let age = schema::age(&conn, path)?;
+    check_age(age, path)?;
     let mode: String =
         conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
@@ -351,6 +362,7 @@ pub(super) fn read_only(path: &Path, key: Option<&Secret>) -> Result<ReadOnly> {
     let open = |again: Opener| {
         let conn = again.open(path)?;
         let age = schema::age(&conn, path)?;
+        check_age(age, path)?;
         Ok((conn, age, again))
     };
     let (conn, age, again) = match open(usual.clone()) {

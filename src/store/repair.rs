@@ -15,7 +15,7 @@ use super::backup::{Copied, RESTORING, check, discard, finish, rename_all};
 use super::checksums::seal_again;
 use super::error::{Result, StoreError};
 use super::lock::lock;
-use super::open::{self, FILE_NAME};
+use super::open::{self, FILE_NAME, with_suffix};
 use super::schema;
 
 /// What came of a repair.
@@ -49,6 +49,9 @@ const CORRECTED: Table = Table(
 );
 const SOURCES: Table = Table("semantic_message", "semantic", "semantic, message");
 const REFUSED: Table = Table("refused", "message", "message, content");
+
+/// How the folder of a log that is read alone begins.
+pub(super) const ALONE: &str = "memory.log-alone-";
 
 /// Columns of [`MESSAGES`].
 const SESSION: usize = 1;
@@ -129,16 +132,19 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
     let path = data_dir.join(FILE_NAME);
     let held = lock(data_dir)?;
     finish(data_dir)?;
-    if !path.exists() {
+    let alone = log_alone(&path).map_err(|e| StoreError::unwritable(data_dir, e))?;
+    if alone.is_none() && !path.exists() {
         return Err(StoreError::invalid("there is no memory here"));
     }
+    let source =
+        alone.as_ref().map_or_else(|| path.clone(), |folder| folder.path().join(FILE_NAME));
     // Shorter than its header says: what is left can be read.
-    let key = match open::check_header(&path, key) {
+    let key = match open::check_header(&source, key) {
         Err(StoreError::Corrupt { .. }) => None,
         other => other?,
     };
     let new = data_dir.join(RESTORING);
-    let made = open_damaged(&path, key).map_err(|e| e.within("read", &path)).and_then(|source| {
+    let made = open_damaged(&source, key).map_err(|e| e.within("read", &path)).and_then(|source| {
         discard(&new).map_err(|e| StoreError::unwritable(&new, e))?;
         let counts = make(&source, &new, key).map_err(|e| e.within("write", &new))?;
         Ok((counts, check(&new, key)?))
@@ -157,6 +163,26 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
     };
     held.begin().and_then(|()| swap()).map_err(|e| StoreError::unwritable(data_dir, e))?;
     Ok(Repaired { copied, n_lost, n_changed, kept_as })
+}
+
+/// Where a log has lost its file, SQLite deletes it unread: a copy of it beside an empty page, for its own pages to take the
+/// place of. The folder goes with the value.
+fn log_alone(path: &Path) -> std::io::Result<Option<tempfile::TempDir>> {
+    let is_empty = fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
+    let log = with_suffix(path, "-wal");
+    if !is_empty || !log.exists() {
+        return Ok(None);
+    }
+    let folder =
+        tempfile::Builder::new().prefix(ALONE).tempdir_in(path.parent().unwrap_or(path))?;
+    let copy = folder.path().join(FILE_NAME);
+    fs::copy(&log, with_suffix(&copy, "-wal"))?;
+    let mut header = [0; 12];
+    std::io::Read::read_exact(&mut fs::File::open(&log)?, &mut header)
+        .or_else(|e| if e.kind() == std::io::ErrorKind::UnexpectedEof { Ok(()) } else { Err(e) })?;
+    let page = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
+    fs::write(&copy, vec![0; page.clamp(512, 65536) as usize])?;
+    Ok(Some(folder))
 }
 
 /// With what can be read of the schema.

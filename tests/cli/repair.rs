@@ -70,6 +70,42 @@ fn what_can_be_read_is_in_a_new_memory() {
     assert!(least < 59, "some do");
 }
 
+/// A file that was emptied beside its log: all that the log holds is there again, and nothing is lost where it holds too little.
+#[test]
+fn a_log_that_has_lost_its_file_is_read() {
+    let home = Home::new();
+    let text = "My friend Ida lives in Umeå.";
+    let store = inglenook::store::Store::open(&home.data()).unwrap();
+    let at = inglenook::interfaces::Clock::now(&inglenook::interfaces::SystemClock);
+    let said = inglenook::memory::NewMessage::new(inglenook::memory::Role::User, text, at);
+    store
+        .write(|tx| {
+            let session = tx.create_session("", at, false)?;
+            tx.append_message(session, &said)
+        })
+        .unwrap();
+    let [file, log] = ["memory.db", "memory.db-wal"];
+    let bytes = fs::read(home.data().join(log)).unwrap();
+    for (is_there, n) in [(true, bytes.len()), (false, bytes.len()), (true, 32 + 5000)] {
+        let other = Home::new();
+        fs::create_dir_all(other.data()).unwrap();
+        if is_there {
+            fs::write(other.data().join(file), b"").unwrap();
+        }
+        fs::write(other.data().join(log), &bytes[..n]).unwrap();
+        let output = other.run(&["memory", "repair"]);
+        if n == bytes.len() {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(other.ok(&["export"]).contains(text));
+        } else {
+            assert!(!output.status.success());
+            assert!(fs::read(other.data().join(log)).unwrap() == bytes[..n]);
+        }
+        let left = fs::read_dir(other.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.filter(|name| name.to_str().unwrap().contains("alone")).count(), 0);
+    }
+}
+
 #[test]
 fn corrections_are_taken_over() {
     let home = Home::new();

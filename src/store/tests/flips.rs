@@ -135,3 +135,27 @@ fn nor_in_an_encrypted_memory() {
     check(Some(&key), 40, flip);
     check(Some(&key), 20, cut);
 }
+
+/// Of a first chat that was never closed, all is in the log.
+#[test]
+fn a_first_log_that_was_cut_off_is_no_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    write(&store, |tx| {
+        let session = tx.create_session("", at(0), false)?;
+        say(tx, session, Role::User, "I live in Lund.");
+        Ok(())
+    });
+    let log = fs::read(dir.path().join(FILES[1])).unwrap();
+    for n in [0, 31, 32, 5000, 12_456] {
+        let copy = tempfile::tempdir().unwrap();
+        for name in ["memory.db", "memory.lock"] {
+            fs::copy(dir.path().join(name), copy.path().join(name)).unwrap();
+        }
+        fs::write(copy.path().join(FILES[1]), &log[..n]).unwrap();
+        for opened in [Store::open_read_only(copy.path()), Store::open(copy.path())] {
+            let error = opened.err().expect("an error").to_string();
+            assert!(error.contains("m1 is gone") || error.contains("empty"), "{n}: {error}");
+        }
+    }
+}
