@@ -97,12 +97,18 @@ fn warn(app: &App, copied: &Copied, what: &str) {
 
 /// What of the forgotten text other files still hold, as a sentence; empty if there are none.
 pub fn remark_on_backups(data_dir: &Path) -> Result<String, StoreError> {
-    let all = store::backups(data_dir)?;
-    Ok(all.last().map_or_else(String::new, |last| {
-        let folder = last.parent().unwrap_or(last).display();
-        format!(
-            "{} in {folder} may still hold it: delete them there.",
-            counted(all.len(), "backup")
-        )
-    }))
+    let (backups, damaged) = (store::backups(data_dir)?, store::damaged_copies(data_dir)?);
+    let mut remarks = Vec::new();
+    for (copies, what) in [(backups, "backup"), (damaged, "damaged memory")] {
+        if let Some(last) = copies.last() {
+            let folder = last.parent().unwrap_or(last).display();
+            let copies = match (copies.len(), what) {
+                (1, _) => format!("1 {what}"),
+                (n, "backup") => format!("{n} backups"),
+                (n, _) => format!("{n} damaged memories"),
+            };
+            remarks.push(format!("{copies} in {folder} may still hold it: delete them there."));
+        }
+    }
+    Ok(remarks.join(" "))
 }

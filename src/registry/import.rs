@@ -82,13 +82,13 @@ impl Staging<'_> {
 const STAGING: &str = ".import-";
 
 /// Removes the staging folders of imports that were killed: nobody holds their locks any more.
-fn remove_abandoned(models_dir: &Path) {
+pub(super) fn remove_abandoned(models_dir: &Path) {
     let Ok(entries) = std::fs::read_dir(models_dir) else { return };
     for entry in entries.flatten() {
         let is_staging = entry.file_name().to_string_lossy().starts_with(STAGING)
             && entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_staging && File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
-            // What can't be removed is tried again at the next import.
+            // What can't be removed is tried again at the next start.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -106,7 +106,6 @@ pub(super) fn import(
     let name = name.map_or_else(|| name_from(source), |n| Ok(n.to_owned()))?;
     check_name(&name)?;
     create_private_dir(models_dir)?;
-    remove_abandoned(models_dir);
     let dir = tempfile::Builder::new()
         .prefix(STAGING)
         .tempdir_in(models_dir)

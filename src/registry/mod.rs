@@ -99,7 +99,9 @@ impl Registry {
         backend: ModelBackend,
         chosen: Option<String>,
     ) -> Self {
-        Self { models_dir: data_dir.join("models"), hub, catalogue, backend, chosen }
+        let models_dir = data_dir.join("models");
+        import::remove_abandoned(&models_dir);
+        Self { models_dir, hub, catalogue, backend, chosen }
     }
 
     /// The recorded models, and those of the catalogue that another program has put into the

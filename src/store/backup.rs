@@ -17,6 +17,10 @@ use super::records::MemoryStats;
 
 /// In the data directory: what `backup --auto` writes.
 const FOLDER: &str = "backups";
+/// How the name of a copy ends that is being written.
+const PART: &str = ".part";
+/// Before the process's number: a file in the data directory that names the copy it is writing.
+const WRITING: &str = "memory.backing-up-";
 /// A copy that is not checked yet.
 pub(super) const RESTORING: &str = "memory.restoring.db";
 /// The memory that a restored one takes the place of, until that is in place.
@@ -148,7 +152,12 @@ pub fn backup(
         return Err(taken());
     }
     // Nobody else's: two may write at once.
-    let part = with_suffix(to, &format!(".{}.part", std::process::id()));
+    let pid = std::process::id();
+    let part = with_suffix(to, &format!(".{pid}{PART}"));
+    // Killed meanwhile, this leaves a whole copy somewhere: whoever opens the memory next finds by this that it is there.
+    let note = data_dir.join(format!("{WRITING}{pid}"));
+    let _ = std::path::absolute(&part)
+        .and_then(|part| fs::write(&note, part.as_os_str().as_encoded_bytes()));
     let publish = || -> io::Result<()> {
         // A link overwrites nothing; file systems without links get the next best.
         match fs::hard_link(&part, to) {
@@ -174,7 +183,28 @@ pub fn backup(
     if written.is_err() {
         let _ = discard(&part);
     }
+    let _ = remove(&note);
     written.map(Some)
+}
+
+/// Unfinished copies of processes that are no more.
+#[cfg(unix)]
+fn discard_unfinished(note: &Path, pid: &str) -> io::Result<()> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let is_alive =
+        pid.parse().ok().and_then(rustix::process::Pid::from_raw).is_some_and(|pid| {
+            rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+        });
+    if is_alive {
+        return Ok(());
+    }
+    let part = PathBuf::from(std::ffi::OsString::from_vec(fs::read(note)?));
+    // Nothing but what a backup makes.
+    if part.to_string_lossy().ends_with(&format!(".{pid}{PART}")) {
+        wipe(&with_suffix(&part, "-journal"))?;
+        wipe(&part)?;
+    }
+    remove(note)
 }
 
 /// Whether a name in the folder is that of a finished copy, rather than of one that was cut off.
@@ -432,8 +462,13 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
             }
         }
         for entry in fs::read_dir(data_dir)?.filter_map(io::Result::ok) {
-            if entry.file_name().to_string_lossy().starts_with(super::repair::ALONE) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(super::repair::ALONE) {
                 fs::remove_dir_all(entry.path())?;
+            }
+            #[cfg(unix)]
+            if let Some(pid) = name.strip_prefix(WRITING) {
+                discard_unfinished(&entry.path(), pid)?;
             }
         }
         remove(&data_dir.join(format!("{RESTORING}-journal")))?;

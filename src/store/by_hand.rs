@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::error::{Result, StoreError};
-use super::quoting::contains;
+use super::quoting::{contains, contains_in};
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
 use super::transaction::{Reader, WriteTx, optional_text, text};
 use super::undo::Inverse;
@@ -168,13 +168,29 @@ impl Reader<'_> {
         self.renew(&ForgetPlan { semantics: struck.clone(), struck, ..ForgetPlan::default() })
     }
 
+    /// Titles of chats, names of the files that they came from, entries of the undo log and texts that were struck out, as
+    /// far as they hold a text.
+    pub(super) fn n_elsewhere(&self, part: &str) -> Result<usize> {
+        if part.trim().is_empty() {
+            return Err(StoreError::invalid("the text to forget is empty"));
+        }
+        let sessions = self.sessions()?;
+        let names = sessions.iter().flat_map(|s| [Some(&s.title), s.source.as_ref()]).flatten();
+        let names = names.filter(|name| contains(name, part)).count();
+        let entries = self.operations()?;
+        let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, part)).count();
+        let refused = self.all("SELECT content FROM refused", [], |row| text(row, 0))?;
+        let refused = refused.iter().filter(|content| contains(content, part)).count();
+        Ok(names + entries + refused)
+    }
+
     /// What blotting out `part` would change: the messages that hold it stay without it, and what was made of them is
     /// made anew.
     ///
     /// # Errors
     /// If `part` is empty, or the memory cannot be read.
     pub fn plan_blot(&self, part: &str) -> Result<ForgetPlan> {
-        let n_elsewhere = self.n_elsewhere(part)?;
+        let mut n_elsewhere = self.n_elsewhere(part)?;
         let says = |m: &Message| {
             contains(&m.content, part) || m.speaker.as_deref().is_some_and(|s| contains(s, part))
         };
@@ -187,8 +203,12 @@ impl Reader<'_> {
         };
         let corrected = self.corrected()?;
         let facts = self.semantics()?.into_iter().filter(|s| contains(&s.content, part));
+        let (kept, made): (Vec<_>, Vec<_>) =
+            facts.map(|s| s.id).partition(|id| corrected.contains_key(id));
+        n_elsewhere += kept.len();
         let plan = ForgetPlan {
-            semantics: facts.map(|s| s.id).filter(|id| !corrected.contains_key(id)).collect(),
+            semantics: made,
+            only_words: true,
             episodes: self.episodes()?.iter().filter(|e| holding(e)).map(|e| e.id).collect(),
             blotted: blotted.into_iter().collect(),
             matching: Some(part.to_owned()),

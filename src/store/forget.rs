@@ -26,8 +26,8 @@ impl WriteTx<'_> {
     /// If the memory cannot be written.
     pub fn forget(&mut self, plan: &ForgetPlan) -> Result<()> {
         // The worker may have derived more since the plan was made.
-        let plan = match (&plan.matching, plan.blotted.is_empty()) {
-            (Some(part), false) => self.plan_blot(part)?,
+        let plan = match (&plan.matching, plan.only_words) {
+            (Some(part), true) => self.plan_blot(part)?,
             _ => self.renew(plan)?,
         };
         if plan.is_empty() {
@@ -42,13 +42,15 @@ impl WriteTx<'_> {
             poorer.extend(semantic.episodes);
         }
 
-        for semantic in self.find_semantics_and_messages(plan.struck.iter().copied())?.into_values()
-        {
+        // A correction is in no message: nothing makes it again.
+        let corrected = self.corrected()?;
+        let struck = plan.struck.iter().copied().filter(|id| !corrected.contains_key(id));
+        for semantic in self.find_semantics_and_messages(struck)?.into_values() {
             self.refuse(semantic.id, &semantic.content)?;
         }
         if let Some(part) = &plan.matching {
-            self.forget_refusals(part, !plan.blotted.is_empty())?;
-            if !plan.blotted.is_empty() {
+            self.forget_refusals(part, plan.only_words)?;
+            if plan.only_words {
                 self.blot(&plan.blotted, part)?;
             }
         }

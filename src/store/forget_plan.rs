@@ -19,8 +19,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::error::{Result, StoreError};
-use super::quoting::{Quoted, contains, contains_in, has_words, telling_words};
+use super::error::Result;
+use super::quoting::{Quoted, contains, has_words, telling_words};
 use super::records::{AnyId, ForgetPlan, Level, Session};
 use super::settings::USER_NAME;
 use super::transaction::Reader;
@@ -252,19 +252,6 @@ impl Reader<'_> {
             chats.iter().filter(|s| of.contains(&s.id)).filter_map(|s| s.source.as_ref()).collect();
         let is_theirs = |s: &&Session| s.source.as_ref().is_some_and(|file| files.contains(file));
         Ok(chats.iter().filter(is_theirs).map(|s| AnyId::Session(s.id)).collect())
-    }
-
-    /// Titles of chats, names of the files that they came from, and entries of the undo log that hold a text.
-    pub(super) fn n_elsewhere(&self, text: &str) -> Result<usize> {
-        if text.trim().is_empty() {
-            return Err(StoreError::invalid("the text to forget is empty"));
-        }
-        let sessions = self.sessions()?;
-        let names = sessions.iter().flat_map(|s| [Some(&s.title), s.source.as_ref()]).flatten();
-        let names = names.filter(|name| contains(name, text)).count();
-        let entries = self.operations()?;
-        let entries = entries.iter().filter(|(_, entry, _)| contains_in(entry, text)).count();
-        Ok(names + entries)
     }
 
     /// The plan again, with what was written since it was made.

@@ -64,7 +64,7 @@ pub use full_text::KnownName;
 pub use lock::FILE_NAME as LOCK_FILE;
 pub use open::{FILES, space_left};
 pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
-pub use repair::{Repaired, repair};
+pub use repair::{Repaired, damaged_copies, repair};
 pub use rows::Rows;
 pub use settings::USER_NAME;
 pub use transaction::{Reader, WriteTx};

@@ -167,6 +167,10 @@ pub(super) fn check_header<'a>(path: &Path, key: Option<&'a Secret>) -> Result<O
     if length < 100 || file.read_exact(&mut header).is_err() {
         return Err(StoreError::corrupt(path, "it is not an SQLite database"));
     }
+    let n_right = header.iter().zip(MAGIC).filter(|(a, b)| a == b).count();
+    if (MAGIC.len() / 2..MAGIC.len()).contains(&n_right) {
+        return Err(StoreError::corrupt(path, "its first bytes have changed"));
+    }
     // Of an encrypted file the first 16 bytes are random, and these as in any other.
     if !header.starts_with(MAGIC) && matches!(header[16..24], [_, _, 1 | 2, 1 | 2, _, 64, 32, 32]) {
         let needed = || StoreError::NeedsPassphrase { path: path.display().to_string() };

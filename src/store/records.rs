@@ -150,13 +150,16 @@ pub struct ForgetPlan {
     pub rewritten: Vec<EpisodeId>,
     /// Themes whose name may quote what goes: named again.
     pub themes: Vec<ThemeId>,
+    /// Nothing that the person said or corrected goes but the text that was searched for.
+    pub only_words: bool,
     /// These stay, without the text that was searched for.
     pub blotted: Vec<MessageId>,
     /// Of `semantics`, those that go alone: they are not made from their messages again.
     pub struck: Vec<SemanticId>,
     /// The text that was searched for, if it was a search.
     pub matching: Option<String>,
-    /// Titles of chats that hold that text, and are made anew, and entries of the undo log that do, and go.
+    /// Titles of chats that hold that text, and are made anew; corrections, which lose it; entries of the undo log and what was
+    /// struck out, which go.
     pub n_elsewhere: usize,
 }
 

@@ -50,6 +50,9 @@ const CORRECTED: Table = Table(
 const SOURCES: Table = Table("semantic_message", "semantic", "semantic, message");
 const REFUSED: Table = Table("refused", "message", "message, content");
 
+/// How the name of a damaged file that was repaired begins.
+const DAMAGED: &str = "memory.damaged-";
+
 /// How the folder of a log that is read alone begins.
 pub(super) const ALONE: &str = "memory.log-alone-";
 
@@ -156,13 +159,30 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
             return Err(error);
         }
     };
-    let kept_as = data_dir.join(format!("memory.damaged-{stamp}.db"));
+    let kept_as = data_dir.join(format!("{DAMAGED}{stamp}.db"));
     let swap = || -> std::io::Result<()> {
         rename_all(&path, &kept_as)?;
         fs::rename(&new, &path)
     };
     held.begin().and_then(|()| swap()).map_err(|e| StoreError::unwritable(data_dir, e))?;
     Ok(Repaired { copied, n_lost, n_changed, kept_as })
+}
+
+/// The damaged files that repairs have kept in the data directory.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn damaged_copies(data_dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(data_dir) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| StoreError::unwritable(data_dir, e))?,
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(DAMAGED) && name.ends_with(".db")
+    };
+    Ok(paths.filter(is_ours).collect())
 }
 
 /// Where a log has lost its file, SQLite deletes it unread: a copy of it beside an empty page, for its own pages to take the

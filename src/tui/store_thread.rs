@@ -310,7 +310,10 @@ fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreErr
     }
     if plan.n_elsewhere > 0 {
         let places = count(plan.n_elsewhere, "place", "places");
-        section("In titles of chats and in the undo log", vec![places]);
+        section(
+            "In titles of chats, corrections, the undo log and what was struck out",
+            vec![places],
+        );
     }
     lines.push(String::new());
     lines.push("Forgetting can't be undone.".into());

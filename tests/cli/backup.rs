@@ -187,3 +187,24 @@ fn a_restore_that_was_cut_off_loses_neither() {
         assert!(found == old || found == new, "{found}");
     }
 }
+
+/// Killed while it writes, a backup leaves a copy of everything: the next opening of the memory takes it away.
+#[test]
+fn what_a_killed_backup_leaves_goes_at_the_next_start() {
+    let home = Home::new();
+    home.import(&[("user", "I live in Lund.")]);
+    // No process has this number.
+    let (part, other) = (home.file("copy.db.4194305.part", "text"), home.file("mine.part", "text"));
+    for (pid, path) in [("4194305", &part), ("4194306", &other)] {
+        let note = home.data().join(format!("memory.backing-up-{pid}"));
+        std::fs::write(note, path.to_str().unwrap()).unwrap();
+    }
+    home.ok(&["memory", "undo"]);
+    assert!(!part.exists() && other.exists());
+    let left = std::fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_str().unwrap().contains("backing-up")).count(), 0);
+    let copy = home.dir.path().join("copy.db");
+    home.ok(&["backup", copy.to_str().unwrap()]);
+    let left = std::fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_str().unwrap().contains("backing-up")).count(), 0);
+}

@@ -303,6 +303,24 @@ fn the_name_of_a_file_is_forgotten_too() {
     assert!(home.ok(&["export"]).contains("Oslo"));
 }
 
+#[test]
+fn a_correction_that_goes_is_in_no_list_of_what_was_struck_out() {
+    for redacts in [false, true] {
+        let home = Home::new();
+        home.import(&[("user", "I live in Lund."), ("user", "My dog is called Max.")]);
+        home.ok(&["memory", "consolidate", "--wait"]);
+        home.ok(&["memory", "edit", "s2", "The user plays the Qwertzuiop."]);
+        if redacts {
+            let said = home.ok(&["memory", "forget", "--redact", "Qwertzuiop", "--yes"]);
+            assert!(said.contains("corrections"), "{said}");
+        } else {
+            home.ok(&["memory", "forget", "s2", "--only", "--yes"]);
+        }
+        let bytes = std::fs::read(home.data().join("memory.db")).unwrap();
+        assert!(!bytes.windows(10).any(|window| window == b"Qwertzuiop"), "{redacts}");
+    }
+}
+
 /// A file system of two megabytes over the home's folder, as long as the value lives.
 #[cfg(target_os = "linux")]
 struct SmallDisk(std::path::PathBuf);

@@ -146,7 +146,10 @@ fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError
     }
     if plan.n_elsewhere > 0 {
         let places = counted(plan.n_elsewhere, "place");
-        let _ = writeln!(text, "  {places} in titles of chats and in the undo log.");
+        let _ = writeln!(
+            text,
+            "  {places} in titles of chats, corrections, the undo log and what was struck out."
+        );
     }
     if !plan.struck.is_empty() {
         text +=
