@@ -44,6 +44,12 @@ eval *args:
 offline:
     cargo clippy --release --locked --no-default-features --features starter -- -D warnings
 
+# the system's keyring, with a D-Bus and a GNOME Keyring of the test's own. Needs Debian's libdbus-1-dev, dbus-daemon, gnome-keyring
+# and libsecret-tools. Not in `ci`: the feature compiles most dependencies once more.
+keyring:
+    cargo test --release -p system-keyring --features system
+    cargo test --release {{quick}} --features keyring --test cli keyring
+
 # licences, duplicate and banned crates, sources
 deny:
     cargo deny check licenses bans sources

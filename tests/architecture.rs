@@ -114,6 +114,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("std::net", &["registry/"], "nothing leaves the machine"),
     ("tokio::net", &[], "nothing leaves the machine"),
     ("UdpSocket", &[], "nothing leaves the machine"),
+    ("system_keyring", &["cli/"], "only the command line asks for passphrases"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
     ("unsafe", &["inference/", "store/extension.rs"], "reasoned exceptions only"),
 ];

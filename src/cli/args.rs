@@ -271,6 +271,9 @@ pub enum Memory {
     Decrypt,
     /// Encrypt the memory with another passphrase
     Rekey,
+    /// The passphrase in the system's keyring (where this program is built with the feature `keyring`)
+    #[command(subcommand)]
+    Keyring(Keyring),
     /// How much there is
     Stats {
         #[arg(long)]
@@ -287,6 +290,14 @@ pub enum Memory {
         #[arg(long)]
         wait: bool,
     },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum Keyring {
+    /// Let the keyring hold the passphrase: it is not asked for while the keyring is unlocked
+    Store,
+    /// Take the passphrase out of the keyring again
+    Forget,
 }
 
 #[derive(Debug, Subcommand)]

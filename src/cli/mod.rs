@@ -35,12 +35,13 @@ use clap::Parser as _;
 use self::args::{Cli, Command};
 use self::config::Config;
 use self::dirs::Directories;
+use self::passphrase::Key;
 use self::policy::Policy;
 use self::report::Outcome;
 use crate::inference;
 use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
-use crate::store::{Secret, Store};
+use crate::store::Store;
 
 pub use self::args::Global;
 pub use self::output::{Console, Progress, bytes, counted, one_line};
@@ -61,8 +62,7 @@ pub struct App {
     model: Option<String>,
     /// Set by Ctrl+C, for commands that check it.
     pub cancel: Cancel,
-    /// What opened the memory, if it is encrypted.
-    secret: Mutex<Option<Secret>>,
+    key: Mutex<Key>,
 }
 
 impl App {
@@ -79,7 +79,7 @@ impl App {
             console,
             model: global.model,
             cancel: Cancel::default(),
-            secret: Mutex::default(),
+            key: Mutex::default(),
         };
         Ok((app, warnings))
     }

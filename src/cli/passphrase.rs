@@ -1,12 +1,15 @@
-//! The passphrase of an encrypted memory: from a file, or asked for on the terminal.
+//! The passphrase of an encrypted memory: from a file, from the system's keyring, or asked for on the terminal.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use system_keyring::{Entry, KeyringError};
 use zeroize::Zeroize as _;
 
 use super::App;
@@ -29,6 +32,17 @@ const N_TRIES: usize = 3;
 const LENGTH_MAX: u64 = 1024;
 /// Characters; a shorter one is remarked on.
 const LENGTH_FAIR: usize = 12;
+const KEYRING_STORE: &str = "`inglenook memory keyring store` puts the right one there";
+const KEYRING_FORGET: &str = "`inglenook memory keyring forget` takes it out";
+
+/// What opened the memory, if it is encrypted.
+#[derive(Debug, Default)]
+pub struct Key {
+    secret: Option<Secret>,
+    is_from_keyring: bool,
+    /// Once: neither is a wrong entry tried again, nor does a chat that locked itself open by itself.
+    was_keyring_asked: bool,
+}
 
 fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
@@ -144,18 +158,37 @@ pub fn for_backup(app: &App) -> Result<Secret, Failure> {
 }
 
 impl App {
-    /// How long a chat with an encrypted memory stays open while nobody presses a key. Where a file holds the passphrase, locking
-    /// would keep nobody out.
+    fn key(&self) -> MutexGuard<'_, Key> {
+        self.key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long a chat with an encrypted memory stays open while nobody presses a key. Where a file or the keyring gave the
+    /// passphrase, locking would keep nobody out.
     pub(super) fn lock_after(&self) -> Option<Duration> {
-        let secret = self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let key = self.key();
+        let was_typed = key.secret.is_some() && named(FILE).is_none() && !key.is_from_keyring;
         let seconds = 60.0 * self.config.lock_minutes;
-        (secret.is_some() && named(FILE).is_none() && seconds > 0.0)
-            .then(|| Duration::from_secs_f64(seconds))
+        (was_typed && seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
     }
 
     /// Wipes the passphrase.
     pub(super) fn lock(&self) {
-        *self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        self.key().secret = None;
+    }
+
+    /// What the keyring has for this memory. One that can't be asked is remarked on.
+    fn ask_keyring(&self, key: &mut Key) -> Option<Secret> {
+        if named(FILE).is_some() || mem::replace(&mut key.was_keyring_asked, true) {
+            return None;
+        }
+        let found = in_keyring(&self.dirs.data).unwrap_or_else(|error| {
+            if !matches!(error, KeyringError::NotBuilt) {
+                self.console.note(&format!("{error}, so the passphrase is not taken from it"));
+            }
+            None
+        });
+        key.is_from_keyring = found.is_some();
+        found
     }
 
     /// Runs `open` with the passphrase, once one is wanted.
@@ -163,26 +196,32 @@ impl App {
         &self,
         open: impl Fn(Option<&Secret>) -> Result<T, StoreError>,
     ) -> Result<T, Failure> {
-        let mut secret = self.secret.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut key = self.key();
         let mut asked = 0;
         loop {
-            let error = match open(secret.as_ref()) {
+            let error = match open(key.secret.as_ref()) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => error,
             };
             let is_wrong = matches!(error, StoreError::WrongPassphrase { .. });
+            let is_from_keyring = mem::take(&mut key.is_from_keyring);
             if is_wrong {
-                *secret = None;
+                key.secret = None;
                 thread::sleep(DELAY);
+                if is_from_keyring {
+                    self.console.warn(&format!(
+                        "{error}, though the keyring has it: {KEYRING_STORE}, {KEYRING_FORGET}"
+                    ));
+                }
             } else if !matches!(error, StoreError::NeedsPassphrase { .. }) {
                 return Err(error.into());
             }
             let given = if is_wrong { None } else { from_file(self, FILE)? };
-            *secret = match given {
+            key.secret = match given.or_else(|| self.ask_keyring(&mut key)) {
                 Some(given) => Some(given),
                 None if can_ask() && asked < N_TRIES && named(FILE).is_none() => {
                     asked += 1;
-                    if is_wrong {
+                    if is_wrong && !is_from_keyring {
                         self.console.warn(&error.to_string());
                     }
                     Some(prompt("Passphrase: ")?)
@@ -197,24 +236,22 @@ impl App {
 pub fn change(app: &App, to: args::Encryption) -> Outcome {
     let data = &app.dirs.data;
     store::end_replacing(data)?;
-    let refuse = |what: &str, hint: &str| Failure::Usage { what: what.into(), hint: hint.into() };
+    let mut now_needs = None;
     let says = match (to, store::is_encrypted(data)?) {
         (args::Encryption::Encrypt, true) => {
-            return Err(refuse(
-                "the memory is encrypted already",
-                "`inglenook memory rekey` changes the passphrase",
-            ));
+            return Err(Failure::Usage {
+                what: "the memory is encrypted already".into(),
+                hint: "`inglenook memory rekey` changes the passphrase".into(),
+            });
         }
         (args::Encryption::Decrypt | args::Encryption::Rekey, false) => {
-            return Err(refuse(
-                "the memory is not encrypted",
-                "`inglenook memory encrypt` encrypts it",
-            ));
+            return Err(not_encrypted());
         }
         (args::Encryption::Encrypt, false) => {
             // One that does not exist yet begins encrypted.
             let new = new(app, FILE, "the memory")?;
             let copied = store::encrypt(data, None, Some(&new))?;
+            now_needs = Some(new);
             format!("Encrypted: {}.", described(&copied))
         }
         (args::Encryption::Rekey, true) => {
@@ -223,6 +260,7 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
             })?;
             let new = new(app, NEW_FILE, "the memory")?;
             let copied = app.unlocked(|key| store::encrypt(data, key, Some(&new)))?;
+            now_needs = Some(new);
             format!("Encrypted anew: {}.", described(&copied))
         }
         (args::Encryption::Decrypt, true) => {
@@ -231,6 +269,7 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
         }
     };
     app.console.line(&says)?;
+    update_keyring(app, now_needs.as_ref());
     if to != args::Encryption::Decrypt {
         let mut n_plain = 0;
         for backup in store::backups(data)? {
@@ -243,4 +282,90 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
         }
     }
     done()
+}
+
+/// The keyring's entry for the memory in `data`: by the folder's one name, where it is there.
+fn entry(data: &Path) -> Entry {
+    let path = data.canonicalize().or_else(|_| std::path::absolute(data));
+    let account = path.as_deref().unwrap_or(data).display().to_string();
+    Entry { service: "inglenook", account }
+}
+
+fn in_keyring(data: &Path) -> Result<Option<Secret>, KeyringError> {
+    let found = entry(data).get()?;
+    Ok(found.map(|mut bytes| Secret::new(mem::take(&mut *bytes))))
+}
+
+fn not_encrypted() -> Failure {
+    Failure::Usage {
+        what: "the memory is not encrypted".into(),
+        hint: "`inglenook memory encrypt` encrypts it".into(),
+    }
+}
+
+/// An entry that the keyring has for this memory follows its passphrase.
+fn update_keyring(app: &App, secret: Option<&Secret>) {
+    let data = &app.dirs.data;
+    let updated = in_keyring(data).and_then(|had| match (had, secret) {
+        (None, _) => Ok(None),
+        (Some(_), Some(secret)) => {
+            entry(data).set(secret.as_bytes()).map(|()| Some("has the new one"))
+        }
+        (Some(_), None) => entry(data).remove().map(|_| Some("has no passphrase of it any more")),
+    });
+    match updated {
+        Ok(Some(says)) => app.console.note(&format!("The keyring {says}.")),
+        Ok(None) | Err(KeyringError::NotBuilt) => {}
+        Err(error) => {
+            let remedy = if secret.is_some() { KEYRING_STORE } else { KEYRING_FORGET };
+            app.console.note(&format!("{error}. If it has the passphrase from before: {remedy}"));
+        }
+    }
+}
+
+/// `memory keyring store | forget`.
+pub fn keep(app: &App, to: args::Keyring) -> Outcome {
+    let data = &app.dirs.data;
+    if matches!(to, args::Keyring::Forget) {
+        app.console.line(if entry(data).remove()? {
+            "The keyring has no passphrase of this memory any more."
+        } else {
+            "The keyring has no passphrase of this memory."
+        })?;
+        return done();
+    }
+    if !store::is_encrypted(data)? {
+        return Err(not_encrypted());
+    }
+    // Before anybody types it in vain. A locked one can be unlocked when it is written to.
+    match in_keyring(data) {
+        Ok(_) | Err(KeyringError::Locked) => {}
+        Err(error) => return Err(error.into()),
+    }
+    app.key().was_keyring_asked = true;
+    app.open_read_only()?;
+    let secret = app.key().secret.clone().ok_or_else(not_encrypted)?;
+    entry(data).set(secret.as_bytes())?;
+    app.console.line(
+        "The keyring has the passphrase: it is not asked for while the keyring is unlocked.",
+    )?;
+    app.console.note(
+        "Whoever sits at your unlocked session can read the memory: a chat no longer locks itself.",
+    );
+    done()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_entry_however_it_is_reached() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        assert_eq!(entry(&data).account, data.display().to_string());
+        std::fs::create_dir(&data).unwrap();
+        let canonical = data.canonicalize().unwrap().display().to_string();
+        assert_eq!(entry(&data.join("../data/.")).account, canonical);
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use system_keyring::KeyringError;
 use thiserror::Error;
 
 use super::config::ConfigError;
@@ -65,6 +66,8 @@ pub enum Failure {
     Import(#[from] ImportError),
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
     #[error("{what}")]
     Usage { what: String, hint: String },
     /// By the policy of whoever administers this machine.
@@ -152,6 +155,13 @@ impl Failure {
             Self::Config(ConfigError::Invalid { .. }) => {
                 "correct that line, or take it out: every setting is optional"
             }
+            Self::Keyring(KeyringError::NotBuilt) => {
+                "build it with `--features keyring`, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line is the passphrase"
+            }
+            Self::Keyring(KeyringError::Locked) => "nothing was changed. Unlock it, and try again",
+            Self::Keyring(KeyringError::Silent | KeyringError::Unusable { .. }) => {
+                "it belongs to a desktop session: try there, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line is the passphrase"
+            }
             Self::Forbidden { hint, .. } if hint.is_empty() => {
                 "whoever administers this machine decided so (`/etc/inglenook/policy.toml`)"
             }
@@ -201,7 +211,11 @@ pub fn store_hint(error: &StoreError) -> Option<String> {
              `inglenook doctor` says more"
         }
         StoreError::NeedsPassphrase { .. } => {
-            "type it on a terminal, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line it is"
+            if cfg!(feature = "keyring") {
+                "type it on a terminal, let the keyring hold it (`inglenook memory keyring store`), or let INGLENOOK_PASSPHRASE_FILE name a file whose first line it is"
+            } else {
+                "type it on a terminal, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line it is"
+            }
         }
         StoreError::WrongPassphrase { .. } => {
             "nothing was changed. Try again; if you are sure of it, the file's first page is damaged"

@@ -8,15 +8,15 @@ use inglenook::store::{Secret, Store};
 
 use crate::home::Home;
 
-const PASSPHRASE: &str = "correct horse battery staple";
+pub const PASSPHRASE: &str = "correct horse battery staple";
 
-struct Encrypted {
-    home: Home,
-    passphrase: PathBuf,
+pub struct Encrypted {
+    pub home: Home,
+    pub passphrase: PathBuf,
 }
 
 impl Encrypted {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let home = Home::new();
         home.import(&[
             ("user", "I live in Oslo, at Zebragata 5."),
@@ -30,14 +30,14 @@ impl Encrypted {
         this
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.home.command(args);
         command.env("INGLENOOK_PASSPHRASE_FILE", &self.passphrase);
         command
     }
 
     #[track_caller]
-    fn ok(&self, args: &[&str]) -> String {
+    pub fn ok(&self, args: &[&str]) -> String {
         let output = self.command(args).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{args:?}: {stderr}");
@@ -45,7 +45,7 @@ impl Encrypted {
     }
 }
 
-fn private(home: &Home, name: &str, line: &str) -> PathBuf {
+pub fn private(home: &Home, name: &str, line: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = home.file(name, format!("{line}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -11,6 +11,7 @@ mod bad_input;
 mod conversations;
 mod encryption;
 mod forgetting;
+mod keyring;
 mod models;
 mod plain_output;
 mod policy;

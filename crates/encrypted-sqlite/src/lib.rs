@@ -29,6 +29,11 @@ impl Secret {
         self.0.0.is_empty()
     }
 
+    /// For another keeper of secrets: what is copied from here is no longer wiped.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0.0
+    }
+
     /// Bytes, not characters.
     pub fn len(&self) -> usize {
         self.0.0.len()

@@ -39,6 +39,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Encrypt => passphrase::change(app, Encryption::Encrypt),
         Args::Decrypt => passphrase::change(app, Encryption::Decrypt),
         Args::Rekey => passphrase::change(app, Encryption::Rekey),
+        Args::Keyring(to) => passphrase::keep(app, to),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),
         Args::Consolidate { wait } => consolidate::run(app, wait),
