@@ -146,6 +146,9 @@ fn write(
 /// A file or stream is read into memory, but for a zip.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// Bytes that tell whether a file is text.
+const HEAD: u64 = 1 << 16;
+
 /// What a file holds.
 enum Content {
     Chats(Imported),
@@ -169,7 +172,13 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failur
         }
         Box::new(file)
     };
-    rest.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let mut rest = rest.take(BYTES_MAX + 1);
+    // What never ends is mostly no text: nobody waits for a gigabyte of it.
+    rest.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(unreadable)?;
+    let no_text = std::str::from_utf8(&bytes).is_err_and(|e| e.error_len().is_some());
+    if import_zip::is_zip(&bytes) || !no_text && !bytes.contains(&0) {
+        rest.read_to_end(&mut bytes).map_err(unreadable)?;
+    }
     if bytes.len() as u64 > BYTES_MAX {
         return Err(unreadable(io::Error::other("it is larger than 1 GB: split it")));
     }

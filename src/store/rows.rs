@@ -149,6 +149,7 @@ impl WriteTx<'_> {
         }
         self.raise_counters(rows)?;
         self.make_checksums()?;
+        self.widen_checksums()?;
         if let Some(dimensions) = rows.dimensions {
             self.use_embedder("none", dimensions)?;
         }

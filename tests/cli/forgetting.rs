@@ -381,6 +381,8 @@ fn a_full_disk_is_no_reason_to_remember() {
         };
         drop(open);
         disk.fill();
+        let doctor = String::from_utf8(home.run(&["doctor"]).stdout).unwrap();
+        assert!(doctor.contains("what is said may not be kept. Make room"), "{doctor}");
         assert!(!files_with_the_secret(&home).is_empty());
         let said = home.ok(&["memory", "forget", "--match", SECRET, "--yes"]);
         assert!(said.contains("overwritten in place"), "{said}");
