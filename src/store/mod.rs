@@ -26,6 +26,7 @@ mod extension;
 mod forget;
 mod forget_plan;
 mod full_text;
+mod full_text_check;
 mod jobs;
 mod lock;
 mod open;

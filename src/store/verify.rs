@@ -199,6 +199,13 @@ impl Reader<'_> {
             let id = level.id(row.get(0)?);
             Ok(format!("the full-text index has {id}, which does not exist"))
         })?);
+        if found.is_empty() {
+            let other = self.other_words(level)?.into_iter();
+            found.extend(other.map(|id| {
+                let id = level.id(id);
+                format!("{id} has other words than the full-text index: one of them has changed")
+            }));
+        }
         Ok(found)
     }
 

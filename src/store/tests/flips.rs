@@ -110,6 +110,24 @@ fn check(key: Option<&Secret>, n: u64, damage: impl Fn(&mut ChaCha8Rng, &mut Vec
     assert_eq!(unseen, [0; 0], "{} of {n}", unseen.len());
 }
 
+/// Facts, titles and names of themes have no checksum: the index has their words.
+#[test]
+fn a_letter_of_what_was_made_of_it_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(filled(dir.path(), None));
+    let whole = fs::read(dir.path().join("memory.db")).unwrap();
+    for (text, id) in [("was told of the sea 7 times", "s8 has"), ("The sea 11", "t12 has")] {
+        let n = text.len();
+        let at = (0..whole.len() - n).rposition(|at| whole[at..].starts_with(text.as_bytes()));
+        let copy = tempfile::tempdir().unwrap();
+        let mut bytes = whole.clone();
+        bytes[at.unwrap() + text.find("sea").unwrap()] = b't';
+        fs::write(copy.path().join("memory.db"), bytes).unwrap();
+        let found = Store::open_read_only(copy.path()).unwrap().read(|r| r.verify()).unwrap();
+        assert!(found.iter().any(|what| what.contains(id)), "{text}: {found:?}");
+    }
+}
+
 fn flip(rng: &mut ChaCha8Rng, bytes: &mut Vec<u8>) {
     let at = rng.random_range(0..bytes.len());
     bytes[at] ^= 1 << rng.random_range(0..8);
