@@ -8,6 +8,7 @@
 //! Optional: `speaker` (a name, if both sides are people), `id` (kept as the external id), `session`
 //! (lines with the same one belong together) and `title` (of the session). `export` writes this form.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use jiff::{Timestamp, civil::DateTime, fmt::temporal::Pieces, tz::Offset};
@@ -52,8 +53,10 @@ impl ImportFormat for Jsonl {
 pub(super) const LINE_MAX: usize = 16 << 20;
 
 fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
-    // In the order in which they first occur, by the field `session`.
-    let mut sessions: Vec<(Option<String>, ImportedSession)> = Vec::new();
+    // In the order in which they first occur.
+    let mut sessions: Vec<ImportedSession> = Vec::new();
+    // Where each is, by the field `session`.
+    let mut places: HashMap<Option<String>, usize> = HashMap::new();
     let mut n_other_roles = 0;
     for (i, line) in file.text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -76,12 +79,12 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
         let key = text_or_number(&fields, "session")?;
         let title =
             fields.text("title", "title")?.map_or_else(|| title_from(file.path), str::to_owned);
-        match sessions.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, session)) => session.messages.push(message),
-            None => sessions.push((key, ImportedSession { title, messages: vec![message] })),
+        let place = *places.entry(key).or_insert(sessions.len());
+        match sessions.get_mut(place) {
+            Some(session) => session.messages.push(message),
+            None => sessions.push(ImportedSession { title, messages: vec![message] }),
         }
     }
-    let mut sessions: Vec<ImportedSession> = sessions.into_iter().map(|(_, s)| s).collect();
     for session in &mut sessions {
         session.messages.sort_by_key(|m| m.created_at.timestamp);
     }
