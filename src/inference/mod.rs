@@ -44,6 +44,8 @@ mod weight_files;
 pub mod weights;
 
 pub use allocator::set_up_allocator;
+#[cfg(fuzzing)]
+pub use chat_template::{ChatTemplate, TemplateHints};
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
