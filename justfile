@@ -36,6 +36,16 @@ snapshots:
 doc:
     cargo doc --release --no-deps --document-private-items --open
 
+# fuzz what comes from outside, until stopped: `just fuzz gguf`, `just fuzz gguf -max_total_time=60`. Needs cargo-fuzz.
+fuzz target *flags:
+    mkdir -p target/fuzz/corpus/{{target}}
+    CARGO_INCREMENTAL=0 cargo fuzz run --fuzz-dir tests/fuzz --target-dir target/fuzz --sanitizer none {{target}} \
+        target/fuzz/corpus/{{target}} tests/fuzz/corpus/{{target}} -- -max_len=16384 -timeout=10 -rss_limit_mb=512 {{flags}}
+
+# every target for some seconds: `just fuzz-all 600`
+fuzz-all seconds:
+    for target in $(cargo fuzz list --fuzz-dir tests/fuzz); do just fuzz "$target" -max_total_time={{seconds}} || exit; done
+
 # a measurement: `just eval retrieval …`, `just eval bench memory`
 eval *args:
     cargo run --release -p inglenook-eval -- {{args}}

@@ -176,6 +176,8 @@ fn refuses_safetensors(bytes: &[u8], because: &str) {
 fn false_safetensors_headers_are_refused() {
     refuses_safetensors(b"abc", "too short");
     refuses_safetensors(&u64::MAX.to_le_bytes(), "claims 18446744073709551615 bytes");
+    // As JSON it would take gigabytes.
+    refuses_safetensors(&(5u64 << 20).to_le_bytes(), "at most 4194304 are allowed");
     refuses_safetensors(&1000u64.to_le_bytes(), "only 0 follow");
     refuses_safetensors(&safetensors_file("{", 0), "not valid JSON");
     refuses_safetensors(&safetensors_file("[1]", 0), "not valid JSON");

@@ -44,6 +44,8 @@ use crate::memory::plain_text;
 use crate::store::Store;
 
 pub use self::args::Global;
+#[cfg(fuzzing)]
+pub use self::import_zip::{conversations, is_zip};
 pub use self::output::{Console, Progress, bytes, counted, one_line};
 pub use self::report::{
     EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, Failure, io_hint, model_hint, print_error,

@@ -53,8 +53,9 @@ impl ImportFormat for Jsonl {
 pub(super) const LINE_MAX: usize = 16 << 20;
 
 fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
-    // In the order in which they first occur, by the field `session`.
+    // In the order in which they first occur.
     let mut sessions: Vec<ImportedSession> = Vec::new();
+    // Where each is, by the field `session`.
     let mut places: HashMap<Option<String>, usize> = HashMap::new();
     let mut n_other_roles = 0;
     for (i, line) in file.text.lines().enumerate() {

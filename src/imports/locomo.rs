@@ -110,6 +110,9 @@ fn read_sample(
         .filter_map(|key| key.strip_prefix("session_")?.parse().ok())
         .collect();
     numbers.sort_unstable();
+    // "session_1" and "session_01" are one.
+    numbers.dedup();
+    let (name, speakers) = (short(name), [short(speaker_a), short(speaker_b)]);
     let mut n_empty = 0;
     for number in numbers {
         let place = format!("{name}, session_{number}");
@@ -125,7 +128,7 @@ fn read_sample(
             }
         }
         if !messages.is_empty() {
-            let title = format!("{speaker_a} and {speaker_b}, session {number} ({name})");
+            let title = format!("{}, session {number} ({name})", speakers.join(" and "));
             imported.sessions.push(ImportedSession { title, messages });
         }
     }
@@ -133,6 +136,11 @@ fn read_sample(
         imported.notes.push(format!("{name}: {n_empty} empty messages were left out."));
     }
     Ok(())
+}
+
+/// A name as titles and errors repeat it, over and over: it may be megabytes long.
+fn short(name: &str) -> &str {
+    &name[..name.floor_char_boundary(100)]
 }
 
 /// The messages of a session, and when it began.
@@ -223,6 +231,25 @@ mod tests {
         assert_eq!(bo.external_id.as_deref(), Some("D1:2"));
         assert_eq!(bo.created_at.civil().to_string(), "2023-05-01T13:00:30");
         assert_eq!(sessions[1].messages[0].content, "Look! [shares a photo: a dog]");
+    }
+
+    #[test]
+    fn no_session_is_read_twice() {
+        let spelled = r#""session_01": [], "session_+1": [], "session_1_date_time":"#;
+        let sample = SAMPLE.replace("\"session_1_date_time\":", spelled);
+        assert_eq!(read(&sample, None).unwrap().sessions.len(), 2);
+    }
+
+    #[test]
+    fn long_names_are_not_repeated_whole() {
+        let sample = SAMPLE.replace("conv-1", &"x".repeat(5_000));
+        let sample = sample.replace(
+            "\"speaker_a\": \"Ana\"",
+            &format!("\"speaker_a\": \"{}\"", "é".repeat(5_000)),
+        );
+        assert!(read(&sample, None).unwrap().sessions.iter().all(|s| s.title.len() < 500));
+        let without = sample.replace("\"text\": \"Hi Ana\"", "\"txt\": \"Hi Ana\"");
+        assert!(read(&without, None).unwrap_err().to_string().len() < 500);
     }
 
     #[test]

@@ -45,6 +45,8 @@ mod weight_files;
 pub mod weights;
 
 pub use allocator::set_up_allocator;
+#[cfg(fuzzing)]
+pub use chat_template::{ChatTemplate, TemplateHints};
 pub use confined::{Confinement, confinement};
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]

@@ -60,11 +60,12 @@ fn suspicious(c: char) -> bool {
         || ('\u{e0020}'..='\u{e007f}').contains(&c)
 }
 
-/// Characters between which a joiner means something: emoji, and scripts with joining letters.
+/// Characters that stay, and between which a joiner means something: emoji, and scripts with joining letters.
 fn joinable(c: char) -> bool {
-    matches!(u32::from(c),
+    let joins = matches!(u32::from(c),
         0x0600..=0x08ff | 0x0900..=0x0dff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x1800..=0x18af
-        | 0x2190..=0x2bff | 0xfe0f | 0x1f000..=0x1faff | 0xfb50..=0xfdff | 0xfe70..=0xfefe)
+        | 0x2190..=0x2bff | 0xfe0f | 0x1f000..=0x1faff | 0xfb50..=0xfdff | 0xfe70..=0xfefe);
+    joins && !suspicious(c)
 }
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
@@ -204,6 +205,9 @@ mod tests {
         check("latin\u{200d}joiner", "latinjoiner");
         check("family 👨\u{200d}👩\u{200d}👧", "family 👨\u{200d}👩\u{200d}👧".trim());
         check("می\u{200c}خواهم", "می\u{200c}خواهم");
+        // What the joiner stands before goes itself.
+        check("👨\u{200d}\u{180d}x", "👨x");
+        check("م\u{200c}\u{61c}م", "مم");
     }
 
     #[test]

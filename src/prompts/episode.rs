@@ -50,7 +50,7 @@ fn from_json(text: &str) -> Option<EpisodeDraft> {
     let object = text.get(text.find('{')?..=text.rfind('}')?)?;
     let value: serde_json::Value = serde_json::from_str(object).ok()?;
     let field = |names: &[&str]| {
-        names.iter().find_map(|n| value.get(n)?.as_str()).unwrap_or_default().trim().to_owned()
+        reply::one_line(names.iter().find_map(|n| value.get(n)?.as_str()).unwrap_or_default())
     };
     Some(EpisodeDraft {
         title: field(&["title", "Title"]),
@@ -67,7 +67,7 @@ fn from_fields(text: &str) -> EpisodeDraft {
             (name.trim_matches(['*', ' ']).to_lowercase(), rest.trim_matches(['*', ' ', '"']))
         });
         match mark.as_ref().map(|(name, rest)| (name.as_str(), *rest)) {
-            Some(("title", rest)) => rest.clone_into(&mut title),
+            Some(("title", rest)) => title = reply::one_line(rest),
             Some(("time" | "timestamp", _)) => {}
             Some(("story" | "content", rest)) => {
                 marked = true;
@@ -97,6 +97,8 @@ mod tests {
         );
         check("Sure, here it is:\n**Title:** X\n**Story:** Y", "X", "Y");
         check("```json\n{\"title\": \"X\", \"content\": \"Y\"}\n```", "X", "Y");
+        check("{\"title\": \"X\\nY\", \"story\": \"\\u001bZ\"}", "X Y", "Z");
+        check("Title:\tX\nStory:\tY", "X", "Y");
         check("They talked about tea.", "", "They talked about tea.");
         check("Title: X\nTime: yesterday\nStory: Y", "X", "Y");
         check("{\"title\": ", "", "");

@@ -16,7 +16,9 @@ pub enum Problem {
 
 /// The reply without a reasoning block (`<think>…</think>`), code fences and control characters.
 pub fn clean(reply: &str) -> String {
-    let mut text = reply.to_owned();
+    // First of all: `<thi\0nk>` would be a mark without it.
+    let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let mut text: String = reply.chars().filter(kept).collect();
     while let Some(start) = text.find("<think>") {
         match text[start..].find("</think>") {
             Some(end) => text.replace_range(start..start + end + "</think>".len(), ""),
@@ -25,11 +27,16 @@ pub fn clean(reply: &str) -> String {
     }
     text.lines()
         .filter(|line| !line.trim_start().starts_with("```"))
-        .map(|line| line.chars().filter(|c| !c.is_control() || *c == '\t').collect::<String>())
         .collect::<Vec<_>>()
         .join("\n")
         .trim()
         .to_owned()
+}
+
+/// A text from JSON as one line: escapes can bring in line breaks and control characters again.
+pub(super) fn one_line(text: &str) -> String {
+    let parts = text.split(|c: char| c.is_whitespace() || c.is_control());
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A line without its bullet or list number, quotes and emphasis.
@@ -82,6 +89,11 @@ mod tests {
         check("3.5 kg of flour", "3.5 kg of flour");
         check("2026 was good", "2026 was good");
         check("**Ana**", "Ana");
+    }
+
+    #[test]
+    fn a_control_character_hides_no_thought() {
+        assert_eq!(clean("<thi\0nk>hm</think>Lund.\u{7}"), "Lund.");
     }
 
     #[test]

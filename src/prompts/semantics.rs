@@ -95,7 +95,8 @@ pub fn facts(lines: impl Iterator<Item = String>) -> (Vec<String>, Vec<Problem>)
 /// A JSON array of strings: some models answer with one whatever they are asked.
 fn json_lines(text: &str) -> Option<Vec<String>> {
     let array = text.get(text.find('[')?..=text.rfind(']')?)?;
-    serde_json::from_str(array).ok()
+    let lines: Vec<String> = serde_json::from_str(array).ok()?;
+    Some(lines.iter().map(|line| reply::one_line(line)).collect())
 }
 
 #[cfg(test)]
@@ -122,6 +123,11 @@ mod tests {
         check("", &[], 1);
         check("[\"Ana lives in Lund.\"]", &["Ana lives in Lund."], 0);
         check("Ana\nWhere does Ana live now?", &[], 2);
+        check(
+            "[\"Ana lives\\nin Lund.\", \"Ana has\\u001b a dog.\"]",
+            &["Ana lives in Lund.", "Ana has a dog."],
+            0,
+        );
         check("[broken json, of course", &["[broken json, of course"], 0);
         check(&"Ana likes tea and more. ".repeat(20), &[], 1);
     }

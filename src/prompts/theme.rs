@@ -25,7 +25,8 @@ impl ThemeName<'_> {
     pub fn parse(reply: &str) -> Option<String> {
         let line = reply::first_line(reply)?;
         let name = line.strip_prefix("Name:").unwrap_or(&line);
-        let name = name.trim().trim_end_matches('.').trim_matches('"');
+        let name = name.trim().trim_end_matches('.');
+        let name = name.trim_matches(|c: char| c == '"' || c.is_whitespace());
         (!name.is_empty() && name.chars().count() <= Self::CHARS_MAX).then(|| name.to_owned())
     }
 }
@@ -40,6 +41,7 @@ mod tests {
             assert_eq!(ThemeName::parse(reply).as_deref(), name, "{reply}");
         };
         check("\"Max the dog\".", Some("Max the dog"));
+        check("\"Max \u{3000}\".", Some("Max"));
         check("Name: work at the bakery", Some("work at the bakery"));
         check(&"words and ".repeat(20), None);
         check("", None);

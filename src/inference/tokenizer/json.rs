@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::bounds::{Frame, Growth};
 use super::{Added, Spelling, Tokenizer, damaged, guarded, unsupported};
 
 /// Largest `tokenizer.json` that is read. Real ones stay under 20 MB.
@@ -34,6 +35,7 @@ impl Tokenizer {
     pub fn from_json_bytes(json: &[u8]) -> Result<Self, String> {
         let sketch: Sketch = serde_json::from_slice(json).map_err(damaged)?;
         sketch.model.check()?;
+        Growth::check(sketch.normalizer.iter().chain(&sketch.pre_tokenizer)).map_err(damaged)?;
         let mut inner = guarded(|| tokenizers::Tokenizer::from_bytes(json))?;
         inner.with_truncation(None).map_err(damaged)?;
         inner.with_padding(None);
@@ -72,6 +74,10 @@ impl Tokenizer {
 struct Sketch {
     #[serde(default)]
     added_tokens: Vec<SketchToken>,
+    normalizer: Option<Growth>,
+    pre_tokenizer: Option<Growth>,
+    #[serde(rename = "post_processor")]
+    _post_processor: Option<Frame>,
     model: SketchModel,
 }
 
@@ -90,12 +96,17 @@ struct SketchModel {
     #[serde(default, rename = "type")]
     kind: Option<String>,
     #[serde(default)]
-    vocab: LongestKey,
+    vocab: Longest,
     #[serde(default)]
     merges: LongestMerge,
+    max_input_chars_per_word: Option<usize>,
 }
 
 impl SketchModel {
+    /// WordPiece takes cubic time for a word, Unigram the length of its longest token for every letter. Real limits
+    /// are 100 or 200 characters, and real tokens shorter still.
+    const WORD_CHARS_MAX: usize = 1_000;
+
     /// The crate's BPE builder writes each merge into a buffer as long as the longest token, and
     /// slices by the prefix's length without looking: a longer merge is a panic there.
     fn check(&self) -> Result<(), String> {
@@ -103,38 +114,48 @@ impl SketchModel {
         if bpe && self.continuing_subword_prefix.as_deref().is_some_and(|p| !p.is_empty()) {
             return Err(unsupported("BPE with a subword prefix"));
         }
-        if bpe && self.merges.0 > self.vocab.0 {
+        if bpe && self.merges.0 > self.vocab.of_map {
             return Err(damaged("a merge makes a token that is not in the vocabulary"));
+        }
+        let word = self.max_input_chars_per_word.max(self.vocab.of_list);
+        if word.is_some_and(|n| n > Self::WORD_CHARS_MAX) {
+            return Err(damaged("it makes tokens of over 1,000 characters"));
         }
         Ok(())
     }
 }
 
-/// Length of the longest key of a map (0 for a list), without keeping the map.
+/// Length of the longest token of a map, or of a list (Unigram's, with scores), without keeping them.
 #[derive(Default)]
-struct LongestKey(usize);
+struct Longest {
+    of_map: usize,
+    of_list: Option<usize>,
+}
 
-impl<'de> Deserialize<'de> for LongestKey {
+impl<'de> Deserialize<'de> for Longest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Longest;
-        impl<'de> Visitor<'de> for Longest {
-            type Value = LongestKey;
+        struct Tokens;
+        impl<'de> Visitor<'de> for Tokens {
+            type Value = Longest;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a vocabulary")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LongestKey, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Longest, A::Error> {
                 let mut longest = 0;
                 while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
                     longest = longest.max(key.len());
                 }
-                Ok(LongestKey(longest))
+                Ok(Longest { of_map: longest, of_list: None })
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LongestKey, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(LongestKey(0))
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Longest, A::Error> {
+                let mut longest = 0;
+                while let Some((token, IgnoredAny)) = seq.next_element::<(String, IgnoredAny)>()? {
+                    longest = longest.max(token.len());
+                }
+                Ok(Longest { of_map: 0, of_list: Some(longest) })
             }
         }
-        deserializer.deserialize_any(Longest)
+        deserializer.deserialize_any(Tokens)
     }
 }
 

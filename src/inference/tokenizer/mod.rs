@@ -6,6 +6,7 @@
 //!
 //! Does not know what the control tokens mean; [`super::chat_template`] does.
 
+mod bounds;
 mod gguf;
 mod json;
 mod spelling;

@@ -91,3 +91,99 @@ fn damaged_files_are_errors() {
     }
     assert!(Tokenizer::from_json_bytes(good.as_bytes()).is_ok());
 }
+
+/// With these parts in place of `null` or of the model; `e` is the text that is encoded.
+#[track_caller]
+fn check_hostile(parts: &[(&str, &str)], expected: &str) {
+    let model = r#"{"type":"WordLevel","vocab":{"e":0},"unk_token":"e"}"#;
+    let defaults = [
+        ("normalizer", "null"),
+        ("pre_tokenizer", "null"),
+        ("post_processor", "null"),
+        ("model", model),
+    ];
+    let fields = defaults.map(|(key, default)| {
+        let own = parts.iter().find(|(name, _)| *name == key);
+        format!("\"{key}\":{}", own.map_or(default, |(_, value)| value))
+    });
+    let file = format!(
+        "{{\"version\":\"1.0\",\"added_tokens\":[],\"decoder\":null,{}}}",
+        fields.join(",")
+    );
+    let reason =
+        Tokenizer::from_json_bytes(file.as_bytes()).map_or_else(|reason| reason, |_| "fine".into());
+    assert!(reason.contains(expected), "{reason:?} instead of {expected:?}");
+}
+
+#[test]
+fn rules_that_would_fill_the_memory_are_refused() {
+    let replace = |pattern: &str, by: &str, times: usize| {
+        let one = format!(r#"{{"type":"Replace","pattern":{pattern},"content":"{by}"}}"#);
+        format!(r#"{{"type":"Sequence","normalizers":[{}]}}"#, vec![one; times].join(","))
+    };
+    let too_long = "over 512 times";
+    let ee = "e".repeat(1_000);
+    check_hostile(&[("normalizer", &replace(r#"{"String":"e"}"#, &ee, 3))], too_long);
+    check_hostile(&[("normalizer", &replace(r#"{"Regex":""}"#, "ee", 8))], too_long);
+    check_hostile(&[("normalizer", &replace(r#"{"String":"e"}"#, "x", 50))], "fine");
+    check_hostile(&[("normalizer", &replace(r#"{"String":" "}"#, "▁", 3))], "fine");
+    let bytes =
+        r#"{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false}"#;
+    let steps = |n: usize| {
+        format!(r#"{{"type":"Sequence","pretokenizers":[{}]}}"#, vec![bytes; n].join(","))
+    };
+    check_hostile(&[("pre_tokenizer", &steps(30))], too_long);
+    let replaced = replace(r#"{"String":"e"}"#, "eeee", 4);
+    check_hostile(&[("normalizer", &replaced), ("pre_tokenizer", &steps(1))], "fine");
+    check_hostile(&[("normalizer", &replaced), ("pre_tokenizer", &steps(2))], too_long);
+
+    let table = |bytes: &[u8]| {
+        let text = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
+        format!(r#"{{"type":"Precompiled","precompiled_charsmap":"{text}"}}"#)
+    };
+    let shorter = "shorter than it claims";
+    // The crate would reserve 8 GB for it.
+    check_hostile(&[("normalizer", &table(b"\xff\xff\xff\xffaa"))], shorter);
+    check_hostile(&[("normalizer", &table(b"\0\0\0"))], shorter);
+    let long = [&[4, 0, 0, 0, 0, 0, 0, 0][..], ee.as_bytes(), b"\0"].concat();
+    check_hostile(&[("normalizer", &table(&long))], too_long);
+    check_hostile(&[("normalizer", &table(b"\x04\0\0\0\0\0\0\0x\0"))], "fine");
+}
+
+#[test]
+fn a_frame_of_a_million_tokens_is_refused() {
+    let frame = |n_parts: usize, n_ids: usize| {
+        let part = r#"{"SpecialToken":{"id":"x","type_id":0}}"#;
+        let (parts, ids) = (vec![part; n_parts].join(","), vec!["0"; n_ids].join(","));
+        let names = vec!["\"e\""; n_ids].join(",");
+        let template = format!(
+            r#"{{"type":"TemplateProcessing","single":[{parts}],
+            "pair":[{{"Sequence":{{"id":"A","type_id":0}}}},{{"Sequence":{{"id":"B","type_id":1}}}}],
+            "special_tokens":{{"x":{{"id":"x","ids":[{ids}],"tokens":[{names}]}}}}}}"#
+        );
+        [template.clone(), format!(r#"{{"type":"Sequence","processors":[{template}]}}"#)]
+    };
+    for (n_parts, n_ids, expected) in [(17, 1, "too many"), (1, 257, "too many"), (16, 256, "fine")]
+    {
+        for processor in frame(n_parts, n_ids) {
+            check_hostile(&[("post_processor", &processor)], expected);
+        }
+    }
+}
+
+#[test]
+fn models_that_would_take_hours_for_a_word_are_refused() {
+    let word_piece = |n: usize| {
+        format!(
+            r#"{{"type":"WordPiece","unk_token":"e","continuing_subword_prefix":"\u0023\u0023",
+            "max_input_chars_per_word":{n},"vocab":{{"e":0}}}}"#
+        )
+    };
+    check_hostile(&[("model", &word_piece(1_000))], "fine");
+    check_hostile(&[("model", &word_piece(1_001))], "over 1,000 characters");
+    let unigram = |n: usize| {
+        format!(r#"{{"type":"Unigram","unk_id":0,"vocab":[["e",0.0],["{}",-1.0]]}}"#, "x".repeat(n))
+    };
+    check_hostile(&[("model", &unigram(1_000))], "fine");
+    check_hostile(&[("model", &unigram(1_001))], "over 1,000 characters");
+}
