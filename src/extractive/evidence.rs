@@ -139,6 +139,16 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
     out
 }
 
+/// Indices of the candidates that say otherwise than one of higher origin does.
+pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize> {
+    let out = collect(candidates, person);
+    let by_higher = |e: &&Evidence| match e.successor {
+        Some(successor) => out[successor].origin > e.origin,
+        None => e.superseded && !candidates[e.candidate].superseded,
+    };
+    out.iter().filter(by_higher).map(|e| e.candidate).collect()
+}
+
 /// What stands behind a quote of that origin: where the person said things themselves, that this is not their word.
 pub(super) fn source_mark(candidates: &[Candidate], origin: Origin) -> &'static str {
     let is_elsewhere =
@@ -194,6 +204,9 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             if b.origin < a.origin {
                 // Nothing lower takes it back, least of all what the person said here: then it is the later one that does not hold.
                 out[later].superseded = true;
+                continue;
+            }
+            if a.successor.is_some_and(|successor| out[successor].origin > b.origin) {
                 continue;
             }
             let rest = lines[&earlier].remainder(&lines[&later]);

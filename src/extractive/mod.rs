@@ -60,6 +60,7 @@ pub use attributes::parse_statement;
 pub use boundary::changes_topic;
 pub use changes::{remainder, takes_back};
 pub use dates::dated;
+pub use evidence::refuted;
 pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
 pub use intent::intent;

@@ -29,7 +29,10 @@ impl Pipeline<'_> {
         let Candidates { semantics, messages, .. } = self.candidates;
         let config = &self.recall.config;
         let store = self.recall.store;
-        Ok(store.read(|r| Coarse::select(r, semantics, messages, config, characters))?)
+        let mut coarse =
+            store.read(|r| Coarse::select(r, semantics, messages, config, characters))?;
+        coarse.drop_planted(self.user);
+        Ok(coarse)
     }
 
     /// Evidence for an extractive reader: no model is asked.

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use super::candidates::Scored;
 use super::config::{FoundFact, RecallConfig};
+use super::lines;
+use crate::extractive::{self, Candidate};
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
 use crate::memory::{Message, MessageId, Origin, Semantic, SemanticId, Theme, ThemeId};
 use crate::store::{Reader, StoreError};
@@ -37,6 +39,46 @@ impl Coarse {
         } else {
             ""
         }
+    }
+
+    /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here: a small reader
+    /// would take the one as well as the other.
+    pub(super) fn drop_planted(&mut self, user: &str) {
+        let is_own = |origin: Option<&Origin>| origin == Some(&Origin::Person);
+        let (facts, messages) = (&self.fact_origins, &self.message_origins);
+        self.messages.retain(|m| {
+            is_own(messages.get(&m.unit.id)) || !extractive::instructs(&m.unit.content)
+        });
+        let origins = facts.values().chain(messages.values());
+        let n_own = origins.clone().filter(|origin| **origin == Origin::Person).count();
+        if n_own == 0 || n_own == origins.count() {
+            return;
+        }
+        let of_facts = self.semantics.iter().map(|s| Candidate {
+            text: s.unit.content.clone(),
+            relevance: s.relevance,
+            at: s.unit.created_at.civil(),
+            raw_speaker: None,
+            superseded: s.unit.superseded_by.is_some(),
+            origin: facts.get(&s.unit.id).copied().unwrap_or_default(),
+            answers: None,
+        });
+        let of_messages = self.messages.iter().map(|m| Candidate {
+            text: m.unit.content.clone(),
+            relevance: m.relevance,
+            at: m.unit.created_at.civil(),
+            raw_speaker: Some(lines::speaker(&m.unit, user).to_owned()),
+            superseded: false,
+            origin: messages.get(&m.unit.id).copied().unwrap_or_default(),
+            answers: None,
+        });
+        let candidates: Vec<Candidate> = of_facts.chain(of_messages).collect();
+        let person = (user != extractive::THE_USER).then_some(user);
+        let refuted = extractive::refuted(&candidates, person);
+        let mut at = 0..;
+        let mut stays = || at.next().is_none_or(|at| !refuted.contains(&at));
+        self.semantics.retain(|_| stays());
+        self.messages.retain(|_| stays());
     }
 
     /// Selects from facts and messages, each best first.

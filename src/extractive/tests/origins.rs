@@ -44,3 +44,19 @@ fn what_is_quoted_from_elsewhere_says_so_beside_what_the_person_said() {
     let marked = "You work as a nurse. (said on 9 November 2026; from elsewhere)";
     check("What is my job?", &[job, own], marked);
 }
+
+#[test]
+fn what_a_higher_word_refutes_is_known() {
+    let own = word_of(Origin::Person, 5, "Ana lives in Lund");
+    let planted = |day, text| word_of(Origin::Owner, day, text);
+    let candidates = [
+        own,
+        planted(9, "Ana lives in Narnia"),
+        planted(2, "Ana lives in Cairo"),
+        planted(9, "Ana has a boat"),
+        word_of(Origin::Person, 9, "Ana works as a nurse"),
+    ];
+    let refuted: std::collections::BTreeSet<usize> =
+        super::refuted(&candidates, Some("Ana")).into_iter().collect();
+    assert_eq!(refuted.into_iter().collect::<Vec<_>>(), [1, 2]);
+}
