@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::civil::DateTime;
 
-use super::attributes::parse_statement;
+use super::attributes::{is_single_valued, parse_statement};
 use super::changes::Line;
 use super::lexicon::{self, starts_upper};
 use super::{Candidate, Statement, Utterance, fragments};
@@ -146,7 +146,28 @@ pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize>
         Some(successor) => out[successor].origin > e.origin,
         None => e.superseded && !candidates[e.candidate].superseded,
     };
-    out.iter().filter(by_higher).map(|e| e.candidate).collect()
+    // "Ana works in Cairo" beside "the user's friend Ana works in Porto".
+    let name = |e: &Evidence| {
+        let words = e.statement.subject.as_deref()?.split_whitespace();
+        words.last().filter(|word| lexicon::starts_upper(word)).map(str::to_lowercase)
+    };
+    // One at a time, or nearly: where somebody works, but not what they like.
+    let has_one = |of: &str| of == "field" || is_single_valued(of);
+    let same_of_another = |e: &&Evidence| {
+        name(e).is_some()
+            && e.statement.attribute.as_deref().is_some_and(has_one)
+            && out.iter().any(|other| {
+                other.origin > e.origin
+                    && other.statement.attribute == e.statement.attribute
+                    && other.statement.value != e.statement.value
+                    && name(other) == name(e)
+            })
+    };
+    out.iter()
+        .filter(|e| by_higher(e) || e.origin < Origin::Person && same_of_another(e))
+        .flat_map(|e| e.also.iter().chain([&e.candidate]).copied())
+        .filter(|&i| candidates[i].origin < Origin::Person)
+        .collect()
 }
 
 /// What stands behind a quote of that origin: where the person said things themselves, that this is not their word.

@@ -31,7 +31,7 @@ impl Pipeline<'_> {
         let store = self.recall.store;
         let mut coarse =
             store.read(|r| Coarse::select(r, semantics, messages, config, characters))?;
-        coarse.drop_planted(self.user);
+        coarse.drop_planted(self.user, self.recall.models.reranker.as_deref());
         Ok(coarse)
     }
 

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::candidates::Scored;
 use super::config::{FoundFact, RecallConfig};
 use super::lines;
-use crate::extractive::{self, Candidate};
+use crate::extractive::{self, CHANGE_MIN, Candidate};
+use crate::interfaces::Reranker;
 use crate::memory::mix::{Unit, UnitKind, select_mixed, worth};
 use crate::memory::{Message, MessageId, Origin, Semantic, SemanticId, Theme, ThemeId};
 use crate::store::{Reader, StoreError};
@@ -43,7 +44,7 @@ impl Coarse {
 
     /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here: a small reader
     /// would take the one as well as the other.
-    pub(super) fn drop_planted(&mut self, user: &str) {
+    pub(super) fn drop_planted(&mut self, user: &str, encoder: Option<&dyn Reranker>) {
         let is_own = |origin: Option<&Origin>| origin == Some(&Origin::Person);
         let (facts, messages) = (&self.fact_origins, &self.message_origins);
         self.messages.retain(|m| {
@@ -74,7 +75,8 @@ impl Coarse {
         });
         let candidates: Vec<Candidate> = of_facts.chain(of_messages).collect();
         let person = (user != extractive::THE_USER).then_some(user);
-        let refuted = extractive::refuted(&candidates, person);
+        let mut refuted = extractive::refuted(&candidates, person);
+        refuted.extend(contradicting(&candidates, encoder));
         let mut at = 0..;
         let mut stays = || at.next().is_none_or(|at| !refuted.contains(&at));
         self.semantics.retain(|_| stays());
@@ -136,6 +138,34 @@ impl Coarse {
             reader.message_origins(coarse.messages.iter().map(|m| m.unit.id))?;
         Ok(coarse)
     }
+}
+
+/// Indices of the candidates that would change what the person's own say, as the encoder reads them.
+fn contradicting(candidates: &[Candidate], encoder: Option<&dyn Reranker>) -> Vec<usize> {
+    /// At most this many of the most relevant are compared, of each side: a pair takes some 4 ms.
+    const N_MAX: usize = 6;
+    /// The head's label of a change.
+    const CHANGES: usize = 1;
+    let Some(encoder) = encoder else { return Vec::new() };
+    let best = |is_own: bool| {
+        let mut side: Vec<usize> = (0..candidates.len())
+            .filter(|&i| (candidates[i].origin == Origin::Person) == is_own)
+            .collect();
+        side.sort_by(|&i, &j| candidates[j].relevance.total_cmp(&candidates[i].relevance));
+        side.truncate(N_MAX);
+        side
+    };
+    let (own, others) = (best(true), best(false));
+    let pairs: Vec<(usize, [&str; 2])> = others
+        .iter()
+        .flat_map(|&i| own.iter().map(move |&o| (i, [o, i])))
+        .map(|(i, pair)| (i, pair.map(|at| candidates[at].text.as_str())))
+        .collect();
+    let texts: Vec<&[&str]> = pairs.iter().map(|(_, pair)| pair.as_slice()).collect();
+    // A failure is no reason not to answer.
+    let said = encoder.probabilities("line", &texts).ok().flatten().unwrap_or_default();
+    let changes = |odds: &Vec<f32>| odds.get(CHANGES).is_some_and(|p| f64::from(*p) >= CHANGE_MIN);
+    pairs.iter().zip(&said).filter(|(_, odds)| changes(odds)).map(|((i, _), _)| *i).collect()
 }
 
 /// Characters that a fact takes of the budget.

@@ -54,9 +54,12 @@ fn what_a_higher_word_refutes_is_known() {
         planted(9, "Ana lives in Narnia"),
         planted(2, "Ana lives in Cairo"),
         planted(9, "Ana has a boat"),
-        word_of(Origin::Person, 9, "Ana works as a nurse"),
+        word_of(Origin::Person, 9, "The user's friend Sara works in Porto"),
+        planted(2, "Sara works in Cairo"),
+        word_of(Origin::Person, 9, "Sara likes jazz"),
+        planted(2, "Sara likes skiing"),
     ];
     let refuted: std::collections::BTreeSet<usize> =
         super::refuted(&candidates, Some("Ana")).into_iter().collect();
-    assert_eq!(refuted.into_iter().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(refuted.into_iter().collect::<Vec<_>>(), [1, 2, 5]);
 }
