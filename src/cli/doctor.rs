@@ -176,15 +176,15 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
 fn memory(app: &App) -> Vec<(Health, String)> {
     let of_log = store::log_damage(&app.dirs.data);
     let read = app.open_read_only().and_then(|store| {
-        let (stats, mut violations, failed) =
-            store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?)))?;
+        let (stats, mut violations, failed, is_unclean) =
+            store.read(|r| Ok((r.stats()?, r.verify()?, r.failed_jobs()?, r.scrub_is_due()?)))?;
         violations.extend(match of_log {
             None => store.log_damage()?,
             found => found,
         });
-        Ok((stats, violations, failed))
+        Ok((stats, violations, failed, is_unclean))
     });
-    let (stats, violations, failed) = match read {
+    let (stats, violations, failed, is_unclean) = match read {
         Ok(all) => all,
         Err(Failure::Store(StoreError::NeedsPassphrase { .. })) => {
             return vec![(Health::Remark, "encrypted, so not looked into: no passphrase".into())];
@@ -203,6 +203,10 @@ fn memory(app: &App) -> Vec<(Health, String)> {
     if store::is_replacing(&app.dirs.data) {
         let says = "a restore or an encryption was cut off, and the old file is still there: the next command that writes \
                     takes it away";
+        findings.push((Health::Remark, says.into()));
+    }
+    if is_unclean {
+        let says = "what was forgotten is still in the file's bytes: the next command that writes overwrites it";
         findings.push((Health::Remark, says.into()));
     }
     findings.extend(violations.into_iter().map(|violation| (Health::Bad, violation)));

@@ -200,8 +200,8 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
 pub fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
         StoreError::Locked { .. } => {
-            "close the other inglenook first; commands that only read (memory tree, search, stats, \
-             export, session list) work beside it"
+            "close the other inglenook first; what only reads (memory tree, search, stats, export, \
+             session list, backup) and `ask --incognito` work beside it"
         }
         StoreError::Unwritable { .. } => {
             "check who owns the folder and whether the disk is full, or choose another with --data-dir"

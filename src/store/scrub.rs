@@ -14,7 +14,10 @@ const DUE: &str = "scrub_due";
 
 impl Reader<'_> {
     /// Whether something was forgotten whose bytes may still be in the files.
-    pub(super) fn scrub_is_due(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn scrub_is_due(&self) -> Result<bool> {
         Ok(self.meta(DUE)?.is_some())
     }
 }

@@ -36,7 +36,7 @@ struct Rule {
 #[derive(Deserialize)]
 enum Pattern {
     String(String),
-    Regex(IgnoredAny),
+    Regex(String),
 }
 
 impl Growth {
@@ -54,15 +54,17 @@ impl TryFrom<Rule> for Growth {
     type Error = String;
 
     fn try_from(rule: Rule) -> Result<Self, String> {
+        if matches!(&rule.pattern, Some(Pattern::String(of) | Pattern::Regex(of)) if of.is_empty())
+        {
+            return Err("one of its rules looks for the empty text".into());
+        }
         let replaced = match (&rule.pattern, &rule.content) {
             (_, None) => 1,
-            (Some(Pattern::String(pattern)), Some(content)) if !pattern.is_empty() => {
+            (Some(Pattern::String(pattern)), Some(content)) => {
                 content.len().div_ceil(pattern.len())
             }
             // An expression may match the nothing between two letters.
-            (Some(Pattern::String(_) | Pattern::Regex(_)) | None, Some(content)) => {
-                content.len() + 1
-            }
+            (Some(Pattern::Regex(_)) | None, Some(content)) => content.len() + 1,
         };
         let by_table = rule.precompiled_charsmap.map_or(Ok(1), |table| longest_text(&table))?;
         // A letter for each byte, of up to two bytes.

@@ -124,7 +124,10 @@ fn rules_that_would_fill_the_memory_are_refused() {
     let too_long = "over 512 times";
     let ee = "e".repeat(1_000);
     check_hostile(&[("normalizer", &replace(r#"{"String":"e"}"#, &ee, 3))], too_long);
-    check_hostile(&[("normalizer", &replace(r#"{"Regex":""}"#, "ee", 8))], too_long);
+    check_hostile(&[("normalizer", &replace(r#"{"Regex":"x*"}"#, "ee", 8))], too_long);
+    for empty in [r#"{"Regex":""}"#, r#"{"String":""}"#] {
+        check_hostile(&[("normalizer", &replace(empty, "e", 1))], "looks for the empty text");
+    }
     check_hostile(&[("normalizer", &replace(r#"{"String":"e"}"#, "x", 50))], "fine");
     check_hostile(&[("normalizer", &replace(r#"{"String":" "}"#, "▁", 3))], "fine");
     let bytes =
