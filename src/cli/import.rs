@@ -178,6 +178,8 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failur
     let no_text = std::str::from_utf8(&bytes).is_err_and(|e| e.error_len().is_some());
     if import_zip::is_zip(&bytes) || !no_text && !bytes.contains(&0) {
         rest.read_to_end(&mut bytes).map_err(unreadable)?;
+    } else if !no_text {
+        return Err(unreadable(io::Error::other("it holds NUL bytes, so it is no text")));
     }
     if bytes.len() as u64 > BYTES_MAX {
         return Err(unreadable(io::Error::other("it is larger than 1 GB: split it")));

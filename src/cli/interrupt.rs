@@ -20,6 +20,9 @@ pub fn watch(cancel: &Cancel, cooperative: bool) {
         };
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
+                if IS_HELD_OFF.load(Ordering::SeqCst) {
+                    continue;
+                }
                 if !cooperative || cancel.is_cancelled() {
                     std::process::exit(i32::from(super::report::EXIT_INTERRUPTED));
                 }
@@ -65,6 +68,14 @@ pub fn end_by_signals() -> impl Drop {
     Asking
 }
 
+/// From now on no signal ends the program but the one that nobody can catch: what is being done can't be undone halfway.
+pub fn hold_off() {
+    IS_HELD_OFF.store(true, Ordering::SeqCst);
+    // Caught, and nothing done about it while nobody is asked.
+    drop(end_by_signals());
+}
+
+static IS_HELD_OFF: AtomicBool = AtomicBool::new(false);
 static IS_ASKING: AtomicBool = AtomicBool::new(false);
 static WATCHED: Once = Once::new();
 

@@ -112,6 +112,10 @@ impl App {
     /// The memory, to forget in it on a full disk.
     fn open_in_place(&self) -> Result<Store, Failure> {
         self.policy.check_memory(&self.dirs.data)?;
+        self.console.warn(
+            "the disk is full, so the memory is overwritten in place: do not kill the program meanwhile, that would destroy it",
+        );
+        interrupt::hold_off();
         self.unlocked(|key| Store::open_in_place(&self.dirs.data, key))
     }
 

@@ -233,7 +233,8 @@ fn own_name(
             && (same_name(subject, name) || same_name(subject, "the user"))
     };
     // The name that was given last: people marry.
-    let last = evidence.iter().filter(own).max_by_key(|e| (e.origin, e.at, e.order));
+    let last =
+        evidence.iter().filter(own).max_by_key(|e| (e.origin == Origin::Person, e.at, e.order));
     let name = last.and_then(|e| e.statement.value.as_deref()).unwrap_or(name);
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
@@ -255,7 +256,8 @@ fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String
     for e in of {
         if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert(e);
-            if (e.origin, e.at, e.order) > (entry.origin, entry.at, entry.order) {
+            let key = |e: &Evidence| (e.origin == Origin::Person, e.at, e.order);
+            if key(e) > key(entry) {
                 *entry = e;
             }
         }

@@ -139,41 +139,56 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
     out
 }
 
-/// Indices of the candidates that say otherwise than one of higher origin does.
+/// Whether a statement is about the person: see [`Origin::outranks`].
+fn is_about_person(e: &Evidence, person: Option<&str>) -> bool {
+    let is_named = |subject: &str| person.is_some_and(|name| name.eq_ignore_ascii_case(subject));
+    e.statement.subject.as_deref().is_some_and(|subject| is_user(subject) || is_named(subject))
+}
+
+/// Indices of the candidates from elsewhere that say otherwise than the person did before.
 pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize> {
     let out = collect(candidates, person);
-    let by_higher = |e: &&Evidence| match e.successor {
-        Some(successor) => out[successor].origin > e.origin,
+    let own = || out.iter().filter(|e| e.origin == Origin::Person);
+    let has_successor = |e: &Evidence| match e.successor {
+        Some(successor) => out[successor].origin == Origin::Person,
         None => e.superseded && !candidates[e.candidate].superseded,
     };
-    // "Ana works in Cairo" beside "the user's friend Ana works in Porto".
-    let name = |e: &Evidence| {
-        let words = e.statement.subject.as_deref()?.split_whitespace();
-        words.last().filter(|word| lexicon::starts_upper(word)).map(str::to_lowercase)
-    };
-    // One at a time, or nearly: where somebody works, but not what they like.
+    // "Ana works in Cairo" beside "the user's friend Ana works in Porto". One at a time, or nearly: where somebody works, but
+    // not what they like.
     let has_one = |of: &str| of == "field" || is_single_valued(of);
-    let same_of_another = |e: &&Evidence| {
-        name(e).is_some()
-            && e.statement.attribute.as_deref().is_some_and(has_one)
-            && out.iter().any(|other| {
-                other.origin > e.origin
-                    && other.statement.attribute == e.statement.attribute
-                    && other.statement.value != e.statement.value
-                    && name(other) == name(e)
+    let names = |e: &Evidence| -> Vec<String> {
+        let words = e.statement.subject.as_deref().unwrap_or_default().split_whitespace();
+        words.filter(|word| lexicon::starts_upper(word)).map(str::to_lowercase).collect()
+    };
+    let differs = |a: &Evidence, b: &Evidence| {
+        let [a, b] =
+            [a, b].map(|e| e.statement.value.as_deref().unwrap_or_default().to_lowercase());
+        !a.contains(&b) && !b.contains(&a)
+    };
+    let same_of_another = |e: &Evidence| {
+        e.statement.attribute.as_deref().is_some_and(has_one)
+            && own().any(|own| {
+                let (a, b) = (names(own), names(e));
+                let is_same =
+                    if a.len() > 1 && b.len() > 1 { a == b } else { a.last() == b.last() };
+                is_same
+                    && !b.is_empty()
+                    && own.at <= e.at
+                    && own.statement.attribute == e.statement.attribute
+                    && differs(own, e)
             })
     };
     out.iter()
-        .filter(|e| by_higher(e) || e.origin < Origin::Person && same_of_another(e))
+        .filter(|e| e.origin.is_elsewhere() && (has_successor(e) || same_of_another(e)))
         .flat_map(|e| e.also.iter().chain([&e.candidate]).copied())
-        .filter(|&i| candidates[i].origin < Origin::Person)
+        .filter(|&i| candidates[i].origin.is_elsewhere())
         .collect()
 }
 
 /// What stands behind a quote of that origin: where the person said things themselves, that this is not their word.
 pub(super) fn source_mark(candidates: &[Candidate], origin: Origin) -> &'static str {
     let is_elsewhere =
-        origin < Origin::Person && candidates.iter().any(|c| c.origin == Origin::Person);
+        origin.is_elsewhere() && candidates.iter().any(|c| c.origin == Origin::Person);
     if is_elsewhere { "; from elsewhere" } else { "" }
 }
 
@@ -222,12 +237,15 @@ fn settle(candidates: &[Candidate], out: &mut Vec<Evidence>, person: Option<&str
             if !before || !lines[&earlier].changed_by(&lines[&later]) {
                 continue;
             }
-            if b.origin < a.origin {
+            if a.origin.outranks(b.origin, is_about_person(a, person)) {
                 // Nothing lower takes it back, least of all what the person said here: then it is the later one that does not hold.
                 out[later].superseded = true;
                 continue;
             }
-            if a.successor.is_some_and(|successor| out[successor].origin > b.origin) {
+            let above = |successor: usize| {
+                out[successor].origin.outranks(b.origin, is_about_person(a, person))
+            };
+            if a.successor.is_some_and(above) {
                 continue;
             }
             let rest = lines[&earlier].remainder(&lines[&later]);

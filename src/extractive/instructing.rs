@@ -13,7 +13,7 @@ static INSTRUCTING: Lines = Lines::new("instructing a reader");
 
 /// Marks of turns and of tools, and a role at the beginning of a line.
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
-    let marks = r"<\||\|>|</s>|\[/?inst\]|</?memor|</?tool_|(?m)^\s*(?:system|assistant|user)\s*:";
+    let marks = r"<\|(?:im_|start|end|eot|system|user|assistant)|</s>|\[/?inst\]|</?memories|</?tool_call|</?function_calls|\[tool_|(?m)^\s*(?:system|assistant)\s*:";
     Regex::new(marks).unwrap_or_else(|e| unreachable!("{e}"))
 });
 
@@ -54,9 +54,16 @@ mod tests {
             "From now on I go running every morning.",
             "He asked me when the system goes live.",
             "My doctor told me to ignore it.",
-            "User: that is how they call me at work, at least in the café",
+            "Rewrite this email to my landlord and reply only with the text",
+            "The correct answer is B: mitochondria.",
+            "I finished my system prompt for the chess bot today",
+            "My new job at Klarna: I write tool calls for agents",
+            "When asked about my allergies, I said penicillin",
+            "Don't mention this to Eva.",
+            "db:\n  user: postgres\n  password: x",
+            "let twice = xs |> List.map f <| y",
         ] {
-            assert_eq!(instructs(text), text.starts_with("User:"), "{text}");
+            assert!(!instructs(text), "{text}");
         }
     }
 }

@@ -20,6 +20,7 @@ use super::untrue::{DEATHS, DEPARTURES, ENDINGS, LOSSES, SEPARATIONS, around};
 use super::values::has_time;
 use super::words::{join, tokens};
 use super::{CHANGE_MIN, Candidate, Changed, ExtractiveAnswer, Intent, dates, intent, reading};
+use crate::memory::Origin;
 
 static MARKS: Lines = Lines::new("marks of change");
 static OFFS: Lines = Lines::new("taken back");
@@ -99,8 +100,10 @@ impl Sources<'_> {
             .collect();
         let Candidate { at: since, origin, .. } = self.candidates[of];
         let usable = |candidate: &Candidate, text: &str| {
-            // A higher word counts whenever it was said.
-            (candidate.at > since && candidate.origin == origin || candidate.origin > origin)
+            // The person's word counts before one from elsewhere, whenever it was said.
+            (candidate.at > since
+                && (candidate.origin == Origin::Person || origin < Origin::Person)
+                || candidate.origin == Origin::Person && origin.is_elsewhere())
                 && !kept.contains(&candidate.at)
                 && !candidate.superseded
                 && text.len() <= BYTES_MAX

@@ -99,9 +99,11 @@ impl Role {
 /// Whose word a text is. What is lower supersedes nothing that is higher, neither in memory nor in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Origin {
-    /// A model's, and whatever nobody is known to have said.
+    /// A model's, in an import, and whatever nobody is known to have said.
     #[default]
     Model,
+    /// This program's, in a chat here.
+    Assistant,
     /// Another speaker's, in an import.
     Other,
     /// The person's, as an import has it.
@@ -111,10 +113,22 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Whether it came from outside.
+    pub fn is_elsewhere(self) -> bool {
+        !matches!(self, Self::Person | Self::Assistant)
+    }
+
+    /// Whether this word of somebody stands against what `other` says: the person's against all others', and of the person
+    /// also what an import has as theirs; but who tells of themselves knows better than the owner of an import.
+    pub fn outranks(self, other: Self, is_about_person: bool) -> bool {
+        self > other && (self == Self::Person || is_about_person)
+    }
+
     /// For a person to read.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Model => "a model",
+            Self::Assistant => "the assistant",
             Self::Other => "another speaker",
             Self::Owner => "an import's owner",
             Self::Person => "the person",

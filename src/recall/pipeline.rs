@@ -25,13 +25,18 @@ pub(super) struct Pipeline<'a> {
 }
 
 impl Pipeline<'_> {
-    fn coarse(&self, characters: usize) -> Result<Coarse, RecallError> {
+    fn coarse(&self, characters: usize, for_model: bool) -> Result<Coarse, RecallError> {
         let Candidates { semantics, messages, .. } = self.candidates;
         let config = &self.recall.config;
         let store = self.recall.store;
         let mut coarse =
             store.read(|r| Coarse::select(r, semantics, messages, config, characters))?;
-        coarse.drop_planted(self.user, self.recall.models.reranker.as_deref());
+        // Rules ask the encoder themselves, of what they would quote.
+        let encoder = self.recall.models.reranker.as_deref().filter(|_| for_model);
+        // How things were, older words tell as well.
+        if !self.traits.past {
+            coarse.drop_planted(self.user, encoder);
+        }
         Ok(coarse)
     }
 
@@ -43,7 +48,7 @@ impl Pipeline<'_> {
         /// Characters of an average token: rules get as much evidence as a model would.
         const CHARACTERS_PER_TOKEN: usize = 4;
         let config = &self.recall.config;
-        let coarse = self.coarse(config.coarse_characters)?;
+        let coarse = self.coarse(config.coarse_characters, false)?;
         let block = lines::of_coarse(&coarse, self.user);
         let mut outcome = Outcome::default();
         let mut text = String::new();
@@ -164,7 +169,7 @@ impl Pipeline<'_> {
         let room = (frame.evidence_tokens as f64 * share) as usize;
         let mut characters = self.recall.config.coarse_characters;
         for _ in 0..N_TRIES {
-            let coarse = self.coarse(characters)?;
+            let coarse = self.coarse(characters, true)?;
             let block = lines::of_coarse(&coarse, self.user);
             let needed = n_open + self.recall.models.language.encode(&block).len();
             if needed <= room {

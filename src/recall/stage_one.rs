@@ -1,6 +1,6 @@
 //! Stage I: selects the coarse context from the candidates, facts and whole messages under one budget.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::candidates::Scored;
 use super::config::{FoundFact, RecallConfig};
@@ -24,6 +24,8 @@ pub(super) struct Coarse {
     pub fact_origins: HashMap<SemanticId, Origin>,
     /// Whose word the messages are.
     pub message_origins: HashMap<MessageId, Origin>,
+    /// Messages that the reader must not see.
+    pub hidden: BTreeSet<MessageId>,
 }
 
 impl Coarse {
@@ -34,26 +36,28 @@ impl Coarse {
     /// What stands behind a line of the block. Where all comes from elsewhere, nobody needs to be told.
     pub(super) fn mark(&self, origin: Option<&Origin>) -> &'static str {
         let mut all = self.fact_origins.values().chain(self.message_origins.values());
-        let is_own = origin == Some(&Origin::Person);
-        if !is_own && all.any(|&origin| origin == Origin::Person) {
+        let is_elsewhere = origin.is_none_or(|origin| origin.is_elsewhere());
+        if is_elsewhere && all.any(|&origin| origin == Origin::Person) {
             " (from elsewhere)"
         } else {
             ""
         }
     }
 
-    /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here: a small reader
-    /// would take the one as well as the other.
+    /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here before: a small
+    /// reader would take the one as well as the other.
     pub(super) fn drop_planted(&mut self, user: &str, encoder: Option<&dyn Reranker>) {
-        let is_own = |origin: Option<&Origin>| origin == Some(&Origin::Person);
         let (facts, messages) = (&self.fact_origins, &self.message_origins);
-        self.messages.retain(|m| {
-            is_own(messages.get(&m.unit.id)) || !extractive::instructs(&m.unit.content)
-        });
         let origins = facts.values().chain(messages.values());
-        let n_own = origins.clone().filter(|origin| **origin == Origin::Person).count();
-        if n_own == 0 || n_own == origins.count() {
+        let n_elsewhere = origins.clone().filter(|origin| origin.is_elsewhere()).count();
+        if n_elsewhere == 0 || !origins.clone().any(|&origin| origin == Origin::Person) {
             return;
+        }
+        for m in &self.messages {
+            let is_elsewhere = messages.get(&m.unit.id).is_none_or(|origin| origin.is_elsewhere());
+            if is_elsewhere && extractive::instructs(&m.unit.content) {
+                self.hidden.insert(m.unit.id);
+            }
         }
         let of_facts = self.semantics.iter().map(|s| Candidate {
             text: s.unit.content.clone(),
@@ -77,10 +81,16 @@ impl Coarse {
         let person = (user != extractive::THE_USER).then_some(user);
         let mut refuted = extractive::refuted(&candidates, person);
         refuted.extend(contradicting(&candidates, encoder));
+        let n_facts = self.semantics.len();
+        for &i in &refuted {
+            match self.messages.get(i.wrapping_sub(n_facts)) {
+                Some(message) => self.hidden.extend([message.unit.id]),
+                None => self.hidden.extend(&self.semantics[i].unit.messages),
+            }
+        }
         let mut at = 0..;
-        let mut stays = || at.next().is_none_or(|at| !refuted.contains(&at));
-        self.semantics.retain(|_| stays());
-        self.messages.retain(|_| stays());
+        self.semantics.retain(|_| at.next().is_none_or(|at| !refuted.contains(&at)));
+        self.messages.retain(|m| !self.hidden.contains(&m.unit.id));
     }
 
     /// Selects from facts and messages, each best first.
@@ -140,32 +150,31 @@ impl Coarse {
     }
 }
 
-/// Indices of the candidates that would change what the person's own say, as the encoder reads them.
+/// Indices of the candidates that would change what the person's own said before, as the encoder reads them.
 fn contradicting(candidates: &[Candidate], encoder: Option<&dyn Reranker>) -> Vec<usize> {
-    /// At most this many of the most relevant are compared, of each side: a pair takes some 4 ms.
+    /// At most this many of the most relevant are compared, of each side: a pair takes some 2 ms.
     const N_MAX: usize = 6;
     /// The head's label of a change.
     const CHANGES: usize = 1;
     let Some(encoder) = encoder else { return Vec::new() };
-    let best = |is_own: bool| {
-        let mut side: Vec<usize> = (0..candidates.len())
-            .filter(|&i| (candidates[i].origin == Origin::Person) == is_own)
-            .collect();
+    let best = |of: &dyn Fn(Origin) -> bool| {
+        let mut side: Vec<usize> =
+            (0..candidates.len()).filter(|&i| of(candidates[i].origin)).collect();
         side.sort_by(|&i, &j| candidates[j].relevance.total_cmp(&candidates[i].relevance));
         side.truncate(N_MAX);
         side
     };
-    let (own, others) = (best(true), best(false));
-    let pairs: Vec<(usize, [&str; 2])> = others
-        .iter()
-        .flat_map(|&i| own.iter().map(move |&o| (i, [o, i])))
-        .map(|(i, pair)| (i, pair.map(|at| candidates[at].text.as_str())))
-        .collect();
-    let texts: Vec<&[&str]> = pairs.iter().map(|(_, pair)| pair.as_slice()).collect();
-    // A failure is no reason not to answer.
-    let said = encoder.probabilities("line", &texts).ok().flatten().unwrap_or_default();
-    let changes = |odds: &Vec<f32>| odds.get(CHANGES).is_some_and(|p| f64::from(*p) >= CHANGE_MIN);
-    pairs.iter().zip(&said).filter(|(_, odds)| changes(odds)).map(|((i, _), _)| *i).collect()
+    let own = best(&|origin| origin == Origin::Person);
+    let changes = |other: &Candidate| {
+        let before = own.iter().map(|&i| &candidates[i]).filter(|own| own.at <= other.at);
+        let pairs: Vec<[&str; 2]> =
+            before.map(|own| [own.text.as_str(), other.text.as_str()]).collect();
+        let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
+        // A failure is no reason not to answer, and a text that can't be read none to trust the others.
+        let said = encoder.probabilities("line", &pairs).ok().flatten().unwrap_or_default();
+        said.iter().any(|odds| odds.get(CHANGES).is_some_and(|p| f64::from(*p) >= CHANGE_MIN))
+    };
+    best(&Origin::is_elsewhere).into_iter().filter(|&i| changes(&candidates[i])).collect()
 }
 
 /// Characters that a fact takes of the budget.

@@ -78,7 +78,9 @@ impl Pipeline<'_> {
         let mut outcome = Outcome { coarse: Some(uncertainty), ..Outcome::default() };
         let mut episodes = probe_order(self.candidates, coarse);
         // They retell what the person corrected since.
-        episodes.retain(|e| !e.messages.iter().any(|m| self.candidates.refused.contains(m)));
+        let is_left_out =
+            |m: &MessageId| self.candidates.refused.contains(m) || coarse.hidden.contains(m);
+        episodes.retain(|e| !e.messages.iter().any(is_left_out));
         let n = episodes.len().min(config.gate.probes_max);
         for episode in &episodes {
             if gate.is_done() || !gate.can_gain() {

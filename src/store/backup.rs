@@ -156,8 +156,13 @@ pub fn backup(
     let part = with_suffix(to, &format!(".{pid}{PART}"));
     // Killed meanwhile, this leaves a whole copy somewhere: whoever opens the memory next finds by this that it is there.
     let note = data_dir.join(format!("{WRITING}{pid}"));
-    let _ = std::path::absolute(&part)
-        .and_then(|part| fs::write(&note, part.as_os_str().as_encoded_bytes()));
+    let held = std::path::absolute(&part).and_then(|part| {
+        let mut file = fs::File::create(&note)?;
+        // As long as it is locked, somebody writes.
+        let _ = file.try_lock();
+        io::Write::write_all(&mut file, part.as_os_str().as_encoded_bytes())?;
+        Ok(file)
+    });
     let publish = || -> io::Result<()> {
         // A link overwrites nothing; file systems without links get the next best.
         match fs::hard_link(&part, to) {
@@ -184,25 +189,27 @@ pub fn backup(
         let _ = discard(&part);
     }
     let _ = remove(&note);
+    drop(held);
     written.map(Some)
 }
 
-/// Unfinished copies of processes that are no more.
+/// The unfinished copy that a note names, unless it is being written.
 #[cfg(unix)]
 fn discard_unfinished(note: &Path, pid: &str) -> io::Result<()> {
-    use std::os::unix::ffi::OsStringExt as _;
-    let is_alive =
-        pid.parse().ok().and_then(rustix::process::Pid::from_raw).is_some_and(|pid| {
-            rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
-        });
-    if is_alive {
+    use std::os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _};
+    if fs::File::open(note)?.try_lock().is_err() {
         return Ok(());
     }
     let part = PathBuf::from(std::ffi::OsString::from_vec(fs::read(note)?));
-    // Nothing but what a backup makes.
+    // Nothing but what a backup makes, and not where it has its final name as well.
     if part.to_string_lossy().ends_with(&format!(".{pid}{PART}")) {
-        wipe(&with_suffix(&part, "-journal"))?;
-        wipe(&part)?;
+        let is_published = fs::symlink_metadata(&part).is_ok_and(|of| of.nlink() > 1);
+        for path in
+            [with_suffix(&part, "-journal"), with_suffix(&part, "-wal"), with_suffix(&part, "-shm")]
+        {
+            wipe(&path)?;
+        }
+        if is_published { remove(&part)? } else { wipe(&part)? }
     }
     remove(note)
 }
@@ -464,11 +471,15 @@ pub(super) fn finish(data_dir: &Path) -> Result<()> {
         for entry in fs::read_dir(data_dir)?.filter_map(io::Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with(super::repair::ALONE) {
+                for file in fs::read_dir(entry.path())?.filter_map(io::Result::ok) {
+                    wipe(&file.path())?;
+                }
                 fs::remove_dir_all(entry.path())?;
             }
             #[cfg(unix)]
             if let Some(pid) = name.strip_prefix(WRITING) {
-                discard_unfinished(&entry.path(), pid)?;
+                // A place that is gone is no reason not to open the memory: tried again at the next start.
+                let _ = discard_unfinished(&entry.path(), pid);
             }
         }
         remove(&data_dir.join(format!("{RESTORING}-journal")))?;

@@ -71,6 +71,33 @@ impl StoreError {
         Self::NotFound { what, id: id.to_string() }
     }
 
+    /// Whether the disk may be full: SQLite says so, or it could not write or make a file.
+    pub fn is_no_space(&self) -> bool {
+        use rusqlite::ffi;
+        let of_io = |e: &std::io::Error| {
+            matches!(e.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+        };
+        let of_sqlite = |e: &rusqlite::Error| {
+            e.sqlite_error().is_some_and(|e| {
+                let is_of_files =
+                    [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE].contains(&e.extended_code);
+                e.extended_code == ffi::SQLITE_FULL
+                    || is_of_files
+                    || e.code == rusqlite::ErrorCode::CannotOpen
+            })
+        };
+        let source: &(dyn std::error::Error + 'static) = match self {
+            Self::Sqlite { source, .. } => source.as_ref(),
+            Self::Unwritable { source, .. } if of_io(source) => return true,
+            Self::Unwritable { source, .. } => match source.get_ref() {
+                Some(inner) => inner,
+                None => return false,
+            },
+            _ => return false,
+        };
+        source.downcast_ref::<rusqlite::Error>().is_some_and(of_sqlite)
+    }
+
     pub(super) fn unwritable(path: &Path, source: std::io::Error) -> Self {
         Self::Unwritable { path: path.display().to_string(), source }
     }

@@ -28,6 +28,8 @@ impl WriteTx<'_> {
         // The worker may have derived more since the plan was made.
         let plan = match (&plan.matching, plan.only_words) {
             (Some(part), true) => self.plan_blot(part)?,
+            // A reply that quotes it may have been written meanwhile.
+            (Some(part), false) => self.plan_forget(&[], Some(part))?,
             _ => self.renew(plan)?,
         };
         if plan.is_empty() {

@@ -6,21 +6,24 @@ use super::error::Result;
 use super::records::Level;
 use super::transaction::Reader;
 
-/// Of more rows the index is made anew for no check: that takes seconds, and memory.
-const ROWS_MAX: usize = 50_000;
+/// Of more characters the index is made anew for no check: that takes seconds, and memory.
+const CHARACTERS_MAX: usize = 10_000_000;
 
 impl Reader<'_> {
     /// Units whose words are not those of the index.
     pub(super) fn other_words(&self, level: Level) -> Result<BTreeSet<i64>> {
         let name = level.name();
-        if self.count(&format!("SELECT count(*) FROM {name}"))? > ROWS_MAX {
-            return Ok(BTreeSet::new());
-        }
         let columns = match level {
             Level::Message | Level::Semantic => "content",
             Level::Episode => "title, content",
             Level::Theme => "name",
         };
+        let lengths =
+            columns.split(", ").map(|c| format!("length({c})")).collect::<Vec<_>>().join(" + ");
+        let sql = format!("SELECT coalesce(sum({lengths}), 0) FROM {name}");
+        if self.count(&sql)? > CHARACTERS_MAX {
+            return Ok(BTreeSet::new());
+        }
         // The tables are in memory, and this connection's alone.
         let only_reads: bool =
             self.conn.pragma_query_value(None, "query_only", |row| row.get(0))?;

@@ -73,7 +73,7 @@ pub(super) fn lock(data_dir: &Path) -> Result<Lock> {
 
 /// `last`: `None` before a memory was made.
 fn write(mut file: &File, last: Option<i64>) -> std::io::Result<()> {
-    let made = last.map_or_else(String::new, |last| format!("{MADE}\n{last}"));
+    let made = last.map_or_else(String::new, |last| format!("{MADE}\n{last}\n"));
     let text = format!("{}\n{made}", std::process::id());
     file.rewind()?;
     file.write_all(text.as_bytes())?;

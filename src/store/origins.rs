@@ -70,7 +70,8 @@ fn origin(row: &Row<'_>, name: Option<&str>) -> rusqlite::Result<Origin> {
             Origin::Owner
         }
         (_, Some(_)) => Origin::Other,
-        (_, None) => Origin::Model,
+        (false, None) => Origin::Assistant,
+        (true, None) => Origin::Model,
     })
 }
 

@@ -180,7 +180,7 @@ pub fn damaged_copies(data_dir: &Path) -> Result<Vec<PathBuf>> {
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let is_ours = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(DAMAGED) && name.ends_with(".db")
+        name.starts_with(DAMAGED) && (name.ends_with(".db") || name.ends_with(".db-wal"))
     };
     Ok(paths.filter(is_ours).collect())
 }

@@ -12,6 +12,11 @@ use super::backup::is_encrypted_file;
 use super::error::Result;
 use super::open::{FILE_NAME, with_suffix};
 
+/// Looks again at a log that seems damaged, so often …
+const TRIES: usize = 5;
+/// … after such pauses.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 const COPY: &str = "Copy memory.db and memory.db-wal to another place before anything is written";
@@ -26,8 +31,16 @@ pub fn log_damage(data_dir: &Path) -> Option<String> {
     if is_encrypted_file(&database).unwrap_or(true) {
         return None;
     }
-    // A chat that writes meanwhile can make a sound log look damaged, once.
-    damage(&database).and_then(|_| damage(&database))
+    // A chat that writes meanwhile can make a sound log look damaged.
+    let mut found = damage(&database);
+    for _ in 0..TRIES {
+        if found.is_none() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        found = damage(&database);
+    }
+    found
 }
 
 fn damage(database: &Path) -> Option<String> {
@@ -61,15 +74,30 @@ pub(super) fn unread(conn: &Connection, database: &Path) -> Result<Option<String
         };
         // This opens the log.
         conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        let n_read: i64 = conn.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))?;
+        let n_read = conn.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get::<_, i64>(1));
+        let n_read = match n_read {
+            // Where nothing can be written SQLite does not say.
+            Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {
+                return Ok(None);
+            }
+            n => n?,
+        };
         let n_read = u64::try_from(n_read).unwrap_or(0);
         Ok(match ended {
             Ok(ended) => lost(ended.map(|found| found.all.saturating_sub(n_read))),
             Err(error) => Some(format!("the write-ahead log cannot be read: {error}")),
         })
     };
-    // A chat may begin the log anew meanwhile, once.
-    if once()?.is_none() { Ok(None) } else { once() }
+    // A chat that writes meanwhile shows a transaction to readers only when it is on the disk, and may begin the log anew.
+    let mut found = once()?;
+    for _ in 0..TRIES {
+        if found.is_none() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        found = once()?;
+    }
+    Ok(found)
 }
 
 /// The messages behind `last` were there once.

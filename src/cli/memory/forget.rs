@@ -39,7 +39,9 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         });
     }
     let (mut store, mut in_place) = match app.open() {
-        Err(_) if lacks_space(app) => (app.open_in_place()?, true),
+        Err(Failure::Store(error)) if error.is_no_space() && lacks_space(app) => {
+            (app.open_in_place()?, true)
+        }
         opened => (opened?, false),
     };
     let (plan, text) = store.read(|r| {
@@ -74,7 +76,8 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         return done();
     }
     let mut erased = erase(&store, &plan);
-    if erased.is_err() && !in_place && lacks_space(app) {
+    let is_full = erased.as_ref().is_err_and(StoreError::is_no_space);
+    if is_full && !in_place && lacks_space(app) {
         drop(store);
         (store, in_place) = (app.open_in_place()?, true);
         erased = erase(&store, &plan);

@@ -16,6 +16,16 @@ fn word_of(origin: Origin, day: i8, text: &str) -> Candidate {
 #[test]
 fn a_lower_word_takes_nothing_back() {
     let lund = word_of(Origin::Owner, 2, "Ana lives in Lund");
+    // Who tells of themselves knows better than the owner of an import.
+    let of_herself = [
+        word_of(Origin::Owner, 2, "Melanie lives in Bergen"),
+        word_of(Origin::Other, 9, "Melanie lives in Oslo"),
+    ];
+    check(
+        "Where does Melanie live?",
+        &of_herself,
+        "Melanie lives in Oslo. (said on 9 November 2026)",
+    );
     let cairo = |origin| word_of(origin, 9, "Ana lives in Cairo");
     let asked = "Where do I live?";
     check(

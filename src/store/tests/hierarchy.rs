@@ -227,7 +227,7 @@ fn whose_word_a_message_is_follows_from_where_it_stands() {
         let there = tx.create_session("there", at(0), true)?;
         let rows = [
             (here, Role::User, None, Origin::Person),
-            (here, Role::Assistant, None, Origin::Model),
+            (here, Role::Assistant, None, Origin::Assistant),
             (there, Role::User, None, Origin::Owner),
             (there, Role::User, Some("ana"), Origin::Owner),
             (there, Role::User, Some("Emily"), Origin::Other),

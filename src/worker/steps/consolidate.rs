@@ -59,7 +59,11 @@ impl StepContext {
         let origin = |id: SemanticId| origins.get(&id).copied().unwrap_or_default();
         others.retain(|other| {
             let (earlier, later) = in_order(other, &this);
-            other.superseded_by.is_none() && origin(later.id) >= origin(earlier.id)
+            let is_about_person = earlier.subject.as_deref().is_some_and(|subject| {
+                subject == extractive::THE_USER || Some(subject) == name.as_deref()
+            });
+            other.superseded_by.is_none()
+                && !origin(earlier.id).outranks(origin(later.id), is_about_person)
         });
         // In the order in which they were stated, so that the newest fact is judged last.
         others.sort_by_key(|s| (s.created_at.timestamp, s.id));
