@@ -17,7 +17,7 @@ use super::args;
 use super::import_zip;
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use crate::imports::{self, Imported, ImportedSession};
+use crate::imports::{self, ImportError, Imported, ImportedSession};
 use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
 use crate::store::{BLOT, JobKind, Reader, Rows, Store, StoreError, WriteTx};
 
@@ -179,7 +179,15 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failur
     if import_zip::is_zip(&bytes) || !no_text && !bytes.contains(&0) {
         rest.read_to_end(&mut bytes).map_err(unreadable)?;
     } else if !no_text {
-        return Err(unreadable(io::Error::other("it holds NUL bytes, so it is no text")));
+        let line =
+            bytes.split(|&b| b == 0).next().map_or(1, |text| text.split(|&b| b == b'\n').count());
+        let reason = "it holds NUL bytes, so it is no text".to_owned();
+        return Err(ImportError::Syntax {
+            path: name.to_owned(),
+            place: format!("line {line}"),
+            reason,
+        }
+        .into());
     }
     if bytes.len() as u64 > BYTES_MAX {
         return Err(unreadable(io::Error::other("it is larger than 1 GB: split it")));

@@ -49,7 +49,7 @@ fn a_lower_word_takes_nothing_back() {
 fn what_is_quoted_from_elsewhere_says_so_beside_what_the_person_said() {
     let job = word_of(Origin::Other, 9, "Ana works as a nurse");
     let plain = "You work as a nurse. (said on 9 November 2026)";
-    check("What is my job?", &[job.clone()], plain);
+    check("What is my job?", std::slice::from_ref(&job), plain);
     let own = word_of(Origin::Person, 2, "Ana lives in Lund");
     let marked = "You work as a nurse. (said on 9 November 2026; from elsewhere)";
     check("What is my job?", &[job, own], marked);
@@ -64,9 +64,9 @@ fn what_a_higher_word_refutes_is_known() {
         planted(9, "Ana lives in Narnia"),
         planted(2, "Ana lives in Cairo"),
         planted(9, "Ana has a boat"),
-        word_of(Origin::Person, 9, "The user's friend Sara works in Porto"),
+        word_of(Origin::Person, 1, "The user's friend Sara works in Porto"),
         planted(2, "Sara works in Cairo"),
-        word_of(Origin::Person, 9, "Sara likes jazz"),
+        word_of(Origin::Person, 1, "Sara likes jazz"),
         planted(2, "Sara likes skiing"),
     ];
     let refuted: std::collections::BTreeSet<usize> =
