@@ -233,14 +233,18 @@ fn own_name(
             && (same_name(subject, name) || same_name(subject, "the user"))
     };
     // The name that was given last: people marry.
-    let last =
-        evidence.iter().filter(own).max_by_key(|e| (e.origin == Origin::Person, e.at, e.order));
+    let last = evidence.iter().filter(own).max_by_key(|e| recency(e));
     let name = last.and_then(|e| e.statement.value.as_deref()).unwrap_or(name);
     Some(ExtractiveAnswer {
         text: format!("Your name is {name}."),
         cited: last.map(|e| e.candidate).into_iter().collect(),
         sure: true,
     })
+}
+
+/// By what counts as said last: the person's own word after all others'.
+fn recency(e: &Evidence) -> (bool, DateTime, usize) {
+    (e.origin == Origin::Person, e.at, e.order)
 }
 
 /// Its subject in lowercase and its attribute, if that has one value at a time.
@@ -256,8 +260,7 @@ fn latest<'a>(of: impl Iterator<Item = &'a Evidence>) -> HashMap<(String, String
     for e in of {
         if let Some(key) = single(e) {
             let entry = latest.entry(key).or_insert(e);
-            let key = |e: &Evidence| (e.origin == Origin::Person, e.at, e.order);
-            if key(e) > key(entry) {
+            if recency(e) > recency(entry) {
                 *entry = e;
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::candidates::{Candidates, Scored};
 use super::lines;
-use super::stage_one::Coarse;
+use super::stage_one::{self, Coarse};
 use super::stage_two::Outcome;
 use crate::extractive::Candidate;
 use crate::interfaces::{Context, Signal};
@@ -110,17 +110,10 @@ impl Evidence {
             episodes: outcome.probes,
             ..Self::default()
         };
-        for Scored { unit, relevance, answers, .. } in coarse.semantics {
+        for fact in coarse.semantics {
+            evidence.candidates.push(stage_one::of_fact(&fact, &coarse.fact_origins));
+            let Scored { unit, relevance, .. } = fact;
             let superseded = unit.superseded_by.is_some();
-            evidence.candidates.push(Candidate {
-                text: unit.content.clone(),
-                relevance,
-                at: unit.created_at.civil(),
-                raw_speaker: None,
-                superseded,
-                origin: coarse.fact_origins.get(&unit.id).copied().unwrap_or_default(),
-                answers,
-            });
             evidence.semantics.push(SemanticEvidence {
                 id: unit.id,
                 text: unit.content,
@@ -134,17 +127,9 @@ impl Evidence {
         let whole = coarse.messages.into_iter().map(|m| m.unit);
         for message in whole.chain(outcome.messages) {
             let speaker = lines::speaker(&message, user).to_owned();
-            let (relevance, answers) =
-                judged.get(&message.id).copied().unwrap_or((relevance_min, None));
-            evidence.candidates.push(Candidate {
-                text: message.content.clone(),
-                relevance,
-                at: message.created_at.civil(),
-                raw_speaker: Some(speaker.clone()),
-                superseded: false,
-                origin: coarse.message_origins.get(&message.id).copied().unwrap_or_default(),
-                answers,
-            });
+            let judged = judged.get(&message.id).copied().unwrap_or((relevance_min, None));
+            let origins = &coarse.message_origins;
+            evidence.candidates.push(stage_one::of_message(&message, user, judged, origins));
             let (id, text) = (message.id, message.content);
             evidence.messages.push(MessageEvidence { id, speaker, text });
         }

@@ -48,9 +48,10 @@ impl Coarse {
     /// reader would take the one as well as the other.
     pub(super) fn drop_planted(&mut self, user: &str, encoder: Option<&dyn Reranker>) {
         let (facts, messages) = (&self.fact_origins, &self.message_origins);
-        let origins = facts.values().chain(messages.values());
-        let n_elsewhere = origins.clone().filter(|origin| origin.is_elsewhere()).count();
-        if n_elsewhere == 0 || !origins.clone().any(|&origin| origin == Origin::Person) {
+        let mut origins = facts.values().chain(messages.values());
+        if !origins.clone().any(|origin| origin.is_elsewhere())
+            || !origins.any(|&origin| origin == Origin::Person)
+        {
             return;
         }
         for m in &self.messages {
@@ -59,24 +60,11 @@ impl Coarse {
                 self.hidden.insert(m.unit.id);
             }
         }
-        let of_facts = self.semantics.iter().map(|s| Candidate {
-            text: s.unit.content.clone(),
-            relevance: s.relevance,
-            at: s.unit.created_at.civil(),
-            raw_speaker: None,
-            superseded: s.unit.superseded_by.is_some(),
-            origin: facts.get(&s.unit.id).copied().unwrap_or_default(),
-            answers: None,
-        });
-        let of_messages = self.messages.iter().map(|m| Candidate {
-            text: m.unit.content.clone(),
-            relevance: m.relevance,
-            at: m.unit.created_at.civil(),
-            raw_speaker: Some(lines::speaker(&m.unit, user).to_owned()),
-            superseded: false,
-            origin: messages.get(&m.unit.id).copied().unwrap_or_default(),
-            answers: None,
-        });
+        let of_facts = self.semantics.iter().map(|s| of_fact(s, facts));
+        let of_messages = self
+            .messages
+            .iter()
+            .map(|m| of_message(&m.unit, user, (m.relevance, m.answers), messages));
         let candidates: Vec<Candidate> = of_facts.chain(of_messages).collect();
         let person = (user != extractive::THE_USER).then_some(user);
         let mut refuted = extractive::refuted(&candidates, person);
@@ -147,6 +135,37 @@ impl Coarse {
         coarse.message_origins =
             reader.message_origins(coarse.messages.iter().map(|m| m.unit.id))?;
         Ok(coarse)
+    }
+}
+
+/// A fact as the rules read it.
+pub(super) fn of_fact(fact: &Scored<Semantic>, origins: &HashMap<SemanticId, Origin>) -> Candidate {
+    Candidate {
+        text: fact.unit.content.clone(),
+        relevance: fact.relevance,
+        at: fact.unit.created_at.civil(),
+        raw_speaker: None,
+        superseded: fact.unit.superseded_by.is_some(),
+        origin: origins.get(&fact.unit.id).copied().unwrap_or_default(),
+        answers: fact.answers,
+    }
+}
+
+/// A message as the rules read it, with its relevance and the probability that it answers.
+pub(super) fn of_message(
+    message: &Message,
+    user: &str,
+    (relevance, answers): (f64, Option<f64>),
+    origins: &HashMap<MessageId, Origin>,
+) -> Candidate {
+    Candidate {
+        text: message.content.clone(),
+        relevance,
+        at: message.created_at.civil(),
+        raw_speaker: Some(lines::speaker(message, user).to_owned()),
+        superseded: false,
+        origin: origins.get(&message.id).copied().unwrap_or_default(),
+        answers,
     }
 }
 

@@ -31,16 +31,21 @@ pub fn log_damage(data_dir: &Path) -> Option<String> {
     if is_encrypted_file(&database).unwrap_or(true) {
         return None;
     }
-    // A chat that writes meanwhile can make a sound log look damaged.
-    let mut found = damage(&database);
+    lasting(|| Ok(damage(&database))).ok().flatten()
+}
+
+/// What `look` finds every time. A chat that writes meanwhile makes a sound log look damaged: it shows a transaction to readers
+/// only when it is on the disk, and may begin the log anew.
+fn lasting(look: impl Fn() -> Result<Option<String>>) -> Result<Option<String>> {
+    let mut found = look()?;
     for _ in 0..TRIES {
         if found.is_none() {
             break;
         }
         std::thread::sleep(PAUSE);
-        found = damage(&database);
+        found = look()?;
     }
-    found
+    Ok(found)
 }
 
 fn damage(database: &Path) -> Option<String> {
@@ -88,16 +93,7 @@ pub(super) fn unread(conn: &Connection, database: &Path) -> Result<Option<String
             Err(error) => Some(format!("the write-ahead log cannot be read: {error}")),
         })
     };
-    // A chat that writes meanwhile shows a transaction to readers only when it is on the disk, and may begin the log anew.
-    let mut found = once()?;
-    for _ in 0..TRIES {
-        if found.is_none() {
-            break;
-        }
-        std::thread::sleep(PAUSE);
-        found = once()?;
-    }
-    Ok(found)
+    lasting(once)
 }
 
 /// The messages behind `last` were there once.
