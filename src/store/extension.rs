@@ -25,6 +25,8 @@ pub(super) fn load() -> Result<()> {
 
 #[expect(unsafe_code, reason = "SQLite takes an extension's entry point as a C function pointer")]
 fn register() -> bool {
+    // Before anything else is asked of SQLite. Where the system refuses, the program works as well.
+    let _ = encrypted_sqlite::lock_keys();
     // SAFETY: the crate declares `sqlite3_vec_init` without parameters, but sqlite-vec.c defines it with
     // the signature of `RawAutoExtension`, and both are pointers to a function. It opens and closes no
     // connection and leaves the list of extensions alone.

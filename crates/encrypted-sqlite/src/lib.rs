@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod locked;
+
 use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::path::Path;
@@ -7,6 +9,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, ffi};
 use zeroize::{Zeroize, Zeroizing};
+
+use locked::keying;
+pub use locked::lock_keys;
 
 /// A passphrase: kept out of swap where the system allows it, wiped when the last clone is dropped, never shown.
 #[derive(Clone)]
@@ -85,7 +90,8 @@ pub fn set_key(conn: &Connection, key: &Secret) -> rusqlite::Result<()> {
     let length = c_int::try_from(key.len()).unwrap_or(c_int::MAX);
     // SAFETY: the handle is that of an open connection, which the library guards by its own mutex, and it copies at most
     // `length` bytes of the living slice.
-    let code = unsafe { sqlite3_key(conn.handle(), key.0.0.as_ptr().cast(), length) };
+    let set = || unsafe { sqlite3_key(conn.handle(), key.0.0.as_ptr().cast(), length) };
+    let code = keying(set);
     if code == ffi::SQLITE_OK {
         return Ok(());
     }
@@ -131,7 +137,7 @@ pub fn copy_into(conn: &Connection, to: &Path, target: Target<'_>) -> rusqlite::
             push_hex(&mut uri, "", &key.0.0);
         }
     }
-    let written = conn.execute("VACUUM INTO ?1", [uri.as_str()]);
+    let written = keying(|| conn.execute("VACUUM INTO ?1", [uri.as_str()]));
     // The message may quote the URI, and with it the key.
     written.map(|_| ()).map_err(|e| match e {
         rusqlite::Error::SqliteFailure(code, _) => rusqlite::Error::SqliteFailure(code, None),
@@ -141,9 +147,19 @@ pub fn copy_into(conn: &Connection, to: &Path, target: Target<'_>) -> rusqlite::
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
     use super::*;
 
     const SAID: &str = "the secret garden";
+
+    /// One test at a time, each after keys are locked.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(lock_keys(), "this system locks no pages");
+        guard
+    }
 
     fn secret(text: &str) -> Secret {
         Secret::new(text.as_bytes().to_vec())
@@ -164,6 +180,7 @@ mod tests {
 
     #[test]
     fn copies_are_encrypted_as_asked() {
+        let _alone = alone();
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         let (a, b) = (secret("a b'c\u{1f511}"), secret("other"));
@@ -190,6 +207,7 @@ mod tests {
 
     #[test]
     fn it_is_not_shown() {
+        let _alone = alone();
         let conn = Connection::open_in_memory().unwrap();
         let key = secret("unmistakable");
         let long = format!("/tmp/{}", "x/".repeat(300));
