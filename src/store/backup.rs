@@ -14,6 +14,7 @@ use super::error::{Result, StoreError};
 use super::lock::lock;
 use super::open::{self, FILE_NAME, ReadOnly, with_suffix};
 use super::records::MemoryStats;
+use super::repair::{is_unplaced, place};
 
 /// In the data directory: what `backup --auto` writes.
 const FOLDER: &str = "backups";
@@ -69,7 +70,7 @@ fn wipe(path: &Path) -> io::Result<()> {
     remove(path)
 }
 
-fn sync_dir(path: &Path) -> io::Result<()> {
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     File::open(dir.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all())
 }
@@ -330,7 +331,7 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
 
 /// Whether replacing a memory's file is going on, or was cut off.
 pub fn is_replacing(data_dir: &Path) -> bool {
-    [BEFORE, RESTORING].iter().any(|name| data_dir.join(name).exists())
+    [BEFORE, RESTORING].iter().any(|name| data_dir.join(name).exists()) || is_unplaced(data_dir)
 }
 
 /// Ends what was cut off while a memory's file was replaced: nothing of the old one stays beside the new one.
@@ -448,10 +449,12 @@ pub(super) fn rename_all(from: &Path, to: &Path) -> io::Result<()> {
     all.iter().filter(|(from, _)| from.exists()).try_for_each(|(from, to)| fs::rename(from, to))
 }
 
-/// Ends a restoring that was cut off: the old memory is back, or the new one is alone. For the holder of the lock.
+/// Ends a restoring that was cut off: the old memory is back, or the new one is alone; or a repair. For the holder of the
+/// lock.
 pub(super) fn finish(data_dir: &Path) -> Result<()> {
     let (path, before) = (data_dir.join(FILE_NAME), data_dir.join(BEFORE));
     let run = || -> io::Result<()> {
+        place(data_dir)?;
         if path.exists() {
             if before.exists() {
                 // The new name has to last before the old file goes.

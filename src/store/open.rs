@@ -138,6 +138,12 @@ pub(super) fn check_presence(path: &Path) -> Result<()> {
             "a restore was cut off: `inglenook` (or any command that writes) puts the old memory back",
         ));
     }
+    if path.parent().is_some_and(super::repair::is_unplaced) {
+        return Err(StoreError::corrupt(
+            path,
+            "a repair was cut off: `inglenook` (or any command that writes) puts the new memory in its place",
+        ));
+    }
     let what = if path.exists() { "empty" } else { "gone" };
     let lock = super::lock::FILE_NAME;
     Err(StoreError::corrupt(

@@ -11,7 +11,7 @@ use encrypted_sqlite::{Secret, set_key};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params_from_iter};
 
-use super::backup::{Copied, RESTORING, check, discard, finish, rename_all};
+use super::backup::{Copied, RESTORING, check, discard, finish, rename_all, sync_dir};
 use super::checksums::seal_again;
 use super::error::{Result, StoreError};
 use super::lock::lock;
@@ -52,6 +52,9 @@ const REFUSED: Table = Table("refused", "message", "message, content");
 
 /// How the name of a damaged file that was repaired begins.
 const DAMAGED: &str = "memory.damaged-";
+
+/// How the name of a repaired memory begins that is complete, but not yet in the damaged one's place.
+const REPAIRED: &str = "memory.repaired-";
 
 /// How the folder of a log that is read alone begins.
 pub(super) const ALONE: &str = "memory.log-alone-";
@@ -159,13 +162,46 @@ pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repa
             return Err(error);
         }
     };
-    let kept_as = data_dir.join(format!("{DAMAGED}{stamp}.db"));
-    let swap = || -> std::io::Result<()> {
-        rename_all(&path, &kept_as)?;
-        fs::rename(&new, &path)
+    let repaired = data_dir.join(format!("{REPAIRED}{stamp}.db"));
+    let put = || -> std::io::Result<PathBuf> {
+        held.begin()?;
+        fs::rename(&new, &repaired)?;
+        put_in_place(&repaired, data_dir, stamp)
     };
-    held.begin().and_then(|()| swap()).map_err(|e| StoreError::unwritable(data_dir, e))?;
+    let kept_as = put().map_err(|e| StoreError::unwritable(data_dir, e))?;
     Ok(Repaired { copied, n_lost, n_changed, kept_as })
+}
+
+/// A repaired memory takes the damaged one's place, whose new name is returned. Cut off, it is done again.
+fn put_in_place(repaired: &Path, data_dir: &Path, stamp: &str) -> std::io::Result<PathBuf> {
+    let path = data_dir.join(FILE_NAME);
+    let kept_as = data_dir.join(format!("{DAMAGED}{stamp}.db"));
+    rename_all(&path, &kept_as)?;
+    fs::rename(repaired, &path)?;
+    sync_dir(&path)?;
+    Ok(kept_as)
+}
+
+/// The repaired memory whose repair was cut off before it was in its place, with its stamp.
+fn unplaced(data_dir: &Path) -> Option<(PathBuf, String)> {
+    fs::read_dir(data_dir).ok()?.filter_map(std::io::Result::ok).find_map(|entry| {
+        let name = entry.file_name();
+        let stamp = name.to_str()?.strip_prefix(REPAIRED)?.strip_suffix(".db")?;
+        Some((entry.path(), stamp.to_owned()))
+    })
+}
+
+/// Whether a repair was cut off when the new memory was complete.
+pub(super) fn is_unplaced(data_dir: &Path) -> bool {
+    unplaced(data_dir).is_some()
+}
+
+/// Ends such a repair. For the holder of the lock.
+pub(super) fn place(data_dir: &Path) -> std::io::Result<()> {
+    match unplaced(data_dir) {
+        Some((repaired, stamp)) => put_in_place(&repaired, data_dir, &stamp).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// The damaged files that repairs have kept in the data directory.

@@ -129,3 +129,32 @@ fn corrections_are_taken_over() {
         "{facts}"
     );
 }
+
+/// The new memory is complete, the old one partly renamed: the next command that writes goes on.
+#[test]
+fn a_repair_that_was_cut_off_goes_on() {
+    for renamed in [&[][..], &["memory.db"], &["memory.db", "memory.db-wal"]] {
+        let (home, other) = (told(3), told(2));
+        let data = home.data();
+        let damaged = b"damaged".to_vec();
+        fs::write(data.join("memory.db"), &damaged).unwrap();
+        fs::write(data.join("memory.db-wal"), "its log").unwrap();
+        for name in renamed {
+            let kept = name.replace("memory.db", "memory.damaged-20260101T000000.db");
+            fs::rename(data.join(name), data.join(kept)).unwrap();
+        }
+        let repaired = data.join("memory.repaired-20260101T000000.db");
+        fs::copy(other.data().join("memory.db"), &repaired).unwrap();
+        if !renamed.is_empty() {
+            let told = home.fails(&["memory", "stats"], 1);
+            assert!(told.contains("a repair was cut off"), "{told}");
+        }
+        home.ok(&["memory", "consolidate", "--wait"]);
+        let said = |of: &Home| of.ok(&["export", "--format", "jsonl"]);
+        assert!(said(&home) == said(&other), "{renamed:?}");
+        let kept = data.join("memory.damaged-20260101T000000.db");
+        assert_eq!(fs::read(&kept).unwrap(), damaged);
+        assert_eq!(fs::read_to_string(kept.with_extension("db-wal")).unwrap(), "its log");
+        assert!(!repaired.exists());
+    }
+}
