@@ -141,16 +141,18 @@ impl<'de> Deserialize<'de> for Longest {
                 f.write_str("a vocabulary")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Longest, A::Error> {
-                let mut longest = 0;
+                let (mut longest, mut n) = (0, 0);
                 while let Some((key, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
                     longest = longest.max(key.len());
+                    n = counted(n)?;
                 }
                 Ok(Longest { of_map: longest, of_list: None })
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Longest, A::Error> {
-                let mut longest = 0;
+                let (mut longest, mut n) = (0, 0);
                 while let Some((token, IgnoredAny)) = seq.next_element::<(String, IgnoredAny)>()? {
                     longest = longest.max(token.len());
+                    n = counted(n)?;
                 }
                 Ok(Longest { of_map: 0, of_list: Some(longest) })
             }
@@ -171,11 +173,31 @@ impl<'de> Deserialize<'de> for LongestMerge {
             Pair(String, String),
             Joined(String),
         }
-        let merges: Vec<Merge> = Vec::deserialize(deserializer)?;
-        let longest = merges.iter().map(|merge| match merge {
-            Merge::Pair(a, b) => a.len() + b.len(),
-            Merge::Joined(ab) => ab.len().saturating_sub(1),
-        });
-        Ok(Self(longest.max().unwrap_or(0)))
+        struct Merges;
+        impl<'de> Visitor<'de> for Merges {
+            type Value = LongestMerge;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of merges")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<LongestMerge, A::Error> {
+                let (mut longest, mut n) = (0, 0);
+                while let Some(merge) = seq.next_element()? {
+                    longest = longest.max(match merge {
+                        Merge::Pair(a, b) => a.len() + b.len(),
+                        Merge::Joined(ab) => ab.len().saturating_sub(1),
+                    });
+                    n = counted(n)?;
+                }
+                Ok(LongestMerge(longest))
+            }
+        }
+        deserializer.deserialize_seq(Merges)
     }
+}
+
+/// One more token or merge.
+fn counted<E: serde::de::Error>(n: usize) -> Result<usize, E> {
+    /// Twice what the largest real vocabularies have (half a million merges). The crate takes some 200 bytes for each.
+    const N_MAX: usize = 1 << 20;
+    if n < N_MAX { Ok(n + 1) } else { Err(E::custom("it has over a million tokens or merges")) }
 }

@@ -190,3 +190,14 @@ fn models_that_would_take_hours_for_a_word_are_refused() {
     check_hostile(&[("model", &unigram(1_000))], "fine");
     check_hostile(&[("model", &unigram(1_001))], "over 1,000 characters");
 }
+
+#[test]
+fn millions_of_merges_or_tokens_are_refused() {
+    let few = small(END);
+    let merges = few.replace(r#"["h e"]"#, &format!(r#"["h e"{}]"#, r#","h e""#.repeat(1 << 20)));
+    let tokens = few.replace(r#""he":256"#, &format!(r#""he":256{}"#, r#","x":1"#.repeat(1 << 20)));
+    for file in [merges, tokens] {
+        let refused = Tokenizer::from_json_bytes(file.as_bytes()).err().unwrap().to_string();
+        assert!(refused.contains("over a million"), "{refused}");
+    }
+}
