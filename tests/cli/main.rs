@@ -8,6 +8,7 @@ mod ask;
 mod attacks;
 mod backup;
 mod bad_input;
+mod canaries;
 mod conversations;
 mod encryption;
 mod forgetting;

@@ -64,6 +64,10 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
         Ok((plan, text))
     })?;
     if plan.is_empty() {
+        // The last forgetting may have been killed before the file was cleaned.
+        if store.read(|r| r.scrub_is_due())? {
+            store.scrub()?;
+        }
         app.console.line("Nothing of that is remembered.")?;
         if matches!(what, Forgotten::Source(_)) {
             app.console.note("`inglenook session list` names the files that chats came from.");
