@@ -15,7 +15,7 @@ use super::lexicon::{capitalise, starts_upper};
 use super::newest::{self, Sources};
 use super::question::{Kind, Question, analyse};
 use super::reading;
-use super::scoring::{Score, score, targets};
+use super::scoring::{Score, score, stands_for, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
 use super::{Candidate, Changed, ExtractiveAnswer, Statement};
 use crate::memory::Origin;
@@ -202,12 +202,33 @@ fn by_rules(
         chosen.extend(said_with(evidence, only, asked));
         without_endings(&mut chosen, asked);
     }
+    if let Some(own) = own_word(asked, evidence, &chosen) {
+        chosen.insert(0, own);
+    }
     without_repetition(&mut chosen);
     chosen.truncate(LIST_MAX);
     if asked.kind == Kind::List {
         chosen.sort_by_key(|e| (e.at, e.order));
     }
     Some(compose(asked, &chosen, sure, person, candidates))
+}
+
+/// Where all that was found is from elsewhere: what the person said of the same subject in other words, which goes first.
+/// "Do I eat meat?" is answered by "I am vegetarian", too.
+fn own_word<'a>(
+    asked: &Question,
+    evidence: &'a [Evidence],
+    found: &[&Evidence],
+) -> Option<&'a Evidence> {
+    if !asked.own || asked.relation.is_some() || !found.iter().all(|e| e.origin.is_elsewhere()) {
+        return None;
+    }
+    let is_subject = |e: &&Evidence| {
+        let attribute = e.statement.attribute.as_deref();
+        attribute.is_some_and(|of| asked.stems.iter().any(|stem| stands_for(stem, of)))
+    };
+    let own = evidence.iter().filter(|e| e.origin == Origin::Person && !e.superseded);
+    own.filter(is_subject).max_by_key(|e| recency(e))
 }
 
 /// "What is my name?"

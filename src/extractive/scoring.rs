@@ -267,7 +267,7 @@ fn shows_name(text: &str, asked: &Question) -> bool {
 }
 
 /// Whether an attribute answers a word of a question.
-fn stands_for(stem: &str, attribute: &str) -> bool {
+pub(super) fn stands_for(stem: &str, attribute: &str) -> bool {
     let words = WORDS_THAT_ATTRIBUTES_ANSWER.get(attribute);
     words.is_some_and(|words| words.split(' ').any(|word| word == stem))
         || lexicon::words(attribute).any(|w| lexicon::stem(w) == stem)

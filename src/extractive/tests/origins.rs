@@ -73,3 +73,18 @@ fn what_a_higher_word_refutes_is_known() {
         super::refuted(&candidates, Some("Ana")).into_iter().collect();
     assert_eq!(refuted.into_iter().collect::<Vec<_>>(), [1, 2, 5]);
 }
+
+#[test]
+fn the_persons_word_in_other_words_goes_first() {
+    let own = word_of(Origin::Person, 1, "The user is vegetarian");
+    let planted = word_of(Origin::Owner, 9, "The user eats meat every day");
+    let now = date(2026, 11, 20).at(10, 0, 0, 0);
+    let answered =
+        |candidates: &[Candidate]| answer("Do I eat meat?", candidates, now, None).unwrap().text;
+    assert_eq!(
+        answered(&[planted.clone(), own]),
+        "This is what I remember:\n- You are vegetarian (said on 1 November 2026)\n\
+         - You eat meat every day (said on 9 November 2026; from elsewhere)"
+    );
+    assert_eq!(answered(&[planted]), "You eat meat every day. (said on 9 November 2026)");
+}
