@@ -81,12 +81,15 @@ struct Conversation {
     worker: Option<WorkerStatus>,
     /// The store's generation when a change of memory was last reported.
     generation: u64,
+    /// How often something had been forgotten when the chat was last read.
+    n_forgettings: u64,
 }
 
 impl Conversation {
     fn new(parts: Parts, tell: OnUpdate, inbox: Sender<Input>) -> Self {
         let (machine, executor) = (Machine::default(), Executor::new(parts));
-        Self { machine, executor, tell, inbox, worker: None, generation: 0 }
+        let n_forgettings = executor.n_forgettings().unwrap_or_default();
+        Self { machine, executor, tell, inbox, worker: None, generation: 0, n_forgettings }
     }
 
     fn run(mut self, events: &Receiver<Input>) {
@@ -120,7 +123,19 @@ impl Conversation {
         let generation = self.executor.parts.store.generation();
         if generation != self.generation && self.machine.phase() == PhaseName::Idle {
             self.generation = generation;
+            self.look_for_forgetting();
             (self.tell)(Update::MemoryChanged);
+        }
+    }
+
+    /// Another process may have forgotten what this one still knows of the chat.
+    fn look_for_forgetting(&mut self) {
+        let Ok(n) = self.executor.n_forgettings() else { return };
+        if n != self.n_forgettings && self.machine.phase() == PhaseName::Idle {
+            self.n_forgettings = n;
+            self.executor.drop_caches();
+            self.command(Command::Reload);
+            (self.tell)(Update::Forgotten);
         }
     }
 
@@ -136,6 +151,10 @@ impl Conversation {
                 "Every chat is incognito here: none is kept, none that was is opened.".into();
             (self.tell)(Update::Notice { level: Level::Error, text });
             return;
+        }
+        // No answer is made from what is gone.
+        if matches!(command, Command::Submit { .. } | Command::Regenerate) {
+            self.look_for_forgetting();
         }
         let at = self.executor.parts.clock.now();
         self.step(Event::Command { command, at });

@@ -78,6 +78,14 @@ pub enum Command {
     },
 }
 
+/// Of commands that write to the memory.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Wait {
+    /// How long another inglenook that is writing is waited for (then: exit code 11)
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::store::WAIT.as_secs())]
+    pub wait: u64,
+}
+
 #[derive(Debug, Args)]
 pub struct Ask {
     /// The question; what stdin holds goes with it, or is the question
@@ -101,6 +109,8 @@ pub struct Ask {
     /// Continue this session (see `session list`)
     #[arg(long, value_name = "ID", value_parser = parse_session)]
     pub session: Option<crate::memory::SessionId>,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 #[derive(Debug, Args)]
@@ -116,6 +126,8 @@ pub struct Import {
     /// Machine-readable summary
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -174,6 +186,8 @@ pub struct Restore {
     /// Though there is a memory: it stays until the backup is checked and in its place, and is gone then
     #[arg(long)]
     pub replace: bool,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 #[derive(Debug, Subcommand)]
@@ -197,6 +211,8 @@ pub enum Session {
         /// Don't ask
         #[arg(short, long)]
         yes: bool,
+        #[command(flatten)]
+        wait: Wait,
     },
 }
 
@@ -239,6 +255,8 @@ pub enum Memory {
         /// A new title (episodes only)
         #[arg(long)]
         title: Option<String>,
+        #[command(flatten)]
+        wait: Wait,
     },
     /// Erase for good: messages, and all that was derived from them
     Forget {
@@ -260,17 +278,19 @@ pub enum Memory {
         /// Don't ask
         #[arg(short, long)]
         yes: bool,
+        #[command(flatten)]
+        wait: Wait,
     },
     /// Take back the newest edit or consolidation
-    Undo,
+    Undo(Wait),
     /// Make a new memory of what can be read of a damaged one, which is kept
-    Repair,
+    Repair(Wait),
     /// Encrypt the memory with a passphrase (or the first line of the file in INGLENOOK_PASSPHRASE_FILE)
-    Encrypt,
+    Encrypt(Wait),
     /// Write the memory without encryption
-    Decrypt,
+    Decrypt(Wait),
     /// Encrypt the memory with another passphrase
-    Rekey,
+    Rekey(Wait),
     /// The passphrase in the system's keyring (where this program is built with the feature `keyring`)
     #[command(subcommand)]
     Keyring(Keyring),

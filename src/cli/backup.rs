@@ -56,7 +56,8 @@ pub fn restore(app: &App, args: &args::Restore) -> Outcome {
     let data = &app.dirs.data;
     app.policy.check_restored(&args.file)?;
     let was_encrypted = store::is_encrypted(data).unwrap_or(false);
-    let restored = app.unlocked(|key| store::restore(&args.file, key, data, args.replace));
+    let restored =
+        app.unlocked(|key| store::restore(&args.file, key, data, args.replace, app.wait));
     let copied = restored.map_err(|failure| {
         let Failure::Store(e) = failure else { return failure };
         let hint = match &e {

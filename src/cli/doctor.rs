@@ -146,7 +146,7 @@ fn folder(path: &Path) -> Vec<(Health, String)> {
         found.push((Health::Bad, says));
     }
     let person = rustix::process::geteuid().as_raw();
-    let files = store::FILES.into_iter().chain([store::LOCK_FILE]).map(|name| path.join(name));
+    let files = store::FILES.into_iter().chain(store::LOCK_FILES).map(|name| path.join(name));
     let paths = iter::once((path.to_owned(), true)).chain(files.map(|file| (file, false)));
     for (path, is_folder) in paths {
         // The folder may be a link to where there is room; its files may not.

@@ -29,6 +29,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -41,7 +42,7 @@ use self::report::Outcome;
 use crate::inference;
 use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 pub use self::args::Global;
 #[cfg(fuzzing)]
@@ -64,6 +65,8 @@ pub struct App {
     model: Option<String>,
     /// Set by Ctrl+C, for commands that check it.
     pub cancel: Cancel,
+    /// How long other processes that write are waited for.
+    wait: Duration,
     key: Mutex<Key>,
 }
 
@@ -81,6 +84,7 @@ impl App {
             console,
             model: global.model,
             cancel: Cancel::default(),
+            wait: store::WAIT,
             key: Mutex::default(),
         };
         Ok((app, warnings))
@@ -104,7 +108,7 @@ impl App {
     /// The memory, for writing.
     fn open(&self) -> Result<Store, Failure> {
         self.policy.check_memory(&self.dirs.data)?;
-        let store = self.unlocked(|key| Store::open_with(&self.dirs.data, key))?;
+        let store = self.unlocked(|key| Store::open_with(&self.dirs.data, key, self.wait))?;
         self.retain(&store, SystemClock.now())?;
         Ok(store)
     }
@@ -116,7 +120,7 @@ impl App {
             "the disk is full, so the memory is overwritten in place: do not kill the program meanwhile, that would destroy it",
         );
         interrupt::hold_off();
-        self.unlocked(|key| Store::open_in_place(&self.dirs.data, key))
+        self.unlocked(|key| Store::open_in_place(&self.dirs.data, key, self.wait))
     }
 
     /// The memory, for reading: works beside a running chat. One that does not exist yet is empty.
@@ -173,13 +177,14 @@ fn dispatch(cli: Cli) -> Outcome {
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
         _ => {}
     }
-    let (app, warnings) = App::new(cli.global)?;
+    let (mut app, warnings) = App::new(cli.global)?;
     // The chat shows them on its screen.
     let Some(command) = cli.command else { return chat::run(&app, warnings) };
     for warning in warnings {
         console.warn(&warning);
     }
     app.policy.check(&command)?;
+    app.wait = wait(&command).map_or(store::WAIT, |of| Duration::from_secs(of.wait));
     interrupt::watch(&app.cancel, is_cooperative(&command));
     let audited = policy::audited(&command);
     let outcome = run_command(&app, command);
@@ -204,6 +209,27 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Completions { shell } => shell::completions(app.console, shell),
         Command::Man { output } => shell::man(app.console, output.as_deref()),
     }
+}
+
+/// How long the command waits for other processes, where it says so.
+fn wait(command: &Command) -> Option<args::Wait> {
+    use args::{Memory, Session};
+    Some(match command {
+        Command::Ask(args) => args.wait,
+        Command::Import(args) => args.wait,
+        Command::Restore(args) => args.wait,
+        Command::Session(Session::Delete { wait, .. })
+        | Command::Memory(
+            Memory::Edit { wait, .. }
+            | Memory::Forget { wait, .. }
+            | Memory::Undo(wait)
+            | Memory::Repair(wait)
+            | Memory::Encrypt(wait)
+            | Memory::Decrypt(wait)
+            | Memory::Rekey(wait),
+        ) => *wait,
+        _ => return None,
+    })
 }
 
 /// Whether the command checks the cancel flag and stops in an orderly way.

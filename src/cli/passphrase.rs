@@ -235,7 +235,7 @@ impl App {
 /// `memory encrypt | decrypt | rekey`.
 pub fn change(app: &App, to: args::Encryption) -> Outcome {
     let data = &app.dirs.data;
-    store::end_replacing(data)?;
+    store::end_replacing(data, app.wait)?;
     let mut now_needs = None;
     let says = match (to, store::is_encrypted(data)?) {
         (args::Encryption::Encrypt, true) => {
@@ -250,7 +250,7 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
         (args::Encryption::Encrypt, false) => {
             // One that does not exist yet begins encrypted.
             let new = new(app, FILE, "the memory")?;
-            let copied = store::encrypt(data, None, Some(&new))?;
+            let copied = store::encrypt(data, None, Some(&new), app.wait)?;
             now_needs = Some(new);
             format!("Encrypted: {}.", described(&copied))
         }
@@ -259,12 +259,12 @@ pub fn change(app: &App, to: args::Encryption) -> Outcome {
                 store::is_encrypted(data).and_then(|_| store::Store::open_read_only_with(data, key))
             })?;
             let new = new(app, NEW_FILE, "the memory")?;
-            let copied = app.unlocked(|key| store::encrypt(data, key, Some(&new)))?;
+            let copied = app.unlocked(|key| store::encrypt(data, key, Some(&new), app.wait))?;
             now_needs = Some(new);
             format!("Encrypted anew: {}.", described(&copied))
         }
         (args::Encryption::Decrypt, true) => {
-            let copied = app.unlocked(|key| store::encrypt(data, key, None))?;
+            let copied = app.unlocked(|key| store::encrypt(data, key, None, app.wait))?;
             format!("Decrypted: {}. Whoever can read the disk can read it.", described(&copied))
         }
     };

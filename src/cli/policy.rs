@@ -113,7 +113,7 @@ impl Policy {
             Command::Export(_) | Command::Backup(_) if !self.exports() => {
                 "what is remembered can't be written to other files here"
             }
-            Command::Memory(Memory::Decrypt) if self.encryption => {
+            Command::Memory(Memory::Decrypt(_)) if self.encryption => {
                 "the memory has to stay encrypted here"
             }
             _ => return Ok(()),
@@ -235,10 +235,10 @@ pub fn audited(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Backup(_) => "backup",
         Command::Restore(_) => "restore",
-        Command::Memory(Memory::Repair) => "repair",
-        Command::Memory(Memory::Encrypt) => "encrypt",
-        Command::Memory(Memory::Decrypt) => "decrypt",
-        Command::Memory(Memory::Rekey) => "rekey",
+        Command::Memory(Memory::Repair(_)) => "repair",
+        Command::Memory(Memory::Encrypt(_)) => "encrypt",
+        Command::Memory(Memory::Decrypt(_)) => "decrypt",
+        Command::Memory(Memory::Rekey(_)) => "rekey",
         Command::Model(Model::Pull { .. }) => "pull",
         Command::Model(Model::Import { .. }) => "model import",
         Command::Model(Model::Remove { .. }) => "model remove",

@@ -200,8 +200,8 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
 pub fn store_hint(error: &StoreError) -> Option<String> {
     let hint = match error {
         StoreError::Locked { .. } => {
-            "close the other inglenook first; what only reads (memory tree, search, stats, export, \
-             session list, backup) and `ask --incognito` work beside it"
+            "what puts another file in the memory's place (restore, repair, encrypt, decrypt, rekey) needs every other inglenook \
+             closed; everything else works beside them, but while one is writing much (an import): `--wait SECONDS`"
         }
         StoreError::Unwritable { .. } => {
             "check who owns the folder and whether the disk is full, or choose another with --data-dir"

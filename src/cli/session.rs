@@ -16,7 +16,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
     match args {
         Args::List { json } => list(app, json),
         Args::Show { id, json } => show::run(app, AnyId::Session(id), json),
-        Args::Delete { id, yes } => {
+        Args::Delete { id, yes, .. } => {
             forget::run(app, forget::Forgotten::Units(&[AnyId::Session(id)]), yes)
         }
     }

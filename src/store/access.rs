@@ -1,15 +1,16 @@
 //! The open store: one writing connection behind a mutex, and reading connections beside it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use encrypted_sqlite::Secret;
-use rusqlite::TransactionBehavior;
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::connections::{Connections, Exclusive, Readers, within};
 use super::error::{Result, StoreError};
-use super::lock::{Lock, lock};
+use super::lock::{self, Lock, Work};
 use super::open::{self, ReadOnly};
 use super::transaction::{Reader, WriteTx};
 
@@ -20,30 +21,55 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     connections: Connections,
     path: PathBuf,
-    generation: AtomicU64,
+    /// Transactions of this process.
+    n_written: AtomicU64,
+    others: Others,
     /// Last, so that it outlives the connections.
     lock: Option<Lock>,
 }
 
+/// What other processes wrote.
+#[derive(Default)]
+struct Others {
+    /// SQLite's, of the writing connection: it changes when another one has written.
+    data_version: AtomicI64,
+    /// How often it was seen to change.
+    n_changes: AtomicU64,
+}
+
+impl Others {
+    fn look(&self, conn: &Connection) -> Result<()> {
+        let now = conn.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        // 0: never looked at.
+        if ![0, now].contains(&self.data_version.swap(now, Ordering::AcqRel)) {
+            self.n_changes.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+}
+
 impl Store {
-    /// Opens (or creates, 0700/0600) the memory in `data_dir` for writing and takes the lock.
-    /// Jobs that were running when the last process died are pending again.
+    /// As [`Store::open_with`], of a memory that is not encrypted, and waiting for [`WAIT`](super::WAIT).
     ///
     /// # Errors
-    /// [`StoreError::Locked`] beside another writer, [`StoreError::Corrupt`], [`StoreError::Newer`],
-    /// [`StoreError::Unwritable`].
+    /// As [`Store::open_with`].
     pub fn open(data_dir: &Path) -> Result<Self> {
-        Self::open_with(data_dir, None)
+        Self::open_with(data_dir, None, lock::WAIT)
     }
 
-    /// As [`Store::open`]; `key` is used where the file is encrypted.
+    /// Opens (or creates, 0700/0600) the memory in `data_dir` for writing, beside others that have it open. `key` is used where
+    /// the file is encrypted; `wait` is how long it may take until no other process is just writing.
+    /// Jobs that were running when their process died are pending again.
     ///
     /// # Errors
-    /// As [`Store::open`], [`StoreError::NeedsPassphrase`] and [`StoreError::WrongPassphrase`]: then nothing was changed.
-    pub fn open_with(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
+    /// [`StoreError::Locked`] if that takes longer, [`StoreError::Corrupt`], [`StoreError::Newer`],
+    /// [`StoreError::Unwritable`], [`StoreError::NeedsPassphrase`] and [`StoreError::WrongPassphrase`]: then nothing was changed.
+    pub fn open_with(data_dir: &Path, key: Option<&Secret>, wait: Duration) -> Result<Self> {
         open::make_dir(data_dir)?;
-        let lock = lock(data_dir)?;
-        super::backup::finish(data_dir)?;
+        let lock = Lock::shared(data_dir, wait)?;
+        if lock.is_first() {
+            super::backup::finish(data_dir)?;
+        }
         open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
         let key = open::check_header(&path, key)?;
@@ -51,6 +77,7 @@ impl Store {
         let reader = Reader { conn: &writer };
         let last = reader.last_id("message").map_err(|e| e.within("read", &path))?;
         lock.note(last).map_err(|source| StoreError::unwritable(data_dir, source))?;
+        lock.end_turn();
         let store = Self::new(
             Connections::File {
                 readers: Readers::new(None, open::Opener::new(key)),
@@ -59,7 +86,7 @@ impl Store {
             path,
             Some(lock),
         );
-        store.write(|tx| tx.recover_jobs())?;
+        drop(store.work()?);
         // The last process may have died between forgetting and scrubbing.
         if store.read(|r| r.scrub_is_due())? {
             // If it can't be done now, it stays due.
@@ -72,13 +99,39 @@ impl Store {
     /// else can read it, and a power cut damages it.
     ///
     /// # Errors
-    /// As [`Store::open_with`]; or if the last changes, still in the write-ahead log, have no place in the file.
-    pub fn open_in_place(data_dir: &Path, key: Option<&Secret>) -> Result<Self> {
-        let lock = lock(data_dir)?;
+    /// As [`Store::open_with`], also if another process has it open; or if the last changes, still in the write-ahead log, have
+    /// no place in the file.
+    pub fn open_in_place(data_dir: &Path, key: Option<&Secret>, wait: Duration) -> Result<Self> {
+        let lock = Lock::alone(data_dir, wait)?;
         let path = data_dir.join(open::FILE_NAME);
         let key = open::check_header(&path, key)?;
         let conn = open::in_place(&path, key).map_err(|e| e.within("open", &path))?;
         Ok(Self::new(Connections::One(Exclusive::new(conn)), path, Some(lock)))
+    }
+
+    /// The right to do the queued jobs; `None` if another process has it. Jobs that were running when their process died are
+    /// pending again.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
+    pub fn work(&self) -> Result<Option<Work>> {
+        let Some(lock) = &self.0.lock else { return Ok(Some(Work::of_own())) };
+        let Some(work) = lock.worker()? else { return Ok(None) };
+        if self.read(|r| r.has_running_jobs())? {
+            self.write(|tx| tx.recover_jobs())?;
+        }
+        Ok(Some(work))
+    }
+
+    /// Whether no other process has the memory open for writing.
+    ///
+    /// # Errors
+    /// If the memory cannot be locked.
+    pub fn is_alone(&self) -> Result<bool> {
+        let Some(lock) = &self.0.lock else { return Ok(true) };
+        let _held = self.writer()?.hold()?;
+        let _turn = lock.turn()?;
+        lock.is_alone()
     }
 
     /// Opens for reading only, also beside a writer. A memory that does not exist yet reads as empty.
@@ -128,7 +181,11 @@ impl Store {
     }
 
     fn new(connections: Connections, path: PathBuf, lock: Option<Lock>) -> Self {
-        Self(Arc::new(Inner { connections, path, generation: AtomicU64::new(0), lock }))
+        let (n_written, others) = (AtomicU64::new(0), Others::default());
+        let store = Self(Arc::new(Inner { connections, path, n_written, others, lock }));
+        // What was written before it was opened is no change.
+        store.generation();
+        store
     }
 
     /// Reads, in one snapshot; where the memory is a file, this never waits for a writer.
@@ -196,12 +253,16 @@ impl Store {
         both().map_err(|e: StoreError| e.within("read", &self.0.path))
     }
 
-    /// One `BEGIN IMMEDIATE` transaction, durable (`synchronous=FULL`) when this returns.
+    /// One `BEGIN IMMEDIATE` transaction, durable (`synchronous=FULL`) when this returns. It waits until other processes have
+    /// written.
     ///
     /// # Errors
-    /// What `f` returns, or if the memory cannot be written, or was opened for reading only.
+    /// What `f` returns, or if the memory cannot be written, or was opened for reading only; [`StoreError::Locked`] if another
+    /// process does not stop writing.
     pub fn write<T>(&self, f: impl FnOnce(&mut WriteTx<'_>) -> Result<T>) -> Result<T> {
         let mut held = self.writer()?.hold()?;
+        let lock = self.0.lock.as_ref();
+        let turn = lock.map(Lock::turn).transpose()?;
         let run = || {
             let transaction =
                 held.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -211,11 +272,12 @@ impl Store {
             let last = tx.last_id("message")?;
             transaction.commit()?;
             // That it could not be noted is no reason to say that it is not on the disk.
-            let _ = self.0.lock.as_ref().map_or(Ok(()), |lock| lock.note(last));
+            let _ = lock.map_or(Ok(()), |lock| lock.note(last));
             Ok(value)
         };
         let value = run().map_err(|e: StoreError| e.within("write", &self.0.path))?;
-        self.0.generation.fetch_add(1, Ordering::AcqRel);
+        drop(turn);
+        self.0.n_written.fetch_add(1, Ordering::AcqRel);
         Ok(value)
     }
 
@@ -230,9 +292,27 @@ impl Store {
         }
     }
 
-    /// Changes whenever anything was written by this process: caches compare it.
+    /// Changes whenever anything was written, by this process or another: caches compare it.
     pub fn generation(&self) -> u64 {
-        self.0.generation.load(Ordering::Acquire)
+        // While this process writes, or if it can't be read: what others wrote is seen the next time.
+        if self.0.lock.is_some()
+            && let Ok(writer) = self.writer()
+            && let Some(held) = writer.try_hold()
+        {
+            let _ = self.0.others.look(&held.conn);
+        }
+        let n_changes = self.0.others.n_changes.load(Ordering::Acquire);
+        self.0.n_written.load(Ordering::Acquire).wrapping_add(n_changes)
+    }
+
+    /// Gives back what SQLite keeps of pages in memory: after another process has forgotten, they may hold what it was.
+    pub fn drop_caches(&self) {
+        if let Connections::File { readers, .. } = &self.0.connections {
+            readers.close_idle();
+        }
+        if let Ok(held) = self.writer().and_then(Exclusive::hold) {
+            let _ = held.conn.release_memory();
+        }
     }
 
     /// Truncates the WAL and vacuums what forgetting freed: afterwards no forgotten byte is in any
@@ -243,6 +323,7 @@ impl Store {
     /// stays due and is done at the next opening.
     pub fn scrub(&self) -> Result<()> {
         let held = self.writer()?.hold()?;
+        let _turn = self.0.lock.as_ref().map(Lock::turn).transpose()?;
         // An idle reader holds no snapshot, but its page cache has forgotten text in memory.
         if let Connections::File { readers, .. } = &self.0.connections {
             readers.close_idle();

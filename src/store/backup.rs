@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use encrypted_sqlite::{Secret, Target, copy_into};
 use rusqlite::backup::{Backup, StepResult};
@@ -11,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::access::Store;
 use super::error::{Result, StoreError};
-use super::lock::lock;
+use super::lock::Lock;
 use super::open::{self, FILE_NAME, ReadOnly, with_suffix};
 use super::records::MemoryStats;
 use super::repair::{is_unplaced, place};
@@ -285,7 +286,13 @@ pub fn backup_to_folder(
 /// # Errors
 /// [`StoreError::Invalid`] if there is a memory and not `replace`, or if the copy is damaged and would take the place of
 /// one; [`StoreError::Locked`], [`StoreError::Newer`], or if a file cannot be read or written.
-pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Result<Copied> {
+pub fn restore(
+    from: &Path,
+    key: Key<'_>,
+    data_dir: &Path,
+    replace: bool,
+    wait: Duration,
+) -> Result<Copied> {
     let is_there = fs::metadata(from)
         .and_then(|m| if m.len() == 0 { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) });
     is_there.map_err(|source| StoreError::Sqlite {
@@ -293,7 +300,7 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
         source: format!("{}: {source}", from.display()).into(),
     })?;
     open::make_dir(data_dir)?;
-    let held = lock(data_dir)?;
+    let held = Lock::alone(data_dir, wait)?;
     finish(data_dir)?;
     let path = data_dir.join(FILE_NAME);
     let has_memory = has_memory(&path);
@@ -323,7 +330,7 @@ pub fn restore(from: &Path, key: Key<'_>, data_dir: &Path, replace: bool) -> Res
         .map_err(|e| StoreError::unwritable(data_dir, e))?;
     drop(held);
     // Takes the old one away, and brings the new one up to date; a chat that was quicker does the same.
-    match Store::open_with(data_dir, key) {
+    match Store::open_with(data_dir, key, wait) {
         Err(StoreError::Locked { .. }) | Ok(_) => Ok(copied),
         Err(e) => Err(e),
     }
@@ -338,11 +345,11 @@ pub fn is_replacing(data_dir: &Path) -> bool {
 ///
 /// # Errors
 /// [`StoreError::Locked`], or if a file cannot be written.
-pub fn end_replacing(data_dir: &Path) -> Result<()> {
+pub fn end_replacing(data_dir: &Path, wait: Duration) -> Result<()> {
     if !is_replacing(data_dir) {
         return Ok(());
     }
-    let _held = lock(data_dir)?;
+    let _held = Lock::alone(data_dir, wait)?;
     finish(data_dir)
 }
 
@@ -372,12 +379,12 @@ pub fn is_encrypted_file(path: &Path) -> Result<bool> {
 /// # Errors
 /// If there is no memory or it is damaged, [`StoreError::Locked`], [`StoreError::WrongPassphrase`], or if a file cannot
 /// be written.
-pub fn encrypt(data_dir: &Path, key: Key<'_>, new: Key<'_>) -> Result<Copied> {
+pub fn encrypt(data_dir: &Path, key: Key<'_>, new: Key<'_>, wait: Duration) -> Result<Copied> {
     // Forgotten text, an older schema: nothing is left to do later.
-    let store = Store::open_with(data_dir, key)?;
+    let store = Store::open_with(data_dir, key, wait)?;
     store.scrub()?;
     drop(store);
-    let held = lock(data_dir)?;
+    let held = Lock::alone(data_dir, wait)?;
     let to = data_dir.join(RESTORING);
     let target = new.map_or(Target::Plain, Target::Key);
     let checked = copy(&data_dir.join(FILE_NAME), key, &to, target).and_then(|()| check(&to, new));

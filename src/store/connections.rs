@@ -1,7 +1,7 @@
 //! The connections behind a [`Store`](super::Store): one that writes, a few that read.
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::ThreadId;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -51,6 +51,17 @@ impl Exclusive {
         let conn = unpoisoned(&self.conn);
         *unpoisoned(&self.owner) = Some(me);
         Ok(Held { conn, owner: &self.owner })
+    }
+
+    /// `None` while a thread holds it.
+    pub(super) fn try_hold(&self) -> Option<Held<'_>> {
+        let conn = match self.conn.try_lock() {
+            Ok(conn) => conn,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        *unpoisoned(&self.owner) = Some(std::thread::current().id());
+        Some(Held { conn, owner: &self.owner })
     }
 }
 

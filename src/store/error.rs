@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum StoreError {
-    /// Exit code 11. `pid` is "unknown" where the other process has not written it yet.
+    /// Exit code 11. `pid` is "unknown" where neither the system nor the other process tells it.
     #[error("another inglenook (process {pid}) is using the memory in {path}")]
     Locked { path: String, pid: String },
     #[error("cannot write to the data directory {path}")]
@@ -96,6 +96,13 @@ impl StoreError {
             _ => return false,
         };
         source.downcast_ref::<rusqlite::Error>().is_some_and(of_sqlite)
+    }
+
+    /// Whether another process has SQLite's lock.
+    pub(super) fn is_busy(&self) -> bool {
+        let Self::Sqlite { source, .. } = self else { return false };
+        let code = source.downcast_ref::<rusqlite::Error>().and_then(|e| e.sqlite_error_code());
+        code == Some(rusqlite::ErrorCode::DatabaseBusy)
     }
 
     pub(super) fn unwritable(path: &Path, source: std::io::Error) -> Self {

@@ -75,6 +75,12 @@ impl Reader<'_> {
         )
     }
 
+    /// Whether a job was begun and has not ended.
+    pub(super) fn has_running_jobs(&self) -> Result<bool> {
+        let sql = "SELECT 1 FROM job WHERE state = 'running' LIMIT 1";
+        Ok(self.optional(sql, [], |_| Ok(()))?.is_some())
+    }
+
     /// The jobs that failed for good, each with its last error.
     ///
     /// # Errors

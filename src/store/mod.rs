@@ -1,6 +1,6 @@
 //! The memory on disk: SQLite with FTS5 for words and sqlite-vec for vectors.
 //!
-//! One file (`memory.db`), one writing process (a lock file beside it), every write a
+//! One file (`memory.db`), processes that write in turn (lock files beside it), every write a
 //! `BEGIN IMMEDIATE` transaction. rusqlite types never leave: the interface is in `memory`'s types.
 //! It knows nothing of models: vectors and judgements are handed to it.
 //!
@@ -62,7 +62,7 @@ pub use by_hand::BLOT;
 pub use encrypted_sqlite::Secret;
 pub use error::StoreError;
 pub use full_text::KnownName;
-pub use lock::FILE_NAME as LOCK_FILE;
+pub use lock::{LOCK_FILES, WAIT, Work};
 pub use open::{FILES, space_left};
 pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
 pub use repair::{Repaired, damaged_copies, repair};

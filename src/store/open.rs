@@ -21,8 +21,8 @@ pub(super) const FILE_NAME: &str = "memory.db";
 /// The database, and what SQLite keeps beside it while it is open.
 pub const FILES: [&str; 3] = [FILE_NAME, "memory.db-wal", "memory.db-shm"];
 
-/// How long a connection waits for another's lock. Writers never meet (one process, one mutex);
-/// this is for checkpoints beside readers.
+/// How long a connection waits for another's lock. Writers never meet (one mutex in a process, one turn among processes);
+/// this is for checkpoints beside readers, and for the last connection of another process, which removes the log.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -376,7 +376,8 @@ pub(super) fn read_only(path: &Path, key: Option<&Secret>) -> Result<ReadOnly> {
         Ok((conn, age, again))
     };
     let (conn, age, again) = match open(usual.clone()) {
-        Err(StoreError::Sqlite { .. }) if !wal_has_content(path) => {
+        // Not where somebody writes: what is immutable is read without a lock.
+        Err(error @ StoreError::Sqlite { .. }) if !wal_has_content(path) && !error.is_busy() => {
             open(Opener { is_immutable: true, ..usual })?
         }
         other => other?,

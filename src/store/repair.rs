@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use encrypted_sqlite::{Secret, set_key};
 use rusqlite::types::{Value, ValueRef};
@@ -14,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, pa
 use super::backup::{Copied, RESTORING, check, discard, finish, rename_all, sync_dir};
 use super::checksums::seal_again;
 use super::error::{Result, StoreError};
-use super::lock::lock;
+use super::lock::Lock;
 use super::open::{self, FILE_NAME, with_suffix};
 use super::schema;
 
@@ -134,9 +135,14 @@ impl Table {
 /// # Errors
 /// If there is no memory, [`StoreError::Locked`], a passphrase is missing or wrong, the file is no database at all, or the new one
 /// cannot be written.
-pub fn repair(data_dir: &Path, key: Option<&Secret>, stamp: &str) -> Result<Repaired> {
+pub fn repair(
+    data_dir: &Path,
+    key: Option<&Secret>,
+    stamp: &str,
+    wait: Duration,
+) -> Result<Repaired> {
     let path = data_dir.join(FILE_NAME);
-    let held = lock(data_dir)?;
+    let held = Lock::alone(data_dir, wait)?;
     finish(data_dir)?;
     let alone = log_alone(&path).map_err(|e| StoreError::unwritable(data_dir, e))?;
     if alone.is_none() && !path.exists() {

@@ -91,6 +91,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         }
         Update::Worker(status) => state.worker = Some(status),
         Update::MemoryChanged => return store_replies::refresh(state),
+        Update::Forgotten => return store_replies::forgotten(state),
         Update::Notice { level, text } => state.notice(level, text),
     }
     Vec::new()

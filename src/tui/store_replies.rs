@@ -58,10 +58,8 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
                     count(n_facts, "fact", "facts"),
                 ),
             );
-            state.greeting = Greeting::default();
-            let mut effects =
-                vec![Effect::Chat(Command::Reload), Effect::Store(StoreRequest::History)];
-            effects.extend(refresh(state));
+            let mut effects = vec![Effect::Chat(Command::Reload)];
+            effects.extend(forgotten(state));
             return effects;
         }
         StoreReply::Edited => {
@@ -89,6 +87,14 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         }
     }
     Vec::new()
+}
+
+/// Drops what may hold what was forgotten, and reads it again.
+pub(super) fn forgotten(state: &mut State) -> Vec<Effect> {
+    state.greeting = Greeting::default();
+    let mut effects = vec![Effect::Store(StoreRequest::History)];
+    effects.extend(refresh(state));
+    effects
 }
 
 /// Reads again what is shown of the memory.

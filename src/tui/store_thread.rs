@@ -129,7 +129,13 @@ impl StoreThread {
         let text = plain_text(text);
         let vectors = models.embedder.embed(&[&*text])?;
         let embedding = vectors.first().ok_or("the embedding model gave no vector")?;
-        self.0.store.write(|tx| tx.edit_semantic(semantic, &text, embedding))?;
+        self.0.store.write(|tx| match tx.embedder_id()? {
+            Some(found) if found != models.embedder.id() => {
+                let expected = models.embedder.id().to_owned();
+                Err(StoreError::EmbedderChanged { found, expected })
+            }
+            _ => tx.edit_semantic(semantic, &text, embedding),
+        })?;
         Ok(StoreReply::Edited)
     }
 

@@ -38,6 +38,9 @@ const CHECK_KEPT_EVERY: usize = 5;
 const GETTING_READY: &str = "getting ready";
 const CHECKING: &str = "trying what the model is good at";
 
+/// What `memory consolidate` says while another process does the jobs.
+const WAITING: &str = "another inglenook is at it";
+
 /// How often the queue is counted for the status line.
 const COUNT_EVERY: Duration = Duration::from_millis(200);
 
@@ -176,10 +179,27 @@ impl Driver {
         &mut self,
         on_progress: &mut dyn FnMut(&WorkerStatus),
     ) -> Result<usize, StepError> {
+        self.wait_for_others(on_progress)?;
         while self.do_next(on_progress)? {
             on_progress(&self.shared.status());
         }
         Ok(self.shared.status().jobs_done)
+    }
+
+    /// Waits while another process does the jobs.
+    fn wait_for_others(
+        &mut self,
+        on_progress: &mut dyn FnMut(&WorkerStatus),
+    ) -> Result<(), StepError> {
+        let (shared, store) = (Arc::clone(&self.shared), self.context.store.clone());
+        let cancel = self.cancel.clone().unwrap_or_default();
+        self.context.wait_for_work(|| {
+            cancel.check()?;
+            let n = store.read(|r| r.pending_jobs())?.len();
+            shared.change(|inner| (inner.doing, inner.jobs_left) = (Some(WAITING), n));
+            on_progress(&shared.status());
+            Ok(())
+        })
     }
 
     /// The worker's thread: until it is stopped.
@@ -189,6 +209,7 @@ impl Driver {
                 Ok(true) => self.idle_since = Instant::now(),
                 Ok(false) => self.idle(),
                 Err(StepError::Interrupted) => {
+                    self.context.rest();
                     self.idle_since = Instant::now();
                     if !self.shared.wait_to_go_on() {
                         return;
@@ -232,9 +253,14 @@ impl Driver {
         done
     }
 
-    /// Gets ready, if that has not been done, and fetches the next job.
+    /// Gets ready, if that has not been done, and fetches the next job; none while another process does them.
     fn next_job(&mut self) -> Result<Option<Job>, StepError> {
         drop(self.unless_interrupted()?);
+        // Before reading, so that whatever is written from now on is seen.
+        let generation = self.context.store.generation();
+        if self.empty_at == Some(generation) && self.begun.is_none() || !self.context.may_work()? {
+            return Ok(None);
+        }
         if let Some(id) = self.begun {
             self.settle(id, "interrupted", u32::MAX)?;
         }
@@ -243,11 +269,7 @@ impl Driver {
             self.context.prepare(&cancel)?;
             self.is_prepared = true;
         }
-        // Before reading, so that whatever is written from now on is seen.
-        let generation = self.context.store.generation();
-        if self.empty_at == Some(generation) {
-            return Ok(None);
-        }
+        self.context.check_embedder()?;
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT_EVERY) {
             self.counted = Some(Instant::now());
             let n = self.context.store.read(|r| r.pending_jobs())?.len();
@@ -328,6 +350,7 @@ impl Driver {
 
     /// Waits, each time longer, unless it is stopped.
     fn wait_for_better(&mut self, error: &StepError) {
+        self.context.rest();
         self.shared.lock().failed = Some(error_chain(error));
         let pause = pause_after(self.n_waits);
         self.n_waits += 1;
@@ -341,7 +364,10 @@ impl Driver {
             self.idle_since = Instant::now();
         }
         let is_long = |after| self.idle_since.elapsed() >= after;
-        if self.check == Checked::Done || !self.context.config.check_after.is_some_and(is_long) {
+        let checks =
+            self.check != Checked::Done && self.context.config.check_after.is_some_and(is_long);
+        if !checks || !self.context.may_work().unwrap_or(false) {
+            self.context.rest();
             return self.shared.wait(POLL, |inner| inner.is_paused || inner.is_stopped);
         }
         self.check_while_idle();

@@ -245,7 +245,9 @@ pub fn catch_up(
             }
         });
         let mut context = StepContext::new(store.clone(), models.clone(), clock, config);
-        let outcome = match context.plan() {
+        // Where another process does the jobs, it does these.
+        let plan = context.wait_for_work(|| Ok(stop.check()?)).and_then(|()| context.plan());
+        let outcome = match plan {
             Ok(plan) if plan.makes_units() => context.embed_messages(&stop).map_err(Into::into),
             Ok(_) => {
                 // A title is not worth the wait.

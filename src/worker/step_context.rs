@@ -3,6 +3,8 @@
 //! The steps in `steps/` are methods of [`StepContext`].
 
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -10,10 +12,10 @@ use super::WorkerConfig;
 use super::cache::Cache;
 use super::check::{self, Check};
 use super::writer::Writers;
-use crate::interfaces::{Cancel, Clock, ModelError, ModelInfo, Models};
+use crate::interfaces::{Cancel, Clock, Embedder, ModelError, ModelInfo, Models};
 use crate::memory::Embedding;
 use crate::model_policy::{Grade, Plan};
-use crate::store::{Job, JobKind, Store, StoreError, WriteTx};
+use crate::store::{Job, JobKind, Store, StoreError, Work, WriteTx};
 
 /// Texts embedded in one call.
 const BATCH: usize = 32;
@@ -30,6 +32,19 @@ pub(super) fn found<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreEr
 /// The setting that holds a check that is under way.
 fn check_key(info: &ModelInfo) -> String {
     format!("check:{}", info.fingerprint)
+}
+
+/// Refuses vectors of another embedder than the memory's, `found`.
+pub(super) fn check_embedder(
+    found: Option<String>,
+    embedder: &dyn Embedder,
+) -> Result<(), StoreError> {
+    match found.filter(|found| found != embedder.id()) {
+        Some(found) => {
+            Err(StoreError::EmbedderChanged { found, expected: embedder.id().to_owned() })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Why a step did not complete.
@@ -62,13 +77,59 @@ pub(super) struct StepContext {
     pub clock: Arc<dyn Clock>,
     pub config: WorkerConfig,
     pub(super) cache: Option<Cache>,
+    /// The right to do jobs, while this process has it.
+    work: Option<Work>,
+    /// Other processes had the memory open when this one began to work: a chat may be going on there.
+    pub is_beside_others: bool,
     /// Commits before a test's simulated crash.
     pub commits_left: Option<usize>,
 }
 
 impl StepContext {
     pub fn new(store: Store, models: Models, clock: Arc<dyn Clock>, config: WorkerConfig) -> Self {
-        Self { store, models, clock, config, cache: None, commits_left: None }
+        Self {
+            store,
+            models,
+            clock,
+            config,
+            cache: None,
+            work: None,
+            is_beside_others: false,
+            commits_left: None,
+        }
+    }
+
+    /// Whether this process may do jobs; no other does until [`StepContext::rest`].
+    pub fn may_work(&mut self) -> Result<bool, StepError> {
+        if self.work.is_none() {
+            self.work = self.store.work()?;
+        }
+        Ok(self.work.is_some())
+    }
+
+    /// Leaves the jobs to other processes.
+    pub fn rest(&mut self) {
+        self.work = None;
+    }
+
+    /// Waits until this process may do jobs, and calls `meanwhile` now and then.
+    pub fn wait_for_work(
+        &mut self,
+        mut meanwhile: impl FnMut() -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        while !self.may_work()? {
+            meanwhile()?;
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// If another process has put another embedder to use since this one's models were loaded.
+    pub fn check_embedder(&self) -> Result<(), StepError> {
+        check_embedder(self.store.read(|r| r.embedder_id())?, &*self.models.embedder)?;
+        Ok(())
     }
 
     /// Runs a job's step. The job is completed in the step's last transaction.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 
-use inglenook::store::{Secret, Store};
+use inglenook::store::{Secret, Store, WAIT};
 
 use crate::home::Home;
 
@@ -189,7 +189,7 @@ fn what_was_cut_off_leaves_nothing_readable() {
     assert_eq!(readable(&data), Vec::<PathBuf>::new());
     // The log of an open memory, too.
     let key = Secret::new(PASSPHRASE.into());
-    let store = Store::open_with(&data, Some(&key)).unwrap();
+    let store = Store::open_with(&data, Some(&key), WAIT).unwrap();
     store.write(|tx| tx.set_setting("note", "Zebragata")).unwrap();
     assert!(std::fs::metadata(data.join("memory.db-wal")).unwrap().len() > 0);
     assert_eq!(readable(&data), Vec::<PathBuf>::new());

@@ -22,7 +22,7 @@ use crate::interfaces::{
 use crate::memory::MessageId;
 use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
-use crate::store::{JobKind, Store};
+use crate::store::{JobKind, Store, StoreError};
 use crate::worker::{Worker, WorkerConfig};
 
 pub(super) use jobs::Job;
@@ -113,6 +113,8 @@ pub type SharedModels = Arc<RwLock<Option<LoadedModels>>>;
 #[derive(Default)]
 struct TurnData {
     turn: TurnId,
+    /// How often something had been forgotten when the turn began.
+    n_forgettings: u64,
     recalled: Option<Evidence>,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
@@ -222,6 +224,17 @@ impl Executor {
         self.cancel.cancel();
     }
 
+    /// How often something was forgotten, also by other processes.
+    pub(super) fn n_forgettings(&self) -> Result<u64, StoreError> {
+        self.parts.store.read(|r| r.n_forgettings())
+    }
+
+    /// Drops what this process keeps of texts in memory, as far as it can be read again.
+    pub(super) fn drop_caches(&mut self) {
+        self.kept = KeptContext::default();
+        self.parts.store.drop_caches();
+    }
+
     fn chat_store(&self) -> &Store {
         self.private.as_ref().unwrap_or(&self.parts.store)
     }
@@ -253,6 +266,7 @@ impl Executor {
             // A new value, not a cleared one: a late thread of the previous turn keeps its own.
             self.data = Arc::new(Mutex::new(TurnData {
                 turn,
+                n_forgettings: self.n_forgettings().unwrap_or_default(),
                 started: Some(Instant::now()),
                 ..TurnData::default()
             }));

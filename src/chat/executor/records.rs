@@ -8,8 +8,10 @@ use crate::chat::policy::Cited;
 use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, NewMessage, Role, plain_text};
 use crate::recall::Evidence;
-use crate::store::{JobKind, Store, StoreError};
+use crate::store::{AnyId, JobKind, Store, StoreError};
 use crate::worker::Worker;
+
+const FORGOTTEN_MEANWHILE: &str = "something was forgotten meanwhile (/retry answers again)";
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
@@ -66,9 +68,20 @@ impl Executor {
         // A model's text is hostile input; the person's own words are kept as they are.
         let text = plain_text(reply.text.trim()).into_owned();
         let record = if *last { self.record(&text, cited) } else { Value::Null };
-        let begun = lock(&self.data).reply;
+        let (begun, n_forgettings) = {
+            let data = lock(&self.data);
+            (data.reply, data.n_forgettings)
+        };
         let at = self.parts.clock.now();
-        let message = self.chat_store().write(|tx| {
+        let saved = self.chat_store().write(|tx| {
+            // It may rest on what is gone, and so may what was saved of it on the way.
+            if self.private.is_none() && tx.n_forgettings()? != n_forgettings {
+                if let Some(id) = begun.filter(|id| tx.messages_by_id(&[*id]).is_ok()) {
+                    let plan = tx.plan_forget(&[AnyId::Message(id)], None)?;
+                    tx.forget(&plan)?;
+                }
+                return Ok(None);
+            }
             let id = if let Some(id) = begun {
                 tx.finish_message(id, &text, *complete)?;
                 id
@@ -79,8 +92,14 @@ impl Executor {
             if *last {
                 tx.record_answer(id, &record)?;
             }
-            Ok(tx.messages_by_id(&[id])?.remove(0))
+            Ok(Some(tx.messages_by_id(&[id])?.remove(0)))
         })?;
+        let Some(message) = saved else {
+            if lock(&self.data).reply.take().is_some() {
+                self.chat_store().scrub()?;
+            }
+            return Err(StoreError::Invalid { what: FORGOTTEN_MEANWHILE.into() });
+        };
         lock(&self.data).reply = Some(message.id);
         Ok((message, record))
     }

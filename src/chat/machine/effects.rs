@@ -115,6 +115,8 @@ pub enum Update {
     Worker(WorkerStatus),
     /// The store was written to: open panes read it again.
     MemoryChanged,
+    /// Something was forgotten: whoever shows or keeps what was read before reads it again.
+    Forgotten,
     Notice {
         level: Level,
         text: String,

@@ -23,8 +23,8 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Tree { depth, theme, json } => tree::run(app, depth, theme, json),
         Args::Search { query, k, json } => search::run(app, &query.join(" "), k.into(), json),
         Args::Show { id, json } => show::run(app, id, json),
-        Args::Edit { id, text, title } => edit::run(app, id, &text, title.as_deref()),
-        Args::Forget { ids, matching, source, only, redact, yes } => {
+        Args::Edit { id, text, title, .. } => edit::run(app, id, &text, title.as_deref()),
+        Args::Forget { ids, matching, source, only, redact, yes, .. } => {
             let what = match (&matching, &redact, &source) {
                 (Some(text), ..) => Forgotten::Matching(text),
                 (_, Some(text), _) => Forgotten::Words(text),
@@ -34,11 +34,11 @@ pub fn run(app: &App, args: Args) -> Outcome {
             };
             forget::run(app, what, yes)
         }
-        Args::Undo => edit::undo(app),
-        Args::Repair => repair(app),
-        Args::Encrypt => passphrase::change(app, Encryption::Encrypt),
-        Args::Decrypt => passphrase::change(app, Encryption::Decrypt),
-        Args::Rekey => passphrase::change(app, Encryption::Rekey),
+        Args::Undo(_) => edit::undo(app),
+        Args::Repair(_) => repair(app),
+        Args::Encrypt(_) => passphrase::change(app, Encryption::Encrypt),
+        Args::Decrypt(_) => passphrase::change(app, Encryption::Decrypt),
+        Args::Rekey(_) => passphrase::change(app, Encryption::Rekey),
         Args::Keyring(to) => passphrase::keep(app, to),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),
@@ -95,7 +95,7 @@ fn repair(app: &App) -> Outcome {
         Ok(_) | Err(_) => {}
     }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let repaired = app.unlocked(|key| store::repair(&app.dirs.data, key, &stamp))?;
+    let repaired = app.unlocked(|key| store::repair(&app.dirs.data, key, &stamp, app.wait))?;
     let lost = match (repaired.n_lost, repaired.n_changed) {
         (0, 0) => "no message is lost or changed".to_owned(),
         (lost, changed) => format!(

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::builders::*;
 use crate::memory::{MessageId, Role};
-use crate::store::{AnyId, Secret, Store, log_damage};
+use crate::store::{AnyId, Secret, Store, WAIT, log_damage};
 
 const FILES: [&str; 2] = ["memory.db", "memory.db-wal"];
 
@@ -40,9 +40,9 @@ fn filled(dir: &Path, key: Option<&Secret>) -> Store {
         say_all(&store, 0..20);
     }
     if key.is_some() {
-        crate::store::encrypt(dir, None, key).unwrap();
+        crate::store::encrypt(dir, None, key, WAIT).unwrap();
     }
-    let store = Store::open_with(dir, key).unwrap();
+    let store = Store::open_with(dir, key, WAIT).unwrap();
     say_all(&store, 20..30);
     store
 }
@@ -78,7 +78,7 @@ fn is_seen(dir: &Path, key: Option<&Secret>, whole: &BTreeMap<MessageId, String>
             let _ = store.read(|r| r.dump());
         }
     }
-    if let Ok(store) = Store::open_with(dir, key) {
+    if let Ok(store) = Store::open_with(dir, key, WAIT) {
         let _ = store.write(|tx| tx.create_session("x", at(99), false));
         let ids = [AnyId::Message(MessageId(7))];
         if let Ok(plan) = store.read(|r| r.plan_forget(&ids, None)) {

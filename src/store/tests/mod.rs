@@ -10,6 +10,7 @@ mod forgotten_bytes;
 mod hierarchy;
 mod migrating;
 mod opening;
+mod processes;
 mod queue;
 mod random;
 mod searching;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::builders::*;
 use crate::memory::Role;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -28,7 +28,15 @@ fn everything_is_private() {
         })
         .collect();
     names.sort();
-    assert_eq!(names, ["memory.db", "memory.db-shm", "memory.db-wal", "memory.lock"]);
+    let expected = [
+        "memory.db",
+        "memory.db-shm",
+        "memory.db-wal",
+        "memory.lock",
+        "memory.turn",
+        "memory.worker",
+    ];
+    assert_eq!(names, expected);
 }
 
 #[test]
@@ -67,21 +75,6 @@ fn what_was_written_is_there_after_reopening() {
     assert!(!dir.path().join("memory.db-wal").exists());
     let store = Store::open(dir.path()).unwrap();
     assert_eq!(store.read(|r| r.dump()).unwrap(), before);
-}
-
-#[test]
-fn a_second_writer_is_told_who_the_first_is() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    let error = Store::open(dir.path()).err().unwrap();
-    let pid = std::process::id().to_string();
-    assert!(matches!(&error, StoreError::Locked { pid: p, .. } if *p == pid), "{error}");
-    // A clone shares the lock; it goes with the last of them.
-    let clone = store.clone();
-    drop(store);
-    assert!(matches!(Store::open(dir.path()), Err(StoreError::Locked { .. })));
-    drop(clone);
-    Store::open(dir.path()).unwrap();
 }
 
 #[test]

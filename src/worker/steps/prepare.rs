@@ -4,8 +4,11 @@ use jiff::SignedDuration;
 
 use crate::interfaces::Cancel;
 use crate::memory::SessionId;
-use crate::store::{JobKind, Level};
+use crate::store::{JobKind, Level, Session};
 use crate::worker::step_context::{StepContext, StepError};
+
+/// What was said in another process's chat belongs to an episode that goes on, unless it is longer ago than this.
+const OPEN_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 impl StepContext {
     /// Runs once per process, before the first job.
@@ -25,10 +28,15 @@ impl StepContext {
             self.commit(|tx| tx.retry_failed())?;
         }
         let current = self.config.current_session;
+        self.is_beside_others = !self.store.is_alone()?;
         let open = self.store.read(|r| {
             let mut open = Vec::new();
             for session in r.sessions()? {
-                if Some(session.id) != current && !r.open_messages(session.id)?.is_empty() {
+                let is_elsewhere = self.is_beside_others && !self.is_silent(&session, OPEN_FOR);
+                if Some(session.id) != current
+                    && !is_elsewhere
+                    && !r.open_messages(session.id)?.is_empty()
+                {
                     open.push(session.id);
                 }
             }
@@ -37,22 +45,32 @@ impl StepContext {
         self.close_all(open)
     }
 
-    /// Closes the newest session if it has been silent for at least `after`.
+    /// Closes the sessions of the last day that have been silent for at least `after`.
     pub(in crate::worker) fn close_when_silent(
         &mut self,
         after: SignedDuration,
     ) -> Result<(), StepError> {
-        let now = self.clock.now().timestamp;
+        const RECENT: SignedDuration = SignedDuration::from_hours(24);
         let silent = self.store.read(|r| {
             let sessions = r.sessions()?;
-            let Some(newest) = sessions.iter().max_by_key(|s| s.updated_at.timestamp) else {
-                return Ok(Vec::new());
-            };
-            let is_silent = now.duration_since(newest.updated_at.timestamp) >= after;
-            let open = is_silent && !r.open_messages(newest.id)?.is_empty();
-            Ok(if open { vec![newest.id] } else { Vec::new() })
+            let newest = sessions.iter().map(|s| (s.updated_at.timestamp, s.id)).max();
+            let mut silent = Vec::new();
+            for session in sessions {
+                let is_newest = newest.is_some_and(|(_, id)| id == session.id);
+                if self.is_silent(&session, after)
+                    && (is_newest || !self.is_silent(&session, RECENT))
+                    && !r.open_messages(session.id)?.is_empty()
+                {
+                    silent.push(session.id);
+                }
+            }
+            Ok(silent)
         })?;
         self.close_all(silent)
+    }
+
+    fn is_silent(&self, session: &Session, after: SignedDuration) -> bool {
+        self.clock.now().timestamp.duration_since(session.updated_at.timestamp) >= after
     }
 
     fn close_all(&mut self, mut sessions: Vec<SessionId>) -> Result<(), StepError> {

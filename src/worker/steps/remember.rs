@@ -9,7 +9,7 @@ use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
 use crate::memory::{Message, MessageId, NewMessage, Role, SemanticId, SessionId};
 use crate::store::{JobKind, Level, Store};
-use crate::worker::step_context::{StepContext, StepError};
+use crate::worker::step_context::{StepContext, StepError, check_embedder};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
 
@@ -80,6 +80,7 @@ impl StepContext {
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let fact_vectors = self.embed(&texts, &cancel)?;
         self.commit_with_cache(move |tx, cache| {
+            check_embedder(tx.embedder_id()?, &*embedder)?;
             tx.use_embedder(embedder.id(), embedder.dimensions())?;
             learn_name(tx, name.as_deref())?;
             for (told, run) in earlier {

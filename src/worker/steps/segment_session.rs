@@ -92,7 +92,8 @@ impl StepContext {
     fn streaming_from(&self, messages: &[Message]) -> Option<usize> {
         let last = messages.last()?;
         let age = self.clock.now().timestamp.duration_since(last.created_at.timestamp);
-        if last.complete || !self.config.live || age > STREAMING_MAX {
+        let may_stream = self.config.live || self.is_beside_others;
+        if last.complete || !may_stream || age > STREAMING_MAX {
             return None;
         }
         let replies = messages.iter().rev().take_while(|m| m.role == Role::Assistant).count();
