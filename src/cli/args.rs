@@ -327,17 +327,35 @@ pub enum Model {
         #[arg(long)]
         json: bool,
     },
-    /// Download a model of the catalogue (the one command that uses the network)
+    /// Download a model (the one command that uses the network)
     Pull {
-        /// A name from `model list`; the default model without one
+        /// A name from `model list`, or any repository of the hub: owner/repo, owner/repo:Q4_K_M or owner/repo:FILE. The default
+        /// model without one
+        what: Option<String>,
+        /// Its name from now on
+        #[arg(long)]
         name: Option<String>,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
         /// Use it from now on
         #[arg(long)]
         r#use: bool,
     },
+    /// Find the models of other programs on this machine: Ollama, LM Studio, Jan, GPT4All, llama.cpp, Hugging Face
+    Scan {
+        /// Use them where they lie, or only those named: nothing is copied
+        #[arg(long, value_name = "NAME", num_args = 0..)]
+        link: Option<Vec<String>>,
+        #[arg(long)]
+        json: bool,
+    },
     /// Take a model from disk: a GGUF file, a safetensors folder, a wheel or zip with one inside
     Import {
         path: PathBuf,
+        /// Use it where it lies instead of copying it
+        #[arg(long)]
+        link: bool,
         /// Its name from now on
         #[arg(long)]
         name: Option<String>,

@@ -12,6 +12,8 @@ use super::report::{Failure, Outcome, done};
 /// The folders and files of this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directories {
+    /// The person's; the data folder where there is none.
+    pub home: PathBuf,
     /// The memory, imported models and the record of installed ones.
     pub data: PathBuf,
     pub config_file: PathBuf,
@@ -46,8 +48,9 @@ impl Directories {
             .or_else(|| own.as_ref().map(|own| own.join("config.toml")))
             .or_else(|| under("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("config.toml")))
             .unwrap_or_else(|| data.join("config.toml"));
-        let hub_cache = crate::registry::cache_dir(env, home.as_deref().unwrap_or(&data));
-        Ok(Self { data, config_file, hub_cache })
+        let home = home.unwrap_or_else(|| data.clone());
+        let hub_cache = crate::registry::cache_dir(env, &home);
+        Ok(Self { home, data, config_file, hub_cache })
     }
 
     /// From the environment of this process.

@@ -8,11 +8,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::App;
+use super::machine::memory as memory_of_machine;
 use super::memory::unit_counts;
-use super::output::{bytes, counted};
+use super::output::{bytes, counted, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::error_chain::error_chain;
-use crate::inference::{Confinement, InstructionSet, confinement};
+use crate::inference::{self, Confinement, InstructionSet, confinement};
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
 use crate::store::{self, StoreError};
@@ -38,6 +39,7 @@ pub fn run(app: &App, json: bool) -> Outcome {
         ("data", folder(&app.dirs.data)),
         ("memory", memory(app)),
         ("models", models(app)),
+        ("speed", speed(app)),
         ("sandbox", vec![sandbox()]),
         ("terminal", vec![terminal()]),
         ("network", vec![(Health::Good, network.into())]),
@@ -96,7 +98,7 @@ fn version() -> String {
 fn machine() -> (Health, String) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kernels = InstructionSet::best().name();
-    let memory = available_memory();
+    let memory = memory_of_machine().map(|m| m.free);
     let mut says = counted(cores, "core");
     if let Some(kernels) = kernels {
         says = format!("{says}, kernels for {kernels}");
@@ -113,14 +115,6 @@ fn machine() -> (Health, String) {
         return (Health::Remark, says);
     }
     (Health::Good, says)
-}
-
-/// Known on Linux only.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kibibytes * 1024)
 }
 
 /// Memory cannot be written with less: a write-ahead log grows to 16 MB.
@@ -268,13 +262,86 @@ fn models(app: &App) -> Vec<(Health, String)> {
                 Health::Good,
                 format!("{name}: {kind}{}, {}{used}", what.summary, bytes(model.bytes)),
             )),
-            Err(e) => findings.push((
-                Health::Bad,
-                format!("{name}: {e}. `model verify {name}`, then pull or import it again"),
-            )),
+            Err(e) => {
+                let failure = Failure::Registry(e);
+                let hint = failure.hint().unwrap_or_default();
+                findings.push((Health::Bad, format!("{name}: {failure}. {hint}")));
+            }
         }
     }
     findings
+}
+
+/// What to expect of the models that there are, by a measurement of two seconds.
+fn speed(app: &App) -> Vec<(Health, String)> {
+    const NEEDED: u64 = 600_000_000;
+    let memory = memory_of_machine();
+    if memory.is_some_and(|m| m.free < NEEDED) {
+        let says = "not measured: there is too little memory free".into();
+        return vec![(Health::Remark, says)];
+    }
+    let speed = match inference::measure() {
+        Ok(speed) => speed,
+        Err(e) => return vec![(Health::Remark, format!("not measured: {}", error_chain(&e)))],
+    };
+    let mut findings = vec![(
+        Health::Good,
+        format!(
+            "memory is read at {:.1} GB/s, 4-bit weights at {:.1} GB/s for one token, {:.0} billion operations a second \
+             for many",
+            speed.read / 1e9,
+            speed.decode / 1e9,
+            speed.prefill / 1e9
+        ),
+    )];
+    let Ok(registry) = app.registry() else { return findings };
+    let window = app.config.chat.window_tokens as u64;
+    let total = memory.map_or(u64::MAX, |m| m.total);
+    let recommended =
+        registry.catalogue.recommended(total, window, speed.decode).map(|m| m.name.clone());
+    let of_catalogue = registry.catalogue.models.iter();
+    let too_large = of_catalogue.clone().filter(|m| !m.fits(total, window)).count();
+    let fitting =
+        of_catalogue.filter(|m| m.fits(total, window)).map(|m| (m.name.clone(), m.purpose));
+    let fitting: Vec<String> =
+        fitting.filter(|(_, p)| *p == ModelPurpose::Language).map(|(name, _)| name).collect();
+    for model in registry.list().unwrap_or_default() {
+        let is_known = registry.catalogue.get(&model.name).is_some();
+        let is_shown = fitting.contains(&model.name) || (model.installed.is_some() && !is_known);
+        if model.purpose != ModelPurpose::Language || model.built_in || !is_shown {
+            continue;
+        }
+        let best = if recommended.as_deref() == Some(&model.name) { ", recommended" } else { "" };
+        findings.push((
+            Health::Good,
+            format!(
+                "{}: expect {} tokens a second, and prompts read at {}{best}",
+                one_line(&model.name, 80),
+                rounded(speed.decode_tokens(model.bytes)),
+                rounded(speed.prefill_tokens(model.bytes)),
+            ),
+        ));
+    }
+    if too_large > 0 {
+        let says = format!(
+            "{} of the catalogue are too large for its memory",
+            counted(too_large, "model")
+        );
+        findings.push((Health::Good, says));
+    }
+    findings
+}
+
+/// "about 12": no more digits than the prediction is good for.
+fn rounded(tokens: f64) -> String {
+    if tokens < 1.0 {
+        return "less than 1".into();
+    }
+    if tokens < 10.0 {
+        return format!("about {tokens:.1}");
+    }
+    let unit = 10f64.powf(tokens.log10().floor() - 1.0);
+    format!("about {:.0}", (tokens / unit).round() * unit)
 }
 
 fn sandbox() -> (Health, String) {

@@ -15,8 +15,12 @@ mod export;
 mod import;
 mod import_zip;
 mod interrupt;
+mod machine;
 mod memory;
 mod model;
+#[cfg(feature = "hub")]
+mod model_pull;
+mod model_scan;
 mod models;
 mod output;
 mod passphrase;

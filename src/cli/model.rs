@@ -6,8 +6,12 @@ use serde_json::json;
 
 use super::App;
 use super::args::Model as Args;
+use super::machine::{memory, supposed_decode_rate};
+#[cfg(feature = "hub")]
+use super::model_pull;
+use super::model_scan;
 use super::output::{bytes, one_line};
-use super::report::{Failure, Outcome, done, found_problems};
+use super::report::{Outcome, done, found_problems};
 use crate::inference::{self, Precision};
 use crate::registry::{CopyProgress, FileState, ModelPurpose};
 use crate::worker::check;
@@ -15,8 +19,15 @@ use crate::worker::check;
 pub fn run(app: &App, args: Args) -> Outcome {
     match args {
         Args::List { json } => list(app, json),
-        Args::Pull { name, r#use } => pull(app, name.as_deref(), r#use),
-        Args::Import { path, name } => import(app, &path, name.as_deref()),
+        #[cfg(feature = "hub")]
+        Args::Pull { what, name, r#use, yes } => {
+            let (what, name) = (what.as_deref(), name.as_deref());
+            model_pull::run(app, &model_pull::Request { what, name, then_use: r#use, yes })
+        }
+        #[cfg(not(feature = "hub"))]
+        Args::Pull { .. } => Err(crate::registry::RegistryError::NoHub.into()),
+        Args::Scan { link, json } => model_scan::run(app, link.as_deref(), json),
+        Args::Import { path, link, name } => import(app, &path, link, name.as_deref()),
         Args::Verify { name, json } => verify(app, name.as_deref(), json),
         Args::Use { name } => use_model(app, &name),
         Args::Remove { name, yes } => remove(app, &name, yes),
@@ -26,11 +37,18 @@ pub fn run(app: &App, args: Args) -> Outcome {
 }
 
 fn list(app: &App, json: bool) -> Outcome {
-    let list = app.registry()?.list()?;
+    let registry = app.registry()?;
+    let list = registry.list()?;
+    let memory = memory();
+    let window = app.config.chat.window_tokens as u64;
+    let recommended = memory
+        .and_then(|m| registry.catalogue.recommended(m.total, window, supposed_decode_rate()));
+    let recommended = recommended.map(|model| model.name.as_str());
     if json {
         let list: Vec<_> = list
             .iter()
             .map(|m| {
+                let known = registry.catalogue.get(&m.name);
                 json!({
                     "name": m.name,
                     "kind": m.purpose.as_str(),
@@ -38,6 +56,11 @@ fn list(app: &App, json: bool) -> Outcome {
                     "licence": m.licence,
                     "installed": m.installed,
                     "in_use": m.in_use,
+                    "context_tokens": known.map(|k| k.context_tokens),
+                    "needed_bytes": known.map(|k| k.needed_bytes(window)),
+                    "fits": known.zip(memory).map(|(k, memory)| k.fits(memory.total, window)),
+                    "good_at": known.and_then(|k| k.good_at.as_deref()),
+                    "recommended": recommended == Some(m.name.as_str()),
                 })
             })
             .collect();
@@ -51,80 +74,58 @@ fn list(app: &App, json: bool) -> Outcome {
         }
         app.console.line(&format!("{title}:"))?;
         for m in models {
-            let kind = if m.purpose == ModelPurpose::Embedding { "embedding" } else { "" };
-            let line = format!(
-                "{} {:<24} {:>8}  {:<20} {kind}",
-                if m.in_use { "*" } else { " " },
-                one_line(&m.name, 80),
-                bytes(m.bytes),
-                m.licence
-                    .as_deref()
-                    .or(m.installed.as_deref())
-                    .map_or_else(String::new, |l| one_line(l, 60)),
-            );
+            let known = registry.catalogue.get(&m.name);
+            let fits = known.zip(memory).is_none_or(|(k, memory)| k.fits(memory.total, window));
+            let says = if m.purpose == ModelPurpose::Embedding {
+                "embedding"
+            } else if !fits {
+                "too large for this machine's memory"
+            } else {
+                known.and_then(|k| k.good_at.as_deref()).unwrap_or_default()
+            };
+            let mark = if m.in_use { "*" } else { " " };
+            let best = if recommended == Some(m.name.as_str()) { "recommended: " } else { "" };
+            let of = m.licence.as_deref().or(m.installed.as_deref());
+            let of = of.map_or_else(String::new, |text| one_line(text, 60));
+            let (name, size) = (one_line(&m.name, 80), bytes(m.bytes));
+            let line = format!("{mark} {name:<24} {size:>8}  {of:<20} {best}{says}");
             app.console.line(line.trim_end())?;
         }
+    }
+    if let Some(memory) = memory {
+        let text = format!(
+            "This machine has {} of memory. Other programs' models: `inglenook model scan`; any on the hub: `inglenook model \
+             pull OWNER/REPO`.",
+            bytes(memory.total)
+        );
+        app.console.note(&text);
     }
     done()
 }
 
-fn import(app: &App, path: &Path, name: Option<&str>) -> Outcome {
+fn import(app: &App, path: &Path, link: bool, name: Option<&str>) -> Outcome {
     let registry = app.registry()?;
     let progress = app.console.progress();
-    let imported = registry.import(path, name, &mut |CopyProgress { bytes: n, total_bytes }| {
+    let mut show = |CopyProgress { bytes: n, total_bytes }| {
         progress.set(n, total_bytes, &format!("{} of {}", bytes(n), bytes(total_bytes)));
-    });
+    };
+    let imported = if link {
+        registry.link(path, name, None, &mut show)
+    } else {
+        registry.import(path, name, &mut show)
+    };
     progress.finish();
     let model = imported?;
     let what = registry.inspect(&model.name)?.summary;
     app.console.line(&format!(
-        "Imported {} ({}, {}).",
+        "{} {} ({}, {}).",
+        if link { "Linked" } else { "Imported" },
         model.name,
         one_line(&what, 120),
         bytes(model.bytes())
     ))?;
     app.console.note(&format!("`inglenook model use {}` uses it from now on.", model.name));
     done()
-}
-
-#[cfg(feature = "hub")]
-fn pull(app: &App, name: Option<&str>, then_use: bool) -> Outcome {
-    let registry = app.registry()?;
-    let default = registry.catalogue.default_language().map(|m| m.name.clone());
-    let Some(name) = name.map(str::to_owned).or(default) else { return Err(Failure::NeedsYes) };
-    if let Some(model) = registry.catalogue.get(&name) {
-        app.console.note(&format!(
-            "{}: about {}, {}, from {}/{}",
-            model.name,
-            bytes(model.bytes_approx),
-            model.licence,
-            registry.hub.endpoint.trim_end_matches('/'),
-            model.repo,
-        ));
-    }
-    let progress = app.console.progress();
-    let pulled = registry.pull(&name, &|p| {
-        let message = format!("{} of {} {}", bytes(p.bytes), bytes(p.total_bytes), p.file);
-        progress.set(p.bytes, p.total_bytes, &message);
-    });
-    progress.finish();
-    let model = pulled?;
-    app.console.line(&format!(
-        "{} is here ({}, checked): {}",
-        model.name,
-        bytes(model.bytes()),
-        model.path.display()
-    ))?;
-    if then_use {
-        return use_model(app, &model.name);
-    }
-    app.console.note(&format!("`inglenook model use {}` uses it from now on.", model.name));
-    done()
-}
-
-#[cfg(not(feature = "hub"))]
-fn pull(_: &App, _: Option<&str>, _: bool) -> Outcome {
-    Err(Failure::Registry(crate::registry::RegistryError::NoHub))
 }
 
 fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
@@ -168,7 +169,7 @@ fn verify(app: &App, name: Option<&str>, json: bool) -> Outcome {
     done()
 }
 
-fn use_model(app: &App, name: &str) -> Outcome {
+pub(super) fn use_model(app: &App, name: &str) -> Outcome {
     match app.registry()?.use_model(name)? {
         ModelPurpose::Language => {
             app.console.line(&format!("{name} is used from now on."))?;
@@ -186,12 +187,20 @@ fn use_model(app: &App, name: &str) -> Outcome {
 
 fn remove(app: &App, name: &str, yes: bool) -> Outcome {
     let registry = app.registry()?;
-    if !yes && !app.console.confirm(&format!("Delete the files of {name}?"))? {
+    let question = match registry.linked_path(name) {
+        Some(path) => format!("Forget {name}? {} stays where it is.", path.display()),
+        None => format!("Delete the files of {name}?"),
+    };
+    if !yes && !app.console.confirm(&question)? {
         app.console.line("Nothing was deleted.")?;
         return done();
     }
     let model = registry.remove(name)?;
-    app.console.line(&format!("{} is gone ({}).", model.name, bytes(model.bytes())))?;
+    app.console.line(&if model.is_linked() {
+        format!("{} is no longer listed; {} stays where it is.", model.name, model.path.display())
+    } else {
+        format!("{} is gone ({}).", model.name, bytes(model.bytes()))
+    })?;
     done()
 }
 

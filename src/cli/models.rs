@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::App;
 use super::policy::Policy;
@@ -9,7 +10,8 @@ use super::report::Failure;
 use crate::inference;
 use crate::interfaces::{Embedder, LoadProgress, ModelError, ModelSource as _, Models, Reranker};
 use crate::registry::{
-    BuiltInModels, Catalogue, HubSettings, ModelBackend, ModelDescription, ModelPurpose, Registry,
+    BuiltInModels, Catalogue, HUB, HubSettings, ModelBackend, ModelDescription, ModelPurpose,
+    Registry, is_on, token,
 };
 use crate::worker::WorkerConfig;
 
@@ -60,10 +62,6 @@ fn backend(policy: &Policy) -> ModelBackend {
     }
 }
 
-fn is_on(value: &str) -> bool {
-    matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on")
-}
-
 impl App {
     /// The registry of this data directory, with the model that the flags or the configuration
     /// choose.
@@ -72,11 +70,15 @@ impl App {
     /// If the installed models or the catalogue can't be read.
     pub fn registry(&self) -> Result<Registry, Failure> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let endpoint = env("HF_ENDPOINT").unwrap_or_else(|| HUB.into());
+        let seconds = env("HF_HUB_DOWNLOAD_TIMEOUT").and_then(|value| value.parse().ok());
         let hub = HubSettings {
-            endpoint: env("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into()),
             cache_dir: self.dirs.hub_cache.clone(),
             offline: env("HF_HUB_OFFLINE").is_some_and(|value| is_on(&value)),
-            token: env("HF_TOKEN"),
+            token: token(&endpoint, env, &self.dirs.home),
+            timeout: Duration::from_secs(seconds.unwrap_or(30).max(1)),
+            pause: Duration::from_millis(200),
+            endpoint,
         };
         let chosen = self.model.clone().or_else(|| self.config.model.clone());
         Ok(Registry::new(
@@ -136,18 +138,5 @@ impl App {
     /// As [`App::registry`].
     pub fn reranker(&self) -> Result<Option<Arc<dyn Reranker>>, Failure> {
         Ok(self.registry()?.reranker())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn switches_mean_what_they_mean_to_the_hub_client() {
-        for (value, on) in [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false)]
-        {
-            assert_eq!(is_on(value), on, "{value}");
-        }
     }
 }

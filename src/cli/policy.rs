@@ -148,16 +148,27 @@ impl Policy {
     }
 
     /// # Errors
+    /// If weights with this SHA-256 are none of those allowed.
+    pub fn check_hash(&self, path: &str, hash: &str) -> Result<(), ModelError> {
+        match &self.models {
+            Some(allowed) if !allowed.iter().any(|a| a == hash) => {
+                Err(ModelError::Forbidden { path: path.to_owned(), hash: hash.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
     /// If the model at `path` can't be read, or a file of its weights is none of those allowed.
     pub fn check_model(&self, path: &Path) -> Result<(), ModelError> {
-        let Some(allowed) = &self.models else { return Ok(()) };
+        if self.models.is_none() {
+            return Ok(());
+        }
         for file in inference::validate(path)?.files {
             let shown = file.display().to_string();
             let (hash, _) = sha256_file(&file)
                 .map_err(|e| ModelError::BadFile { path: shown.clone(), reason: e.to_string() })?;
-            if !allowed.contains(&hash) {
-                return Err(ModelError::Forbidden { path: shown, hash });
-            }
+            self.check_hash(&shown, &hash)?;
         }
         Ok(())
     }
@@ -240,7 +251,7 @@ pub fn audited(command: &Command) -> Option<&'static str> {
         Command::Memory(Memory::Decrypt(_)) => "decrypt",
         Command::Memory(Memory::Rekey(_)) => "rekey",
         Command::Model(Model::Pull { .. }) => "pull",
-        Command::Model(Model::Import { .. }) => "model import",
+        Command::Model(Model::Import { .. } | Model::Scan { link: Some(_), .. }) => "model import",
         Command::Model(Model::Remove { .. }) => "model remove",
         _ => return None,
     })

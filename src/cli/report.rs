@@ -119,7 +119,9 @@ impl Failure {
             ) => EXIT_PASSPHRASE,
             Self::Model(ModelError::NotInstalled { .. })
             | Self::Registry(
-                RegistryError::NotInstalled { .. } | RegistryError::UnknownName { .. },
+                RegistryError::NotInstalled { .. }
+                | RegistryError::UnknownName { .. }
+                | RegistryError::NotFound { .. },
             ) => EXIT_NO_MODEL,
             _ => EXIT_FAILED,
         }
@@ -296,6 +298,27 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
                  imported again"
             ));
         }
+        RegistryError::InstalledAs { name, .. } => {
+            return Some(format!("`inglenook model use {name}` uses it from now on"));
+        }
+        RegistryError::LinkGone { name, .. } => {
+            return Some(format!(
+                "if it was moved: `inglenook model remove {name}`, then `inglenook model scan`, or \
+                 `inglenook model import --link PATH`"
+            ));
+        }
+        RegistryError::LinkChanged { name, .. } => {
+            return Some(format!(
+                "`inglenook model verify {name}` reads it: if its content is what it was, it is used again. If it is \
+                 another model: `inglenook model remove {name}`, then link it again"
+            ));
+        }
+        RegistryError::NotFound { found, .. } if found.is_empty() => {
+            "no model that runs here was found"
+        }
+        RegistryError::NotFound { found, .. } => {
+            return Some(format!("there are {}", found.join(", ")));
+        }
         RegistryError::BuiltIn => "`inglenook model use NAME` chooses another",
         RegistryError::NotOurs { path, .. } => {
             return Some(format!("delete it there, if nothing else needs it: {path}"));
@@ -304,6 +327,31 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
         RegistryError::NoHub => {
             "fetch the file elsewhere and use `inglenook model import PATH`, or build with the \
              feature `hub`"
+        }
+        RegistryError::BadRepository { .. } => {
+            "write it as OWNER/REPO, OWNER/REPO:Q4_K_M or OWNER/REPO:FILE.gguf"
+        }
+        RegistryError::NoRepository { has_token: true, .. } => {
+            "check its name, and whether your token may see it"
+        }
+        RegistryError::NoRepository { .. } => {
+            "check its name; if it is private, let HF_TOKEN hold a token that may read it"
+        }
+        RegistryError::Gated { repo, endpoint, has_token } => {
+            let then = if *has_token { "the token's owner" } else { "you, with HF_TOKEN set," };
+            return Some(format!(
+                "accept them at {}/{repo}; after that {then} can pull it",
+                endpoint.trim_end_matches('/')
+            ));
+        }
+        RegistryError::NoFile { .. } => {
+            "it may have been renamed there: `inglenook model pull OWNER/REPO` looks what there is"
+        }
+        RegistryError::NothingToRun { there, .. } if there.is_empty() => {
+            "look for a GGUF of it: others often publish one"
+        }
+        RegistryError::NothingToRun { repo, there, .. } => {
+            return Some(format!("name one of {} as `{repo}:NAME`", there.join(", ")));
         }
         RegistryError::Fetch { .. } => {
             "check the connection and run the same command again: it goes on where it stopped"

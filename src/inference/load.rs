@@ -341,6 +341,11 @@ pub(super) fn model(path: &Path, progress: Progress<'_>) -> Result<EngineModel, 
         });
     }
     let metadata = opened.weights.metadata();
+    let name = match metadata.string("general.name") {
+        // Ollama calls a file by its hash.
+        Some(own) if name.0.starts_with("sha256-") => (printable(own), false),
+        _ => name,
+    };
     start(&opened, name, &TemplateHints::from_gguf(metadata), progress, || {
         Tokenizer::from_gguf(metadata).map_err(|reason| bad_file(&opened.path, reason))
     })

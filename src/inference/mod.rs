@@ -26,6 +26,7 @@ mod kv_cache;
 mod linear;
 mod load;
 mod mask;
+mod measure;
 mod metadata;
 mod model;
 mod ops;
@@ -52,5 +53,6 @@ pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;
 pub use load::{FileSummary, ModelKind, load_decoder, load_language, probe, probe_with, validate};
+pub use measure::{Speed, measure};
 pub use packed_matmul::InstructionSet;
 pub use weights::Precision;

@@ -39,6 +39,14 @@ pub enum RegistryError {
     },
     #[error("cannot read {path}: {reason}")]
     Manifest { path: String, reason: String },
+    #[error("{path} is installed already, as `{name}`")]
+    InstalledAs { path: String, name: String },
+    #[error("the file of `{name}` is no longer at {path}")]
+    LinkGone { name: String, path: String },
+    #[error("{path} was changed after `{name}` was linked to it")]
+    LinkChanged { name: String, path: String },
+    #[error("nothing that was found is called `{name}`")]
+    NotFound { name: String, found: Vec<String> },
     #[error("the starter is part of the program and cannot be removed")]
     BuiltIn,
     #[error("`{name}` was put into the Hugging Face cache by another program")]
@@ -47,14 +55,24 @@ pub enum RegistryError {
     Offline { name: String },
     #[error("this build has no network code (feature `hub`)")]
     NoHub,
-    #[error("cannot fetch {file} of `{name}` from {endpoint}")]
+    #[error("cannot fetch {file} of {repo} from {endpoint}")]
     Fetch {
-        name: String,
+        repo: String,
         file: String,
         endpoint: String,
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    #[error("`{text}` is not the name of a repository")]
+    BadRepository { text: String },
+    #[error("{endpoint} has no repository {repo}, or shows it to its members alone")]
+    NoRepository { repo: String, endpoint: String, has_token: bool },
+    #[error("{endpoint} gives {repo} only to those who accepted its conditions")]
+    Gated { repo: String, endpoint: String, has_token: bool },
+    #[error("{file} is not in {repo} at {endpoint}")]
+    NoFile { repo: String, file: String, endpoint: String },
+    #[error("nothing of {repo} runs here: {why}")]
+    NothingToRun { repo: String, why: String, there: Vec<String> },
 }
 
 pub(super) fn not_a_model(path: &Path, reason: impl Into<String>) -> RegistryError {

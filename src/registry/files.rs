@@ -27,6 +27,18 @@ fn create_private_file(path: &Path) -> Result<File, RegistryError> {
     options.open(path).map_err(|e| io_error("create", path, e))
 }
 
+/// Whether the file's first bytes are these. What is not a file, such as a pipe that nobody writes to, has none.
+pub fn starts_with(path: &Path, magic: [u8; 4]) -> Result<bool, RegistryError> {
+    if !path.metadata().is_ok_and(|m| m.is_file()) {
+        return Ok(false);
+    }
+    let mut first = Vec::with_capacity(magic.len());
+    File::open(path)
+        .and_then(|file| file.take(magic.len() as u64).read_to_end(&mut first))
+        .map_err(|e| io_error("read", path, e))?;
+    Ok(first == magic)
+}
+
 /// Copies at most `bytes_max` bytes of `from` into the new file `to`, and returns their SHA-256 and
 /// count. `on_bytes` gets the running count.
 pub fn copy_hashed(

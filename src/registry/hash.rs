@@ -40,6 +40,18 @@ pub fn sha256_file(path: &Path) -> io::Result<(String, u64)> {
     Ok((hex(&hasher.finalize()), bytes))
 }
 
+/// As [`sha256_file`]; `on_bytes` gets the running count.
+pub fn sha256_file_with(path: &Path, mut on_bytes: impl FnMut(u64)) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut bytes = 0;
+    read_in_blocks(path, |block| {
+        hasher.update(block);
+        bytes += block.len() as u64;
+        on_bytes(bytes);
+    })?;
+    Ok(hex(&hasher.finalize()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

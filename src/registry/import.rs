@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::archive::{self, Contents, Entry};
 use super::backend::Validate;
 use super::error::{RegistryError, io_error, not_a_model};
-use super::files::{copy_hashed, create_private_dir};
+use super::files::{copy_hashed, create_private_dir, starts_with};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
 
 /// More than any model that this program runs; an archive that unpacks to more is a zip bomb.
@@ -69,7 +69,7 @@ impl Staging<'_> {
         let (sha256, bytes) = copy_hashed(from, &to, bytes_max, &mut |n| {
             (self.on_progress)(CopyProgress { bytes: before + n, total_bytes: self.total_bytes });
         })?;
-        self.files.push(InstalledFile { path, bytes, sha256 });
+        self.files.push(InstalledFile { path, bytes, sha256, modified_ns: None });
         Ok(())
     }
 
@@ -121,22 +121,14 @@ pub(super) fn import(
     let load_from = if metadata.is_dir() {
         copy_dir(source, &mut staging)?;
         PathBuf::new()
+    } else if starts_with(source, *b"GGUF")? {
+        staging.copy_file(source, gguf.clone())?;
+        gguf
+    } else if starts_with(source, *b"PK\x03\x04")? {
+        unpack(source, gguf, &mut staging)?
     } else {
-        let mut magic = Vec::with_capacity(4);
-        File::open(source)
-            .and_then(|file| file.take(4).read_to_end(&mut magic))
-            .map_err(|e| io_error("read", source, e))?;
-        match magic.as_slice() {
-            b"GGUF" => {
-                staging.copy_file(source, gguf.clone())?;
-                gguf
-            }
-            b"PK\x03\x04" => unpack(source, gguf, &mut staging)?,
-            _ => {
-                let reason = "it is neither a GGUF file nor a wheel or zip, by its first bytes";
-                return Err(not_a_model(source, reason));
-            }
-        }
+        let reason = "it is neither a GGUF file nor a wheel or zip, by its first bytes";
+        return Err(not_a_model(source, reason));
     };
 
     let description = validate(&staging.dir.path().join(&load_from))
@@ -168,6 +160,16 @@ pub(super) fn import(
 }
 
 fn copy_dir(source: &Path, staging: &mut Staging<'_>) -> Result<(), RegistryError> {
+    let found = files_of_folder(source)?;
+    staging.total_bytes = found.iter().map(|(_, bytes)| bytes).sum();
+    for (path, _) in found {
+        staging.copy_file(&source.join(&path), path)?;
+    }
+    Ok(())
+}
+
+/// The files of a safetensors model, relative to its folder, with their lengths.
+pub(super) fn files_of_folder(source: &Path) -> Result<Vec<(PathBuf, u64)>, RegistryError> {
     let mut found = Vec::new();
     for folder in ["", "1_Pooling", "2_Normalize"] {
         let dir = source.join(folder);
@@ -188,17 +190,13 @@ fn copy_dir(source: &Path, staging: &mut Staging<'_>) -> Result<(), RegistryErro
         }
     }
     found.sort();
-    staging.total_bytes = found.iter().map(|(_, bytes)| bytes).sum();
-    for (path, _) in found {
-        staging.copy_file(&source.join(&path), path)?;
-    }
-    let has = |wanted: fn(&Path) -> bool| staging.files.iter().any(|file| wanted(&file.path));
+    let has = |wanted: fn(&Path) -> bool| found.iter().any(|(path, _)| wanted(path));
     let missing = if !has(|p| p.extension().is_some_and(|e| e == "safetensors")) {
         "no .safetensors file"
     } else if !has(|p| p == Path::new("config.json")) {
         "no config.json"
     } else {
-        return Ok(());
+        return Ok(found);
     };
     Err(not_a_model(source, format!("the folder has {missing}")))
 }
@@ -224,26 +222,29 @@ fn unpack(
 }
 
 /// A model name made from the file name: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
-fn name_from(source: &Path) -> Result<String, RegistryError> {
+pub(super) fn name_from(source: &Path) -> Result<String, RegistryError> {
     let name = source.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name = [".gguf", ".whl", ".zip"]
         .iter()
         .find_map(|suffix| name.strip_suffix(suffix))
         .unwrap_or(&name);
-    let name: String = name
+    plain_name(name).ok_or_else(|| RegistryError::BadName { name: source.display().to_string() })
+}
+
+/// A text made into a name for a model; none if nothing of it can be in one.
+pub(super) fn plain_name(text: &str) -> Option<String> {
+    let name: String = text
+        .to_lowercase()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
         .take(80)
         .collect();
     let name = name.trim_matches(|c| c == '.' || c == '-');
-    if name.is_empty() {
-        return Err(RegistryError::BadName { name: source.display().to_string() });
-    }
-    Ok(name.to_owned())
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Names become folder names: letters, digits, `.`, `_`, `-`, and never `starter`.
-fn check_name(name: &str) -> Result<(), RegistryError> {
+pub(super) fn check_name(name: &str) -> Result<(), RegistryError> {
     let plain = !name.is_empty()
         && name.len() <= 80
         && !name.starts_with('.')

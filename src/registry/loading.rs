@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::backend::{BuiltInModels, OnProgress};
 use super::error::as_model_error;
 use super::manifest::Manifest;
-use super::{ModelPurpose, Registry, RegistryError, STARTER};
+use super::{ModelPurpose, Registry, RegistryError, STARTER, link};
 use crate::interfaces::{
     Embedder, LanguageModel, ModelError, ModelSource, ModelSummary, Models, Reranker,
 };
@@ -46,7 +46,9 @@ impl Registry {
     pub fn load_embedder(&self, progress: OnProgress<'_>) -> Result<Arc<dyn Embedder>, ModelError> {
         let manifest = Manifest::read(&self.models_dir).map_err(as_model_error)?;
         if let Some(name) = manifest.embedder_in_use {
-            let path = self.absolute(&self.installed_named(&name).map_err(as_model_error)?.path);
+            let model = self.installed_named(&name).map_err(as_model_error)?;
+            link::check(&model).map_err(as_model_error)?;
+            let path = self.absolute(&model.path);
             return (self.backend.load_embedder)(&path, progress);
         }
         match &self.backend.built_in {
@@ -83,6 +85,7 @@ impl Registry {
                 reason: "it is an embedding model; it can't chat".into(),
             });
         }
+        link::check(&model).map_err(as_model_error)?;
         Ok(self.absolute(&model.path))
     }
 

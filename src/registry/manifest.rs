@@ -28,6 +28,9 @@ pub struct InstalledFile {
     pub path: PathBuf,
     pub bytes: u64,
     pub sha256: String,
+    /// When it was last written, in nanoseconds since 1970: of a file that belongs to another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_ns: Option<i64>,
 }
 
 /// Where an installed model came from, which decides what `remove` may delete.
@@ -38,6 +41,8 @@ pub enum Origin {
     Import,
     /// In the Hugging Face cache.
     Hub,
+    /// Used where it lies; it belongs to the person or to another program.
+    Link,
 }
 
 /// An installed model.
@@ -58,6 +63,11 @@ pub struct InstalledModel {
 }
 
 impl InstalledModel {
+    /// Whether its files belong to the person or to another program.
+    pub fn is_linked(&self) -> bool {
+        self.origin == Origin::Link
+    }
+
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
@@ -144,7 +154,12 @@ mod tests {
             path: name.into(),
             source: "import x.gguf".into(),
             licence: None,
-            files: vec![InstalledFile { path: "a".into(), bytes: 3, sha256: "00".into() }],
+            files: vec![InstalledFile {
+                path: "a".into(),
+                bytes: 3,
+                sha256: "00".into(),
+                modified_ns: Some(1),
+            }],
         }
     }
 

@@ -14,22 +14,27 @@ mod git_blob;
 mod hash;
 mod hub_cache;
 mod import;
+mod link;
 mod loading;
 mod manifest;
 #[cfg(feature = "hub")]
 mod pull;
+mod scan;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) use backend::{BuiltInModels, ModelBackend, ModelDescription};
 pub(crate) use catalogue::{Catalogue, CatalogueModel, ModelPurpose};
 pub use error::RegistryError;
 pub use hash::{hex, sha256_file};
-pub(crate) use hub_cache::cache_dir;
+pub(crate) use hub_cache::{HUB, cache_dir, is_on, token};
 pub(crate) use import::CopyProgress;
+pub(crate) use link::{FoundModel, FoundState};
 pub(crate) use manifest::InstalledModel;
 #[cfg(feature = "hub")]
-pub(crate) use pull::PullProgress;
+pub(crate) use pull::{Plan, PullProgress, Wanted};
+pub(crate) use scan::{System, places};
 
 use self::error::io_error;
 use self::manifest::{Manifest, Origin};
@@ -47,8 +52,12 @@ pub(crate) struct HubSettings {
     pub cache_dir: PathBuf,
     /// `HF_HUB_OFFLINE`.
     pub offline: bool,
-    /// `HF_TOKEN`; only `pull` sends it, and only to the endpoint.
+    /// As [`token`] finds it; only `pull` sends it, and only to the endpoint.
     pub token: Option<String>,
+    /// How long a server may be silent: `HF_HUB_DOWNLOAD_TIMEOUT`.
+    pub timeout: Duration,
+    /// Before a second attempt; twice as long before each further one.
+    pub pause: Duration,
 }
 
 /// One line of `model list`.
@@ -192,7 +201,9 @@ impl Registry {
 
     /// What the files of an installed model are, by their headers.
     pub(crate) fn inspect(&self, name: &str) -> Result<ModelDescription, RegistryError> {
-        let path = self.absolute(&self.installed_named(name)?.path);
+        let model = self.installed_named(name)?;
+        link::check(&model)?;
+        let path = self.absolute(&model.path);
         (self.backend.validate)(&path)
             .map_err(|e| RegistryError::Refused { path: path.display().to_string(), source: e })
     }
@@ -209,12 +220,14 @@ impl Registry {
             None => self.all_installed()?.1,
         };
         let mut results = Vec::new();
-        for model in models {
-            for file in &model.files {
+        for mut model in models {
+            let mut renewed = false;
+            for file in &mut model.files {
                 let path = self.absolute(&file.path);
                 on_file(&model.name, &path);
                 let state = match hash::sha256_file(&path) {
                     Ok((sha256, _)) if file.sha256.is_empty() || sha256 == file.sha256 => {
+                        renewed |= model.origin == Origin::Link && link::renew(file);
                         FileState::Sound
                     }
                     Ok(_) => FileState::Changed,
@@ -222,6 +235,11 @@ impl Registry {
                     Err(e) => return Err(io_error("read", &path, e)),
                 };
                 results.push(VerifiedFile { model: model.name.clone(), path, state });
+            }
+            if renewed {
+                let mut manifest = Manifest::read(&self.models_dir)?;
+                manifest.put(model);
+                manifest.write(&self.models_dir)?;
             }
         }
         Ok(results)
@@ -262,6 +280,7 @@ impl Registry {
         // The record first: a model whose files are half gone must not be offered.
         manifest.write(&self.models_dir)?;
         match model.origin {
+            Origin::Link => {}
             Origin::Import => files::remove_dir(&self.models_dir.join(&model.name))?,
             Origin::Hub => {
                 for file in &model.files {
@@ -273,24 +292,6 @@ impl Registry {
             }
         }
         Ok(model)
-    }
-
-    /// Downloads a model of the catalogue, checks it and records it.
-    #[cfg(feature = "hub")]
-    pub(crate) fn pull(
-        &self,
-        name: &str,
-        on_progress: &(dyn Fn(PullProgress) + Sync),
-    ) -> Result<InstalledModel, RegistryError> {
-        let model = self.catalogue.get(name).ok_or_else(|| RegistryError::UnknownName {
-            name: name.to_owned(),
-            known: self.catalogue.models.iter().map(|m| m.name.clone()).collect(),
-        })?;
-        let mut manifest = Manifest::read(&self.models_dir)?;
-        let installed = pull::pull(model, &self.hub, &self.backend.validate, on_progress)?;
-        manifest.put(installed.clone());
-        manifest.write(&self.models_dir)?;
-        Ok(installed)
     }
 }
 

@@ -10,8 +10,11 @@ mod backup;
 mod bad_input;
 mod canaries;
 mod conversations;
+mod elsewhere;
 mod encryption;
 mod forgetting;
+#[cfg(feature = "hub")]
+mod hub;
 mod keyring;
 mod models;
 mod plain_output;
@@ -21,6 +24,9 @@ mod repair;
 
 #[path = "../support/home.rs"]
 mod home;
+#[cfg(feature = "hub")]
+#[path = "../support/mock_hub.rs"]
+mod mock_hub;
 
 use std::path::Path;
 
