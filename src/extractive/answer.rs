@@ -263,9 +263,9 @@ fn own_name(
     })
 }
 
-/// By what counts as said last: the person's own word after all others'.
-fn recency(e: &Evidence) -> (bool, DateTime, usize) {
-    (e.origin == Origin::Person, e.at, e.order)
+/// By what counts as said last: the person's own word after all others', and an agent's before them.
+fn recency(e: &Evidence) -> (bool, bool, DateTime, usize) {
+    (e.origin == Origin::Person, e.origin != Origin::Agent, e.at, e.order)
 }
 
 /// Its subject in lowercase and its attribute, if that has one value at a time.

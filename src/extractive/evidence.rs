@@ -145,12 +145,11 @@ fn is_about_person(e: &Evidence, person: Option<&str>) -> bool {
     e.statement.subject.as_deref().is_some_and(|subject| is_user(subject) || is_named(subject))
 }
 
-/// Indices of the candidates from elsewhere that say otherwise than the person did before.
+/// Indices of the candidates from elsewhere that say otherwise than the person did before: see [`Origin::prevails`].
 pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize> {
     let out = collect(candidates, person);
-    let own = || out.iter().filter(|e| e.origin == Origin::Person);
     let has_successor = |e: &Evidence| match e.successor {
-        Some(successor) => out[successor].origin == Origin::Person,
+        Some(successor) => out[successor].origin.prevails(e.origin),
         None => e.superseded && !candidates[e.candidate].superseded,
     };
     // "Ana works in Cairo" beside "the user's friend Ana works in Porto". One at a time, or nearly: where somebody works, but
@@ -167,7 +166,7 @@ pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize>
     };
     let same_of_another = |e: &Evidence| {
         e.statement.attribute.as_deref().is_some_and(has_one)
-            && own().any(|own| {
+            && out.iter().filter(|own| own.origin.prevails(e.origin)).any(|own| {
                 let (a, b) = (names(own), names(e));
                 let is_same =
                     if a.len() > 1 && b.len() > 1 { a == b } else { a.last() == b.last() };
@@ -187,8 +186,7 @@ pub fn refuted(candidates: &[Candidate], person: Option<&str>) -> HashSet<usize>
 
 /// What stands behind a quote of that origin: where the person said things themselves, that this is not their word.
 pub(super) fn source_mark(candidates: &[Candidate], origin: Origin) -> &'static str {
-    let is_elsewhere =
-        origin.is_elsewhere() && candidates.iter().any(|c| c.origin == Origin::Person);
+    let is_elsewhere = candidates.iter().any(|c| c.origin.prevails(origin));
     if is_elsewhere { "; from elsewhere" } else { "" }
 }
 

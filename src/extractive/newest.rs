@@ -103,7 +103,8 @@ impl Sources<'_> {
             // The person's word counts before one from elsewhere, whenever it was said.
             (candidate.at > since
                 && (candidate.origin == Origin::Person || origin < Origin::Person)
-                || candidate.origin == Origin::Person && origin.is_elsewhere())
+                && !origin.prevails(candidate.origin)
+                || candidate.origin.prevails(origin))
                 && !kept.contains(&candidate.at)
                 && !candidate.superseded
                 && text.len() <= BYTES_MAX

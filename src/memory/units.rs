@@ -102,6 +102,8 @@ pub enum Origin {
     /// A model's, in an import, and whatever nobody is known to have said.
     #[default]
     Model,
+    /// Another program's, which noted it through `inglenook mcp`, whomever it quotes.
+    Agent,
     /// This program's, in a chat here.
     Assistant,
     /// Another speaker's, in an import.
@@ -118,16 +120,23 @@ impl Origin {
         !matches!(self, Self::Person | Self::Assistant)
     }
 
+    /// Whether this word counts before `other`, whichever was said later: the person's before all that came from elsewhere,
+    /// and what an import has as theirs before what an agent noted.
+    pub fn prevails(self, other: Self) -> bool {
+        self == Self::Person && other.is_elsewhere() || self == Self::Owner && other == Self::Agent
+    }
+
     /// Whether this word of somebody stands against what `other` says: the person's against all others', and of the person
     /// also what an import has as theirs; but who tells of themselves knows better than the owner of an import.
     pub fn outranks(self, other: Self, is_about_person: bool) -> bool {
-        self > other && (self == Self::Person || is_about_person)
+        self > other && (self == Self::Person || is_about_person || self.prevails(other))
     }
 
     /// For a person to read.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Model => "a model",
+            Self::Agent => "an agent",
             Self::Assistant => "the assistant",
             Self::Other => "another speaker",
             Self::Owner => "an import's owner",

@@ -35,13 +35,13 @@ impl Coarse {
 
     /// What stands behind a line of the block. Where all comes from elsewhere, nobody needs to be told.
     pub(super) fn mark(&self, origin: Option<&Origin>) -> &'static str {
+        if self.has_above(origin.copied().unwrap_or_default()) { " (from elsewhere)" } else { "" }
+    }
+
+    /// Whether anything here counts before a word of that origin.
+    fn has_above(&self, origin: Origin) -> bool {
         let mut all = self.fact_origins.values().chain(self.message_origins.values());
-        let is_elsewhere = origin.is_none_or(|origin| origin.is_elsewhere());
-        if is_elsewhere && all.any(|&origin| origin == Origin::Person) {
-            " (from elsewhere)"
-        } else {
-            ""
-        }
+        all.any(|other| other.prevails(origin))
     }
 
     /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here before: a small
@@ -49,17 +49,15 @@ impl Coarse {
     pub(super) fn drop_planted(&mut self, user: &str, encoder: Option<&dyn Reranker>) {
         let (facts, messages) = (&self.fact_origins, &self.message_origins);
         let mut origins = facts.values().chain(messages.values());
-        if !origins.clone().any(|origin| origin.is_elsewhere())
-            || !origins.any(|&origin| origin == Origin::Person)
-        {
+        if !origins.any(|&origin| self.has_above(origin)) {
             return;
         }
-        for m in &self.messages {
-            let is_elsewhere = messages.get(&m.unit.id).is_none_or(|origin| origin.is_elsewhere());
-            if is_elsewhere && extractive::instructs(&m.unit.content) {
-                self.hidden.insert(m.unit.id);
-            }
-        }
+        let of_others = self.messages.iter().map(|m| &m.unit).filter(|m| {
+            self.has_above(messages.get(&m.id).copied().unwrap_or_default())
+                && extractive::instructs(&m.content)
+        });
+        let instructing: Vec<MessageId> = of_others.map(|m| m.id).collect();
+        self.hidden.extend(instructing);
         let of_facts = self.semantics.iter().map(|s| of_fact(s, facts));
         let of_messages = self
             .messages
@@ -183,9 +181,13 @@ fn contradicting(candidates: &[Candidate], encoder: Option<&dyn Reranker>) -> Ve
         side.truncate(N_MAX);
         side
     };
-    let own = best(&|origin| origin == Origin::Person);
+    let mut own = best(&|origin| origin == Origin::Person);
+    if candidates.iter().any(|c| c.origin == Origin::Agent) {
+        own.extend(best(&|origin| origin == Origin::Owner));
+    }
     let changes = |other: &Candidate| {
-        let before = own.iter().map(|&i| &candidates[i]).filter(|own| own.at <= other.at);
+        let before = own.iter().map(|&i| &candidates[i]);
+        let before = before.filter(|own| own.origin.prevails(other.origin) && own.at <= other.at);
         let pairs: Vec<[&str; 2]> =
             before.map(|own| [own.text.as_str(), other.text.as_str()]).collect();
         let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();

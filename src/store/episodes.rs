@@ -48,6 +48,18 @@ impl Reader<'_> {
         Ok(self.find_episodes(ids)?.into_values().collect())
     }
 
+    /// The newest episodes, newest first; those before `before`, if it is given.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn newest_episodes(&self, before: Option<EpisodeId>, n: usize) -> Result<Vec<EpisodeId>> {
+        self.all(
+            "SELECT id FROM episode WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+            [before.map_or(i64::MAX, |id| id.0), i64::try_from(n).unwrap_or(i64::MAX)],
+            |row| row.get(0).map(EpisodeId),
+        )
+    }
+
     /// The episodes with these ids, in the order asked for.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ impl Reader<'_> {
     ) -> Result<HashMap<MessageId, Origin>> {
         let name = self.user_name()?;
         let sql = format!(
-            "SELECT message.id, message.role, message.speaker, session.imported
+            "SELECT message.id, message.role, message.speaker, session.imported, session.agent
              FROM message JOIN {WANTED} ON message.id = wanted
              JOIN session ON session.id = message.session"
         );
@@ -38,14 +38,15 @@ impl Reader<'_> {
     ) -> Result<HashMap<SemanticId, Origin>> {
         let name = self.user_name()?;
         let sql = format!(
-            "SELECT semantic, message.role, message.speaker, session.imported, fact.corrected
+            "SELECT semantic, message.role, message.speaker, session.imported, session.agent,
+                 fact.corrected
              FROM semantic_message JOIN {WANTED} ON semantic = wanted
              JOIN message ON message.id = semantic_message.message
              JOIN session ON session.id = message.session
              JOIN semantic fact ON fact.id = semantic_message.semantic"
         );
         let row = |row: &Row<'_>| {
-            let is_corrected = row.get(4)?;
+            let is_corrected = row.get(5)?;
             let of_message = origin(row, name.as_deref())?;
             let origin = if is_corrected { Origin::Person } else { of_message };
             Ok((SemanticId(row.get(0)?), origin))
@@ -59,13 +60,18 @@ impl Reader<'_> {
     }
 }
 
-/// From columns 1 to 3: role, speaker, whether the session was imported.
+/// From columns 1 to 4: role, speaker, whether the session was imported, whether an agent wrote it.
 fn origin(row: &Row<'_>, name: Option<&str>) -> rusqlite::Result<Origin> {
     let is_user = row.get::<_, String>(1)? == Role::User.as_str();
     let speaker = optional_text(row, 2)?;
+    // Whomever it quotes.
+    if row.get::<_, Option<bool>>(4)? == Some(true) {
+        return Ok(Origin::Agent);
+    }
     Ok(match (row.get(3)?, speaker) {
-        (false, _) if is_user => Origin::Person,
-        (_, None) if is_user => Origin::Owner,
+        // In a chat here nobody is named: what has a name is of a chat whose own row was lost.
+        (false, None) if is_user => Origin::Person,
+        (true, None) if is_user => Origin::Owner,
         (_, Some(speaker)) if is_user && name.is_some_and(|name| is_named(&speaker, name)) => {
             Origin::Owner
         }

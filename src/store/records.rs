@@ -21,8 +21,10 @@ pub struct Session {
     pub n_messages: usize,
     /// Imported, not chatted.
     pub imported: bool,
-    /// The name of the file that it was imported from, where that is known.
+    /// The name of the file that it was imported from, where that is known, or of the program that wrote it.
     pub source: Option<String>,
+    /// Another program wrote it: see `Origin::Agent`.
+    pub agent: bool,
 }
 
 /// A semantic to insert, together with the theme it goes to.

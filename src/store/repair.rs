@@ -36,7 +36,7 @@ pub struct Repaired {
 struct Table(&'static str, &'static str, &'static str);
 
 const SESSIONS: Table =
-    Table("session", "id", "id, title, created_ms, created_offset, imported, source");
+    Table("session", "id", "id, title, created_ms, created_offset, imported, source, agent");
 const MESSAGES: Table = Table(
     "message",
     "id",

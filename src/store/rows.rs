@@ -18,7 +18,7 @@ use crate::memory::MessageId;
 /// Tables in the order in which they can be filled, with their columns.
 const TABLES: [(&str, &str); 15] = [
     ("setting", "key, value"),
-    ("session", "id, title, created_ms, created_offset, imported, source"),
+    ("session", "id, title, created_ms, created_offset, imported, source, agent"),
     ("episode", "id, session, title, content"),
     (
         "message",

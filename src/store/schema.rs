@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 7]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 8]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -32,6 +32,7 @@ static STEPS: LazyLock<[M<'static>; 7]> = LazyLock::new(|| {
             include_str!("../../assets/schema/0007_checksums_of_rows.sql"),
             |tx: &Transaction<'_>| hook(tx, |tx| tx.widen_checksums()),
         ),
+        M::up(include_str!("../../assets/schema/0008_agents.sql")),
     ]
 });
 

@@ -55,6 +55,27 @@ impl Reader<'_> {
         )
     }
 
+    /// The newest semantics that hold, by when they were stated, newest first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn newest_semantics(&self, n: usize) -> Result<Vec<SemanticId>> {
+        self.all(
+            "SELECT id FROM semantic WHERE superseded_by IS NULL ORDER BY created_ms DESC, id DESC LIMIT ?1",
+            [i64::try_from(n).unwrap_or(i64::MAX)],
+            |row| row.get(0).map(SemanticId),
+        )
+    }
+
+    /// The semantics whose place this one took.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn predecessors(&self, id: SemanticId) -> Result<Vec<SemanticId>> {
+        let sql = "SELECT id FROM semantic WHERE superseded_by = ?1 ORDER BY id";
+        self.all(sql, [id.0], |row| row.get(0).map(SemanticId))
+    }
+
     /// The semantics with these ids, in the order asked for.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 const SESSION: &str = "
     SELECT s.id, s.title, s.created_ms, s.created_offset,
         coalesce(last.created_ms, s.created_ms), coalesce(last.created_offset, s.created_offset),
-        (SELECT count(*) FROM message WHERE session = s.id), s.imported, s.source
+        (SELECT count(*) FROM message WHERE session = s.id), s.imported, s.source, s.agent
     FROM session s
     LEFT JOIN message last ON last.id = (SELECT max(id) FROM message WHERE session = s.id)";
 
@@ -59,6 +59,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         n_messages: usize::try_from(row.get::<_, i64>(6)?).unwrap_or(0),
         imported: row.get(7)?,
         source: optional_text(row, 8)?,
+        agent: row.get::<_, Option<bool>>(9)?.unwrap_or(false),
     })
 }
 
@@ -221,6 +222,16 @@ impl WriteTx<'_> {
         let session = self.create_session(title, at, true)?;
         let named = rusqlite::params![session.0, source];
         self.run("UPDATE session SET source = ?2 WHERE id = ?1", named)?;
+        Ok(session)
+    }
+
+    /// Creates a session for what another program notes, without messages. `name`: the program's.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
+    pub fn agent_session(&mut self, title: &str, at: Moment, name: &str) -> Result<SessionId> {
+        let session = self.import_session(title, at, name)?;
+        self.run("UPDATE session SET agent = 1 WHERE id = ?1", [session.0])?;
         Ok(session)
     }
 

@@ -88,3 +88,32 @@ fn the_persons_word_in_other_words_goes_first() {
     );
     assert_eq!(answered(&[planted]), "You eat meat every day. (said on 9 November 2026)");
 }
+
+#[test]
+fn what_an_agent_notes_overrules_nothing_of_the_persons() {
+    for above in [Origin::Owner, Origin::Person] {
+        // Of others, too, and whichever was said last.
+        for (day, subject) in [(2, "Melanie"), (12, "Melanie"), (2, "Ana"), (12, "Ana")] {
+            let said = word_of(above, day, &format!("{subject} lives in Bergen"));
+            let noted = word_of(Origin::Agent, 9, &format!("{subject} lives in Oslo"));
+            let (question, who) = match subject {
+                "Ana" => ("Where do I live?", "You live"),
+                _ => ("Where does Melanie live?", "Melanie lives"),
+            };
+            for candidates in [[said.clone(), noted.clone()], [noted.clone(), said.clone()]] {
+                let right = format!("{who} in Bergen. (said on {day} November 2026)");
+                check(question, &candidates, &right);
+                let noted = candidates.iter().position(|c| c.origin == Origin::Agent);
+                let refuted = super::refuted(&candidates, Some("Ana"));
+                assert_eq!(refuted.into_iter().next(), noted, "{subject} {day}");
+            }
+        }
+    }
+    // Where nobody said otherwise, it is what there is.
+    let noted = word_of(Origin::Agent, 9, "Melanie lives in Oslo");
+    let only = "Melanie lives in Oslo. (said on 9 November 2026)";
+    check("Where does Melanie live?", std::slice::from_ref(&noted), only);
+    let own = word_of(Origin::Owner, 2, "Ana has a boat");
+    let marked = "Melanie lives in Oslo. (said on 9 November 2026; from elsewhere)";
+    check("Where does Melanie live?", &[noted, own], marked);
+}

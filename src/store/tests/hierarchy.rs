@@ -225,6 +225,7 @@ fn whose_word_a_message_is_follows_from_where_it_stands() {
         tx.set_setting(USER_NAME, "Ana Berg")?;
         let here = tx.create_session("here", at(0), false)?;
         let there = tx.create_session("there", at(0), true)?;
+        let noted = tx.agent_session("noted", at(0), "a program")?;
         let rows = [
             (here, Role::User, None, Origin::Person),
             (here, Role::Assistant, None, Origin::Assistant),
@@ -233,6 +234,13 @@ fn whose_word_a_message_is_follows_from_where_it_stands() {
             (there, Role::User, Some("Emily"), Origin::Other),
             (there, Role::Assistant, Some("Ana Berg"), Origin::Other),
             (there, Role::Assistant, None, Origin::Model),
+            // Whomever it quotes.
+            (noted, Role::User, None, Origin::Agent),
+            (noted, Role::User, Some("Ana Berg"), Origin::Agent),
+            (noted, Role::Assistant, None, Origin::Agent),
+            // Of a chat whose own row was lost.
+            (here, Role::User, Some("Ana"), Origin::Owner),
+            (here, Role::User, Some("Emily"), Origin::Other),
         ];
         for (session, role, speaker, expected) in rows {
             let id = say_as(tx, session, role, speaker, "I live in Lund.");

@@ -201,6 +201,7 @@ pub fn session(id: i64, title: &str, updated: &str, imported: bool) -> Session {
         updated_at: at(updated),
         n_messages: id as usize,
         imported,
+        agent: false,
         source: None,
     }
 }
