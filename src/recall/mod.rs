@@ -9,6 +9,7 @@ mod cues;
 mod evidence;
 mod evidence_search;
 mod lines;
+mod lookup;
 mod pipeline;
 mod prompt;
 mod question;
@@ -32,10 +33,11 @@ use crate::store::{Store, StoreError};
 pub use config::{FactRule, FoundFact, Levels, RecallConfig};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence};
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
+pub use lookup::Lookup;
 pub use question::is_of_assistant;
 
 use candidates::{Candidates, Search};
-use pipeline::Pipeline;
+use pipeline::Setup;
 use question::QuestionTraits;
 use rerank::rerank;
 
@@ -148,11 +150,17 @@ impl Recall<'_> {
         }
         let cancel = request.cancel;
         let called = user.as_deref().unwrap_or(extractive::THE_USER);
+        let setup = Setup {
+            store: self.store,
+            config: &self.config,
+            encoder: reranker,
+            user: called,
+            traits: &traits,
+            cancel,
+        };
         let rules = |candidates: &Candidates, on_progress: &mut dyn FnMut(Progress)| {
             cancel.check()?;
-            let pipeline =
-                Pipeline { recall: self, candidates, user: called, traits: &traits, cancel };
-            pipeline.for_rules(on_progress)
+            setup.of(candidates).for_rules(on_progress)
         };
         // Reranking takes longer than everything else; where the rules are sure, it is skipped.
         let mut found = None;
@@ -176,14 +184,8 @@ impl Recall<'_> {
             }
             cancel.check()?;
             if request.prompt && !(request.rules_first && candidates.is_empty()) {
-                let pipeline = Pipeline {
-                    recall: self,
-                    candidates: &candidates,
-                    user: called,
-                    traits: &traits,
-                    cancel,
-                };
-                found = Some(pipeline.for_model(request, on_progress)?);
+                let model = self.models.language.as_ref();
+                found = Some(setup.of(&candidates).for_model(model, request, on_progress)?);
             } else if was_read || request.prompt {
                 found = Some(rules(&candidates, on_progress)?);
             }

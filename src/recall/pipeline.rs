@@ -8,34 +8,53 @@ use super::question::QuestionTraits;
 use super::stage_one::Coarse;
 use super::stage_two::Outcome;
 use super::uncertainty_probe::{ModelProbe, OverlapProbe, UncertaintyProbe};
-use super::{Progress, Recall, RecallError, RecallRequest};
-use crate::interfaces::{Cancel, Priority, Signal};
+use super::{Progress, RecallConfig, RecallError, RecallRequest};
+use crate::interfaces::{Cancel, LanguageModel, Priority, Reranker, Signal};
 use crate::prompts::Answer;
+use crate::store::Store;
 
 pub(super) type OnProgress<'a> = dyn FnMut(Progress) + 'a;
 
-/// What every stage of one recall needs.
-pub(super) struct Pipeline<'a> {
-    pub recall: &'a Recall<'a>,
-    pub candidates: &'a Candidates,
+/// What one recall works with, whatever it has found so far.
+#[derive(Clone, Copy)]
+pub(super) struct Setup<'a> {
+    pub store: &'a Store,
+    pub config: &'a RecallConfig,
+    /// Reads what would be shown to a model.
+    pub encoder: Option<&'a dyn Reranker>,
     /// What the person is called.
     pub user: &'a str,
     pub traits: &'a QuestionTraits,
     pub cancel: &'a Cancel,
 }
 
+impl<'a> Setup<'a> {
+    pub(super) fn of<'b>(self, candidates: &'b Candidates) -> Pipeline<'b>
+    where
+        'a: 'b,
+    {
+        Pipeline { setup: self, candidates }
+    }
+}
+
+/// What every stage of one recall needs.
+pub(super) struct Pipeline<'a> {
+    pub setup: Setup<'a>,
+    pub candidates: &'a Candidates,
+}
+
 impl Pipeline<'_> {
     fn coarse(&self, characters: usize, for_model: bool) -> Result<Coarse, RecallError> {
         let Candidates { semantics, messages, .. } = self.candidates;
-        let config = &self.recall.config;
-        let store = self.recall.store;
-        let mut coarse =
-            store.read(|r| Coarse::select(r, semantics, messages, config, characters))?;
+        let mut coarse = self
+            .setup
+            .store
+            .read(|r| Coarse::select(r, semantics, messages, self.setup.config, characters))?;
         // Rules ask the encoder themselves, of what they would quote.
-        let encoder = self.recall.models.reranker.as_deref().filter(|_| for_model);
+        let encoder = self.setup.encoder.filter(|_| for_model);
         // How things were, older words tell as well.
-        if !self.traits.past {
-            coarse.drop_planted(self.user, encoder);
+        if !self.setup.traits.past {
+            coarse.drop_planted(self.setup.user, encoder);
         }
         Ok(coarse)
     }
@@ -47,9 +66,9 @@ impl Pipeline<'_> {
     ) -> Result<Evidence, RecallError> {
         /// Characters of an average token: rules get as much evidence as a model would.
         const CHARACTERS_PER_TOKEN: usize = 4;
-        let config = &self.recall.config;
+        let config = self.setup.config;
         let coarse = self.coarse(config.coarse_characters, false)?;
-        let block = lines::of_coarse(&coarse, self.user);
+        let block = lines::of_coarse(&coarse, self.setup.user);
         let mut outcome = Outcome::default();
         let mut text = String::new();
         if !coarse.is_empty() {
@@ -78,7 +97,7 @@ impl Pipeline<'_> {
         let messages = messages.iter().map(|m| m.unit.content.as_str());
         let episodes = episodes.values().map(|e| e.content.as_str());
         let texts = facts.chain(messages).chain(episodes);
-        let mut probe = OverlapProbe::new(&self.traits.terms, texts, room, size_of);
+        let mut probe = OverlapProbe::new(&self.setup.traits.terms, texts, room, size_of);
         probe.show(block)?;
         self.gate(&mut probe, coarse, on_progress)
     }
@@ -86,15 +105,20 @@ impl Pipeline<'_> {
     /// Evidence for a model that reads: the prompt is built around the memories.
     pub(super) fn for_model(
         &self,
+        model: &dyn LanguageModel,
         request: RecallRequest<'_>,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Evidence, RecallError> {
-        let config = &self.recall.config;
-        let model = self.recall.models.language.as_ref();
+        /// The rest is for episodes, where they are probed.
+        const SHARE: f64 = 0.6;
+        let config = self.setup.config;
         let has_evidence = !self.candidates.is_empty();
         let frame = Frame::new(model, &request, has_evidence, config);
         let open = model.encode(&Answer.open());
-        let (coarse, mut block) = self.fitting(&frame, open.len())?;
+        let share = if config.signal.is_some() { SHARE } else { 1.0 };
+        let room = (frame.evidence_tokens as f64 * share) as usize;
+        let size_of = |block: &str| open.len() + model.encode(block).len();
+        let (coarse, mut block) = self.fitting(config.coarse_characters, room, &size_of)?;
         if !coarse.is_empty() {
             block += request.recent;
         }
@@ -160,18 +184,34 @@ impl Pipeline<'_> {
         })
     }
 
-    /// The coarse context and its lines, within its share of the evidence budget.
-    fn fitting(&self, frame: &Frame, n_open: usize) -> Result<(Coarse, String), RecallError> {
-        /// The rest is for episodes, where they are probed.
-        const SHARE: f64 = 0.6;
+    /// Evidence for a reader elsewhere, whose tokens nobody here can count: at most `tokens_max`, as English has them.
+    pub(super) fn for_elsewhere(
+        &self,
+        characters: usize,
+        tokens_max: usize,
+    ) -> Result<Evidence, RecallError> {
+        /// Bytes: other scripts have more of them for a character, and more tokens.
+        const BYTES_PER_TOKEN: usize = 4;
+        let open = Answer.open();
+        let size_of = |block: &str| (open.len() + block.len()).div_ceil(BYTES_PER_TOKEN);
+        let (coarse, block) = self.fitting(characters, tokens_max, &size_of)?;
+        let text = if coarse.is_empty() { String::new() } else { open.clone() + &block };
+        let evidence = self.collect(coarse, Outcome::default())?;
+        Ok(Evidence { block: text, ..evidence })
+    }
+
+    /// The coarse context and its lines, within `room` as `size_of` counts; `characters` is where it begins to try.
+    fn fitting(
+        &self,
+        mut characters: usize,
+        room: usize,
+        size_of: &dyn Fn(&str) -> usize,
+    ) -> Result<(Coarse, String), RecallError> {
         const N_TRIES: usize = 8;
-        let share = if self.recall.config.signal.is_some() { SHARE } else { 1.0 };
-        let room = (frame.evidence_tokens as f64 * share) as usize;
-        let mut characters = self.recall.config.coarse_characters;
         for _ in 0..N_TRIES {
             let coarse = self.coarse(characters, true)?;
-            let block = lines::of_coarse(&coarse, self.user);
-            let needed = n_open + self.recall.models.language.encode(&block).len();
+            let block = lines::of_coarse(&coarse, self.setup.user);
+            let needed = size_of(&block);
             if needed <= room {
                 return Ok((coarse, block));
             }
@@ -182,16 +222,16 @@ impl Pipeline<'_> {
     }
 
     fn collect(&self, coarse: Coarse, outcome: Outcome) -> Result<Evidence, RecallError> {
-        let relevance_min = self.recall.config.relevance_min;
+        let relevance_min = self.setup.config.relevance_min;
         let mut coarse = coarse;
         if !outcome.messages.is_empty() {
             let ids = outcome.messages.iter().map(|m| m.id);
-            coarse.message_origins.extend(self.recall.store.read(|r| r.message_origins(ids))?);
+            coarse.message_origins.extend(self.setup.store.read(|r| r.message_origins(ids))?);
         }
         let mut evidence =
-            Evidence::collect(self.candidates, coarse, outcome, self.user, relevance_min);
+            Evidence::collect(self.candidates, coarse, outcome, self.setup.user, relevance_min);
         let sources = evidence.sources();
-        let external_ids = self.recall.store.read(|r| r.message_external_ids(&sources))?;
+        let external_ids = self.setup.store.read(|r| r.message_external_ids(&sources))?;
         evidence.external_ids = external_ids.into_iter().collect();
         Ok(evidence)
     }

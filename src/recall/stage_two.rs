@@ -62,7 +62,7 @@ impl Pipeline<'_> {
         coarse: &Coarse,
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Outcome, RecallError> {
-        let config = &self.recall.config;
+        let config = self.setup.config;
         // Whether something of this cost may be shown, though it may be refused.
         let affords = |n_spent: usize, cost: usize, probe: &dyn UncertaintyProbe| {
             let share = (probe.n_held() as f64 * config.overhead_share) as usize;
@@ -86,7 +86,7 @@ impl Pipeline<'_> {
             if gate.is_done() || !gate.can_gain() {
                 break;
             }
-            self.cancel.check()?;
+            self.setup.cancel.check()?;
             on_progress(Progress::Probing { episode: outcome.probes.len() + 1, of: n });
             let (mark, before) = (probe.mark(), gate.reference());
             let line = lines::of_episode(episode);
@@ -110,9 +110,10 @@ impl Pipeline<'_> {
                 let mut own = self.messages_of(&episode.messages)?;
                 own.retain(|m| !seen.contains(&m.id) && !m.content.trim().is_empty());
                 let ids = own.iter().map(|m| m.id);
-                let origins = self.recall.store.read(|r| r.message_origins(ids))?;
-                let line =
-                    |m: &Message| lines::of_message(m, self.user, coarse.mark(origins.get(&m.id)));
+                let origins = self.setup.store.read(|r| r.message_origins(ids))?;
+                let line = |m: &Message| {
+                    lines::of_message(m, self.setup.user, coarse.mark(origins.get(&m.id)))
+                };
                 let raw: String = own.iter().map(line).collect();
                 let mark = probe.mark();
                 let cost = probe.cost(&raw);
@@ -143,7 +144,7 @@ impl Pipeline<'_> {
 
     /// Messages by id, without those that were forgotten since the search.
     fn messages_of(&self, ids: &[MessageId]) -> Result<Vec<Message>, RecallError> {
-        let mut found = self.recall.store.read(|r| r.find_messages(ids.iter().copied()))?;
+        let mut found = self.setup.store.read(|r| r.find_messages(ids.iter().copied()))?;
         for message in found.values_mut() {
             message.created_at = message.created_at.min(self.candidates.now);
         }

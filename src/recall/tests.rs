@@ -458,3 +458,34 @@ fn a_cancelled_recall_stops() {
     let outcome = recall.run(request(QUESTION, &cancel), &mut |_| {});
     assert!(matches!(outcome, Err(RecallError::Cancelled)));
 }
+
+#[test]
+fn a_reader_elsewhere_gets_what_a_model_here_would() {
+    let (builder, _) = dog_memory();
+    let config = RecallConfig { relevance_min: 0.0, ..RecallConfig::default() };
+    let model = ScriptedModel::new(&[]);
+    let ask = Ask {
+        config: RecallConfig { evidence_tokens_max: 4_096, ..config.clone() },
+        ..Ask::default()
+    };
+    let here = recall(&builder.store, &model, ask).unwrap();
+    let embedder = HashEmbedder;
+    let lookup = Lookup { store: &builder.store, embedder: &embedder, reranker: None, config };
+    let run = |budget| lookup.run(QUESTION, budget, at(30), &Cancel::default()).unwrap();
+    let elsewhere = run(None);
+    assert!(here.block.contains("kitchen"));
+    assert_eq!(elsewhere.block, here.block);
+    assert_eq!(elsewhere.semantics, here.semantics);
+    assert_eq!(elsewhere.messages, here.messages);
+    for budget in [8, 40, 64, 100] {
+        let small = run(Some(budget));
+        assert!(small.block.len() <= 4 * budget, "{budget}: {}", small.block);
+        assert_eq!(small.block.is_empty(), small.is_empty());
+    }
+    assert!(run(Some(64)).block.contains("sleeps in the kitchen"), "the most relevant stays");
+    assert!(run(Some(4_096)).block.contains(WARM));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let stopped = lookup.run(QUESTION, None, at(30), &cancel);
+    assert!(matches!(stopped, Err(RecallError::Cancelled)));
+}
