@@ -21,6 +21,8 @@ pub mod registry;
 
 pub mod imports;
 
+pub mod mcp;
+
 pub mod store;
 
 pub mod worker;

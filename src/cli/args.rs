@@ -58,6 +58,12 @@ pub enum Command {
     /// Language and embedding models
     #[command(subcommand)]
     Model(Model),
+    /// Let other programs use the memory, by the Model Context Protocol on stdin and stdout
+    Mcp {
+        /// Only the tools that change nothing: neither `remember` nor `forget`
+        #[arg(long)]
+        read_only: bool,
+    },
     /// Check this machine, the memory and the models
     Doctor {
         #[arg(long)]

@@ -16,6 +16,7 @@ mod import;
 mod import_zip;
 mod interrupt;
 mod machine;
+mod mcp;
 mod memory;
 mod model;
 #[cfg(feature = "hub")]
@@ -208,6 +209,7 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Session(args) => session::run(app, args),
         Command::Memory(args) => memory::run(app, args),
         Command::Model(args) => model::run(app, args),
+        Command::Mcp { read_only } => mcp::run(app, read_only),
         Command::Doctor { json } => doctor::run(app, json),
         Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
         Command::Completions { shell } => shell::completions(app.console, shell),

@@ -31,6 +31,8 @@ pub struct Policy {
     pull: Option<bool>,
     /// Whether what is remembered may be written to other files.
     export: Option<bool>,
+    /// Whether other programs may use the memory through `inglenook mcp`; where `export` is forbidden, only if this says so.
+    mcp: Option<bool>,
     /// Every chat and question is incognito.
     incognito: bool,
     /// The memory has to be encrypted.
@@ -39,7 +41,7 @@ pub struct Policy {
     models: Option<Vec<String>>,
     /// Messages older than this are forgotten when the memory is opened for writing.
     retention_days: Option<NonZeroU32>,
-    /// Imports, exports, backups and forgettings are noted in `audit.jsonl` beside the memory, without their content.
+    /// Imports, exports, backups, agents' notes and forgettings are noted in `audit.jsonl` beside the memory, without their content.
     audit: bool,
 }
 
@@ -85,6 +87,7 @@ impl Policy {
         Self {
             pull: both(self.pull, other.pull),
             export: both(self.export, other.export),
+            mcp: both(self.mcp, other.mcp),
             incognito: self.incognito || other.incognito,
             encryption: self.encryption || other.encryption,
             models,
@@ -103,6 +106,11 @@ impl Policy {
         self.export != Some(false)
     }
 
+    /// Whether other programs may use the memory.
+    fn serves(&self) -> bool {
+        self.mcp.unwrap_or_else(|| self.exports())
+    }
+
     /// # Errors
     /// If the command is forbidden.
     pub fn check(&self, command: &Command) -> Result<(), Failure> {
@@ -113,6 +121,7 @@ impl Policy {
             Command::Export(_) | Command::Backup(_) if !self.exports() => {
                 "what is remembered can't be written to other files here"
             }
+            Command::Mcp { .. } if !self.serves() => "other programs can't use the memory here",
             Command::Memory(Memory::Decrypt(_)) if self.encryption => {
                 "the memory has to stay encrypted here"
             }

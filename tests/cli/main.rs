@@ -16,6 +16,8 @@ mod forgetting;
 #[cfg(feature = "hub")]
 mod hub;
 mod keyring;
+mod mcp;
+mod mcp_client;
 mod models;
 mod plain_output;
 mod policy;
@@ -50,6 +52,7 @@ fn help_names_every_command() {
         "session",
         "memory",
         "model",
+        "mcp",
         "doctor",
         "dirs",
         "completions",

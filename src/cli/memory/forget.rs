@@ -102,7 +102,7 @@ pub fn run(app: &App, what: Forgotten<'_>, yes: bool) -> Outcome {
     warn_of_backups(app)
 }
 
-fn erase(store: &Store, plan: &ForgetPlan) -> Result<(), StoreError> {
+pub fn erase(store: &Store, plan: &ForgetPlan) -> Result<(), StoreError> {
     store.write(|tx| tx.forget(plan))?;
     store.scrub()
 }
@@ -125,7 +125,7 @@ fn warn_of_backups(app: &App) -> Outcome {
     done()
 }
 
-fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError> {
+pub fn describe(reader: &Reader<'_>, plan: &ForgetPlan) -> Result<String, StoreError> {
     let mut text = String::from("This would be erased:\n");
     let sessions = quoted(&plan.sessions)
         .iter()

@@ -3,7 +3,7 @@
 mod consolidate;
 mod edit;
 pub mod forget;
-mod search;
+pub mod search;
 pub mod show;
 mod tree;
 

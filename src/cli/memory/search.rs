@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use jiff::civil::Date;
 use serde_json::json;
 
 use super::super::App;
@@ -12,11 +13,11 @@ use super::super::report::{Failure, Outcome, done};
 use super::super::session::speaker;
 use super::{day, rfc3339};
 use crate::memory::{Embedding, EpisodeId, MessageId, Moment, SemanticId};
-use crate::store::{Level, Reader, Store, StoreError};
+use crate::store::{AnyId, Level, Reader, Store, StoreError};
 
-struct Hit {
-    id: String,
-    kind: &'static str,
+/// A unit that was found.
+pub struct Hit {
+    pub id: AnyId,
     text: String,
     at: Moment,
     score: f64,
@@ -25,12 +26,12 @@ struct Hit {
 pub fn run(app: &App, query: &str, k: usize, json: bool) -> Outcome {
     let store = app.open_read_only()?;
     let vector = query_vector(app, &store, query)?;
-    let hits = store.read(|r| hits(r, query, vector.as_ref(), k))?;
+    let hits = store.read(|r| hits(r, query, vector.as_ref(), k, None))?;
     if json {
         let list: Vec<_> = hits
             .iter()
             .map(|h| {
-                json!({ "id": h.id, "kind": h.kind, "text": h.text, "at": rfc3339(h.at), "score": h.score })
+                json!({ "id": h.id.to_string(), "kind": kind(h.id), "text": h.text, "at": rfc3339(h.at), "score": h.score })
             })
             .collect();
         app.console.json(&list)?;
@@ -42,7 +43,7 @@ pub fn run(app: &App, query: &str, k: usize, json: bool) -> Outcome {
     for hit in &hits {
         app.console.line(&format!(
             "{:<6} {:<12} {}",
-            hit.id,
+            hit.id.to_string(),
             day(hit.at),
             one_line(&hit.text, 300)
         ))?;
@@ -64,12 +65,25 @@ fn query_vector(app: &App, store: &Store, query: &str) -> Result<Option<Embeddin
     Ok(embedder.embed(&[query])?.pop())
 }
 
-fn hits(
+fn kind(id: AnyId) -> &'static str {
+    match id {
+        AnyId::Message(_) => "message",
+        AnyId::Episode(_) => "episode",
+        _ => "semantic",
+    }
+}
+
+/// The `k` best units; of these days, if they are given (the first and the last).
+pub fn hits(
     reader: &Reader<'_>,
     query: &str,
     vector: Option<&Embedding>,
     k: usize,
+    days: Option<(Date, Date)>,
 ) -> Result<Vec<Hit>, StoreError> {
+    /// Of each ranking, where most of them may be of other days.
+    const RANKED: usize = 1_000;
+    let n_ranked = if days.is_some() { RANKED } else { k };
     let mut scores: HashMap<(Level, i64), f64> = HashMap::new();
     for level in [Level::Semantic, Level::Episode, Level::Message] {
         let mut add = |ranking: Vec<(i64, f32)>| {
@@ -77,34 +91,41 @@ fn hits(
                 *scores.entry((level, id)).or_default() += 1.0 / (61.0 + rank as f64);
             }
         };
-        add(reader.full_text(level, query, k)?);
+        add(reader.full_text(level, query, n_ranked)?);
         if let Some(vector) = vector {
-            add(reader.nearest(level, vector, k)?);
+            add(reader.nearest(level, vector, n_ranked)?);
         }
     }
     let mut ranked: Vec<((Level, i64), f64)> = scores.into_iter().collect();
     ranked.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
-    ranked.truncate(k);
-    ranked
-        .into_iter()
-        .map(|((level, id), score)| {
-            let (id, kind, text, at) = match level {
-                Level::Message => {
-                    let m = reader.messages_by_id(&[MessageId(id)])?.remove(0);
-                    let text = format!("{}: {}", speaker(&m), m.content);
-                    (m.id.to_string(), "message", text, m.created_at)
-                }
-                Level::Episode => {
-                    let e = reader.episodes_by_id(&[EpisodeId(id)])?.remove(0);
-                    let text = format!("{}: {}", e.title, e.content);
-                    (e.id.to_string(), "episode", text, e.started_at)
-                }
-                Level::Semantic | Level::Theme => {
-                    let s = reader.semantics_by_id(&[SemanticId(id)])?.remove(0);
-                    (s.id.to_string(), "semantic", s.content, s.created_at)
-                }
-            };
-            Ok(Hit { id, kind, text, at, score })
-        })
-        .collect()
+    let mut hits = Vec::new();
+    for ((level, id), score) in ranked {
+        let hit = hit(reader, level, id, score)?;
+        let day = hit.at.civil().date();
+        if days.is_none_or(|(first, last)| (first..=last).contains(&day)) {
+            hits.push(hit);
+        }
+        if hits.len() == k {
+            break;
+        }
+    }
+    Ok(hits)
+}
+
+fn hit(reader: &Reader<'_>, level: Level, id: i64, score: f64) -> Result<Hit, StoreError> {
+    let (id, text, at) = match level {
+        Level::Message => {
+            let m = reader.messages_by_id(&[MessageId(id)])?.remove(0);
+            (AnyId::Message(m.id), format!("{}: {}", speaker(&m), m.content), m.created_at)
+        }
+        Level::Episode => {
+            let e = reader.episodes_by_id(&[EpisodeId(id)])?.remove(0);
+            (AnyId::Episode(e.id), format!("{}: {}", e.title, e.content), e.started_at)
+        }
+        Level::Semantic | Level::Theme => {
+            let s = reader.semantics_by_id(&[SemanticId(id)])?.remove(0);
+            (AnyId::Semantic(s.id), s.content, s.created_at)
+        }
+    };
+    Ok(Hit { id, text, at, score })
 }

@@ -13,23 +13,27 @@ use crate::memory::{EpisodeId, Message, MessageId, Semantic, SemanticId, ThemeId
 use crate::store::{AnyId, Reader, StoreError};
 
 /// A unit for machines and for people.
-type Shown = Result<(Value, String), StoreError>;
+pub type Shown = Result<(Value, String), StoreError>;
 
 pub fn run(app: &App, id: AnyId, json: bool) -> Outcome {
     let store = app.open_read_only()?;
-    let (value, text) = store.read(|r| match id {
-        AnyId::Message(id) => message(r, id),
-        AnyId::Episode(id) => episode(r, id),
-        AnyId::Semantic(id) => semantic(r, id),
-        AnyId::Theme(id) => theme(r, id),
-        AnyId::Session(id) => session::show(r, id),
-    })?;
+    let (value, text) = store.read(|r| shown(r, id))?;
     if json {
         app.console.json(&value)?;
     } else {
         app.console.write(&text)?;
     }
     done()
+}
+
+pub fn shown(r: &Reader<'_>, id: AnyId) -> Shown {
+    match id {
+        AnyId::Message(id) => message(r, id),
+        AnyId::Episode(id) => episode(r, id),
+        AnyId::Semantic(id) => semantic(r, id),
+        AnyId::Theme(id) => theme(r, id),
+        AnyId::Session(id) => session::show(r, id),
+    }
 }
 
 fn fact_line(fact: &Semantic) -> String {
