@@ -80,11 +80,10 @@ fn a_turn_is_waited_for() {
     });
 }
 
+type Replacing<'a> = dyn Fn(Duration) -> Result<(), StoreError> + Sync + 'a;
+
 /// What puts another file in the place of the memory.
-fn replacing<'a>(
-    dir: &'a Path,
-    backup: &'a Path,
-) -> [(&'static str, Box<dyn Fn(Duration) -> Result<(), StoreError> + Sync + 'a>); 4] {
+fn replacing<'a>(dir: &'a Path, backup: &'a Path) -> [(&'static str, Box<Replacing<'a>>); 4] {
     let none = |_: Copied| ();
     [
         ("restore", Box::new(move |wait| restore(backup, None, dir, true, wait).map(none))),
