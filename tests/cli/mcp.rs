@@ -258,17 +258,31 @@ fn forgetting_shows_its_plan_and_wants_that_very_plan_confirmed() {
 }
 
 #[test]
-fn beside_an_open_memory_it_reads_and_writes() {
+fn beside_a_chat_it_reads_and_writes_and_says_who_keeps_it_waiting() {
     let home = Home::new();
     home.import(&[("user", "My dog is called Rex.")]);
     let mut client = Client::start(&home);
     // Idle, it holds nothing.
     home.ok(&["memory", "consolidate", "--wait"]);
     let held = inglenook::store::Store::open(&home.data()).unwrap();
-    let (found, _) = client.call("recall", json!({"question": "What is my dog called?"}));
-    assert!(found["memories"].as_str().unwrap().contains("Rex"), "{found}");
-    client.call("remember", json!({"text": "Rex is a poodle."}));
-    assert_eq!(held.read(|r| r.stats()).unwrap().messages, 2);
+    let asked = json!({"question": "What is my dog called?"});
+    assert!(client.call("recall", asked.clone()).1.contains("Rex"));
+    let (noted, _) = client.call("remember", json!({"text": "Rex is a poodle."}));
+    let id = noted["id"].as_str().unwrap();
+    assert!(held.read(|r| r.messages_by_id(&[id.parse().unwrap()])).is_ok(), "seen at once");
+    let mut hasty = Client::start_with(&home, &["--wait", "0"], &[]);
+    held.write(|_| {
+        assert!(hasty.call("recall", asked).1.contains("Rex"));
+        let refused = hasty.refused("remember", json!({"text": "Rex is old."}));
+        assert!(refused.contains(&std::process::id().to_string()), "{refused}");
+        Ok(())
+    })
+    .unwrap();
+    hasty.call("remember", json!({"text": "Rex is old."}));
+    let (planned, _) = hasty.call("forget", json!({"id": id}));
+    hasty.call("forget", json!({"id": id, "confirm": planned["confirm"]}));
+    assert!(held.read(|r| r.messages_by_id(&[id.parse().unwrap()])).is_err(), "gone there, too");
+    hasty.end();
     client.end();
 }
 

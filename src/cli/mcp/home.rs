@@ -51,7 +51,7 @@ impl<'a> Home<'a> {
     }
 
     /// Builds the memory of what was noted, as `ask` does before a question; whether something is left to do. Where another
-    /// process writes, that one builds it; where the model in use is a large one, the next chat does.
+    /// process holds it, or the model in use is a large one, the next chat builds it.
     ///
     /// # Errors
     /// If the memory can't be written, or a model can't be loaded.
