@@ -1,85 +1,21 @@
-//! Tokenizers built from GGUF metadata against transformers: the ids of 10,000 mixed lines.
+//! Tokenizers built from GGUF metadata against transformers, tiktoken and SentencePiece: the ids of 1,000 or 10,000
+//! mixed lines.
 //!
 //! `tests/fixtures/make_tokenizers.py` made the vocabularies and the expected ids.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::collections::HashSet;
-use std::fs;
-use std::path::Path;
+#[path = "support/mixed_lines.rs"]
+mod mixed_lines;
 
-use inglenook::inference::gguf;
-use inglenook::inference::tokenizer::Tokenizer;
-
-const N_LINES: usize = 10_000;
-
-fn read(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tokenizers");
-    fs::read(folder.join(name)).unwrap()
-}
-
-fn numbers(name: &str) -> Vec<u32> {
-    read(name).as_chunks::<4>().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect()
-}
-
-/// SplitMix64, as the script has it.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
-
-fn lines() -> Vec<String> {
-    let kinds: Vec<Vec<String>> = serde_json::from_slice(&read("fragments.json")).unwrap();
-    let mut draw = Draw(2);
-    let mut line = || {
-        let mut line = String::new();
-        for _ in 0..=draw.below(12) {
-            let kind = if draw.below(2) == 0 { &kinds[0] } else { &kinds[draw.below(kinds.len())] };
-            line += &kind[draw.below(kind.len())];
-            line += if draw.below(3) > 0 { " " } else { "" };
-        }
-        line
-    };
-    (0..N_LINES).map(|_| line()).collect()
-}
-
-fn fnv1a(ids: &[u32]) -> u32 {
-    let bytes = ids.iter().flat_map(|id| id.to_le_bytes());
-    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
+use mixed_lines::{check_file, read};
 
 #[track_caller]
 fn check(kind: &str) {
-    let header = gguf::parse(&read(&format!("{kind}.gguf"))).unwrap();
-    let tokenizer = Tokenizer::from_gguf(&header.metadata).unwrap();
-    let expected = numbers(&format!("{kind}.ids"));
-    let changed: HashSet<u32> = numbers(&format!("{kind}.changed")).into_iter().collect();
-    assert_eq!(expected.len(), N_LINES);
-    let mut wrong = Vec::new();
-    for ((line, expected), index) in lines().iter().zip(expected).zip(0..) {
-        let ids = tokenizer.encode(line);
-        if fnv1a(&ids) != expected {
-            let pieces = ids.iter().map(|&id| tokenizer.decode(&[id])).collect::<Vec<_>>();
-            wrong.push(format!("{index}: {line:?} as {ids:?} {pieces:?}"));
-        }
-        let back = tokenizer.decode(&ids);
-        assert_eq!(back != *line, changed.contains(&index), "{line:?} comes back as {back:?}");
-        // Encoding the decoded text gives the same ids again.
-        assert_eq!(tokenizer.encode(&back), ids, "{back:?}");
-    }
-    assert!(wrong.is_empty(), "{} lines of {kind} differ:\n{}", wrong.len(), {
-        wrong.truncate(10);
-        wrong.join("\n")
-    });
+    check_file(kind, &read(&format!("{kind}.gguf")), &[]);
 }
 
+/// `tags`: lines with one of these are left out.
 #[test]
 fn ten_thousand_lines_as_qwen_tokenizes_them() {
     check("qwen2");
@@ -88,4 +24,24 @@ fn ten_thousand_lines_as_qwen_tokenizes_them() {
 #[test]
 fn ten_thousand_lines_as_llama_3_tokenizes_them() {
     check("llama3");
+}
+
+#[test]
+fn a_thousand_lines_as_phi_4_tokenizes_them() {
+    check("gpt-4o");
+}
+
+#[test]
+fn a_thousand_lines_as_mistral_tokenizes_them() {
+    check("tekken");
+}
+
+#[test]
+fn a_thousand_lines_as_granite_tokenizes_them() {
+    check("refact");
+}
+
+#[test]
+fn a_thousand_lines_as_sentence_piece_tokenizes_them() {
+    check("sentencepiece");
 }

@@ -26,7 +26,7 @@ pub fn build(
     let mut head = model.begin();
     head.extend(model.turn(TurnRole::System, system));
     let mut words = model.encode(question.trim());
-    let opened = model.open_turn(TurnRole::User);
+    let (opened, opened_first) = (model.open_turn(TurnRole::User), model.open_first_turn());
     let mut closed = model.close_turn(TurnRole::User);
     closed.extend(model.open_reply());
     let fixed = head.len() + opened.len() + closed.len();
@@ -37,12 +37,21 @@ pub fn build(
         Role::User => model.turn(TurnRole::User, &message.content),
         Role::Assistant => model.turn(TurnRole::Assistant, &message.content),
     };
-    let first = window::fit(history.iter().map(|m| turn(m).len()), room - words.len());
-    let mut tokens = head;
-    for message in &history[first..] {
-        tokens.extend(turn(message));
+    let mut first = window::fit(history.iter().map(|m| turn(m).len()), room - words.len());
+    // Where the system's text opens the user's turn, a reply can't come first.
+    let is_reply = |m: &Message| m.role == Role::Assistant;
+    if opened_first != opened {
+        first += history[first..].iter().take_while(|m| is_reply(m)).count();
     }
-    tokens.extend(opened);
+    let mut tokens = head;
+    let mut rest = history[first..].iter();
+    match rest.next() {
+        Some(message) if !is_reply(message) => tokens.extend(model.first_turn(&message.content)),
+        Some(message) => tokens.extend(turn(message)),
+        None => {}
+    }
+    tokens.extend(rest.flat_map(turn));
+    tokens.extend(if first == history.len() { opened_first } else { opened });
     tokens.extend(words);
     tokens.extend(closed);
     Prompt { tokens, n_dropped: first, is_cut }

@@ -20,15 +20,25 @@ const QUERIES_PER_BLOCK: usize = 64;
 const VALUES_PER_TASK: usize = 32 * 1024;
 
 /// Attends with queries `[n_heads, n, head_dim]` of a run to keys and values
-/// `[n_kv_heads, start + n, head_dim]`; returns `[n, n_heads · head_dim]`.
+/// `[n_kv_heads, start + n, head_dim]`, by the softmax of `scale` times their products; returns
+/// `[n, n_heads · head_dim]`.
 ///
 /// # Errors
 /// If a shape or type does not fit.
-pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, run: Run<'_>) -> Result<Tensor> {
+pub fn attend(
+    queries: &Tensor,
+    keys: &Tensor,
+    values: &Tensor,
+    run: Run<'_>,
+    scale: f32,
+) -> Result<Tensor> {
     let (n_heads, n, head_dim) = queries.dims3()?;
     let n_kv_heads = keys.dim(0)?;
     let repeats = n_heads / n_kv_heads;
-    let scale = 1.0 / (head_dim as f32).sqrt();
+    // Keys that no query sees are left out.
+    let unseen = (0..n).map(|query| run.first(query)).min().unwrap_or(0);
+    let seen = keys.dim(1)? - unseen;
+    let (keys, values) = (&keys.narrow(1, unseen, seen)?, &values.narrow(1, unseen, seen)?);
     let on_cpu = matches!(queries.device(), Device::Cpu) && queries.dtype() == DType::F32;
     if n == 1 && on_cpu {
         let queries = queries.reshape((n_kv_heads, repeats, head_dim))?;
@@ -40,15 +50,17 @@ pub fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, run: Run<'_>) ->
     let mut blocks = Vec::with_capacity(n.div_ceil(QUERIES_PER_BLOCK));
     for first in (0..n).step_by(QUERIES_PER_BLOCK) {
         let n_rows = QUERIES_PER_BLOCK.min(n - first);
-        let visible = run.visible(first + n_rows - 1);
+        let first_key =
+            (first..first + n_rows).map(|query| run.first(query)).min().unwrap_or(unseen);
+        let (start, n_keys) = (first_key - unseen, run.visible(first + n_rows - 1) - first_key);
         let block = queries.narrow(2, first, n_rows)?.contiguous()?.reshape((
             n_kv_heads,
             repeats * n_rows,
             head_dim,
         ))?;
-        let scores = block.matmul(&keys.narrow(1, 0, visible)?.transpose(1, 2)?)?;
-        let weights = ops::causal_softmax(scores, run, first, n_rows, scale)?;
-        let attended = weights.matmul(&values.narrow(1, 0, visible)?)?;
+        let scores = block.matmul(&keys.narrow(1, start, n_keys)?.transpose(1, 2)?)?;
+        let weights = ops::causal_softmax(scores, run, (first, n_rows), first_key, scale)?;
+        let attended = weights.matmul(&values.narrow(1, start, n_keys)?)?;
         // [kv, repeats · rows, d] → [rows, heads · d]
         let attended = attended
             .reshape((n_heads, n_rows, head_dim))?

@@ -8,6 +8,8 @@ pub struct Run<'a> {
     pub start: usize,
     /// For each token, where in the pass its branch begins; empty if the pass is one text.
     pub branches: &'a [usize],
+    /// How many tokens of its own text each token attends to, itself included; all of them without.
+    pub window: Option<usize>,
 }
 
 impl Run<'_> {
@@ -25,8 +27,22 @@ impl Run<'_> {
         self.start + index + 1
     }
 
-    /// Those of them that belong to other branches.
+    /// The key that stands `distance` before the token's own in its text.
+    pub fn before(self, index: usize, distance: usize) -> Option<usize> {
+        let position = self.position(index).checked_sub(distance)?;
+        Some(if position < self.start { position } else { position + self.branch(index) })
+    }
+
+    /// The first of them that it attends to.
+    pub fn first(self, index: usize) -> usize {
+        let Some(window) = self.window else { return 0 };
+        let first = (self.position(index) + 1).saturating_sub(window);
+        if first <= self.start { first } else { first + self.branch(index) }
+    }
+
+    /// Those between that one and its own that belong to other branches.
     pub fn hidden(self, index: usize) -> std::ops::Range<usize> {
-        self.start..self.start + self.branch(index)
+        let first = self.first(index);
+        self.start.max(first)..(self.start + self.branch(index)).max(first)
     }
 }

@@ -153,6 +153,7 @@ fn stored_type(id: u32, name: &str) -> Result<StoredType, String> {
     Ok(StoredType::Ggml(match id {
         20 => return Ok(StoredType::Packed(Format::IQ4NL)),
         23 => return Ok(StoredType::Packed(Format::IQ4XS)),
+        39 => return Ok(StoredType::Packed(Format::MXFP4)),
         0 => GgmlDType::F32,
         1 => GgmlDType::F16,
         2 => GgmlDType::Q4_0,
@@ -177,13 +178,12 @@ fn stored_type(id: u32, name: &str) -> Result<StoredType, String> {
                 29 => "IQ1_M",
                 34 => "TQ1_0",
                 35 => "TQ2_0",
-                39 => "MXFP4",
                 _ => "",
             };
             let named = if known.is_empty() { format!("number {other}") } else { known.into() };
             return Err(format!(
                 "the tensor {name:?} has the type {named}, which is not supported \
-                 (F32, F16, BF16, Q8_0, Q4_0, IQ4_NL, IQ4_XS and the K types are)"
+                 (F32, F16, BF16, Q8_0, Q4_0, IQ4_NL, IQ4_XS, MXFP4 and the K types are)"
             ));
         }
     }))

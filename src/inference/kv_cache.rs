@@ -1,6 +1,7 @@
 //! The keys and values of the tokens that a context holds.
 //!
-//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` that grow by half, and by no less than a reply needs.
+//! Per layer two tensors `[n_kv_heads, capacity, head_dim]` (of a layer that mixes by a convolution one `[1, capacity,
+//! width]`, its inputs) that grow by half, and by no less than a reply needs.
 //! Rolling back sets a length; a clone shares the tensors until one of the two writes (copy on write). Knows no
 //! tokens.
 
@@ -16,8 +17,8 @@ const CAPACITY_STEP: usize = 256;
 
 #[derive(Debug)]
 struct Layer {
-    keys: Tensor,
-    values: Tensor,
+    /// Keys and values, or a convolution's inputs.
+    kept: Vec<Tensor>,
     capacity: usize,
 }
 
@@ -26,6 +27,7 @@ struct Layer {
 pub struct KvCache {
     layers: Vec<Option<Arc<Layer>>>,
     len: usize,
+    is_long: bool,
 }
 
 impl KvCache {
@@ -34,25 +36,35 @@ impl KvCache {
         self.len
     }
 
+    /// Whether its keys are rotated as in long contexts ([`super::decoder::Decoder::is_long`]).
+    pub fn is_long(&self) -> bool {
+        self.is_long
+    }
+
+    /// Nothing is held any more; what will be is rotated as in long contexts, or is not.
+    pub fn restart(&mut self, is_long: bool) {
+        self.len = 0;
+        self.is_long = is_long;
+    }
+
     /// Rolls back; the memory stays.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Writes `keys` and `values` (`[n_kv_heads, n, head_dim]`, contiguous) after the tokens held,
-    /// in one layer, and returns all of that layer's keys and values up to them. The length moves
-    /// with [`Self::advance`], once every layer is written.
-    pub fn append(
+    /// Writes `parts` (keys and values, `[n_kv_heads, n, head_dim]`, contiguous) after the tokens held, in one layer, and
+    /// returns all that this layer keeps up to them. The length moves with [`Self::advance`], once every layer is
+    /// written.
+    pub fn append<const N: usize>(
         &mut self,
         layer: usize,
-        keys: &Tensor,
-        values: &Tensor,
-    ) -> Result<(Tensor, Tensor)> {
+        parts: [&Tensor; N],
+    ) -> Result<[Tensor; N]> {
         if self.layers.len() <= layer {
             self.layers.resize_with(layer + 1, || None);
         }
         let len = self.len;
-        let (n_heads, n, head_dim) = keys.dims3()?;
+        let n = parts[0].dim(1)?;
         let slot = &mut self.layers[layer];
         let writable =
             slot.as_mut().and_then(Arc::get_mut).is_some_and(|layer| layer.capacity >= len + n);
@@ -63,18 +75,25 @@ impl KvCache {
             } else {
                 (len + n + CAPACITY_STEP).max(old + old / 2).next_multiple_of(CAPACITY_STEP)
             };
-            let zeros = || zeros((n_heads, capacity, head_dim), keys.dtype(), keys.device());
-            let grown = Layer { keys: zeros()?, values: zeros()?, capacity };
-            if let Some(old) = slot.as_ref().filter(|_| len > 0) {
-                grown.keys.slice_set(&old.keys.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
-                grown.values.slice_set(&old.values.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
+            let mut kept = Vec::with_capacity(N);
+            for part in parts {
+                let (n_heads, _, width) = part.dims3()?;
+                kept.push(zeros((n_heads, capacity, width), part.dtype(), part.device())?);
             }
-            *slot = Some(Arc::new(grown));
+            if let Some(old) = slot.as_ref().filter(|_| len > 0) {
+                for (new, old) in kept.iter().zip(&old.kept) {
+                    new.slice_set(&old.narrow(1, 0, len)?.contiguous()?, 1, 0)?;
+                }
+            }
+            *slot = Some(Arc::new(Layer { kept, capacity }));
         }
         let Some(layer) = slot else { candle_core::bail!("a cache layer is missing") };
-        layer.keys.slice_set(keys, 1, len)?;
-        layer.values.slice_set(values, 1, len)?;
-        Ok((layer.keys.narrow(1, 0, len + n)?, layer.values.narrow(1, 0, len + n)?))
+        let mut all = parts.map(Tensor::clone);
+        for ((kept, part), all) in layer.kept.iter().zip(parts).zip(&mut all) {
+            kept.slice_set(part, 1, len)?;
+            *all = kept.narrow(1, 0, len + n)?;
+        }
+        Ok(all)
     }
 
     /// Counts `n` tokens that every layer has written.

@@ -84,8 +84,12 @@ impl LanguageModel for EngineModel {
         self.0.template.open_turn(role).to_vec()
     }
 
-    fn close_turn(&self, _: TurnRole) -> Vec<u32> {
-        self.0.template.close_turn().to_vec()
+    fn open_first_turn(&self) -> Vec<u32> {
+        self.0.template.open_first_turn().to_vec()
+    }
+
+    fn close_turn(&self, role: TurnRole) -> Vec<u32> {
+        self.0.template.close_turn(role).to_vec()
     }
 
     fn open_reply(&self) -> Vec<u32> {

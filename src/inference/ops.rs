@@ -1,7 +1,9 @@
 //! The element-wise steps that candle's stock operators leave slow on a CPU: norms, rotations,
-//! causal softmax in place and SwiGLU, by [`packed_matmul::elementwise`] and spread over the cores.
+//! causal softmax in place and gates, by [`packed_matmul::elementwise`] and spread over the cores.
 //!
 //! On other devices they fall back to stock operators.
+
+use std::ops::Range;
 
 use candle_core::{
     CpuStorage, CustomOp2, D, DType, Device, InplaceOp1, Layout, Result, Shape, Storage, Tensor,
@@ -12,13 +14,14 @@ use packed_matmul::{elementwise, f16_to_f32, f32_to_f16};
 use rayon::prelude::*;
 
 use super::branches::Run;
+use super::config::Activation;
 use super::rope::Rotation;
 
 /// The fewest elements that are worth another core.
 const ELEMENTS_PER_TASK: usize = 16 * 1024;
 
 /// `compute(index, row)` for each row of `width` values, on several cores if there are enough.
-fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]) + Sync) {
+pub fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [f32]) + Sync) {
     if values.len() < 2 * ELEMENTS_PER_TASK {
         values.chunks_exact_mut(width).enumerate().for_each(|(index, row)| compute(index, row));
     } else {
@@ -34,7 +37,19 @@ struct CausalSoftmax<'a> {
     run: Run<'a>,
     first: usize,
     n_rows: usize,
+    first_key: usize,
     scale: f32,
+}
+
+impl CausalSoftmax<'_> {
+    /// Which of the keys the query of a row sees, and those among them that it does not.
+    fn keys(&self, row: usize) -> (Range<usize>, Range<usize>) {
+        let query = self.first + row % self.n_rows;
+        let key = |index: usize| index - self.first_key;
+        let hidden = self.run.hidden(query);
+        let seen = key(self.run.first(query))..key(self.run.visible(query));
+        (seen, key(hidden.start)..key(hidden.end))
+    }
 }
 
 impl InplaceOp1 for CausalSoftmax<'_> {
@@ -49,9 +64,8 @@ impl InplaceOp1 for CausalSoftmax<'_> {
             candle_core::bail!("causal softmax needs contiguous f32 scores")
         };
         each_row(&mut values[start..end], n_keys, |index, row| {
-            let query = self.first + index % self.n_rows;
-            let visible = self.run.visible(query).min(n_keys);
-            elementwise::softmax_scaled(row, self.scale, visible, self.run.hidden(query));
+            let (seen, hidden) = self.keys(index);
+            elementwise::softmax_scaled(row, self.scale, seen, hidden);
         });
         Ok(())
     }
@@ -59,29 +73,29 @@ impl InplaceOp1 for CausalSoftmax<'_> {
 
 /// `softmax(scale · scores)` over the keys that each query may see, the others 0.
 ///
-/// `scores`: `[n_groups, repeats · n_rows, n_keys]`; row r is the query of the run's token
-/// `first + r % n_rows` and sees the keys up to its own, except those of other branches.
+/// `scores`: `[n_groups, repeats · n_rows, n_keys]`; row r is the query of the run's token `first + r % n_rows`. The
+/// keys begin with `first_key`, and end with that of the last row's token.
 ///
 /// # Errors
 /// If `scores` has another shape, type or layout.
 pub fn causal_softmax(
     scores: Tensor,
     run: Run<'_>,
-    first: usize,
-    n_rows: usize,
+    (first, n_rows): (usize, usize),
+    first_key: usize,
     scale: f32,
 ) -> Result<Tensor> {
+    let softmax = CausalSoftmax { run, first, n_rows, first_key, scale };
     if matches!(scores.device(), Device::Cpu) {
-        scores.inplace_op1(&CausalSoftmax { run, first, n_rows, scale })?;
+        scores.inplace_op1(&softmax)?;
         return Ok(scores);
     }
     let (n_groups, rows, n_keys) = scores.dims3()?;
     let mask: Vec<f32> = (0..rows)
         .flat_map(|row| {
-            let query = first + row % n_rows;
-            let (visible, hidden) = (run.visible(query), run.hidden(query));
+            let (seen, hidden) = softmax.keys(row);
             (0..n_keys).map(move |key| {
-                let is_seen = key < visible && !hidden.contains(&key);
+                let is_seen = seen.contains(&key) && !hidden.contains(&key);
                 if is_seen { 0.0 } else { f32::NEG_INFINITY }
             })
         })
@@ -92,22 +106,23 @@ pub fn causal_softmax(
     candle_nn::ops::softmax_last_dim(&scores)
 }
 
-struct SwiGlu;
+/// `activation(gate) · up`.
+struct Gated(Activation);
 
 /// The rows of a `[n, width]` view whose values lie side by side.
 fn rows<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<impl Fn(usize) -> &'a [f32]> {
     let (CpuStorage::F32(values), [_, width], [stride, 1]) =
         (storage, layout.dims(), layout.stride())
     else {
-        candle_core::bail!("swiglu needs f32 matrices")
+        candle_core::bail!("this step needs f32 matrices")
     };
     let (start, width, stride) = (layout.start_offset(), *width, *stride);
     Ok(move |row| &values[start + row * stride..start + row * stride + width])
 }
 
-impl CustomOp2 for SwiGlu {
+impl CustomOp2 for Gated {
     fn name(&self) -> &'static str {
-        "swiglu"
+        "gated"
     }
 
     fn cpu_fwd(
@@ -120,22 +135,27 @@ impl CustomOp2 for SwiGlu {
         let (n, width) = gate_layout.shape().dims2()?;
         let (gate_row, up_row) = (rows(gate, gate_layout)?, rows(up, up_layout)?);
         let mut out = vec![0f32; n * width];
-        each_row(&mut out, width, |row, out| {
-            elementwise::swiglu(gate_row(row), up_row(row), out);
-        });
+        let compute = match self.0 {
+            Activation::Silu => elementwise::swiglu,
+            Activation::GeluTanh => elementwise::geglu,
+        };
+        each_row(&mut out, width, |row, out| compute(gate_row(row), up_row(row), out));
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
     }
 }
 
-/// `silu(gate) · up`, both `[n, width]`.
+/// `activation(gate) · up`, both `[n, width]`.
 ///
 /// # Errors
 /// If the shapes or types differ.
-pub fn swiglu(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+pub fn gated(activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
     if matches!(gate.device(), Device::Cpu) && gate.dtype() == DType::F32 {
-        return gate.apply_op2_no_bwd(up, &SwiGlu);
+        return gate.apply_op2_no_bwd(up, &Gated(activation));
     }
-    gate.silu()? * up
+    match activation {
+        Activation::Silu => gate.silu()? * up,
+        Activation::GeluTanh => gate.gelu()? * up,
+    }
 }
 
 struct RmsNorm {
@@ -298,18 +318,24 @@ mod tests {
         let raw: Vec<f32> = (0..groups * repeats * n_rows * n_keys)
             .map(|i| ((i * 37) % 101) as f32 / 9.0)
             .collect();
-        for branches in [&[][..], &[0, 0, 2, 2, 4][..]] {
+        let windows = [None, Some(1), Some(2), Some(3), Some(6), Some(99)];
+        let branches = [&[][..], &[0, 0, 2, 2, 4][..]];
+        for (branches, window) in branches.iter().flat_map(|&b| windows.map(|w| (b, w))) {
             let scores =
                 Tensor::from_vec(raw.clone(), (groups, repeats * n_rows, n_keys), &Device::Cpu)
                     .unwrap();
-            let run = Run { start, branches };
-            let got = causal_softmax(scores, run, 0, n_rows, 0.5).unwrap();
+            let run = Run { start, branches, window };
+            let got = causal_softmax(scores, run, (0, n_rows), 0, 0.5).unwrap();
             let got: Vec<f32> = got.flatten_all().unwrap().to_vec1().unwrap();
             for (index, (row, raw)) in got.chunks(n_keys).zip(raw.chunks(n_keys)).enumerate() {
                 let query = index % n_rows;
                 let branch = branches.get(query).copied().unwrap_or(0);
-                let is_seen =
-                    |key: usize| key < start || (start + branch..=start + query).contains(&key);
+                // Where a key stands in the query's own text.
+                let position = |key: usize| if key < start { key } else { key - branch };
+                let is_seen = |key: usize| {
+                    let is_own = key < start || (start + branch..=start + query).contains(&key);
+                    is_own && window.is_none_or(|w| start + query - branch < position(key) + w)
+                };
                 let weight = |key: usize| {
                     if is_seen(key) { (0.5 * f64::from(raw[key])).exp() } else { 0.0 }
                 };

@@ -78,6 +78,7 @@ impl Sequence {
         if needed_tokens > context_tokens {
             return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
         }
+        self.rotate_for(decoder, needed_tokens, pause)?;
         let mut in_chunks = || {
             let mut start = 0;
             for chunk in tokens.chunks(CHUNK_TOKENS) {
@@ -106,6 +107,29 @@ impl Sequence {
             self.truncate(before);
         }
         outcome
+    }
+
+    /// Where so many tokens are rotated in another way than those held, runs these again. On an error nothing is held.
+    fn rotate_for(
+        &mut self,
+        decoder: &Decoder,
+        n_tokens: usize,
+        pause: &mut (dyn FnMut() + Send),
+    ) -> Result<(), ModelError> {
+        let is_long = decoder.is_long(n_tokens);
+        if is_long == self.cache.is_long() {
+            return Ok(());
+        }
+        let held = std::mem::take(&mut self.tokens);
+        self.ends.clear();
+        self.cache.restart(is_long);
+        for chunk in held.chunks(CHUNK_TOKENS) {
+            pause();
+            decoder.forward(chunk, &[], &mut self.cache, pause)?;
+            self.tokens.extend_from_slice(chunk);
+            self.n_processed += chunk.len() as u64;
+        }
+        Ok(())
     }
 
     fn remember_end(&mut self, hidden: Tensor) {

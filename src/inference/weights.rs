@@ -13,6 +13,7 @@ use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{Device, Tensor};
 use packed_matmul::{Arena, DenseMatrix, Format, PackError, PackedMatrix, SharedBytes};
 
+use super::config::EXPERTS_MAX;
 use super::gguf;
 use super::metadata::{Metadata, StoredType, TensorEntry};
 use super::safetensors;
@@ -134,10 +135,12 @@ impl Weights {
         self.files.push((path.to_owned(), Arc::new(bytes)));
         for tensor in tensors {
             self.n_parameters += tensor.dims.iter().map(|&d| d as u64).product::<u64>();
-            let name = tensor.name.clone();
-            if let Some((first, _)) = self.tensors.insert(name.clone(), (file, tensor)) {
-                let other = self.files[first].0.display().to_string();
-                return Err(bad_file(path, format!("the tensor {name:?} is also in {other}")));
+            for tensor in matrices(tensor) {
+                let name = tensor.name.clone();
+                if let Some((first, _)) = self.tensors.insert(name.clone(), (file, tensor)) {
+                    let other = self.files[first].0.display().to_string();
+                    return Err(bad_file(path, format!("the tensor {name:?} is also in {other}")));
+                }
             }
         }
         Ok(())
@@ -408,6 +411,25 @@ impl Weights {
             return parts.iter().map(|(name, n)| self.matrix(name, (*n, n_in), device)).collect();
         }
         Ok(vec![self.dense(parts, n_in, device)?])
+    }
+}
+
+/// A tensor of matrices, one for each expert (`ffn_up_exps.weight`), as one tensor each (`ffn_up_exps.7.weight`); any
+/// other as it is.
+fn matrices(tensor: TensorEntry) -> Vec<TensorEntry> {
+    match (tensor.dims.as_slice(), tensor.name.strip_suffix("_exps.weight")) {
+        (&[n, n_out, n_in], Some(name)) if (1..=EXPERTS_MAX).contains(&n) => {
+            let n_bytes = tensor.n_bytes / n;
+            let matrix = |index| TensorEntry {
+                name: format!("{name}_exps.{index}.weight"),
+                stored: tensor.stored,
+                dims: vec![n_out, n_in],
+                start: tensor.start + index * n_bytes,
+                n_bytes,
+            };
+            (0..n).map(matrix).collect()
+        }
+        _ => vec![tensor],
     }
 }
 

@@ -197,6 +197,12 @@ pub trait LanguageModel: Send + Sync {
     /// The special tokens (and text) that open a turn.
     fn open_turn(&self, role: TurnRole) -> Vec<u32>;
 
+    /// What opens the user's turn right after the system's: as [`Self::open_turn`], unless the system has no turn of its
+    /// own and its text opens the user's (Gemma).
+    fn open_first_turn(&self) -> Vec<u32> {
+        self.open_turn(TurnRole::User)
+    }
+
     /// The special tokens (and text) that close a turn.
     fn close_turn(&self, role: TurnRole) -> Vec<u32>;
 
@@ -206,6 +212,13 @@ pub trait LanguageModel: Send + Sync {
 
     /// A whole turn. The text loses what the model's own format takes off (Llama 3: surrounding whitespace).
     fn turn(&self, role: TurnRole, text: &str) -> Vec<u32>;
+
+    /// A whole turn of the user, right after the system's.
+    fn first_turn(&self, text: &str) -> Vec<u32> {
+        let turn = self.turn(TurnRole::User, text);
+        let opening = self.open_turn(TurnRole::User).len();
+        [&self.open_first_turn(), turn.get(opening..).unwrap_or_default()].concat()
+    }
 
     /// Tokens at the very start of a prompt (Llama 3: `<|begin_of_text|>`), often none.
     fn begin(&self) -> Vec<u32>;

@@ -39,18 +39,18 @@ impl Frame {
         let &RecallRequest { system, asked: question, .. } = request;
         let window = config.window_tokens.min(model.info().context_tokens);
         let room = window - REPLY_TOKENS_MAX.min(window / REPLY_SHARE);
-        let mut head = model.begin();
+        let (mut head, mut open) = (model.begin(), model.open_turn(TurnRole::User));
         if !system.is_empty() {
             head.extend(model.turn(TurnRole::System, system));
+            open = model.open_first_turn();
         }
-        let open = model.open_turn(TurnRole::User);
         let mut tail = model.close_turn(TurnRole::User);
         tail.extend(model.open_reply());
         let mut bare_question = model.encode(question.trim());
         let mut asked = model.encode(&Answer.close(question));
         if head.len() + open.len() + tail.len() >= room {
             // The question matters more than the system turn.
-            head = model.begin();
+            (head, open) = (model.begin(), model.open_turn(TurnRole::User));
         }
         let fixed = head.len() + open.len() + tail.len();
         let left = room.saturating_sub(fixed);

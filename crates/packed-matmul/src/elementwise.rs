@@ -1,7 +1,7 @@
 //! The steps between the products of a transformer, on rows of f32: norms, softmax, SwiGLU, rotary
 //! positions.
 //!
-//! [`softmax_scaled`], [`swiglu`], [`rms_norm`] and [`norm_and_rotate`] run with the widest vectors of
+//! [`softmax_scaled`], [`swiglu`], [`geglu`], [`rms_norm`] and [`norm_and_rotate`] run with the widest vectors of
 //! the processor. [`exp`], [`softmax`] and [`dot`] are building blocks, to be called within
 //! [`vectorised!`](crate::vectorised!). Results are the same on every processor.
 
@@ -79,23 +79,26 @@ pub fn softmax(row: &mut [f32]) {
 }
 
 vectorised! {
-/// Softmax of `scale · row`, in place, over the first `visible` values except those in `hidden`; all
-/// others become 0.
+/// Softmax of `scale · row`, in place, over the values in `seen` except those in `hidden`; all others
+/// become 0.
 ///
 /// # Panics
-/// If the row is shorter than `visible`, or that is less than the end of `hidden`.
-pub fn softmax_scaled(row: &mut [f32], scale: f32, visible: usize, hidden: Range<usize>) {
-    let (seen, later) = row.split_at_mut(visible);
-    for x in seen.iter_mut() {
+/// If `seen` is not within the row, or `hidden` not within `seen`.
+pub fn softmax_scaled(row: &mut [f32], scale: f32, seen: Range<usize>, hidden: Range<usize>) {
+    let (row, later) = row.split_at_mut(seen.end);
+    let (earlier, row) = row.split_at_mut(seen.start);
+    for x in row.iter_mut() {
         *x *= scale;
     }
     if hidden.is_empty() {
-        softmax(seen);
+        softmax(row);
     } else {
-        seen[hidden.clone()].fill(f32::NEG_INFINITY);
-        softmax(seen);
-        seen[hidden].fill(0.0);
+        let hidden = hidden.start - seen.start..hidden.end - seen.start;
+        row[hidden.clone()].fill(f32::NEG_INFINITY);
+        softmax(row);
+        row[hidden].fill(0.0);
     }
+    earlier.fill(0.0);
     later.fill(0.0);
 }
 }
@@ -109,6 +112,21 @@ pub fn swiglu(gate: &[f32], up: &[f32], out: &mut [f32]) {
     assert!(gate.len() == out.len() && up.len() == out.len());
     for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
         *out = g / (1.0 + exp(-g)) * u;
+    }
+}
+}
+
+vectorised! {
+/// `gelu(gate) · up`, element by element, into `out`; GELU in its approximation by a tangens hyperbolicus.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn geglu(gate: &[f32], up: &[f32], out: &mut [f32]) {
+    /// 2 · √(2 / π): (1 + tanh u) / 2 is 1 / (1 + e^−2u).
+    const TWICE: f32 = 1.595_769_2;
+    assert!(gate.len() == out.len() && up.len() == out.len());
+    for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
+        *out = g / (1.0 + exp(-TWICE * (g + 0.044_715 * g * g * g))) * u;
     }
 }
 }
@@ -225,13 +243,34 @@ mod tests {
     fn hidden_and_later_values_get_no_weight() {
         let mut row: Vec<f32> = (0..40).map(|i| (i * 37 % 11) as f32).collect();
         let expected: Vec<f64> = row.iter().map(|&x| (0.5 * f64::from(x)).exp()).collect();
-        softmax_scaled(&mut row, 0.5, 30, 3..7);
-        let is_seen = |i: usize| i < 3 || (7..30).contains(&i);
+        softmax_scaled(&mut row, 0.5, 1..30, 3..7);
+        let is_seen = |i: usize| (1..3).contains(&i) || (7..30).contains(&i);
         let total: f64 = (0..40).filter(|&i| is_seen(i)).map(|i| expected[i]).sum();
         for (i, &weight) in row.iter().enumerate() {
             let expected = if is_seen(i) { expected[i] / total } else { 0.0 };
             assert!((f64::from(weight) - expected).abs() < 1e-6, "{i}: {weight} {expected}");
         }
+    }
+
+    #[test]
+    fn gates_equal_their_definitions() {
+        let gate: Vec<f32> = (-200..200).map(|i| i as f32 / 20.0).collect();
+        let up: Vec<f32> = (0..400).map(|i| (i * 37 % 11) as f32 / 4.0 - 1.0).collect();
+        let mut out = vec![0.0; 400];
+        let check = |out: &[f32], activation: fn(f64) -> f64| {
+            for ((&out, &g), &u) in out.iter().zip(&gate).zip(&up) {
+                let expected = activation(g.into()) * f64::from(u);
+                let error = (f64::from(out) - expected).abs();
+                assert!(error < 1e-6 * (1.0 + expected.abs()), "{g}: {out} is not {expected}");
+            }
+        };
+        swiglu(&gate, &up, &mut out);
+        check(&out, |g| g / (1.0 + (-g).exp()));
+        geglu(&gate, &up, &mut out);
+        check(&out, |g| {
+            let inner = (2.0 / std::f64::consts::PI).sqrt() * (g + 0.044_715 * g.powi(3));
+            0.5 * g * (1.0 + inner.tanh())
+        });
     }
 
     #[test]

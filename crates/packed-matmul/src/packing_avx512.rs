@@ -12,6 +12,7 @@ use crate::formats::{
     Bits, BlockFormat, Format, IQ4NL, IQ4XS, Q2K, Q3K, Q4_0, Q4_1, Q4K, Q5_0, Q5_1, Q5K, Q6K, Q8_0,
 };
 use crate::matrix::ROWS;
+use crate::packing::pack_by_definition;
 
 /// One block of each of sixteen rows, from some byte of it on.
 #[derive(Clone, Copy)]
@@ -76,6 +77,7 @@ pub fn pack_tile(format: Format, rows: &[u8], row_bytes: usize, out: &mut [u8]) 
         Format::Q5K => pack_by_256::<Q5K>(rows, row_bytes, out),
         Format::Q6K => pack_by_256::<Q6K>(rows, row_bytes, out),
         Format::IQ4XS => pack_by_256::<IQ4XS>(rows, row_bytes, out),
+        Format::MXFP4 => pack_by_definition(format, rows, row_bytes, out),
     }
 }
 

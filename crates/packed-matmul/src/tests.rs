@@ -23,7 +23,7 @@ fn dtype(format: Format) -> Option<GgmlDType> {
         Format::Q4K => GgmlDType::Q4K,
         Format::Q5K => GgmlDType::Q5K,
         Format::Q6K => GgmlDType::Q6K,
-        Format::IQ4NL | Format::IQ4XS => return None,
+        Format::IQ4NL | Format::IQ4XS | Format::MXFP4 => return None,
     })
 }
 
@@ -58,6 +58,10 @@ fn matrix(
         let n_blocks = n_out * n_in / format.block_columns();
         let mut bytes = any_bytes(n_blocks * format.block_bytes(), seed);
         for block in bytes.chunks_exact_mut(format.block_bytes()) {
+            if format == Format::MXFP4 {
+                block[0] = 118 + block[0] % 8;
+                continue;
+            }
             let scale = f16::from_f32(f32::from(block[0]) / 8192.0);
             block[..2].copy_from_slice(&scale.to_le_bytes());
         }
@@ -72,8 +76,11 @@ fn any_bytes(n: usize, seed: u64) -> Vec<u8> {
     made_up(n, seed).iter().map(|x| x.to_bits().to_le_bytes()[1]).collect()
 }
 
-/// IQ4_NL and IQ4_XS by their description.
+/// IQ4_NL, IQ4_XS and MXFP4 by their description.
 fn unpack_choices(format: Format, bytes: &[u8]) -> Vec<f32> {
+    if format == Format::MXFP4 {
+        return unpack_floats(bytes);
+    }
     let choices =
         [-127i8, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(f32::from);
     let mut values = Vec::new();
@@ -95,16 +102,57 @@ fn unpack_choices(format: Format, bytes: &[u8]) -> Vec<f32> {
     values
 }
 
+/// MXFP4 by its description: a sign, two bits of exponent, one of fraction, and 2^(scale − 127).
+fn unpack_floats(bytes: &[u8]) -> Vec<f32> {
+    let float = |nibble: u8, scale: f32| {
+        let (exponent, fraction) = (i32::from(nibble >> 1 & 3), f32::from(nibble & 1) / 2.0);
+        let size =
+            if exponent == 0 { fraction } else { (1.0 + fraction) * 2f32.powi(exponent - 1) };
+        scale * if nibble & 8 == 0 { size } else { -size }
+    };
+    let mut values = Vec::new();
+    for block in bytes.chunks_exact(17) {
+        let scale = 2f32.powi(i32::from(block[0]) - 127);
+        values.extend(block[1..].iter().map(|n| float(n & 15, scale)));
+        values.extend(block[1..].iter().map(|n| float(n >> 4, scale)));
+    }
+    values
+}
+
+/// The range of an f16 is less than that of MXFP4's scales: below it weights are nothing, above it infinite.
+#[test]
+fn scales_of_mxfp4_are_exact_within_the_range_of_an_f16() {
+    let of = |exponent: u8| {
+        let block = [&[exponent][..], &[0x42; 16]].concat();
+        let matrix = new(Format::MXFP4, 1, 32, &block).unwrap();
+        let mut row = [0f32; 32];
+        matrix.row(0, &mut row);
+        // The nibbles 2 and 4: 1 and 2.
+        assert_eq!(row[16], 2.0 * row[0]);
+        row[0]
+    };
+    for exponent in 104..=142 {
+        assert_eq!(of(exponent), 2f32.powi(i32::from(exponent) - 127), "{exponent}");
+    }
+    assert_eq!([0, 1, 90, 103].map(of), [0.0; 4]);
+    assert_eq!([144, 200, 255].map(of), [f32::INFINITY; 3]);
+}
+
 /// Values and sums are those of `gguf.quants.dequantize` (the Python package).
 #[test]
 fn choices_are_what_llama_cpp_has() {
     for (format, first, sums) in [
         (Format::IQ4NL, [-8.75, 6.25, 28.25, -12.25], [-64.25, -1729.75]),
         (Format::IQ4XS, [16.25, -0.25, -17.25, 20.75], [-2751.25, -522_783.5]),
+        (Format::MXFP4, [0.0, 1.5, -0.5, -3.0], [6.25, 159.5]),
     ] {
         let mut block: Vec<u8> =
             (0..format.block_bytes()).map(|i| ((37 * i + 11) % 256) as u8).collect();
-        block[..2].copy_from_slice(&f16::from_f32(0.25).to_le_bytes());
+        if format == Format::MXFP4 {
+            block[0] = 126;
+        } else {
+            block[..2].copy_from_slice(&f16::from_f32(0.25).to_le_bytes());
+        }
         let values = unpack_choices(format, &block);
         assert_eq!(values[..4], first, "{format:?}");
         let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();

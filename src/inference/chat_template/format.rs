@@ -17,6 +17,31 @@ pub enum Piece {
     Role,
 }
 
+/// What a text loses before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trim {
+    Nothing,
+    /// Whitespace before and after it.
+    Ends,
+    /// Whitespace after it.
+    After,
+    /// Newlines before it.
+    NewlinesBefore,
+}
+
+impl Trim {
+    pub(super) fn apply(self, text: &str) -> &str {
+        // Jinja's `trim` is Python's `strip`, which removes four control characters as well.
+        let is_blank = |c: char| c.is_whitespace() || matches!(c, '\x1c'..='\x1f');
+        match self {
+            Self::Nothing => text,
+            Self::Ends => text.trim_matches(is_blank),
+            Self::After => text.trim_end_matches(is_blank),
+            Self::NewlinesBefore => text.trim_start_matches('\n'),
+        }
+    }
+}
+
 /// How one kind of model writes a conversation.
 #[derive(Clone, Copy)]
 pub struct ChatFormat {
@@ -26,12 +51,14 @@ pub struct ChatFormat {
     pub recognise: fn(&Clues<'_>) -> bool,
     /// Before a turn of the system, the user and the assistant.
     pub open: [&'static [Piece]; 3],
-    /// After a turn.
-    pub close: &'static [Piece],
+    /// After a turn of each.
+    pub close: [&'static [Piece]; 3],
+    /// The system has no turn: its text, then `close[0]`, opens the first turn of the user.
+    pub joins_system: bool,
     /// What the turn to be generated begins with, besides its opening.
     pub reply_prefix: &'static [Piece],
-    /// Texts lose surrounding whitespace.
-    pub trims: bool,
+    /// What the texts of each lose.
+    pub trims: [Trim; 3],
     /// Earlier replies lose their `<think>` block, if the vocabulary has its two tokens.
     pub drops_thoughts: bool,
     /// Changes a text before it is tokenised. Idempotent.
@@ -70,9 +97,10 @@ pub const NEUTRAL: ChatFormat = ChatFormat {
     name: "",
     recognise: |_| false,
     open: [&[]; 3],
-    close: &[],
+    close: [&[]; 3],
+    joins_system: false,
     reply_prefix: &[],
-    trims: false,
+    trims: [Trim::Nothing; 3],
     drops_thoughts: false,
     prepare: |text| Cow::Borrowed(text),
     stop_text: None,
@@ -82,7 +110,7 @@ pub const NEUTRAL: ChatFormat = ChatFormat {
 pub(super) static PLAIN: ChatFormat = ChatFormat {
     name: "Plain",
     open: [&[], &[Piece::Text("User: ")], &[Piece::Text("Assistant:")]],
-    close: &[Piece::Text("\n")],
+    close: [&[Piece::Text("\n")]; 3],
     prepare: indent_role_names,
     stop_text: Some("\nUser:"),
     ..NEUTRAL

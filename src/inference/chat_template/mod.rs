@@ -8,7 +8,7 @@ mod hints;
 
 use std::borrow::Cow;
 
-pub use format::{ChatFormat, Clues, NEUTRAL, Piece, break_role_marks};
+pub use format::{ChatFormat, Clues, NEUTRAL, Piece, Trim, break_role_marks};
 pub use hints::TemplateHints;
 
 use super::families::DECODERS;
@@ -22,7 +22,7 @@ pub struct ChatTemplate {
     begin: Vec<u32>,
     open: [Vec<u32>; 3],
     open_reply: Vec<u32>,
-    close: Vec<u32>,
+    close: [Vec<u32>; 3],
     drops_thoughts: bool,
     end_of_turn: Vec<u32>,
 }
@@ -31,7 +31,8 @@ pub struct ChatTemplate {
 const ROLES: [&str; 3] = ["system", "user", "assistant"];
 
 /// Tokens that end a turn wherever a vocabulary has them.
-const ENDS: [&str; 7] = [
+const ENDS: [&str; 8] = [
+    "<end_of_turn>",
     "<|end|>",
     "<|im_end|>",
     "<|eot_id|>",
@@ -54,8 +55,10 @@ impl ChatTemplate {
 
     fn new(format: &'static ChatFormat, tokenizer: &Tokenizer, hints: &TemplateHints) -> Self {
         let tokens = |pieces, role| format::tokens(tokenizer, pieces, role);
-        let open: [Vec<u32>; 3] =
-            std::array::from_fn(|role| tokens(format.open[role], ROLES[role]));
+        let of_roles = |pieces: [&'static [Piece]; 3]| -> [Vec<u32>; 3] {
+            std::array::from_fn(|role| tokens(pieces[role], ROLES[role]))
+        };
+        let open = of_roles(format.open);
         let open_reply = [open[2].clone(), tokens(format.reply_prefix, ROLES[2])].concat();
         let eos = hints.eos.iter().copied().filter(|&id| (id as usize) < tokenizer.n_ids());
         let mut end_of_turn: Vec<u32> =
@@ -68,7 +71,7 @@ impl ChatTemplate {
             begin: tokenizer.begin().to_vec(),
             open,
             open_reply,
-            close: tokens(format.close, ""),
+            close: of_roles(format.close),
             drops_thoughts: format.drops_thoughts && knows_thoughts,
             end_of_turn,
         }
@@ -84,6 +87,11 @@ impl ChatTemplate {
         &self.open[role as usize]
     }
 
+    /// Tokens that open the user's turn right after the system's.
+    pub fn open_first_turn(&self) -> &[u32] {
+        if self.format.joins_system { &[] } else { self.open_turn(TurnRole::User) }
+    }
+
     /// Tokens that open the turn to be generated.
     pub fn open_reply(&self) -> &[u32] {
         &self.open_reply
@@ -91,10 +99,7 @@ impl ChatTemplate {
 
     /// What the format keeps of a turn's text.
     pub fn content<'t>(&self, role: TurnRole, text: &'t str) -> &'t str {
-        if self.format.trims {
-            // Jinja's `trim` is Python's `strip`, which removes four control characters as well.
-            return text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\x1c'..='\x1f'));
-        }
+        let text = self.format.trims[role as usize].apply(text);
         match text.rsplit_once("</think>") {
             Some((_, said)) if self.drops_thoughts && role == TurnRole::Assistant => {
                 said.trim_start_matches('\n')
@@ -104,8 +109,8 @@ impl ChatTemplate {
     }
 
     /// Tokens that close a turn.
-    pub fn close_turn(&self) -> &[u32] {
-        &self.close
+    pub fn close_turn(&self, role: TurnRole) -> &[u32] {
+        &self.close[role as usize]
     }
 
     /// Any of these ends a generated turn.

@@ -5,6 +5,9 @@ use std::path::Path;
 use super::*;
 use crate::inference::metadata::{Metadata, Value as Meta};
 
+/// Tokens that begin a text.
+const BEGINS: [&str; 4] = ["<s>", "<|begin_of_text|>", "<bos>", "<|startoftext|>"];
+
 /// A byte-level vocabulary with the given control tokens (after the 256 bytes, or before).
 fn tokenizer(controls: &[&str], first: bool, sentence_piece: bool) -> Tokenizer {
     let mut tokens: Vec<(String, i64)> = Vec::new();
@@ -44,7 +47,7 @@ fn tokenizer(controls: &[&str], first: bool, sentence_piece: bool) -> Tokenizer 
     put("merges", Meta::Strings(Vec::new()));
     put("scores", Meta::Floats(vec![0.0; n]));
     put("add_space_prefix", Meta::Boolean(false));
-    if let Some(bos) = tokens.iter().position(|t| t.0 == "<s>" || t.0 == "<|begin_of_text|>") {
+    if let Some(bos) = tokens.iter().position(|t| BEGINS.contains(&t.0.as_str())) {
         put("bos_token_id", Meta::Integer(bos as i128));
         put("add_bos_token", Meta::Boolean(true));
     }
@@ -68,6 +71,7 @@ fn check(model: &str, begins: bool, turns: &[(&str, &str)], expected: &str) {
     let control = |id| controls.iter().find(|c| tokenizer.special(c) == Some(id));
     let mut ids = if begins { template.begin().to_vec() } else { Vec::new() };
     let mut n_named = 0;
+    let mut after_system = false;
     for &(role, text) in turns {
         let role = match role {
             "system" => TurnRole::System,
@@ -76,9 +80,11 @@ fn check(model: &str, begins: bool, turns: &[(&str, &str)], expected: &str) {
         };
         let text = template.content(role, text);
         n_named += controls.iter().map(|control| text.matches(control).count()).sum::<usize>();
-        ids.extend(template.open_turn(role));
+        let is_first = after_system && role == TurnRole::User;
+        ids.extend(if is_first { template.open_first_turn() } else { template.open_turn(role) });
         ids.extend(tokenizer.encode(&template.prepare(text)));
-        ids.extend(template.close_turn());
+        ids.extend(template.close_turn(role));
+        after_system = role == TurnRole::System;
     }
     ids.extend(template.open_reply());
     let bytes = ids.iter().flat_map(|&id| match control(id) {
@@ -132,6 +138,9 @@ struct Written {
     family: String,
     /// What the template says where a conversation has no system turn. The program always has one.
     default_system: Option<String>,
+    /// An empty system's text is none to it.
+    #[serde(default)]
+    drops_empty_system: bool,
     expected: Vec<String>,
 }
 
@@ -149,6 +158,32 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
         &["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>"];
     const LLAMA: &[&str] =
         &["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"];
+    const GEMMA: &[&str] = &["<bos>", "<start_of_turn>", "<end_of_turn>"];
+    const PHI3: &[&str] = &[
+        "<unk>",
+        "<s>",
+        "</s>",
+        "<|endoftext|>",
+        "<|assistant|>",
+        "<|system|>",
+        "<|end|>",
+        "<|user|>",
+    ];
+    const PHI4: &[&str] = &["<|endoftext|>", "<|assistant|>", "<|end|>", "<|user|>", "<|system|>"];
+    const MISTRAL: &[&str] =
+        &["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"];
+    const GRANITE: &[&str] = &["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"];
+    const LFM2: &[&str] =
+        &["<|pad|>", "<|startoftext|>", "<|endoftext|>", "<|im_start|>", "<|im_end|>"];
+    // As its vocabulary keeps them from Llama's.
+    const SMOLLM3: &[&str] = &[
+        "<|begin_of_text|>",
+        "<|start_header_id|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<think>",
+        "</think>",
+    ];
     const LLAMA31: &[&str] = &[
         "<|begin_of_text|>",
         "<|start_header_id|>",
@@ -164,6 +199,13 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
         "llama3.1" => (LLAMA31, false, false, "Cutting Knowledge Date: December 2023\n"),
         "llama3.2" => (LLAMA31, false, false, ""),
         "tinyllama" => (&["<unk>", "<s>", "</s>"], true, true, "'<|user|>' '<|assistant|>'"),
+        "gemma3" => (GEMMA, true, true, ""),
+        "phi3.5" => (PHI3, true, true, ""),
+        "phi4-mini" => (PHI4, false, false, ""),
+        "smollm3" => (SMOLLM3, false, false, "in system_message: /system_override"),
+        "mistral-small-3.1" => (MISTRAL, true, false, ""),
+        "granite4" => (GRANITE, false, false, ""),
+        "lfm2" => (LFM2, true, false, ""),
         "base" => (&["<unk>", "<s>", "</s>"], true, true, ""),
         other => panic!("{other}"),
     }
@@ -173,17 +215,21 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
 fn conversations_are_written_as_transformers_writes_them() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/chat_templates.json");
     let golden: Golden = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    assert_eq!(golden.models.len(), 8);
-    for Written { model, family, default_system, expected } in golden.models {
+    assert_eq!(golden.models.len(), 15);
+    for Written { model, family, default_system, drops_empty_system, expected } in golden.models {
         assert_eq!(recognised(&model).1.format.name, family, "{model}");
         for (conversation, expected) in golden.conversations.iter().zip(expected) {
             let mut turns: Vec<(&str, &str)> =
                 conversation.iter().map(|(role, text)| (role.as_str(), text.as_str())).collect();
+            if drops_empty_system && turns[0] == ("system", "") {
+                turns.remove(0);
+            }
             if let Some(system) = default_system.as_deref().filter(|_| turns[0].0 != "system") {
                 turns.insert(0, ("system", system));
             }
             // Where a template does not say how a text begins, the tokenizer does.
-            check(&model, expected.starts_with("<|begin_of_text|>"), &turns, &expected);
+            let begins = BEGINS.iter().any(|begin| expected.starts_with(begin));
+            check(&model, begins, &turns, &expected);
         }
     }
 }

@@ -1,19 +1,36 @@
 //! Llama 2 and 3, TinyLlama, SmolLM2 and the many models with their shape.
 
 use super::{DecoderFamily, TensorNames};
-use crate::inference::chat_template::{ChatFormat, Clues, NEUTRAL, Piece, break_role_marks};
+use crate::inference::chat_template::{ChatFormat, Clues, NEUTRAL, Piece, Trim, break_role_marks};
+use crate::inference::config::{Activation, attend_to_everything};
 use crate::inference::tokenizer::PreTokenizer;
 
 /// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "llama",
-    class: "LlamaForCausalLM",
-    tensors: TENSORS,
-    qkv_bias: false,
-    head_norms: false,
+    classes: &["LlamaForCausalLM"],
     gguf_rope_interleaved: true,
     chat_formats: &[&LLAMA31, &LLAMA3, &ZEPHYR],
     pre_tokenizers: &[PRE_TOKENIZER],
+    ..PLAIN
+};
+
+/// Layers as Llama's, without anything of its own: what other families start from.
+pub const PLAIN: DecoderFamily = DecoderFamily {
+    name: "",
+    classes: &[],
+    tensors: TENSORS,
+    qkv_bias: false,
+    head_norms: false,
+    norms_from_one: false,
+    gguf_rope_interleaved: false,
+    partial_rotation: false,
+    activation: Activation::Silu,
+    tied: None,
+    defaults: &[],
+    configure: attend_to_everything,
+    chat_formats: &[],
+    pre_tokenizers: &[],
 };
 
 /// The names that most decoders since use too.
@@ -27,15 +44,22 @@ pub const TENSORS: TensorNames = TensorNames {
     key: ("self_attn.k_proj", "attn_k"),
     value: ("self_attn.v_proj", "attn_v"),
     output: ("self_attn.o_proj", "attn_output"),
+    fused_attention: None,
     query_norm: ("self_attn.q_norm", "attn_q_norm"),
     key_norm: ("self_attn.k_norm", "attn_k_norm"),
+    post_attention_norm: None,
     feed_forward_norm: ("post_attention_layernorm", "ffn_norm"),
+    post_feed_forward_norm: None,
     gate: ("mlp.gate_proj", "ffn_gate"),
     up: ("mlp.up_proj", "ffn_up"),
     down: ("mlp.down_proj", "ffn_down"),
+    fused_feed_forward: None,
+    experts: None,
+    convolution: None,
 };
 
-const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
+/// How its vocabulary, and those made from it, split text.
+pub const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
     names: &["llama-bpe", "llama3", "llama-v3"],
     rules: &[
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -74,8 +98,8 @@ static LLAMA3: ChatFormat = ChatFormat {
     name: "Llama3",
     recognise: is_llama3,
     open: [OPEN; 3],
-    close: &[Piece::Special("<|eot_id|>")],
-    trims: true,
+    close: [&[Piece::Special("<|eot_id|>")]; 3],
+    trims: [Trim::Ends; 3],
     ..NEUTRAL
 };
 
@@ -104,7 +128,7 @@ static ZEPHYR: ChatFormat = ChatFormat {
         written && clues.has("</s>")
     },
     open: [ZEPHYR_OPEN; 3],
-    close: &[Piece::Special("</s>"), Piece::Text("\n")],
+    close: [&[Piece::Special("</s>"), Piece::Text("\n")]; 3],
     prepare: break_role_marks,
     ..NEUTRAL
 };

@@ -6,23 +6,43 @@
 
 mod bert;
 mod distilbert;
+mod gemma3;
+mod granite;
+mod lfm2;
 mod llama;
+mod mistral3;
 mod modernbert;
 mod nomic_bert;
+mod phi3;
 mod qwen2;
 mod qwen3;
+mod qwen3_moe;
+mod smollm3;
 mod xlm_roberta;
 
 use serde_json::Value;
 
 use super::chat_template::ChatFormat;
+use super::config::{Activation, DecoderConfig, Fields};
 use super::encoder::Encoder;
 use super::tokenizer::PreTokenizer;
 use super::weights::Weights;
 use crate::interfaces::ModelError;
 
 /// Decoders: each is a language model.
-pub static DECODERS: [&DecoderFamily; 3] = [&llama::FAMILY, &qwen2::FAMILY, &qwen3::FAMILY];
+pub static DECODERS: [&DecoderFamily; 11] = [
+    &llama::FAMILY,
+    &qwen2::FAMILY,
+    &qwen3::FAMILY,
+    &qwen3_moe::FAMILY,
+    &gemma3::FAMILY,
+    &phi3::FAMILY,
+    &smollm3::FAMILY,
+    &mistral3::FAMILY,
+    &granite::FAMILY,
+    &granite::HYBRID,
+    &lfm2::FAMILY,
+];
 
 /// Encoders: each is an embedder.
 pub static ENCODERS: [&EncoderFamily; 5] = [
@@ -34,20 +54,34 @@ pub static ENCODERS: [&EncoderFamily; 5] = [
 ];
 
 /// What one family of decoders has of its own.
+#[derive(Clone, Copy)]
 pub struct DecoderFamily {
-    /// `general.architecture` of a GGUF file, `model_type` of a `config.json`.
+    /// `general.architecture` of a GGUF file; for people.
     pub name: &'static str,
-    /// The class in `architectures` of a `config.json`.
-    pub class: &'static str,
+    /// The classes in `architectures` of a `config.json`, its most usual first, and the values of `model_type` that
+    /// differ from `name`.
+    pub classes: &'static [&'static str],
     /// What it calls its weights.
     pub tensors: TensorNames,
     /// Queries, keys and values have a bias.
     pub qkv_bias: bool,
     /// Each head's queries and keys are normalised before the rotation.
     pub head_norms: bool,
+    /// Its safetensors hold the weights of norms less 1.
+    pub norms_from_one: bool,
     /// Its GGUF files hold the rows of queries and keys permuted, so that pairs (2i, 2i+1) rotate together
     /// instead of (i, i + d/2).
     pub gguf_rope_interleaved: bool,
+    /// Its heads may rotate in a part only.
+    pub partial_rotation: bool,
+    /// What the gate goes through; a GGUF file does not say.
+    pub activation: Activation,
+    /// Whether its output matrix is the embedding where a `config.json` does not say.
+    pub tied: Option<bool>,
+    /// Numbers that its `config.json` leaves out.
+    pub defaults: &'static [(&'static str, f64)],
+    /// Reads what only this family has; the error is the end of a sentence about the file.
+    pub configure: fn(&Fields<'_>, &mut DecoderConfig) -> Result<(), String>,
     /// Chat formats that its models introduced. Those of later families in the table are tried first.
     pub chat_formats: &'static [&'static ChatFormat],
     /// How its GGUF files' vocabularies split text.
@@ -58,6 +92,7 @@ pub struct DecoderFamily {
 pub type Names = (&'static str, &'static str);
 
 /// What a family of decoders calls its weights.
+#[derive(Clone, Copy)]
 pub struct TensorNames {
     /// Before the number of a layer.
     pub layer: Names,
@@ -77,18 +112,31 @@ pub struct TensorNames {
     pub value: Names,
     /// As `query`.
     pub output: Names,
+    /// One matrix with the rows of queries, keys and values, where the family has it instead of the three.
+    pub fused_attention: Option<Names>,
     /// Where the family has `head_norms`.
     pub query_norm: Names,
     /// As `query_norm`.
     pub key_norm: Names,
+    /// Of a layer, the norm after attention, where the family has one.
+    pub post_attention_norm: Option<Names>,
     /// Of a layer, the norm before the feed-forward part.
     pub feed_forward_norm: Names,
+    /// Of a layer, the norm after the feed-forward part, where the family has one.
+    pub post_feed_forward_norm: Option<Names>,
     /// Of a layer, the matrices of the gated feed-forward part.
     pub gate: Names,
     /// As `gate`.
     pub up: Names,
     /// As `gate`.
     pub down: Names,
+    /// One matrix with the rows of `gate` and `up`, where the family has it instead of the two.
+    pub fused_feed_forward: Option<Names>,
+    /// Of a layer with a mixture of experts: what chooses them, then gate, up and down of each, whose number stands for
+    /// `{}`.
+    pub experts: Option<[Names; 4]>,
+    /// Of a layer that mixes by a convolution: its first matrix, its kernel, its last matrix.
+    pub convolution: Option<[Names; 3]>,
 }
 
 /// Builds an encoder from safetensors.
@@ -111,7 +159,7 @@ pub struct EncoderFamily {
 
 /// The decoder family that a GGUF file or a `config.json` names.
 pub fn decoder(name: &str) -> Option<&'static DecoderFamily> {
-    DECODERS.into_iter().find(|family| family.name == name || family.class == name)
+    DECODERS.into_iter().find(|family| family.name == name || family.classes.contains(&name))
 }
 
 /// The encoder family that a GGUF file or a `config.json` names.
@@ -139,7 +187,7 @@ mod tests {
 
     #[test]
     fn no_two_families_share_a_name() {
-        let decoders = DECODERS.iter().flat_map(|family| [family.name, family.class]);
+        let decoders = DECODERS.iter().flat_map(|f| f.classes.iter().copied().chain([f.name]));
         let encoders = ENCODERS.iter().flat_map(|f| f.classes.iter().copied().chain([f.name]));
         let names: Vec<&str> = decoders.chain(encoders).collect();
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{names:?}");

@@ -7,16 +7,14 @@ use crate::inference::tokenizer::PreTokenizer;
 /// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "qwen2",
-    class: "Qwen2ForCausalLM",
-    tensors: llama::TENSORS,
+    classes: &["Qwen2ForCausalLM"],
     qkv_bias: true,
-    head_norms: false,
-    gguf_rope_interleaved: false,
     chat_formats: &[&CHAT_ML],
     pre_tokenizers: &[
         PRE_TOKENIZER,
         PreTokenizer { names: &["deepseek-r1-qwen"], nfc: false, ..PRE_TOKENIZER },
     ],
+    ..llama::PLAIN
 };
 
 const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
@@ -38,7 +36,7 @@ pub static CHAT_ML: ChatFormat = ChatFormat {
         clues.has_all(&["<|im_start|>", "<|im_end|>"]) && !clues.has("<|start_header_id|>")
     },
     open: [OPEN; 3],
-    close: &[Piece::Special("<|im_end|>"), Piece::Text("\n")],
+    close: [&[Piece::Special("<|im_end|>"), Piece::Text("\n")]; 3],
     drops_thoughts: true,
     ..NEUTRAL
 };

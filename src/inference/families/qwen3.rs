@@ -7,13 +7,10 @@ use crate::inference::chat_template::{ChatFormat, Piece};
 /// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
     name: "qwen3",
-    class: "Qwen3ForCausalLM",
-    tensors: llama::TENSORS,
-    qkv_bias: false,
+    classes: &["Qwen3ForCausalLM"],
     head_norms: true,
-    gguf_rope_interleaved: false,
     chat_formats: &[&QWEN3],
-    pre_tokenizers: &[],
+    ..llama::PLAIN
 };
 
 /// ChatML; the reply opens with an empty `<think>` block, so that the model answers at once. Earlier turns lose
@@ -22,7 +19,11 @@ static QWEN3: ChatFormat = ChatFormat {
     name: "Qwen3",
     recognise: |clues| {
         // Later Qwen3 releases have the tokens but no thinking to switch off.
-        let thinks = clues.template.is_empty() || clues.template.contains("enable_thinking");
+        // Of these the ones that always think open the thought for the model, and it is closed here.
+        let thinks = clues.template.is_empty()
+            || ["enable_thinking", r"assistant\n<think>"]
+                .iter()
+                .any(|t| clues.template.contains(t));
         thinks && clues.has_all(&["<think>", "</think>"]) && (CHAT_ML.recognise)(clues)
     },
     reply_prefix: &[

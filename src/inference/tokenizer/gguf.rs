@@ -52,7 +52,7 @@ const GPT2: PreTokenizer = PreTokenizer {
 /// Those that belong to no family.
 static COMMON: [PreTokenizer; 3] = [
     GPT2,
-    PreTokenizer { names: &["smollm"], rules: &[r"\p{N}", GPT2_RULE], ..GPT2 },
+    PreTokenizer { names: &["smollm", "refact"], rules: &[r"\p{N}", GPT2_RULE], ..GPT2 },
     // What llama.cpp does where a file names no rule.
     PreTokenizer {
         names: &["default"],
@@ -342,6 +342,13 @@ mod tests {
             text,
             &["I", "'LL", " pay", " ", "123", "45", " euros", "!!\n\n", " ", " ok"],
         );
+        for pre in ["smaug-bpe", "lfm2"] {
+            check_split(
+                pre,
+                text,
+                &["I", "'LL", " pay", " ", "123", "45", " euros", "!!\n\n", " ", " ok"],
+            );
+        }
         check_split(
             "qwen2",
             text,

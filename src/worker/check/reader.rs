@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
     pub fn with_system(model: &'a dyn LanguageModel, system: &str) -> Result<Self, ModelError> {
         let mut tokens = model.begin();
         tokens.extend(model.turn(TurnRole::System, system));
-        tokens.extend(model.open_turn(TurnRole::User));
+        tokens.extend(model.open_first_turn());
         tokens.extend(model.encode(&Answer.open()));
         let mut head = model.context(Priority::Memory)?;
         head.extend(&tokens)?;

@@ -67,9 +67,8 @@ impl Generative {
     fn tokens(&self, prompt: &Prompt) -> Vec<u32> {
         let model = &*self.model;
         let mut tokens = model.begin();
-        for (role, text) in [(TurnRole::System, &prompt.system), (TurnRole::User, &prompt.user)] {
-            tokens.extend(model.turn(role, text));
-        }
+        tokens.extend(model.turn(TurnRole::System, &prompt.system));
+        tokens.extend(model.first_turn(&prompt.user));
         tokens.extend(model.open_reply());
         tokens
     }

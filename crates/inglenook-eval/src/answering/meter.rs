@@ -70,6 +70,10 @@ impl LanguageModel for Metered {
         self.model.open_turn(role)
     }
 
+    fn open_first_turn(&self) -> Vec<u32> {
+        self.model.open_first_turn()
+    }
+
     fn close_turn(&self, role: TurnRole) -> Vec<u32> {
         self.model.close_turn(role)
     }

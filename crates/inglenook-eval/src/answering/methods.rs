@@ -84,7 +84,7 @@ pub(super) fn system(model: &dyn LanguageModel) -> String {
 pub(super) fn head(model: &dyn LanguageModel, system: &str) -> Result<Box<dyn Context>, EvalError> {
     let mut tokens = model.begin();
     tokens.extend(model.turn(TurnRole::System, system));
-    tokens.extend(model.open_turn(TurnRole::User));
+    tokens.extend(model.open_first_turn());
     let mut head = model.context(Priority::Memory)?;
     head.extend(&tokens)?;
     Ok(head)

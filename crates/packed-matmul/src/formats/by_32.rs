@@ -1,5 +1,5 @@
-//! Formats whose blocks are 32 columns with one f16 scale, which comes first, and perhaps a minimum,
-//! which comes next.
+//! Formats whose blocks are 32 columns with one scale, which comes first, an f16 but for MXFP4, and perhaps a
+//! minimum, which comes next.
 
 use super::{Bits, BlockFormat, Scales};
 use crate::matrix::ROWS;
@@ -10,6 +10,7 @@ pub(crate) struct Q5_0;
 pub(crate) struct Q5_1;
 pub(crate) struct Q8_0;
 pub(crate) struct IQ4NL;
+pub(crate) struct MXFP4;
 
 #[inline(always)]
 fn put_scale(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
@@ -157,5 +158,40 @@ impl BlockFormat for IQ4NL {
     #[inline(always)]
     fn put_scales(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
         put_scale(block, scales, place, row);
+    }
+}
+
+/// Twice the floats of 4 bits, which have two bits of exponent and one of fraction.
+const FLOATS: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+
+/// Half of the scale 2^(exponent − 127), as an f16: what lies below its range becomes 0, what lies above infinite.
+fn half_scale(exponent: u8) -> u16 {
+    match i32::from(exponent) - 128 {
+        16.. => 0x7c00,
+        x @ -14..16 => ((x + 15) as u16) << 10,
+        x @ -24..-14 => 1 << (x + 24),
+        _ => 0,
+    }
+}
+
+/// Nibbles. In a tile they are twice the floats, in five bits: no kernel has to look them up.
+impl BlockFormat for MXFP4 {
+    const FILE_BLOCK_BYTES: usize = 17;
+    const FILE_BLOCK_COLUMNS: usize = 32;
+    const BITS: Bits = Bits::Five;
+    const SCALES: Scales = Scales::Single;
+    const OFFSET: i32 = 12;
+
+    #[inline(always)]
+    fn unpack(block: &[u8], values: &mut [u8; 256]) {
+        unpack_nibbles(&block[1..17], values);
+        for value in &mut values[..32] {
+            *value = (FLOATS[usize::from(*value)] + 12).cast_unsigned();
+        }
+    }
+
+    #[inline(always)]
+    fn put_scales(block: &[u8], scales: &mut [u8], place: usize, row: usize) {
+        put_scale(&half_scale(block[0]).to_le_bytes(), scales, place, row);
     }
 }

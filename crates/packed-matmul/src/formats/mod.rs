@@ -18,7 +18,7 @@
 mod by_256;
 mod by_32;
 
-pub(crate) use by_32::{IQ4NL, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+pub(crate) use by_32::{IQ4NL, MXFP4, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
 pub(crate) use by_256::{IQ4XS, Q2K, Q3K, Q4K, Q5K, Q6K};
 
 use crate::matrix::ROWS;
@@ -28,7 +28,7 @@ macro_rules! for_format {
     ($format:expr, $name:ident => $body:expr) => {
         $crate::formats::for_format!(
             $format, $name => $body,
-            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2K Q3K Q4K Q5K Q6K IQ4NL IQ4XS
+            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2K Q3K Q4K Q5K Q6K IQ4NL IQ4XS MXFP4
         )
     };
     ($format:expr, $name:ident => $body:expr, $($known:ident)*) => {
@@ -69,6 +69,8 @@ pub enum Format {
     IQ4NL,
     /// 4 bits that choose one of sixteen values, and scales in two levels for 256 columns.
     IQ4XS,
+    /// 4 bits that stand for a float of 4 bits, and a power of two as the scale of 32 columns.
+    MXFP4,
 }
 
 impl Format {
@@ -86,6 +88,7 @@ impl Format {
         Self::Q6K,
         Self::IQ4NL,
         Self::IQ4XS,
+        Self::MXFP4,
     ];
 
     /// Bytes of one block in a file.

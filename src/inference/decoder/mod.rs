@@ -1,0 +1,259 @@
+//! The decoder of every family of language models: tokens → hidden states → logits.
+//!
+//! One code path: families differ in which of a layer's parts are there, in its kinds of layers and in a few factors
+//! ([`super::families`], [`super::config`]). It knows neither text nor sampling, nor who asks.
+
+mod convolution;
+mod experts;
+mod load;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+use super::attention::attend;
+use super::branches::Run;
+use super::config::{Activation, DecoderConfig, LayerKind, RopeScaling};
+use super::kv_cache::KvCache;
+use super::linear::LinearGroup;
+use super::ops::{self, Projection};
+use super::rope::{Rope, Rotation};
+use super::weights::{Matrix, backend};
+use crate::interfaces::ModelError;
+use convolution::Convolution;
+use experts::Experts;
+
+type Outcome<T> = std::result::Result<T, ModelError>;
+
+struct Attention {
+    qkv: LinearGroup,
+    output: Matrix,
+    output_bias: Option<Tensor>,
+    /// Over each head's dimensions, before the rotation.
+    query_norm: Option<Tensor>,
+    key_norm: Option<Tensor>,
+}
+
+/// What mixes a token with those before it.
+enum Mixer {
+    Attention(Box<Attention>),
+    Convolution(Box<Convolution>),
+}
+
+enum FeedForward {
+    Dense { gate_up: LinearGroup, down: Matrix, down_bias: Option<Tensor> },
+    Experts(Experts),
+}
+
+struct Layer {
+    attention_norm: Tensor,
+    mixer: Mixer,
+    post_attention_norm: Option<Tensor>,
+    feed_forward_norm: Tensor,
+    feed_forward: FeedForward,
+    post_feed_forward_norm: Option<Tensor>,
+}
+
+/// A language model's weights and shape.
+pub struct Decoder {
+    config: DecoderConfig,
+    vocabulary: usize,
+    embedding: Matrix,
+    layers: Vec<Layer>,
+    norm: Tensor,
+    head: Matrix,
+    rope: Rope,
+    /// Beyond the original context, where it is another.
+    long_rope: Option<Rope>,
+    /// Of layers with a window, where it is another.
+    local_rope: Option<Rope>,
+    /// The type of cached keys and values: f16 beside packed weights, whose products are rounded more coarsely anyway.
+    cache_dtype: DType,
+    device: Device,
+}
+
+impl Decoder {
+    /// Number of tokens in the vocabulary.
+    pub fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+
+    /// Longest context.
+    pub fn context_tokens(&self) -> usize {
+        self.config.context_tokens
+    }
+
+    /// A longer or shorter context than the model was trained for.
+    #[cfg(test)]
+    pub(super) fn set_context_tokens(&mut self, context_tokens: usize) {
+        self.config.context_tokens = context_tokens;
+    }
+
+    /// Whether the keys of so many tokens are rotated in another way than those of fewer.
+    pub fn is_long(&self, n_tokens: usize) -> bool {
+        match self.config.rope.scaling {
+            RopeScaling::Long { original_context, .. } => n_tokens > original_context,
+            _ => false,
+        }
+    }
+
+    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after each, `[n, hidden]`.
+    /// `branches` are those of [`Run`]. `between_layers` is called after each layer and must not touch this cache.
+    ///
+    /// # Errors
+    /// A token outside the vocabulary, or a backend failure. The cache holds what it held before.
+    pub fn forward(
+        &self,
+        tokens: &[u32],
+        branches: &[usize],
+        cache: &mut KvCache,
+        between_layers: &mut (dyn FnMut() + Send),
+    ) -> Outcome<Tensor> {
+        if let Some(&token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) {
+            return Err(ModelError::Backend {
+                what: format!(
+                    "the token {token} is not in the model's vocabulary of {}",
+                    self.vocabulary
+                ),
+                source: None,
+            });
+        }
+        // All of it on a thread of the pool: a product that starts there has one thread fewer to wake.
+        in_pool(|| self.run(tokens, branches, cache, between_layers)).map_err(backend)
+    }
+
+    fn run(
+        &self,
+        tokens: &[u32],
+        branches: &[usize],
+        cache: &mut KvCache,
+        between_layers: &mut (dyn FnMut() + Send),
+    ) -> Result<Tensor> {
+        let DecoderConfig { family, norm_epsilon, scales, .. } = self.config;
+        let run = Run { start: cache.len(), branches, window: None };
+        let rotated = |rope: &Rope| {
+            rope.rotation((0..tokens.len()).map(|index| run.position(index)), &self.device)
+        };
+        let long_rope = self.long_rope.as_ref().filter(|_| cache.is_long());
+        let rotation = rotated(long_rope.unwrap_or(&self.rope));
+        let local = self.local_rope.as_ref().map(rotated);
+        let mut of_queries = None;
+        if let Some(temperature) = self.config.temperature
+            && (0..tokens.len()).any(|index| run.position(index) >= temperature.step)
+        {
+            let mut stretched = rotation.clone();
+            stretched.stretch((0..tokens.len()).map(|index| temperature.at(run.position(index))));
+            of_queries = Some(stretched);
+        }
+        let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
+        if scales.embedding != 1.0 {
+            xs = (xs * scales.embedding)?;
+        }
+        let norm = |xs: &Tensor, weight: &Tensor| ops::rms_norm(xs, weight, norm_epsilon);
+        let add = |xs: Tensor, part: Tensor, weight: Option<&Tensor>| match weight {
+            Some(weight) => xs + norm(&part, weight)?,
+            None if scales.residual != 1.0 => xs + (part * scales.residual)?,
+            None => xs + part,
+        };
+        for (index, layer) in self.layers.iter().enumerate() {
+            let (kind, window) = self.config.layer(index);
+            let rotations = match (kind, &local) {
+                (LayerKind::Unrotated, _) => [None; 2],
+                (LayerKind::Sliding, Some(local)) => [Some(local); 2],
+                _ => [Some(of_queries.as_ref().unwrap_or(&rotation)), Some(&rotation)],
+            };
+            let normed = norm(&xs, &layer.attention_norm)?;
+            let run = Run { window, ..run };
+            let mixed = match &layer.mixer {
+                Mixer::Attention(part) => {
+                    self.attend(index, part, &normed, run, rotations, cache)?
+                }
+                Mixer::Convolution(part) => {
+                    part.forward(index, &normed, run, self.cache_dtype, cache)?
+                }
+            };
+            xs = add(xs, mixed, layer.post_attention_norm.as_ref())?;
+            let normed = norm(&xs, &layer.feed_forward_norm)?;
+            let fed = layer.feed_forward.forward(&normed, family.activation)?;
+            xs = add(xs, fed, layer.post_feed_forward_norm.as_ref())?;
+            between_layers();
+        }
+        cache.advance(tokens.len());
+        Ok(xs)
+    }
+
+    fn attend(
+        &self,
+        index: usize,
+        layer: &Attention,
+        xs: &Tensor,
+        run: Run<'_>,
+        [of_queries, of_keys]: [Option<&Rotation>; 2],
+        cache: &mut KvCache,
+    ) -> Result<Tensor> {
+        let DecoderConfig { n_heads, n_kv_heads, norm_epsilon, scales, .. } = self.config;
+        let projected = layer.qkv.forward(xs)?;
+        let [queries, keys, values] = projected.as_slice() else {
+            candle_core::bail!("expected queries, keys and values")
+        };
+        let heads = |n_heads, norm, rotation| Projection {
+            n_heads,
+            norm,
+            norm_epsilon,
+            rotation,
+            dtype: DType::F32,
+        };
+        let queries = heads(n_heads, layer.query_norm.as_ref(), of_queries).split(queries)?;
+        let keys_and_values = heads(n_kv_heads, layer.key_norm.as_ref(), of_keys);
+        let cached = Projection { dtype: self.cache_dtype, ..keys_and_values };
+        let keys = cached.split(keys)?;
+        let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
+        let [keys, values] = cache.append(index, [&keys, &values])?;
+        let mixed = attend(&queries, &keys, &values, run, scales.attention as f32)?;
+        with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
+    }
+
+    /// Logits of hidden states `[n, hidden]`: n rows of `vocabulary` values.
+    ///
+    /// # Errors
+    /// [`ModelError::NotANumber`] if one of them is not finite, or a backend failure.
+    pub fn logits(&self, hidden: &Tensor) -> Outcome<Vec<Vec<f32>>> {
+        let compute = || {
+            let normed =
+                ops::rms_norm(&hidden.contiguous()?, &self.norm, self.config.norm_epsilon)?;
+            let mut logits = self.head.forward(&normed)?;
+            if self.config.scales.logits != 1.0 {
+                logits = (logits / self.config.scales.logits)?;
+            }
+            logits.to_device(&Device::Cpu)?.to_vec2::<f32>()
+        };
+        let rows = in_pool(compute).map_err(backend)?;
+        // x · 0 is NaN for an infinite or NaN x; unlike `all`, the sum vectorises.
+        if rows.iter().any(|row| row.iter().map(|x| x * 0.0).sum::<f32>() != 0.0) {
+            return Err(ModelError::NotANumber);
+        }
+        Ok(rows)
+    }
+}
+
+/// Runs `work` on a thread of rayon's pool.
+fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::scope(|_| work())
+}
+
+fn with_bias(xs: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    match bias {
+        Some(bias) => xs.broadcast_add(bias),
+        None => Ok(xs),
+    }
+}
+
+impl FeedForward {
+    fn forward(&self, xs: &Tensor, activation: Activation) -> Result<Tensor> {
+        let (gate_up, down, down_bias) = match self {
+            Self::Dense { gate_up, down, down_bias } => (gate_up, down, down_bias),
+            Self::Experts(experts) => return experts.forward(xs, activation),
+        };
+        let projected = gate_up.forward(xs)?;
+        let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };
+        with_bias(down.forward(&ops::gated(activation, gate, up)?)?, down_bias.as_ref())
+    }
+}
