@@ -21,6 +21,7 @@ pub mod registry;
 
 pub mod imports;
 
+pub(crate) mod attachments;
 pub mod mcp;
 
 pub mod store;

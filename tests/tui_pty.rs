@@ -211,6 +211,8 @@ fn a_first_conversation_is_remembered_after_a_restart() {
     t.shows("memory idle");
     t.line("Where do I live?");
     t.shows("You moved to Lund");
+    // The reply is saved: nothing is forgotten while one is being written.
+    t.shows("from 1 memory");
     t.line("/forget Lund");
     t.shows("Forget this for good?");
     t.keys("y");
@@ -222,6 +224,77 @@ fn a_first_conversation_is_remembered_after_a_restart() {
             let bytes = fs::read(file.path()).unwrap();
             let found = bytes.windows(4).any(|w| w == b"Lund");
             assert!(!found, "Lund is still in {}", file.path().display());
+        }
+    }
+}
+
+#[test]
+fn chats_fork_have_versions_and_are_found() {
+    let home = Home::new();
+    let mut t = Terminal::start(&home, 80, 24, &[("COLORTERM", "truecolor")]);
+    t.shows("memory idle");
+    t.line("My cat is called Tiger.");
+    t.shows("Noted: your cat is called Tiger");
+    t.shows("memory idle");
+    t.line("/retry");
+    t.shows("‹2/2›");
+    // The first message, written anew: another chat.
+    t.keys("\x1b[A");
+    t.shows("c copy");
+    t.keys("\x1b[A");
+    t.shows("e edit");
+    t.keys("e");
+    t.shows("written anew");
+    t.keys("\x15My dog is called Bella.\r");
+    t.shows("Noted: your dog is called Bella");
+    t.until("only the new chat", |s| !s.contains("Tiger"));
+    // Found, renamed, pinned.
+    t.keys("\x13");
+    t.shows("type to search");
+    t.keys("tiger");
+    t.shows("My cat is called Tiger.");
+    t.keys("\x15");
+    t.shows("type to search");
+    t.keys("\x1b[B\x05");
+    t.shows("rename the chat");
+    t.keys("\x15Animals\r");
+    t.shows("Animals");
+    t.until("both chats", |s| s.contains("Animals") && s.contains("↳"));
+    t.keys("\x1b[B\x10");
+    t.shows("★ Animals");
+    t.keys("\r");
+    t.shows("‹2/2›");
+    // Colours fill the screen, and are kept.
+    t.line("/theme dusk");
+    let is_dusk = |t: &Terminal| {
+        let cell = t.parser.screen().cell(10, 70).unwrap();
+        cell.bgcolor() == vt100::Color::Rgb(0x1b, 0x1e, 0x2e)
+    };
+    t.until("the empty input", |s| s.contains("› Message"));
+    assert!(is_dusk(&t));
+    t.keys("\x04");
+    assert_eq!(t.ended(), "0");
+    let mut t = Terminal::start(&home, 80, 24, &[("COLORTERM", "truecolor")]);
+    t.shows("Animals");
+    assert!(is_dusk(&t));
+    // Deleted with what was learnt from it: at the latest when the program is left.
+    t.keys("\x13");
+    t.shows("★ Animals");
+    t.keys("\x1b[3~");
+    t.shows("deleted");
+    t.keys("\x1b");
+    t.shows("1 chat deleted");
+    t.keys("\x04");
+    assert_eq!(t.ended(), "0");
+    let mut t = Terminal::start(&home, 80, 24, &[]);
+    t.shows("Welcome back");
+    assert!(!t.screen().contains("Animals"));
+    t.keys("\x04");
+    assert_eq!(t.ended(), "0");
+    for file in fs::read_dir(home.0.path()).unwrap().flatten() {
+        if file.file_type().unwrap().is_file() {
+            let bytes = fs::read(file.path()).unwrap();
+            assert!(!bytes.windows(5).any(|w| w == b"Tiger"), "{}", file.path().display());
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
 use crate::chat::ask::Answered;
-use crate::chat::machine::{Level, MessageKind};
+use crate::chat::machine::{Forked, Level, MessageKind};
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
@@ -249,6 +249,37 @@ fn a_bug_in_recall_costs_one_answer_at_most() {
         matches!(u, Update::Notice { level: Level::Warning, text } if text.contains("a bug in inglenook"))
     });
     assert!(warned);
+    heard.driver.stop();
+}
+
+#[test]
+fn replies_have_versions_and_chats_go_on_from_others() {
+    let (store, heard) = started(Memory::Lund);
+    heard.submit("Where do I live?");
+    let first = heard.reply().0;
+    heard.driver.send(Command::Regenerate);
+    let second = heard.reply().0;
+    let read = |session| store.read(|r| r.conversation(session)).unwrap();
+    let session = first.session;
+    assert_eq!(read(session).aside, [first.id].into());
+    heard.driver.send(Command::Choose { chosen: first.clone(), others: vec![first.id, second.id] });
+    // Written anew, the question stands in a chat of its own, and the old one is as it was.
+    let question = read(session).messages[0].clone();
+    let then = Forked::Submit("Where did I live?".into());
+    heard.driver.send(Command::Fork { parent: session, before: question.id, then });
+    let third = heard.reply().0;
+    assert_ne!(third.session, session);
+    assert_eq!(read(session).aside, [second.id].into());
+    assert_eq!(read(session).messages.len(), 3);
+    assert_eq!(read(third.session).messages.len(), 2);
+    assert_eq!(read(third.session).title, "Where did I live?");
+    // Goes on from an answer: what was said before is there, and in no memory twice.
+    let (parent, before) = (session, MessageId(second.id.0 + 1));
+    heard.driver.send(Command::Fork { parent, before, then: Forked::Submit("And before?".into()) });
+    let fourth = heard.reply().0;
+    assert_eq!(read(fourth.session).messages.len(), 5);
+    assert_eq!(store.read(|r| r.messages(fourth.session)).unwrap().len(), 2);
+    assert_eq!(store.read(|r| r.verify()).unwrap(), Vec::<String>::new());
     heard.driver.stop();
 }
 

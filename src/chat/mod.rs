@@ -21,6 +21,6 @@ mod window;
 pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
 pub use executor::{Allowed, ChatConfig, Parts};
-pub use machine::{Command, Level, MessageKind, PhaseName, SavedReply, Update};
+pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
 pub use policy::{ModelProfile, PULL};
 pub use window::Window;

@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use crate::chat::machine::MessageKind;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
-use crate::memory::{Message, MessageId, Moment, Origin, Role};
+use crate::memory::{Message, MessageId, Moment, Origin, Role, attached, own_words};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
 use crate::prompts::{Style, chat_system};
 
@@ -108,11 +108,16 @@ pub enum Plan {
 const RULES_BYTES_MAX: usize = 16_000;
 
 fn head(text: &str) -> &str {
+    let text = own_words(text);
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
 
 /// How this message is answered.
 pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
+    if kind == MessageKind::Chat && attached(text).next().is_some() {
+        // What is asked is asked of what is attached.
+        return Plan::Talk;
+    }
     let text = head(text);
     if kind == MessageKind::Remember {
         return Plan::Acknowledge;

@@ -12,6 +12,11 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// For a reply whose beginning is there already.
+    pub fn going_on() -> Self {
+        Self { held: String::new(), answers: true }
+    }
+
     /// The text that may be shown now.
     pub fn push(&mut self, piece: &str) -> String {
         if self.answers {

@@ -121,8 +121,11 @@ pub struct Ask {
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// The file, or `-` for stdin
+    /// The file, or `-` for stdin, or `notes` and a folder
     pub file: PathBuf,
+    /// After `notes`: a folder of Markdown files (an Obsidian vault); read again, what changed is taken anew
+    #[arg(value_name = "DIR", conflicts_with = "conversation")]
+    pub folder: Option<PathBuf>,
     /// Only this conversation: its title or id
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
@@ -287,8 +290,14 @@ pub enum Memory {
         #[command(flatten)]
         wait: Wait,
     },
-    /// Take back the newest edit or consolidation
-    Undo(Wait),
+    /// Take back your newest correction or renaming
+    Undo {
+        /// Or what the program settled by itself, if that is newer
+        #[arg(long)]
+        any: bool,
+        #[command(flatten)]
+        wait: Wait,
+    },
     /// Make a new memory of what can be read of a damaged one, which is kept
     Repair(Wait),
     /// Encrypt the memory with a passphrase (or the first line of the file in INGLENOOK_PASSPHRASE_FILE)

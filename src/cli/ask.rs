@@ -1,25 +1,22 @@
 //! `inglenook ask`: answers one question, in a new session or an existing one.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::App;
 use super::args;
-use super::output::one_line;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
+use crate::attachments::{self, AttachError, Attachment};
 use crate::chat::{Parts, Update, answer_in};
 use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
-use crate::memory::{SessionId, plain_text};
+use crate::memory::{SessionId, plain_text, with_attached};
 use crate::store::Store;
 use crate::worker::{self, WorkerConfig};
 
 /// How long building the memory of earlier messages may delay the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Longer texts are for `import`.
-const QUESTION_BYTES_MAX: u64 = 16 << 20;
 
 pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let question = question(app, args)?;
@@ -132,30 +129,42 @@ fn note_pending_steps(app: &App, store: &Store) {
     }
 }
 
-/// What was asked, then what the files and stdin hold. With nothing else, stdin is the question.
+/// What was asked, with what the files and stdin hold. With nothing else, stdin is the question.
 fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
-    let mut parts = vec![args.question.join(" ").trim().to_owned()];
+    let mut question = args.question.join(" ").trim().to_owned();
+    let mut files = Vec::new();
     for path in &args.file {
-        let name = path.display().to_string();
-        let unreadable = |source| Failure::Unreadable { path: name.clone(), source };
-        let text = text_from(std::fs::File::open(path).map_err(unreadable)?, &name)?;
-        parts.push(format!("{}:\n{text}", one_line(&name, 200)));
+        files.push(attachments::read(path)?);
     }
-    if !std::io::stdin().is_terminal() {
-        if parts[0].is_empty() || is_stdin_ready() {
-            parts.push(text_from(std::io::stdin().lock(), "stdin")?);
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        if question.is_empty() {
+            // A question has no heading, and may be a few words.
+            let text = attachments::read_from(stdin.lock(), "stdin");
+            question = match text {
+                Ok(text) => text.text.trim().to_owned(),
+                Err(AttachError::Empty { .. }) => String::new(),
+                Err(error) => return Err(error.into()),
+            };
+        } else if is_stdin_ready() {
+            match attachments::read_from(stdin.lock(), "stdin") {
+                Ok(text) => files.push(text),
+                Err(AttachError::Empty { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         } else {
             app.console.note("Nothing came on stdin; the question goes without it.");
         }
     }
-    parts.retain(|part| !part.trim().is_empty());
-    if parts.is_empty() {
+    if question.is_empty() && files.is_empty() {
         return Err(Failure::Usage {
             what: "there is no question".into(),
             hint: "inglenook ask \"where do I live?\", or a question on stdin".into(),
         });
     }
-    Ok(parts.join("\n\n").trim().to_owned())
+    let attach =
+        |question: String, file: &Attachment| with_attached(&question, &file.label, &file.text);
+    Ok(files.iter().fold(question, attach))
 }
 
 /// Whether anything comes on stdin, or its end. Where a program starts this one with a pipe that it never closes, nothing does.
@@ -165,21 +174,4 @@ fn is_stdin_ready() -> bool {
     let stdin = std::io::stdin();
     let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
     poll(&mut wanted, Some(&PATIENCE)).is_ok_and(|n| n > 0)
-}
-
-fn text_from(from: impl std::io::Read, name: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    from.take(QUESTION_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|source| Failure::Unreadable { path: name.into(), source })?;
-    if bytes.len() as u64 > QUESTION_BYTES_MAX {
-        return Err(Failure::Usage {
-            what: format!("{name} is longer than {QUESTION_BYTES_MAX} bytes"),
-            hint: "`inglenook import` takes whole conversations".into(),
-        });
-    }
-    String::from_utf8(bytes).map_err(|e| Failure::Usage {
-        what: format!("{name} is not UTF-8 text ({})", e.utf8_error()),
-        hint: "text can be read: no images, no PDF. Other encodings: iconv".into(),
-    })
 }

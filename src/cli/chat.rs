@@ -25,7 +25,10 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
         let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
         let lock_after = app.lock_after();
         let parts = Parts { worker: Some(worker), ..parts };
-        match tui::run(parts, Beginning { lock_after, ..beginning })? {
+        match tui::run(
+            parts,
+            Beginning { lock_after, palette: app.config.palette.clone(), ..beginning },
+        )? {
             Left::Quit(code) => return Ok(ExitCode::from(code)),
             Left::Locked(draft) => {
                 app.lock();

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::chat::ChatConfig;
 use crate::model_policy::Mode;
+use crate::tui::palette;
 
 /// The settings in the file, or the program's defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Config {
     pub rerank: Option<usize>,
     /// 0: never.
     pub lock_minutes: f64,
+    /// The colours of the chat.
+    pub palette: Option<String>,
 }
 
 impl Default for Config {
@@ -33,6 +36,7 @@ impl Default for Config {
             uncertainty: None,
             rerank: None,
             lock_minutes: 15.0,
+            palette: None,
         }
     }
 }
@@ -96,7 +100,7 @@ impl ConfigReader<'_> {
             let name = format!("{prefix}{}", key.get_ref());
             let line = line_of(self.text, key.span().start);
             if prefix.is_empty()
-                && ["chat", "memory", "recall"].contains(&name.as_str())
+                && ["chat", "memory", "recall", "screen"].contains(&name.as_str())
                 && let DeValue::Table(inner) = value.get_ref()
             {
                 self.table(&format!("{name}."), inner)?;
@@ -125,6 +129,9 @@ impl ConfigReader<'_> {
             "memory.writer" => config.writer = mode(name, value)?,
             "recall.reader" => config.reader = mode(name, value)?,
             "recall.uncertainty" => config.uncertainty = Some(one_of(name, value, signal)?),
+            "screen.palette" => {
+                config.palette = Some(one_of(name, value, &palette::NAMES.map(|(name, _)| name))?);
+            }
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
                 let line = line_of(self.text, value.span().start);
@@ -186,6 +193,7 @@ mod tests {
         assert_eq!(config.uncertainty.as_deref(), Some("auto"));
         assert_eq!(config.rerank, Some(48));
         assert_eq!(config.writer, Mode::Auto);
+        assert_eq!(config.palette.as_deref(), Some("hearth"));
     }
 
     #[test]

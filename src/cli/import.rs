@@ -14,9 +14,9 @@ use serde_json::json;
 
 use super::App;
 use super::args;
-use super::import_zip;
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
+use super::{import_notes, import_zip};
 use crate::imports::{self, ImportError, Imported, ImportedSession};
 use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
 use crate::store::{BLOT, JobKind, Reader, Rows, Store, StoreError, WriteTx};
@@ -273,6 +273,18 @@ fn take_memory(app: &App, name: &str, rows: &Rows, args: &args::Import) -> Outco
 }
 
 pub fn run(app: &App, args: &args::Import) -> Outcome {
+    match &args.folder {
+        Some(folder) if args.file.as_os_str() == "notes" => {
+            return import_notes::run(app, folder, args.preview, args.json);
+        }
+        Some(_) => {
+            return Err(Failure::Usage {
+                what: "import takes one file".into(),
+                hint: "a folder of notes: inglenook import notes DIR".into(),
+            });
+        }
+        None => {}
+    }
     let is_stdin = args.file.as_os_str() == "-";
     let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
     let imported = match read(&args.file, &name, args.conversation.as_deref())? {

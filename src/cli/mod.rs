@@ -13,6 +13,7 @@ mod dirs;
 mod doctor;
 mod export;
 mod import;
+mod import_notes;
 mod import_zip;
 mod interrupt;
 mod machine;
@@ -228,7 +229,7 @@ fn wait(command: &Command) -> Option<args::Wait> {
         | Command::Memory(
             Memory::Edit { wait, .. }
             | Memory::Forget { wait, .. }
-            | Memory::Undo(wait)
+            | Memory::Undo { wait, .. }
             | Memory::Repair(wait)
             | Memory::Encrypt(wait)
             | Memory::Decrypt(wait)

@@ -8,6 +8,7 @@ use system_keyring::KeyringError;
 use thiserror::Error;
 
 use super::config::ConfigError;
+use crate::attachments::AttachError;
 use crate::chat::ChatError;
 use crate::error_chain::error_messages;
 use crate::imports::ImportError;
@@ -65,6 +66,8 @@ pub enum Failure {
     #[error(transparent)]
     Import(#[from] ImportError),
     #[error(transparent)]
+    Attach(#[from] AttachError),
+    #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
     Keyring(#[from] KeyringError),
@@ -108,7 +111,9 @@ impl Failure {
             | Self::Model(ModelError::Cancelled)
             | Self::Worker(WorkerError::Cancelled)
             | Self::Chat(ChatError::Cancelled) => EXIT_INTERRUPTED,
+            Self::Attach(AttachError::Unreadable { .. } | AttachError::Pdf { .. }) => EXIT_FAILED,
             Self::Tui(TuiError::NotATerminal)
+            | Self::Attach(_)
             | Self::Usage { .. }
             | Self::NeedsYes
             | Self::Config(_) => EXIT_USAGE,
@@ -133,6 +138,7 @@ impl Failure {
             Self::Store(e) | Self::Worker(WorkerError::Store(e)) => return store_hint(e),
             Self::Model(e) | Self::Worker(WorkerError::Model(e)) => return model_hint(e),
             Self::Registry(e) => return registry_hint(e),
+            Self::Attach(_) => return None,
             Self::Worker(WorkerError::NothingToRemember) => "give it a sentence",
             Self::Chat(ChatError::Model { .. }) => {
                 "`inglenook model list` shows what there is, `inglenook model verify` checks it"

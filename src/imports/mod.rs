@@ -11,6 +11,7 @@ mod json;
 mod jsonl;
 mod llm;
 mod locomo;
+pub mod notes;
 mod open_webui;
 
 use thiserror::Error;

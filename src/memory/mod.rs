@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock, starts a thread, draws a random number or calls a model:
 //! times, seeds, vectors and model judgements arrive as arguments.
 
+mod attached;
 mod embedding;
 mod plain_text;
 mod theme_index;
@@ -21,6 +22,7 @@ pub mod relevance;
 pub mod reorganize;
 pub mod splitting;
 
+pub use attached::{attached, own_words, with_attached};
 pub use embedding::{Embedding, EmbeddingError, dot64};
 pub use hierarchy::Hierarchy;
 pub use partition::{EXACT_SEMANTICS, Partition};

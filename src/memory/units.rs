@@ -108,6 +108,8 @@ pub enum Origin {
     Assistant,
     /// Another speaker's, in an import.
     Other,
+    /// In a note of the person's: their own, or copied from anywhere.
+    Note,
     /// The person's, as an import has it.
     Owner,
     /// What the person said in a chat here, or corrected by hand.
@@ -139,6 +141,7 @@ impl Origin {
             Self::Agent => "an agent",
             Self::Assistant => "the assistant",
             Self::Other => "another speaker",
+            Self::Note => "a note",
             Self::Owner => "an import's owner",
             Self::Person => "the person",
         }

@@ -3,8 +3,10 @@
 //! When some of what it cites is forgotten, only the ids of the rest stay, under `quoted`, marked with
 //! [`FORGOTTEN`]: that is of use only to a later forgetting, which must find the reply by them.
 
+use std::collections::HashMap;
+
 use super::error::{Result, StoreError};
-use super::transaction::{Reader, WriteTx, text};
+use super::transaction::{Reader, WANTED, WriteTx, text};
 use crate::memory::MessageId;
 
 /// Key of a record of which only ids are left.
@@ -23,6 +25,26 @@ impl Reader<'_> {
         let record: Option<serde_json::Value> =
             text.map(|text| serde_json::from_str(&text)).transpose()?;
         Ok(record.filter(|record| record.get(FORGOTTEN).is_none()))
+    }
+
+    /// The evidence records of a chat's replies, also those from the chat that it goes on from; `None`: it has none.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn records_of(
+        &self,
+        replies: impl IntoIterator<Item = MessageId>,
+    ) -> Result<HashMap<MessageId, Option<serde_json::Value>>> {
+        let ids: Vec<i64> = replies.into_iter().map(|id| id.0).collect();
+        let sql = format!("SELECT message, record FROM answer JOIN {WANTED} ON message = wanted");
+        let rows =
+            self.of_ids(&sql, ids.iter().copied(), |row| Ok((row.get(0)?, text(row, 1)?)))?;
+        let mut records: HashMap<_, _> = ids.into_iter().map(|id| (MessageId(id), None)).collect();
+        for (id, record) in rows {
+            let record: Option<serde_json::Value> = serde_json::from_str(&record).ok();
+            records.insert(MessageId(id), record.filter(|record| record.get(FORGOTTEN).is_none()));
+        }
+        Ok(records)
     }
 
     /// All records that can be read, including those of which only ids are left.

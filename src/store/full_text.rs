@@ -18,7 +18,7 @@ const UNITS_MAX: i64 = 4_096;
 const ROWS_MAX: usize = 1_024;
 
 /// The words of any text, each once, in quotes: whatever the text holds, none of it is FTS5 syntax.
-fn quoted_words(query: &str) -> Vec<String> {
+pub(super) fn quoted_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     query
         .split(|c: char| !c.is_alphanumeric())

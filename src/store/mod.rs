@@ -16,6 +16,7 @@ mod answers;
 mod audit;
 mod backup;
 mod by_hand;
+mod chats;
 mod checksums;
 mod connections;
 mod dump;
@@ -59,11 +60,13 @@ pub use backup::{
     is_encrypted_file, is_replacing, restore,
 };
 pub use by_hand::BLOT;
+pub use chats::{Conversation, FOUND, Found};
 pub use encrypted_sqlite::Secret;
 pub use error::StoreError;
 pub use full_text::KnownName;
 pub use lock::{LOCK_FILES, WAIT, Work};
 pub use open::{FILES, space_left};
+pub use origins::NOTES;
 pub use records::{AnyId, ForgetPlan, Job, JobKind, Level, MemoryStats, NewSemantic, Session};
 pub use repair::{Repaired, damaged_copies, repair};
 pub use rows::Rows;

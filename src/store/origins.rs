@@ -19,7 +19,8 @@ impl Reader<'_> {
     ) -> Result<HashMap<MessageId, Origin>> {
         let name = self.user_name()?;
         let sql = format!(
-            "SELECT message.id, message.role, message.speaker, session.imported, session.agent
+            "SELECT message.id, message.role, message.speaker, session.imported, session.agent,
+                 session.source
              FROM message JOIN {WANTED} ON message.id = wanted
              JOIN session ON session.id = message.session"
         );
@@ -39,14 +40,14 @@ impl Reader<'_> {
         let name = self.user_name()?;
         let sql = format!(
             "SELECT semantic, message.role, message.speaker, session.imported, session.agent,
-                 fact.corrected
+                 session.source, fact.corrected
              FROM semantic_message JOIN {WANTED} ON semantic = wanted
              JOIN message ON message.id = semantic_message.message
              JOIN session ON session.id = message.session
              JOIN semantic fact ON fact.id = semantic_message.semantic"
         );
         let row = |row: &Row<'_>| {
-            let is_corrected = row.get(5)?;
+            let is_corrected = row.get(6)?;
             let of_message = origin(row, name.as_deref())?;
             let origin = if is_corrected { Origin::Person } else { of_message };
             Ok((SemanticId(row.get(0)?), origin))
@@ -60,7 +61,10 @@ impl Reader<'_> {
     }
 }
 
-/// From columns 1 to 4: role, speaker, whether the session was imported, whether an agent wrote it.
+/// How the source of a session that is a note begins; the folder follows.
+pub const NOTES: &str = "notes in ";
+
+/// From columns 1 to 5: role, speaker, whether the session was imported, whether an agent wrote it, and from where it is.
 fn origin(row: &Row<'_>, name: Option<&str>) -> rusqlite::Result<Origin> {
     let is_user = row.get::<_, String>(1)? == Role::User.as_str();
     let speaker = optional_text(row, 2)?;
@@ -68,9 +72,11 @@ fn origin(row: &Row<'_>, name: Option<&str>) -> rusqlite::Result<Origin> {
     if row.get::<_, Option<bool>>(4)? == Some(true) {
         return Ok(Origin::Agent);
     }
+    let is_note = optional_text(row, 5)?.is_some_and(|source| source.starts_with(NOTES));
     Ok(match (row.get(3)?, speaker) {
         // In a chat here nobody is named: what has a name is of a chat whose own row was lost.
         (false, None) if is_user => Origin::Person,
+        (true, None) if is_user && is_note => Origin::Note,
         (true, None) if is_user => Origin::Owner,
         (_, Some(speaker)) if is_user && name.is_some_and(|name| is_named(&speaker, name)) => {
             Origin::Owner

@@ -25,6 +25,10 @@ pub struct Session {
     pub source: Option<String>,
     /// Another program wrote it: see `Origin::Agent`.
     pub agent: bool,
+    /// Stands first in lists.
+    pub pinned: bool,
+    /// The chat that it goes on from.
+    pub parent: Option<SessionId>,
 }
 
 /// A semantic to insert, together with the theme it goes to.

@@ -35,12 +35,15 @@ pub struct Repaired {
 /// A table whose rows are taken over as they are, found by an integer: its name, that column, all columns.
 struct Table(&'static str, &'static str, &'static str);
 
-const SESSIONS: Table =
-    Table("session", "id", "id, title, created_ms, created_offset, imported, source, agent");
+const SESSIONS: Table = Table(
+    "session",
+    "id",
+    "id, title, created_ms, created_offset, imported, source, agent, pinned, parent, parent_end",
+);
 const MESSAGES: Table = Table(
     "message",
     "id",
-    "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, checksum",
+    "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, checksum, aside",
 );
 /// Corrections by the person, with a theme of their own until facts are grouped again.
 const CORRECTED: Table = Table(

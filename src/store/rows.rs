@@ -18,11 +18,14 @@ use crate::memory::MessageId;
 /// Tables in the order in which they can be filled, with their columns.
 const TABLES: [(&str, &str); 15] = [
     ("setting", "key, value"),
-    ("session", "id, title, created_ms, created_offset, imported, source, agent"),
+    (
+        "session",
+        "id, title, created_ms, created_offset, imported, source, agent, pinned, parent, parent_end",
+    ),
     ("episode", "id, session, title, content"),
     (
         "message",
-        "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, episode",
+        "id, session, role, speaker, content, created_ms, created_offset, external_id, complete, episode, aside",
     ),
     ("theme", "id, name"),
     (

@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 8]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 9]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -33,6 +33,7 @@ static STEPS: LazyLock<[M<'static>; 8]> = LazyLock::new(|| {
             |tx: &Transaction<'_>| hook(tx, |tx| tx.widen_checksums()),
         ),
         M::up(include_str!("../../assets/schema/0008_agents.sql")),
+        M::up(include_str!("../../assets/schema/0009_chats.sql")),
     ]
 });
 

@@ -46,7 +46,8 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 const SESSION: &str = "
     SELECT s.id, s.title, s.created_ms, s.created_offset,
         coalesce(last.created_ms, s.created_ms), coalesce(last.created_offset, s.created_offset),
-        (SELECT count(*) FROM message WHERE session = s.id), s.imported, s.source, s.agent
+        (SELECT count(*) FROM message WHERE session = s.id), s.imported, s.source, s.agent,
+        s.pinned IS NOT NULL, s.parent
     FROM session s
     LEFT JOIN message last ON last.id = (SELECT max(id) FROM message WHERE session = s.id)";
 
@@ -60,6 +61,8 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         imported: row.get(7)?,
         source: optional_text(row, 8)?,
         agent: row.get::<_, Option<bool>>(9)?.unwrap_or(false),
+        pinned: row.get(10)?,
+        parent: row.get::<_, Option<i64>>(11)?.map(SessionId),
     })
 }
 

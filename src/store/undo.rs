@@ -122,12 +122,27 @@ impl WriteTx<'_> {
     /// # Errors
     /// If the log cannot be read, or the memory cannot be written.
     pub fn undo(&mut self) -> Result<Option<String>> {
+        self.undo_newest("1")
+    }
+
+    /// As [`Self::undo`], but only what the person did: what the program settled by itself meanwhile stays.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn undo_own(&mut self) -> Result<Option<String>> {
+        self.undo_newest(
+            "json_valid(inverse) AND json_extract(inverse, '$.kind') NOT IN ('supersede', 'merge')",
+        )
+    }
+
+    fn undo_newest(&mut self, wanted: &str) -> Result<Option<String>> {
+        let sql = format!(
+            "SELECT id, what, inverse FROM operation WHERE {wanted} ORDER BY id DESC LIMIT 1"
+        );
         loop {
-            let newest = self.optional(
-                "SELECT id, what, inverse FROM operation ORDER BY id DESC LIMIT 1",
-                [],
-                |row| Ok((row.get::<_, i64>(0)?, text(row, 1)?, text(row, 2)?)),
-            )?;
+            let newest = self.optional(&sql, [], |row| {
+                Ok((row.get::<_, i64>(0)?, text(row, 1)?, text(row, 2)?))
+            })?;
             let Some((id, what, inverse)) = newest else { return Ok(None) };
             self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             // A rename whose theme has gone meanwhile undoes nothing: the operation before it is meant.

@@ -1,12 +1,14 @@
 //! What the chat says → what the screen shows.
 
 use crate::chat::{Level, PhaseName, SavedReply, Update};
-use crate::memory::{Message, Role, SessionId};
+use crate::memory::SessionId;
+use crate::store::Conversation;
 use crate::tui::event::{Effect, StoreRequest};
-use crate::tui::state::{Body, Entry, ModelLine, Pane, State, WhyPane};
+use crate::tui::state::{Focus, ModelLine, Pane, State, WhyPane};
+use crate::tui::transcript::{Body, Entry};
 use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
-use crate::tui::{panes, store_replies};
+use crate::tui::{messages, panes, store_replies};
 
 /// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
@@ -60,7 +62,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.transcript.title = title;
             state.transcript.sending = None;
             state.transcript.push(Body::User(message));
-            state.transcript.top = None;
+            state.transcript.top.set(None);
         }
         Update::Returned { text } => {
             state.transcript.sending = None;
@@ -73,7 +75,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.transcript.live = None;
             let id = message.id;
             let why = Why::of(&record).map(Box::new);
-            state.transcript.push(Body::Reply { message, why, why_known: true });
+            state.transcript.put_reply(message, why);
             if tokens_per_second.is_some() {
                 state.tokens_per_second = tokens_per_second;
             }
@@ -81,18 +83,27 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
                 *pane = WhyPane { reply: Some(id), scroll: 0 };
             }
         }
-        Update::ReplyDropped => state.transcript.live = None,
+        Update::Again { replaces, begun } => {
+            state.transcript.replaced = replaces;
+            state.transcript.live = Some(begun);
+            state.transcript.top.set(None);
+        }
+        Update::ReplyDropped => {
+            state.transcript.live = None;
+            state.transcript.replaced.clear();
+        }
         Update::Window(window) => {
             state.window = Some(window);
             state.transcript.n_dropped = window.n_dropped;
         }
-        Update::Session { session, title, messages, incognito } => {
-            return set_session(state, session, title, messages, incognito);
+        Update::Session { session, conversation, incognito } => {
+            return set_session(state, session, conversation, incognito);
         }
         Update::Worker(status) => state.worker = Some(status),
         Update::MemoryChanged => return store_replies::refresh(state),
         Update::Forgotten => return store_replies::forgotten(state),
         Update::Notice { level, text } => state.notice(level, text),
+        Update::Hint(text) => state.say(text),
     }
     Vec::new()
 }
@@ -105,9 +116,9 @@ fn set_phase(state: &mut State, phase: PhaseName) {
         PhaseName::Idle => {
             transcript.sending = None;
             // A saved reply is in the transcript already; this one could not be saved.
-            if let Some(text) = transcript.live.take()
-                && !text.trim().is_empty()
-            {
+            let text = transcript.live.take();
+            let was_there = !std::mem::take(&mut transcript.replaced).is_empty();
+            if let Some(text) = text.filter(|text| !was_there && !text.trim().is_empty()) {
                 transcript.push(Body::Unsaved(text));
             }
         }
@@ -121,8 +132,7 @@ fn set_phase(state: &mut State, phase: PhaseName) {
 fn set_session(
     state: &mut State,
     session: Option<SessionId>,
-    title: String,
-    messages: Vec<Message>,
+    Conversation { title, messages, aside }: Conversation,
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;
@@ -135,19 +145,18 @@ fn set_session(
     transcript.title = title;
     transcript.live = None;
     transcript.sending = None;
-    transcript.top = None;
+    transcript.top.set(None);
     transcript.n_dropped = 0;
     transcript.entries.clear();
-    for message in messages {
-        match message.role {
-            Role::User => transcript.push(Body::User(message)),
-            Role::Assistant => {
-                transcript.push(Body::Reply { message, why: None, why_known: false });
-            }
-        }
-    }
+    transcript.replaced.clear();
+    transcript.chosen = None;
+    transcript.fill(messages, &aside);
     transcript.entries.append(&mut notices);
     state.incognito = incognito;
+    messages::show_wanted(state);
+    if state.transcript.chosen.is_none() && state.focus == Focus::Messages {
+        state.focus = Focus::Input;
+    }
     if !same {
         state.window = None;
         if !state.queue.is_empty() {
@@ -157,7 +166,9 @@ fn set_session(
     }
     // A new chat: the screen greets.
     let greeting = session.is_none().then_some(Effect::Store(StoreRequest::Greeting));
-    let mut effects: Vec<Effect> = greeting.into_iter().collect();
+    // What each answer rests on; of an incognito chat nothing is kept.
+    let whys = session.filter(|_| !incognito).map(|id| Effect::Store(StoreRequest::Whys(id)));
+    let mut effects: Vec<Effect> = greeting.into_iter().chain(whys).collect();
     if let Some(Pane::Why(pane)) = &mut state.pane {
         *pane = WhyPane::default();
         effects.extend(panes::open_why(state));

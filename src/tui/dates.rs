@@ -22,6 +22,12 @@ pub fn day(at: Moment, now: Moment) -> String {
     date(at)
 }
 
+/// "today 10:02", "Mon 16 Nov"; the time only of the last two days.
+pub fn day_and_time(at: Moment, now: Moment) -> String {
+    let day = day(at, now);
+    if matches!(day.as_str(), "today" | "yesterday") { format!("{day} {}", time(at)) } else { day }
+}
+
 /// "16 Nov 2026".
 pub fn date(at: Moment) -> String {
     at.civil().date().strftime("%-d %b %Y").to_string()

@@ -5,7 +5,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui::text::Line;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 
 use crate::tui::wrap;
 
@@ -198,6 +198,29 @@ impl Editor {
             let draft = std::mem::take(&mut self.draft);
             self.set(&draft);
         }
+    }
+
+    /// The word that ends at the cursor.
+    pub fn word(&self) -> Option<String> {
+        let DataCursor(row, column) = self.area.cursor();
+        let line = self.area.lines().get(row)?;
+        let before: String = line.chars().take(column).collect();
+        let begin = match before.rfind("@\"") {
+            Some(at) if !before[at + 2..].contains('"') => at,
+            _ => before.rfind(char::is_whitespace).map_or(0, |at| at + 1),
+        };
+        Some(before[begin..].to_owned()).filter(|word| !word.is_empty())
+    }
+
+    /// Writes another word in the place of the one that ends at the cursor, if that is still this one.
+    pub fn replace_word(&mut self, word: &str, other: &str) -> bool {
+        if self.word().as_deref() != Some(word) {
+            return false;
+        }
+        for _ in word.chars() {
+            self.area.delete_char();
+        }
+        self.area.insert_str(other)
     }
 
     /// Whether the cursor is on the first line.

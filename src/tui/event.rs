@@ -1,5 +1,6 @@
 //! Everything that can happen to the screen, in one closed enum, and everything it can ask for.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crossterm::event::Event as TerminalEvent;
@@ -10,7 +11,8 @@ use crate::interfaces::ModelSummary;
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{AnyId, ForgetPlan, Session};
+use crate::store::{AnyId, ForgetPlan, Found, Session};
+use crate::tui::why::Why;
 
 /// What the loop feeds to [`crate::tui::update()`].
 #[derive(Debug, Clone)]
@@ -55,10 +57,30 @@ pub enum StoreRequest {
     Tree,
     Messages(EpisodeId),
     Sessions,
+    /// Messages in all chats that hold these words.
+    Find(String),
+    Rename {
+        session: SessionId,
+        title: String,
+    },
+    Pin {
+        session: SessionId,
+        pinned: bool,
+    },
+    /// With all that was learnt from them.
+    DeleteChats(Vec<SessionId>),
+    /// A message, before it is sent: with the text of the files that it names.
+    Attach(String),
+    /// A word of the input that names a file.
+    CompletePath(String),
+    /// The palette that was chosen, by its name.
+    Look(String),
     Models,
     /// The person's own messages, for Ctrl+R and the arrow keys.
     History,
     Why(MessageId),
+    /// What all answers of a chat rest on.
+    Whys(SessionId),
     PlanForget {
         ids: Vec<AnyId>,
         matching: Option<String>,
@@ -95,6 +117,14 @@ pub struct ThemeRow {
     pub facts: Vec<Semantic>,
 }
 
+/// What may go instead: less.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherPlan {
+    /// "only the fact".
+    pub what: &'static str,
+    pub plan: ForgetPlan,
+}
+
 /// What the store's thread replies.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoreReply {
@@ -105,21 +135,38 @@ pub enum StoreReply {
     },
     Greeting(Greeting),
     Sessions(Vec<Session>),
+    Found {
+        query: String,
+        found: Vec<Found>,
+    },
+    /// A message as it is to be sent; or why it can't be, and the message.
+    Attached(Result<String, (String, String)>),
+    CompletedPath {
+        word: String,
+        completed: String,
+        names: Vec<String>,
+    },
+    /// Nothing to say about it.
+    Done,
     Models(Vec<ModelSummary>),
     History(Vec<String>),
     Why {
         message: MessageId,
         record: Option<Value>,
     },
+    Whys(HashMap<MessageId, Option<Why>>),
     /// `lines` say what would be deleted.
     ForgetPlan {
         plan: ForgetPlan,
         lines: Vec<String>,
+        other: Option<OtherPlan>,
     },
     /// What is gone. Whatever else was affected is rewritten from what stays.
     Forgotten {
         n_messages: usize,
         n_facts: usize,
+        /// Messages that stay without some words.
+        n_blotted: usize,
     },
     Edited,
     /// What was undone; `None` if there was nothing.

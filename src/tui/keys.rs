@@ -11,7 +11,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use Action as A;
 use Context::{
-    Chat, Completion, Confirm, Edit, Help, Input, MemoryPane, MemorySearch, Picker, WhyPane,
+    Chat, ChatList, Completion, Confirm, Edit, Help, Input, MemoryPane, MemorySearch, Messages,
+    Picker, WhyPane,
 };
 use Key::{Any, Arrow, Char, Ctrl, Plain, With};
 
@@ -24,12 +25,16 @@ pub enum Context {
     Input,
     /// The popup of slash commands, before [`Context::Chat`].
     Completion,
+    /// A message of the chat that is chosen.
+    Messages,
     MemoryPane,
     MemorySearch,
     WhyPane,
     /// The `?` page.
     Help,
     Picker,
+    /// The list of chats, before [`Context::Picker`].
+    ChatList,
     Confirm,
     /// The correction of a fact.
     Edit,
@@ -78,6 +83,20 @@ pub enum Action {
     Undo,
     DeleteChar,
     ClearText,
+    // The list of chats.
+    Rename,
+    Pin,
+    DeleteChat,
+    // A chosen message.
+    /// Colours.
+    Look,
+    ChooseMessage,
+    CopyCode,
+    Retry,
+    GoOn,
+    Fork,
+    /// Of a question: the other way of yes.
+    Other,
 }
 
 /// A key and the modifiers that may or must be held with it.
@@ -185,8 +204,11 @@ pub const BINDINGS: &[Binding] = &[
         .help("Ctrl+C", "clear the input, stop the reply, leave"),
     row(Input, &[(Arrow(Up), A::Earlier), (Arrow(Down), A::Later)])
         .help("↑ ↓", "earlier messages of yours"),
+    row(Chat, &[(With(KeyModifiers::ALT, Up), A::ChooseMessage)])
+        .help("Alt+↑, ↑ in an empty input", "choose a message: copy, write anew, answer again")
+        .palette(A::ChooseMessage),
     row(Chat, &[(Any(Tab), A::SwitchFocus)])
-        .help("Tab", "complete a command; to the side pane and back"),
+        .help("Tab", "complete a command or @file; to the side pane and back"),
     row(Chat, &[(Ctrl('r'), A::History)])
         .help("Ctrl+R", "search your earlier messages")
         .palette(A::History),
@@ -196,7 +218,9 @@ pub const BINDINGS: &[Binding] = &[
     row(Chat, &[(With(CTRL_OR_SHIFT, Up), A::ScrollLine(-1))]),
     row(Chat, &[(With(CTRL_OR_SHIFT, Down), A::ScrollLine(1))]),
     row(Chat, &[(Ctrl('n'), A::NewSession)]).help("Ctrl+N", "new chat").palette(A::NewSession),
-    row(Chat, &[(Ctrl('s'), A::Sessions)]).help("Ctrl+S", "earlier chats").palette(A::Sessions),
+    row(Chat, &[(Ctrl('s'), A::Sessions)])
+        .help("Ctrl+S", "earlier chats: open, search, rename, pin, delete")
+        .palette(A::Sessions),
     row(Chat, &[(Ctrl('t'), A::Memory)])
         .help("Ctrl+T", "memory")
         .hint("Ctrl+T", "memory")
@@ -220,6 +244,35 @@ pub const BINDINGS: &[Binding] = &[
     // The popup of slash commands.
     row(Completion, &[(Arrow(Up), A::Up), (Arrow(Down), A::Down)]),
     row(Completion, &[(Any(Tab), A::Complete), (Plain(Enter), A::Accept), (Any(Esc), A::Close)]),
+    // A chosen message.
+    row(Messages, UP_DOWN).help("↑ ↓", "choose another message"),
+    row(Messages, &[(Char('c'), A::Copy), (Char('y'), A::Copy)])
+        .help("c", "copy it")
+        .hint("c", "copy"),
+    row(Messages, &[(Char('b'), A::CopyCode)])
+        .help("b", "copy its code, block by block")
+        .hint("b", "code"),
+    row(Messages, &[(Char('e'), A::Edit)])
+        .help("e", "write yours anew: another chat goes on from there")
+        .hint("e", "edit"),
+    row(Messages, &[(Char('r'), A::Retry)])
+        .help("r", "another answer, beside the one that is there")
+        .hint("r", "again"),
+    row(Messages, LEFT_RIGHT).help("← →", "the other versions of an answer").hint("← →", "version"),
+    row(Messages, &[(Char('g'), A::GoOn)])
+        .help("g", "go on with an answer that was stopped or cut")
+        .hint("g", "go on"),
+    row(Messages, &[(Char('n'), A::Fork)])
+        .help("n", "a new chat that goes on from here")
+        .hint("n", "new from here"),
+    row(Messages, &[(Char('w'), A::Why)]).help("w", "why this answer").hint("w", "why"),
+    row(Messages, &[(Char('f'), A::Forget), (Any(Delete), A::Forget)])
+        .help("f", "forget it (asks first)")
+        .hint("f", "forget"),
+    row(Messages, &[(Arrow(Home), A::First)]),
+    row(Messages, &[(Any(Esc), A::Close), (Plain(Enter), A::Close), (Char('q'), A::Close)])
+        .hint("Esc", "back"),
+    row(Messages, &[(Char('?'), A::Help)]),
     // The memory pane.
     row(MemoryPane, UP_DOWN).help("↑ ↓ ← →", "move, open, close"),
     row(MemoryPane, LEFT_RIGHT),
@@ -261,10 +314,16 @@ pub const BINDINGS: &[Binding] = &[
     row(Picker, &[(Plain(Enter), A::Accept)]).hint("Enter", "take"),
     row(Picker, CLOSE).hint("Esc", "close"),
     row(Picker, &[(Any(Backspace), A::DeleteChar), (Ctrl('u'), A::ClearText)]),
+    // The list of chats.
+    row(ChatList, &[(Ctrl('e'), A::Rename), (Any(F(2)), A::Rename)]).hint("Ctrl+E", "rename"),
+    row(ChatList, &[(Ctrl('p'), A::Pin)]).hint("Ctrl+P", "pin"),
+    row(ChatList, &[(Any(Delete), A::DeleteChat), (Ctrl('d'), A::DeleteChat)])
+        .hint("Del", "delete, or not"),
     // Questions. Enter takes the safe answer.
     row(Confirm, &[(Char('y'), A::Accept), (Char('Y'), A::Accept)]).hint("y", ""),
     row(Confirm, &[(Char('n'), A::Close), (Char('N'), A::Close)]).hint("n", "leave it"),
     row(Confirm, &[(Char('q'), A::Close), (Plain(Enter), A::Close)]),
+    row(Confirm, &[(Char('o'), A::Other), (Char('O'), A::Other)]).hint("o", ""),
     row(Confirm, CLOSE),
     row(Confirm, &[(Any(Up), A::Up), (Any(Down), A::Down)]).hint("↑ ↓", "read all"),
     row(Confirm, PAGES),
@@ -307,6 +366,14 @@ pub fn hints(context: Context) -> String {
     let hints = BINDINGS.iter().filter(|b| b.context == context).map(|b| b.hint);
     let texts: Vec<_> =
         hints.filter(|h| !h.0.is_empty()).map(|(keys, does)| format!("{keys} {does}")).collect();
+    texts.join(" · ")
+}
+
+/// The hints of a context whose action is possible now.
+pub fn hints_of(context: Context, is_possible: &dyn Fn(Action) -> bool) -> String {
+    let here = BINDINGS.iter().filter(|b| b.context == context && !b.hint.0.is_empty());
+    let possible = here.filter(|b| b.keys.iter().any(|(_, action)| is_possible(*action)));
+    let texts: Vec<_> = possible.map(|b| format!("{} {}", b.hint.0, b.hint.1)).collect();
     texts.join(" · ")
 }
 

@@ -8,8 +8,9 @@ use ratatui::text::{Line, Span, Text};
 use tui_markdown::{Options, StyleSheet};
 
 use crate::memory::plain_text;
+use crate::tui::code_blocks::{CodeBlock, code_blocks};
 use crate::tui::palette::Palette;
-use crate::tui::{terminal, wrap};
+use crate::tui::{highlight, terminal, wrap};
 
 #[derive(Debug, Clone)]
 struct Sheet(Palette);
@@ -82,24 +83,62 @@ fn hang_of(text: &str) -> usize {
     indent
 }
 
+/// Cells before a line of code.
+const CODE_INDENT: usize = 2;
+
 /// `source` as lines of at most `width` cells.
 pub fn render(source: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
     let source = plain_text(source).replace('\t', "    ");
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    let mut from = 0;
+    for block in code_blocks(&source).into_iter().filter(|block| block.is_alone) {
+        part(&mut lines, prose(&source[from..block.range.start], palette, width));
+        part(&mut lines, code(&block, palette, width));
+        from = block.range.end;
+    }
+    part(&mut lines, prose(&source[from..], palette, width));
+    lines
+}
+
+/// Adds a part, after an empty line.
+fn part(lines: &mut Vec<Line<'static>>, mut more: Vec<Line<'static>>) {
+    let is_empty = |line: &Line<'_>| line.width() == 0;
+    more.truncate(more.iter().rposition(|line| !is_empty(line)).map_or(0, |last| last + 1));
+    if more.is_empty() {
+        return;
+    }
+    if !lines.is_empty() {
+        lines.push(Line::raw(""));
+    }
+    lines.extend(more);
+}
+
+fn code(block: &CodeBlock, palette: &Palette, width: usize) -> Vec<Line<'static>> {
+    let indent = if width > 4 * CODE_INDENT { CODE_INDENT } else { 0 };
+    let lines = highlight::lines(&block.language, &block.code, palette);
+    lines
+        .iter()
+        .flat_map(|line| {
+            let text: String = line.spans.iter().map(|s| s.content.as_ref()).collect();
+            let hang = text.len() - text.trim_start_matches(' ').len();
+            wrap::wrap(line, width - indent, hang)
+        })
+        .map(|mut line| {
+            line.spans.insert(0, Span::raw(" ".repeat(indent)));
+            line
+        })
+        .collect()
+}
+
+/// Markdown without code blocks of its own.
+fn prose(source: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
     let table = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
     let options = Options::new(Sheet(*palette)).table_width(table);
     let lines = terminal::guarded(|| {
-        let text: Text<'_> = tui_markdown::from_str_with_options(&source, &options);
+        let text: Text<'_> = tui_markdown::from_str_with_options(source, &options);
         text.lines.iter().flat_map(|line| wrapped(line, palette, width)).collect::<Vec<_>>()
     });
-    match lines {
-        Some(mut lines) => {
-            while lines.last().is_some_and(|l| l.width() == 0) {
-                lines.pop();
-            }
-            lines
-        }
-        None => wrap::plain(&source, palette.text, width),
-    }
+    lines.unwrap_or_else(|| wrap::plain(source, palette.text, width))
 }
 
 fn wrapped(line: &Line<'_>, palette: &Palette, width: usize) -> Vec<Line<'static>> {
@@ -129,7 +168,7 @@ mod tests {
     fn lists_hang_and_code_keeps_its_lines() {
         assert_eq!(
             shown("Two:\n\n- a first item that is long\n- second\n\n```rust\nlet x = 1;\n```", 16),
-            ["Two:", "", "• a first item", "  that is long", "• second", "", "let x = 1;"]
+            ["Two:", "", "• a first item", "  that is long", "• second", "", "  let x = 1;"]
         );
         assert_eq!(shown("# Title\n\ntext **bold**", 20), ["Title", "", "text bold"]);
     }

@@ -5,12 +5,17 @@
 //! loop never waits for them.
 
 mod chat_updates;
+mod chats;
+mod code_blocks;
 mod dates;
 pub mod editor;
 pub mod event;
+mod files;
+mod highlight;
 pub mod keys;
 mod markdown;
 mod memory_tree;
+mod messages;
 mod overlays;
 pub mod palette;
 mod panes;
@@ -21,6 +26,7 @@ pub mod state;
 mod store_replies;
 mod store_thread;
 mod terminal;
+mod transcript;
 mod update;
 mod view;
 mod why;

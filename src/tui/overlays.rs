@@ -3,10 +3,12 @@
 use crossterm::event::KeyEvent;
 
 use crate::chat::{Command, MessageKind};
+use crate::memory::SessionId;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
-use crate::tui::state::{Confirmed, Overlay, Pick, PickerKind, State};
-use crate::tui::update;
+use crate::tui::pickers::{Pick, PickerKind};
+use crate::tui::state::{Confirmed, Edited, Overlay, State};
+use crate::tui::{chats, messages, update};
 
 /// One key.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
@@ -20,6 +22,12 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
                 let then = confirm.then.clone();
                 state.overlay = None;
                 return confirmed(state, then);
+            }
+            Some(Action::Other) => {
+                if let Some((_, then)) = confirm.other.clone() {
+                    state.overlay = None;
+                    return confirmed(state, then);
+                }
             }
             Some(Action::Close) => state.overlay = None,
             action => confirm.scroll = scrolled(confirm.scroll, action, 8),
@@ -62,13 +70,21 @@ fn edit_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match keys::lookup(Context::Edit, key) {
         Some(Action::Accept) => {
             let text = edit.editor.text().split_whitespace().collect::<Vec<_>>().join(" ");
-            let semantic = edit.semantic;
+            let what = edit.what;
             if text.is_empty() {
-                state.say("A fact can't be empty. To remove it, forget it.");
+                state.say(match what {
+                    Edited::Fact(_) => "A fact can't be empty. To remove it, forget it.",
+                    Edited::Title(_) => "A chat's title can't be empty.",
+                });
                 return Vec::new();
             }
             state.overlay = None;
-            return vec![Effect::Store(StoreRequest::Edit { semantic, text })];
+            return match what {
+                Edited::Fact(semantic) => {
+                    vec![Effect::Store(StoreRequest::Edit { semantic, text })]
+                }
+                Edited::Title(session) => rename(state, session, text),
+            };
         }
         Some(_) => state.overlay = None,
         // The chat's commands wait until this is closed.
@@ -78,12 +94,23 @@ fn edit_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Gives a chat another title, and shows the list again.
+pub(super) fn rename(state: &mut State, session: SessionId, title: String) -> Vec<Effect> {
+    if state.transcript.session == Some(session) {
+        state.transcript.title.clone_from(&title);
+    }
+    let mut effects = vec![Effect::Store(StoreRequest::Rename { session, title })];
+    effects.extend(update::run(state, Action::Sessions));
+    effects
+}
+
 fn opened_by(kind: PickerKind) -> Action {
     match kind {
         PickerKind::Palette => Action::Palette,
         PickerKind::Sessions => Action::Sessions,
         PickerKind::Models => Action::Models,
         PickerKind::History => Action::History,
+        PickerKind::Look => Action::Look,
     }
 }
 
@@ -91,8 +118,16 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
     let last = picker.visible().len().saturating_sub(1);
     let chosen = picker.selected.min(last);
+    let kind = picker.kind;
+    if kind == PickerKind::Sessions
+        && let Some(action) = keys::lookup(Context::ChatList, key)
+        && let Some(effects) = chats::run(state, action)
+    {
+        return effects;
+    }
+    let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
     match keys::lookup(Context::Picker, key) {
-        Some(Action::Close) => state.overlay = None,
+        Some(Action::Close) => close_list(state),
         Some(Action::Up) => picker.selected = chosen.saturating_sub(1),
         Some(Action::Down) => picker.selected = (chosen + 1).min(last),
         Some(Action::ScrollPage(by)) => {
@@ -101,9 +136,8 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         Some(Action::First) => picker.selected = 0,
         Some(Action::Last) => picker.selected = last,
         Some(Action::Accept) => {
-            let pick = picker.visible().get(chosen).map(|item| item.pick.clone());
-            if let Some(pick) = pick {
-                state.overlay = None;
+            if let Some(pick) = picker.chosen().map(|item| item.pick.clone()) {
+                close_list(state);
                 return picked(state, pick);
             }
         }
@@ -116,9 +150,7 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             picker.selected = 0;
         }
         // The key that opened a list closes it again.
-        None if keys::lookup(Context::Chat, key) == Some(opened_by(picker.kind)) => {
-            state.overlay = None;
-        }
+        None if keys::lookup(Context::Chat, key) == Some(opened_by(kind)) => close_list(state),
         _ => {
             if let Some(c) = keys::typed(key) {
                 picker.filter.push(c);
@@ -126,16 +158,57 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             }
         }
     }
-    Vec::new()
+    if kind == PickerKind::Look {
+        try_look(state);
+    }
+    find(state)
+}
+
+/// Shows the screen in the palette that the list stands on.
+fn try_look(state: &mut State) {
+    let Some(Overlay::Picker(picker)) = &state.overlay else { return };
+    if let Some(Pick::Look(name)) = picker.chosen().map(|item| item.pick.clone()) {
+        state.palette_before.get_or_insert(state.palette);
+        let palette = (state.palettes)(name);
+        state.set_palette(palette);
+    }
+}
+
+/// Asks the memory for what is typed into the list of chats.
+fn find(state: &mut State) -> Vec<Effect> {
+    let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
+    picker.to_find().map(|query| Effect::Store(StoreRequest::Find(query))).into_iter().collect()
+}
+
+fn close_list(state: &mut State) {
+    state.overlay = None;
+    if let Some(before) = state.palette_before.take() {
+        state.set_palette(before);
+    }
+    chats::say_deleted(state);
 }
 
 fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
     match pick {
         Pick::Action(action) => update::run(state, action),
         Pick::Command(command) => (command.run)(state, ""),
-        Pick::Session(id) if state.transcript.session == Some(id) => Vec::new(),
-        Pick::Session(id) => vec![Effect::Chat(Command::OpenSession(id))],
+        Pick::Session { id, .. } if state.transcript.session == Some(id) => Vec::new(),
+        Pick::Session { id, .. } => vec![Effect::Chat(Command::OpenSession(id))],
+        Pick::Message(session, message) => {
+            state.transcript.wanted = Some(message);
+            if state.transcript.session == Some(session) {
+                messages::show_wanted(state);
+                return Vec::new();
+            }
+            vec![Effect::Chat(Command::OpenSession(session))]
+        }
         Pick::Model(name) => vec![Effect::Chat(Command::LoadModel(Some(name)))],
+        Pick::Close => Vec::new(),
+        Pick::Look(name) => {
+            let palette = (state.palettes)(name);
+            state.set_palette(palette);
+            vec![Effect::Store(StoreRequest::Look(name.to_owned()))]
+        }
         Pick::Text(text) => {
             state.editor.set(&text);
             Vec::new()

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::memory::{EpisodeId, Message, SemanticId};
+use crate::memory::{EpisodeId, Message, MessageId, SemanticId};
 use crate::store::AnyId;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Effect, StoreRequest, Tree};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
-use crate::tui::state::{Edit, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
+use crate::tui::state::{Edit, Edited, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
 use crate::tui::{memory_tree, overlays};
 
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
@@ -21,7 +21,16 @@ pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
 
 pub(super) fn open_why(state: &mut State) -> Vec<Effect> {
     let last = state.transcript.replies().last().copied();
-    state.pane = Some(Pane::Why(WhyPane { reply: last, scroll: 0 }));
+    show_why(state, last)
+}
+
+/// Why this answer.
+pub(super) fn open_why_of(state: &mut State, reply: MessageId) -> Vec<Effect> {
+    show_why(state, Some(reply))
+}
+
+fn show_why(state: &mut State, reply: Option<MessageId>) -> Vec<Effect> {
+    state.pane = Some(Pane::Why(WhyPane { reply, scroll: 0 }));
     state.focus = Focus::Pane;
     ask_why(state)
 }
@@ -151,7 +160,8 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
             if let Some((semantic, text)) = selected_fact(pane) {
                 let mut editor = Editor::default();
                 editor.set(&text);
-                state.overlay = Some(Overlay::Edit(Box::new(Edit { semantic, editor })));
+                state.overlay =
+                    Some(Overlay::Edit(Box::new(Edit { what: Edited::Fact(semantic), editor })));
             } else {
                 state.say("Only facts can be corrected.");
             }

@@ -2,11 +2,10 @@
 
 use std::io::{Write, stdout};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{Event as TerminalEvent, EventStream, MouseEventKind};
+use crossterm::event::{Event as TerminalEvent, EventStream, MouseButton, MouseEventKind};
 use crossterm::execute;
 use futures_util::StreamExt;
 use thiserror::Error;
@@ -20,7 +19,7 @@ use crate::memory::SessionId;
 use crate::tui::event::{Effect, Event, StoreRequest};
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
-use crate::tui::store_thread::StoreThread;
+use crate::tui::store_thread::{PALETTE, Requests, StoreThread};
 use crate::tui::terminal::{self, Screen};
 use crate::tui::{update, view};
 
@@ -68,6 +67,8 @@ pub struct Beginning {
     pub draft: Draft,
     /// How long nobody has to press a key before it is left by itself; `None`: it never is.
     pub lock_after: Option<Duration>,
+    /// The configured palette, unless another was chosen in the chat.
+    pub palette: Option<String>,
 }
 
 /// Runs the chat until it is left.
@@ -88,12 +89,15 @@ pub fn run(parts: Parts, beginning: Beginning) -> Result<Left, TuiError> {
         terminal::leave();
         TuiError::Terminal(error)
     })?;
-    let mut driver = None;
-    let outcome = runtime.block_on(drive(parts, beginning, &mut screen, &mut driver));
+    let (mut driver, mut store) = (None, None);
+    let outcome = runtime.block_on(drive(parts, beginning, &mut screen, &mut driver, &mut store));
     terminal::leave();
     // The event stream's own thread may be waiting for a key; don't wait for it.
     runtime.shutdown_background();
     // Only now: the person has their shell back while the last writes finish.
+    if let Some(store) = store {
+        store.finish();
+    }
     if let Some(driver) = driver {
         driver.stop();
     }
@@ -105,7 +109,7 @@ struct Loop<'a> {
     state: State,
     clock: Arc<dyn Clock>,
     driver: &'a Driver,
-    store: Sender<StoreRequest>,
+    store: &'a Requests,
     dirty: bool,
     exit: Option<Left>,
     /// A text to be opened in the person's own editor.
@@ -113,10 +117,16 @@ struct Loop<'a> {
     events: UnboundedReceiver<Event>,
 }
 
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
 /// What the screen shows first.
-fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft) -> State {
-    let palette = Palette::of(&|name| std::env::var(name).unwrap_or_default());
+fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft, palette: Option<&str>) -> State {
+    let chosen = parts.store.read(|r| r.setting(PALETTE)).ok().flatten();
+    let palette = Palette::of(&variable, chosen.as_deref().or(palette));
     let mut state = State::new(&palette, parts.clock.now(), &parts.source.default_name());
+    state.palettes = |name| Palette::of(&variable, Some(name));
     for text in notices {
         state.notice(Level::Warning, text);
     }
@@ -129,13 +139,14 @@ fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft) -> State {
 
 async fn drive(
     parts: Parts,
-    Beginning { notices, draft, lock_after }: Beginning,
+    Beginning { notices, draft, lock_after, palette }: Beginning,
     screen: &mut Screen,
     driver: &mut Option<Driver>,
+    requests: &mut Option<Requests>,
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
     let clock = Arc::clone(&parts.clock);
-    let state = begun(&parts, notices, &draft);
+    let state = begun(&parts, notices, &draft, palette.as_deref());
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
@@ -152,7 +163,9 @@ async fn drive(
             let _ = replies.send(Event::Store(reply));
         })
         .map_err(fail)?;
-    let _ = store.send(StoreRequest::History).and(store.send(StoreRequest::Greeting));
+    let store = &*requests.insert(store);
+    store.send(StoreRequest::History);
+    store.send(StoreRequest::Greeting);
     let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));
     })
@@ -281,7 +294,8 @@ async fn without_pending(kind: SignalKind) -> std::io::Result<Signal> {
 /// Mouse events without a meaning here.
 fn is_noise(event: &TerminalEvent) -> bool {
     matches!(event, TerminalEvent::Mouse(m)
-        if !matches!(m.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown))
+        if !matches!(m.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown
+            | MouseEventKind::Down(MouseButton::Left)))
 }
 
 fn is_f12(event: &TerminalEvent) -> bool {
@@ -313,9 +327,7 @@ impl Loop<'_> {
         for effect in update(&mut self.state, event, now) {
             match effect {
                 Effect::Chat(command) => self.driver.send(command),
-                Effect::Store(request) => {
-                    let _ = self.store.send(request);
-                }
+                Effect::Store(request) => self.store.send(request),
                 Effect::Copy(text) => {
                     let mut out = stdout();
                     let _ = execute!(out, CopyToClipboard::to_clipboard_from(text));

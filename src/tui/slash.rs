@@ -6,11 +6,13 @@
 use std::path::PathBuf;
 
 use crate::chat::{Command, MessageKind};
+use crate::memory::SessionId;
 use crate::store::AnyId;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::Action;
+use crate::tui::palette::is_name;
 use crate::tui::state::State;
-use crate::tui::{panes, update};
+use crate::tui::{chats, panes, update};
 
 /// One command.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,22 @@ pub const COMMANDS: &[SlashCommand] = &[
     command("why", "what the last answer was made from", |state, _| panes::open_why(state)),
     command("new", "start a new chat", |state, _| update::run(state, Action::NewSession)),
     command("sessions", "open an earlier chat", |state, _| update::run(state, Action::Sessions)),
+    command("find", "search all chats", chats::find)
+        .required("WORDS", "Say what: /find carrot cake"),
+    command("rename", "give this chat another title", |state, title| {
+        match state.transcript.session.filter(|_| !state.incognito) {
+            Some(session) => rename(state, session, title),
+            None => {
+                state.say("There is no chat to rename yet.");
+                Vec::new()
+            }
+        }
+    })
+    .required("TITLE", "Say how: /rename Lund"),
+    command("continue", "go on with a reply that was stopped or cut", |_, _| {
+        vec![Effect::Chat(Command::Continue)]
+    })
+    .palette("Go on with a reply that was stopped or cut"),
     command("retry", "answer the last message again", |_, _| {
         vec![Effect::Chat(Command::Regenerate)]
     })
@@ -63,14 +81,25 @@ pub const COMMANDS: &[SlashCommand] = &[
     })
     .optional("[NAME]")
     .aliases(&["models"]),
+    command("theme", "choose the screen's colours", |state, name| {
+        if !is_name(name) {
+            return update::run(state, Action::Look);
+        }
+        let palette = (state.palettes)(name);
+        state.set_palette(palette);
+        vec![Effect::Store(StoreRequest::Look(name.to_owned()))]
+    })
+    .optional("[NAME]")
+    .aliases(&["themes", "palette"])
+    .palette("Choose the screen's colours"),
     command("incognito", "a chat that is not kept (again: back)", |state, _| {
         vec![Effect::Chat(Command::Incognito(!state.incognito))]
     })
     .palette("A chat that is not kept, and back"),
-    command("undo", "undo the last change to memory", |_, _| {
-        vec![Effect::Store(StoreRequest::Undo)]
+    command("undo", "take back your last correction or deleted chat", |state, _| {
+        if chats::restore(state) { Vec::new() } else { vec![Effect::Store(StoreRequest::Undo)] }
     })
-    .palette("Undo the last change to memory"),
+    .palette("Take back your last correction or deleted chat"),
     command("export", "save this chat (.md or .json)", |state, path| {
         update::export(state, (!path.is_empty()).then(|| PathBuf::from(path)))
     })
@@ -104,6 +133,11 @@ impl SlashCommand {
     pub fn needs_arguments(&self) -> bool {
         self.missing.is_some()
     }
+}
+
+fn rename(state: &mut State, session: SessionId, title: &str) -> Vec<Effect> {
+    title.clone_into(&mut state.transcript.title);
+    vec![Effect::Store(StoreRequest::Rename { session, title: title.to_owned() })]
 }
 
 /// `s12, m4`, or words that occur in what is to be forgotten.

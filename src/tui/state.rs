@@ -1,23 +1,22 @@
 //! Everything the screen shows. Plain data: `update` changes it, `view` draws it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use ratatui::text::Line;
 use tui_tree_widget::TreeState;
 
-use crate::chat::{Level, MessageKind, ModelProfile, PhaseName, Window};
+use crate::chat::{Level, MessageKind, ModelProfile, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
-use crate::tui::Draft;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
-use crate::tui::keys::Action;
 use crate::tui::palette::Palette;
+use crate::tui::pickers::Picker;
 use crate::tui::slash::{self, SlashCommand};
-use crate::tui::why::Why;
+use crate::tui::transcript::{Body, Transcript};
+use crate::tui::{Draft, memory_tree};
 use crate::worker::{WorkerState, WorkerStatus};
 
 /// A smaller screen shows only a request for a larger one.
@@ -29,6 +28,10 @@ pub const SPLIT_WIDTH: u16 = 100;
 /// The whole screen.
 pub struct State {
     pub palette: Palette,
+    /// What the terminal can show of a palette.
+    pub palettes: fn(&str) -> Palette,
+    /// The one to go back to, while others are tried.
+    pub palette_before: Option<Palette>,
     pub now: Moment,
     /// Counts ticks, for animations and timeouts.
     pub tick: u64,
@@ -52,6 +55,9 @@ pub struct State {
     pub overlay: Option<Overlay>,
     /// A sentence in place of the status line, until this tick.
     pub hint: Option<(String, u64)>,
+    /// An earlier message that is being written anew.
+    pub editing: Option<Editing>,
+    pub trash: Option<Trash>,
     /// Ctrl+C was pressed on an empty line; until this tick a second one leaves.
     pub leaving_until: Option<u64>,
     pub incognito: bool,
@@ -63,6 +69,8 @@ pub enum Focus {
     #[default]
     Input,
     Pane,
+    /// A message of the chat is chosen.
+    Messages,
 }
 
 /// The model's part of the status line.
@@ -86,110 +94,6 @@ impl ModelLine {
             Self::Loading { still, .. } => still.as_ref(),
             Self::Absent => None,
         }
-    }
-}
-
-/// Laid-out lines of an entry, for one width.
-pub type Laid = Rc<Vec<Line<'static>>>;
-
-/// One thing in the transcript.
-pub struct Entry {
-    pub body: Body,
-    /// Cache: `(width, lines)`; emptied when the body changes.
-    pub laid: RefCell<Option<(u16, Laid)>>,
-}
-
-impl Entry {
-    pub fn new(body: Body) -> Self {
-        Self { body, laid: RefCell::new(None) }
-    }
-}
-
-/// What an entry is.
-pub enum Body {
-    User(Message),
-    Reply {
-        message: Message,
-        why: Option<Box<Why>>,
-        why_known: bool,
-    },
-    /// A reply that could not be saved.
-    Unsaved(String),
-    Notice {
-        level: Level,
-        text: String,
-    },
-}
-
-/// The chat's part of the screen.
-#[derive(Default)]
-pub struct Transcript {
-    pub session: Option<SessionId>,
-    pub title: String,
-    pub entries: Vec<Entry>,
-    pub phase: PhaseName,
-    /// "3 of 10 episodes", while recalling.
-    pub progress: String,
-    /// The reply that is being written.
-    pub live: Option<String>,
-    /// The message on its way to disk.
-    pub sending: Option<String>,
-    /// Messages of this session that the model no longer reads word for word.
-    pub n_dropped: usize,
-    /// First row shown; `None` follows the end.
-    pub top: Option<usize>,
-    /// Set by the view: rows in all, rows visible.
-    pub rows: Cell<(usize, usize)>,
-}
-
-impl Transcript {
-    pub fn push(&mut self, body: Body) {
-        self.entries.push(Entry::new(body));
-    }
-
-    /// Ids of the replies, oldest first.
-    pub fn replies(&self) -> Vec<MessageId> {
-        self.entries
-            .iter()
-            .filter_map(|e| match &e.body {
-                Body::Reply { message, .. } => Some(message.id),
-                _ => None,
-            })
-            .collect()
-    }
-
-    /// The evidence of a reply, and whether it is known.
-    pub fn why(&self, id: MessageId) -> Option<(Option<&Why>, bool)> {
-        self.entries.iter().find_map(|e| match &e.body {
-            Body::Reply { message, why, why_known } if message.id == id => {
-                Some((why.as_deref(), *why_known))
-            }
-            _ => None,
-        })
-    }
-
-    /// The user's message before a reply.
-    pub fn question_of(&self, id: MessageId) -> Option<&Message> {
-        let at = self
-            .entries
-            .iter()
-            .position(|e| matches!(&e.body, Body::Reply { message, .. } if message.id == id))?;
-        self.entries[..at].iter().rev().find_map(|e| match &e.body {
-            Body::User(message) => Some(message),
-            _ => None,
-        })
-    }
-
-    pub fn scroll(&mut self, by: isize) {
-        let (rows, visible) = self.rows.get();
-        let last = rows.saturating_sub(visible);
-        let top = self.top.unwrap_or(last).min(last);
-        let top = top.saturating_add_signed(by);
-        self.top = (top < last).then_some(top);
-    }
-
-    pub fn busy(&self) -> bool {
-        self.phase != PhaseName::Idle || self.sending.is_some()
     }
 }
 
@@ -241,61 +145,6 @@ pub enum Overlay {
     Edit(Box<Edit>),
 }
 
-/// A list to choose from.
-#[derive(Debug, Clone)]
-pub struct Picker {
-    pub kind: PickerKind,
-    pub filter: String,
-    pub items: Vec<Item>,
-    pub selected: usize,
-    pub loading: bool,
-}
-
-/// Which list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PickerKind {
-    Palette,
-    Sessions,
-    Models,
-    History,
-}
-
-/// One line of a list.
-#[derive(Debug, Clone)]
-pub struct Item {
-    pub label: String,
-    pub detail: String,
-    pub pick: Pick,
-}
-
-/// What choosing a line does.
-#[derive(Debug, Clone)]
-pub enum Pick {
-    Action(Action),
-    Command(&'static SlashCommand),
-    Session(SessionId),
-    Model(String),
-    Text(String),
-}
-
-impl Picker {
-    pub fn new(kind: PickerKind) -> Self {
-        Self { kind, filter: String::new(), items: Vec::new(), selected: 0, loading: true }
-    }
-
-    /// The items that contain all words of the filter.
-    pub fn visible(&self) -> Vec<&Item> {
-        let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
-        self.items
-            .iter()
-            .filter(|item| {
-                let text = format!("{} {}", item.label, item.detail).to_lowercase();
-                words.iter().all(|w| text.contains(w.as_str()))
-            })
-            .collect()
-    }
-}
-
 /// A question that takes yes or no.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confirm {
@@ -303,6 +152,8 @@ pub struct Confirm {
     pub lines: Vec<String>,
     pub yes: String,
     pub then: Confirmed,
+    /// Another way of yes: its words, and what it does.
+    pub other: Option<(String, Confirmed)>,
     pub scroll: u16,
 }
 
@@ -313,11 +164,36 @@ pub enum Confirmed {
     SendPart,
 }
 
-/// The correction of a fact.
+/// An earlier message that is being written anew: sent, it begins a chat that goes on from what stood before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Editing {
+    pub session: SessionId,
+    pub message: MessageId,
+    /// What stood in the input.
+    pub draft: String,
+}
+
+/// The correction of a fact, or of a chat's title.
 #[derive(Debug, Clone)]
 pub struct Edit {
-    pub semantic: SemanticId,
+    pub what: Edited,
     pub editor: Editor,
+}
+
+/// What is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edited {
+    Fact(SemanticId),
+    /// A chat's title.
+    Title(SessionId),
+}
+
+/// Chats that are as good as deleted: they are once the time is over, with what was learnt from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trash {
+    pub chats: Vec<SessionId>,
+    /// The tick.
+    pub until: u64,
 }
 
 impl State {
@@ -333,6 +209,8 @@ impl State {
     pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette: *palette,
+            palettes: Palette::named,
+            palette_before: None,
             now,
             tick: 0,
             transcript: Transcript::default(),
@@ -349,6 +227,8 @@ impl State {
             focus: Focus::Input,
             overlay: None,
             hint: None,
+            editing: None,
+            trash: None,
             leaving_until: None,
             incognito: false,
         }
@@ -361,6 +241,7 @@ impl State {
             || self.worker_is_busy()
             || self.hint.is_some()
             || self.leaving_until.is_some()
+            || self.trash.is_some()
     }
 
     pub fn worker_is_busy(&self) -> bool {
@@ -381,6 +262,17 @@ impl State {
     /// Says something for three seconds in place of the status line.
     pub fn say(&mut self, text: impl Into<String>) {
         self.hint = Some((text.into(), self.tick + 30));
+    }
+
+    /// Shows everything in other colours.
+    pub fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
+        for entry in &self.transcript.entries {
+            entry.laid.replace(None);
+        }
+        if let Some(Pane::Memory(pane)) = &mut self.pane {
+            memory_tree::rebuild(pane, &palette);
+        }
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {

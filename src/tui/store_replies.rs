@@ -3,9 +3,11 @@
 use crate::chat::{Command, Level};
 use crate::memory::plain_text;
 use crate::tui::event::{Effect, Greeting, StoreReply, StoreRequest};
-use crate::tui::state::{Body, Confirm, Confirmed, Overlay, Pane, PickerKind, State};
+use crate::tui::pickers::PickerKind;
+use crate::tui::state::{Confirm, Confirmed, Overlay, Pane, State};
+use crate::tui::update::{deliver, take_back};
 use crate::tui::why::Why;
-use crate::tui::{count, panes, pickers};
+use crate::tui::{count, files, panes, pickers};
 
 /// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
@@ -17,8 +19,29 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             let items = pickers::session_items(&sessions, state.now);
             pickers::fill(state, PickerKind::Sessions, items);
         }
+        StoreReply::Found { query, found } => {
+            let again = pickers::set_found(state, &query, found).map(StoreRequest::Find);
+            return again.into_iter().map(Effect::Store).collect();
+        }
+        StoreReply::Attached(Ok(text)) => {
+            state.transcript.sending = None;
+            return deliver(state, text);
+        }
+        StoreReply::Attached(Err((why, text))) => {
+            state.transcript.sending = None;
+            take_back(state, &text);
+            state.say(format!("Not sent: {why}."));
+        }
+        StoreReply::CompletedPath { word, completed, names } => {
+            if state.editor.replace_word(&word, &completed) && completed == word {
+                state.say(files::listed(&names));
+            }
+        }
+        StoreReply::Done => {}
         StoreReply::Models(models) => {
-            pickers::fill(state, PickerKind::Models, pickers::model_items(&models));
+            let in_use = state.model.profile().map(|profile| profile.name.clone());
+            let items = pickers::model_items(&models, in_use.as_deref());
+            pickers::fill(state, PickerKind::Models, items);
         }
         StoreReply::History(history) => {
             state.editor.set_history(history);
@@ -26,17 +49,11 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             pickers::fill(state, PickerKind::History, items);
         }
         StoreReply::Why { message, record } => {
-            for entry in &mut state.transcript.entries {
-                if let Body::Reply { message: m, why, why_known } = &mut entry.body
-                    && m.id == message
-                {
-                    *why = record.as_ref().and_then(Why::of).map(Box::new);
-                    *why_known = true;
-                    entry.laid.replace(None);
-                }
-            }
+            let why = record.as_ref().and_then(Why::of);
+            state.transcript.set_whys([(message, why)].into());
         }
-        StoreReply::ForgetPlan { plan, lines } => {
+        StoreReply::Whys(whys) => state.transcript.set_whys(whys),
+        StoreReply::ForgetPlan { plan, lines, other } => {
             if plan.messages.is_empty() && plan.semantics.is_empty() {
                 state.say("Nothing in memory matches that.");
             } else {
@@ -45,19 +62,26 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
                     lines,
                     yes: "forget".into(),
                     then: Confirmed::Forget(Box::new(plan)),
+                    other: other
+                        .map(|other| (other.what.into(), Confirmed::Forget(Box::new(other.plan)))),
                     scroll: 0,
                 }));
             }
         }
-        StoreReply::Forgotten { n_messages, n_facts } => {
-            state.notice(
-                Level::Info,
-                format!(
-                    "Forgotten: {}, {}. Nothing of it is left on this disk.",
+        StoreReply::Forgotten { n_messages, n_facts, n_blotted } => {
+            let gone = match (n_messages, n_blotted) {
+                (0, 1..) => {
+                    format!("these words, in {}", count(n_blotted, "message", "messages"))
+                }
+                (0, 0) => count(n_facts, "fact", "facts"),
+                _ => format!(
+                    "{}, {}",
                     count(n_messages, "message", "messages"),
-                    count(n_facts, "fact", "facts"),
+                    count(n_facts, "fact", "facts")
                 ),
-            );
+            };
+            let text = format!("Forgotten: {gone}. Nothing of it is left on this disk.");
+            state.notice(Level::Info, text);
             let mut effects = vec![Effect::Chat(Command::Reload)];
             effects.extend(forgotten(state));
             return effects;
@@ -69,7 +93,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         StoreReply::Undone(what) => {
             match what {
                 Some(what) => state.say(format!("Undone: {what}.")),
-                None => state.say("There is nothing to undo."),
+                None => state.say("There is nothing of yours to undo."),
             }
             return refresh(state);
         }

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use crate::chat::{Parts, export};
 use crate::error_chain::error_chain;
@@ -17,15 +17,39 @@ use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
-use crate::tui::count;
-use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::event::{Greeting, OtherPlan, StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::why::Why;
+use crate::tui::{count, files};
 
+/// The setting that keeps the palette that was chosen.
+pub const PALETTE: &str = "palette";
+/// Messages found in all chats that are shown.
+const FOUND_MAX: u32 = 50;
 /// How many of the person's newest messages Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
 /// Texts shown in each section of a plan; the rest are counted.
 const PLAN_LINES_MAX: usize = 40;
 /// Characters of each text that are shown.
 const PLAN_CHARS_MAX: usize = 200;
+
+/// The way to the store's thread.
+pub struct Requests {
+    sender: Sender<StoreRequest>,
+    thread: JoinHandle<()>,
+}
+
+impl Requests {
+    pub fn send(&self, request: StoreRequest) {
+        // Without the thread there is no answer, and the loop notices nothing worse.
+        let _ = self.sender.send(request);
+    }
+
+    /// Waits until all that was asked for is done.
+    pub fn finish(self) {
+        drop(self.sender);
+        let _ = self.thread.join();
+    }
+}
 
 /// Answers the screen's requests, with the conversation's store, models and clock.
 pub struct StoreThread(pub Parts);
@@ -38,14 +62,14 @@ impl StoreThread {
     pub fn start(
         self,
         on_reply: impl Fn(StoreReply) + Send + 'static,
-    ) -> std::io::Result<Sender<StoreRequest>> {
+    ) -> std::io::Result<Requests> {
         let (sender, requests) = mpsc::channel();
-        thread::Builder::new().name("store".into()).spawn(move || {
+        let thread = thread::Builder::new().name("store".into()).spawn(move || {
             while let Ok(request) = requests.recv() {
                 on_reply(self.answer(request));
             }
         })?;
-        Ok(sender)
+        Ok(Requests { sender, thread })
     }
 
     /// Answers one request.
@@ -55,9 +79,15 @@ impl StoreThread {
                 "read the memory"
             }
             StoreRequest::Sessions => "list the chats",
+            StoreRequest::Find(_) => "search the chats",
+            StoreRequest::Rename { .. } => "rename the chat",
+            StoreRequest::Pin { .. } => "pin the chat",
+            StoreRequest::DeleteChats(_) => "delete the chats",
+            StoreRequest::Look(_) => "keep the colours",
+            StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => "read the files",
             StoreRequest::Models => "list the models",
             StoreRequest::History => "read your earlier messages",
-            StoreRequest::Why(_) => "read the evidence",
+            StoreRequest::Why(_) | StoreRequest::Whys(_) => "read the evidence",
             StoreRequest::PlanForget { .. } | StoreRequest::PlanForgetFile(_) => "look for that",
             StoreRequest::Forget(_) => "forget that",
             StoreRequest::Edit { .. } => "correct it",
@@ -78,15 +108,44 @@ impl StoreThread {
                 StoreReply::Messages { episode, messages }
             }
             StoreRequest::Sessions => StoreReply::Sessions(store.read(|r| r.sessions())?),
+            StoreRequest::Find(query) => {
+                let found = store.read(|r| r.find_said(&query, FOUND_MAX))?;
+                StoreReply::Found { query, found }
+            }
+            StoreRequest::Rename { session, title } => {
+                store.write(|tx| tx.rename_session(session, &title))?;
+                StoreReply::Done
+            }
+            StoreRequest::Pin { session, pinned } => {
+                store.write(|tx| tx.pin_session(session, pinned))?;
+                StoreReply::Done
+            }
+            StoreRequest::Attach(text) => {
+                StoreReply::Attached(files::attach(&text).map_err(|why| (why, text)))
+            }
+            StoreRequest::CompletePath(word) => {
+                let (completed, names) = files::complete(&word);
+                StoreReply::CompletedPath { word, completed, names }
+            }
+            StoreRequest::Look(name) => {
+                store.write(|tx| tx.set_setting(PALETTE, &name))?;
+                StoreReply::Done
+            }
+            StoreRequest::DeleteChats(chats) => {
+                let ids: Vec<AnyId> = chats.into_iter().map(AnyId::Session).collect();
+                self.forget(&store.read(|r| r.plan_forget(&ids, None))?)?
+            }
             StoreRequest::Models => StoreReply::Models(self.0.source.installed()),
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {
                 StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }
             }
+            StoreRequest::Whys(session) => StoreReply::Whys(store.read(|r| whys(r, session))?),
             StoreRequest::PlanForget { ids, matching } => store.read(|r| {
                 let plan = r.plan_forget(&ids, matching.as_deref())?;
                 let lines = plan_lines(r, &plan)?;
-                Ok(StoreReply::ForgetPlan { plan, lines })
+                let other = less(r, &ids, matching.as_deref())?;
+                Ok(StoreReply::ForgetPlan { plan, lines, other })
             })?,
             StoreRequest::PlanForgetFile(id) => {
                 let ids = store.read(|r| r.chats_of_its_files(id))?;
@@ -97,21 +156,12 @@ impl StoreThread {
                     let plan = r.plan_forget(&ids, None)?;
                     let mut lines = vec![format!("All that came from {}", files(r, &ids)?)];
                     lines.extend(plan_lines(r, &plan)?);
-                    Ok(StoreReply::ForgetPlan { plan, lines })
+                    Ok(StoreReply::ForgetPlan { plan, lines, other: None })
                 })?
             }
-            StoreRequest::Forget(plan) => {
-                let (gone, _) = store.read(|r| split(r, &plan))?;
-                self.audit("forget", plan.messages.len())?;
-                store.write(|tx| tx.forget(&plan))?;
-                if let Err(error) = store.scrub() {
-                    let what = "clear what was forgotten from the disk (/forget again)";
-                    return Ok(failed(what, &error));
-                }
-                StoreReply::Forgotten { n_messages: plan.messages.len(), n_facts: gone.len() }
-            }
+            StoreRequest::Forget(plan) => self.forget(&plan)?,
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
-            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo())?),
+            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
                 return Err("this machine's policy forbids it".into());
             }
@@ -122,6 +172,22 @@ impl StoreThread {
     /// Before it is done: what can't be noted is not done.
     fn audit(&self, what: &str, n: usize) -> io::Result<()> {
         self.0.allowed.audit.as_ref().map_or(Ok(()), |file| audit(file, what, n))
+    }
+
+    fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Box<dyn Error>> {
+        let store = &self.0.store;
+        let (gone, _) = store.read(|r| split(r, plan))?;
+        self.audit("forget", plan.messages.len() + plan.blotted.len())?;
+        store.write(|tx| tx.forget(plan))?;
+        if let Err(error) = store.scrub() {
+            let what = "clear what was forgotten from the disk (/forget again)";
+            return Ok(failed(what, &error));
+        }
+        Ok(StoreReply::Forgotten {
+            n_messages: plan.messages.len(),
+            n_facts: gone.len() + plan.struck.len(),
+            n_blotted: plan.blotted.len(),
+        })
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
@@ -145,7 +211,7 @@ impl StoreThread {
         path: Option<PathBuf>,
     ) -> Result<StoreReply, Box<dyn Error>> {
         let (session, messages) =
-            self.0.store.read(|r| Ok((r.session(session)?, r.messages(session)?)))?;
+            self.0.store.read(|r| Ok((r.session(session)?, r.conversation(session)?.messages)))?;
         let path = path.unwrap_or_else(|| {
             let day = self.0.clock.now().civil().date();
             PathBuf::from(format!("inglenook-{day}-{}.md", slug(&session.title)))
@@ -273,6 +339,28 @@ fn files(r: &Reader<'_>, chats: &[AnyId]) -> Result<String, StoreError> {
     let names: BTreeSet<String> =
         chats.filter_map(|s| s.source).map(|name| plain_text(&name).into_owned()).collect();
     Ok(names.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// What can go alone: of a fact, only the fact; of a text that was searched for, only its words.
+fn less(
+    r: &Reader<'_>,
+    ids: &[AnyId],
+    matching: Option<&str>,
+) -> Result<Option<OtherPlan>, StoreError> {
+    let are_facts = !ids.is_empty() && ids.iter().all(|id| matches!(id, AnyId::Semantic(_)));
+    Ok(match matching {
+        Some(part) => Some(OtherPlan { what: "only these words", plan: r.plan_blot(part)? }),
+        None if are_facts => Some(OtherPlan { what: "only the fact", plan: r.plan_strike(ids)? }),
+        None => None,
+    })
+}
+
+/// What the answers of a chat rest on.
+fn whys(r: &Reader<'_>, session: SessionId) -> Result<HashMap<MessageId, Option<Why>>, StoreError> {
+    let messages = r.conversation(session)?.messages;
+    let replies = messages.iter().filter(|m| m.role == Role::Assistant).map(|m| m.id);
+    let records = r.records_of(replies)?;
+    Ok(records.into_iter().map(|(id, record)| (id, record.as_ref().and_then(Why::of))).collect())
 }
 
 fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreError> {

@@ -2,22 +2,29 @@
 
 use std::path::PathBuf;
 
-use crossterm::event::{Event as TerminalEvent, KeyEvent, KeyEventKind, MouseEventKind};
+use crossterm::event::{
+    Event as TerminalEvent, KeyEvent, KeyEventKind, MouseButton, MouseEventKind,
+};
 
-use crate::chat::{Command, Level, MessageKind};
+use crate::chat::{Command, Forked, Level, MessageKind};
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
-use crate::tui::state::{
-    Body, Confirm, Confirmed, Focus, Overlay, Pane, Picker, PickerKind, State,
+use crate::tui::pickers::{Picker, PickerKind};
+use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
+use crate::tui::transcript::Body;
+use crate::tui::{
+    chat_updates, chats, files, messages, overlays, panes, pickers, slash, store_replies,
 };
-use crate::tui::{chat_updates, overlays, panes, pickers, slash, store_replies};
 
 /// One step of the screen.
 pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     state.now = now;
-    let effects = step(state, event);
+    let mut effects = step(state, event);
+    if state.trash.is_some() && effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
+        effects.splice(0..0, chats::delete(state));
+    }
     if state.queue.is_empty() {
         return effects;
     }
@@ -25,7 +32,12 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     let leaves = |e: &Effect| {
         matches!(
             e,
-            Effect::Chat(Command::NewSession | Command::OpenSession(_) | Command::Incognito(_))
+            Effect::Chat(
+                Command::NewSession
+                    | Command::OpenSession(_)
+                    | Command::Incognito(_)
+                    | Command::Fork { .. }
+            )
         )
     };
     if effects.iter().any(leaves) {
@@ -58,12 +70,15 @@ fn typed(text: String, kind: MessageKind) -> String {
 
 fn step(state: &mut State, event: Event) -> Vec<Effect> {
     match event {
-        Event::Tick => tick(state),
+        Event::Tick => return tick(state),
         Event::Terminal(TerminalEvent::Key(key)) => return on_key(state, key),
-        Event::Terminal(TerminalEvent::Paste(text)) => paste(state, &text),
+        Event::Terminal(TerminalEvent::Paste(text)) => return paste(state, &text),
         Event::Terminal(TerminalEvent::Mouse(mouse)) => match mouse.kind {
             MouseEventKind::ScrollUp => wheel(state, -3),
             MouseEventKind::ScrollDown => wheel(state, 3),
+            MouseEventKind::Down(MouseButton::Left) if state.overlay.is_none() => {
+                messages::click(state, mouse.column, mouse.row);
+            }
             _ => {}
         },
         Event::Terminal(_) => {}
@@ -75,10 +90,11 @@ fn step(state: &mut State, event: Event) -> Vec<Effect> {
     Vec::new()
 }
 
-fn tick(state: &mut State) {
+fn tick(state: &mut State) -> Vec<Effect> {
     state.tick += 1;
     state.hint.take_if(|(_, until)| state.tick >= *until);
     state.leaving_until.take_if(|until| state.tick >= *until);
+    chats::tick(state)
 }
 
 // — keys —
@@ -96,6 +112,11 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
     if state.focus == Focus::Pane
         && let Some(effects) = panes::on_key(state, key)
+    {
+        return effects;
+    }
+    if state.focus == Focus::Messages
+        && let Some(effects) = messages::on_key(state, key)
     {
         return effects;
     }
@@ -136,6 +157,9 @@ fn input_key(state: &mut State, key: KeyEvent) {
         Some(Action::Help) if state.editor.is_empty() => {
             state.overlay = Some(Overlay::Help { scroll: 0 });
         }
+        Some(Action::Earlier) if state.editor.is_empty() && !state.transcript.is_empty() => {
+            messages::up(state);
+        }
         Some(Action::Earlier) if state.editor.on_first_line() => state.editor.earlier(),
         Some(Action::Later) if state.editor.on_last_line() => state.editor.later(),
         _ => {
@@ -147,12 +171,15 @@ fn input_key(state: &mut State, key: KeyEvent) {
     }
 }
 
-fn paste(state: &mut State, text: &str) {
+fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     match &mut state.overlay {
         Some(Overlay::Picker(picker)) => {
             let line = plain_text(text.lines().next().unwrap_or_default());
             picker.filter.extend(line.chars().take(200));
             picker.selected = 0;
+            if let Some(query) = picker.to_find() {
+                return vec![Effect::Store(StoreRequest::Find(query))];
+            }
         }
         Some(Overlay::Edit(edit)) => {
             let line: Vec<&str> = text.split_whitespace().take(500).collect();
@@ -165,14 +192,14 @@ fn paste(state: &mut State, text: &str) {
             state.completion_closed = true;
             if text.len() > SEND_BYTES_MAX {
                 state.say(format!(
-                    "{} pasted, all of it kept here. One message takes at most {}; \
-                     Enter sends it in parts.",
+                    "{} pasted: Enter sends it in parts of at most {}.",
                     size_of(text.len()),
                     size_of(SEND_BYTES_MAX)
                 ));
             }
         }
     }
+    Vec::new()
 }
 
 fn wheel(state: &mut State, by: isize) {
@@ -210,6 +237,12 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Sessions => {
             return open_picker(state, PickerKind::Sessions, StoreRequest::Sessions);
         }
+        Action::Look => {
+            let mut picker = Picker::new(PickerKind::Look);
+            picker.items = pickers::look_items();
+            picker.loading = false;
+            state.overlay = Some(Overlay::Picker(picker));
+        }
         Action::Models => return open_picker(state, PickerKind::Models, StoreRequest::Models),
         Action::History => return open_picker(state, PickerKind::History, StoreRequest::History),
         Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => panes::close(state),
@@ -219,15 +252,19 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),
         Action::SwitchFocus => {
+            if let Some(word) = state.editor.word().filter(|word| word.starts_with('@')) {
+                return vec![Effect::Store(StoreRequest::CompletePath(word))];
+            }
             if state.pane.is_some() {
                 state.focus = match state.focus {
-                    Focus::Input => Focus::Pane,
+                    Focus::Input | Focus::Messages => Focus::Pane,
                     Focus::Pane => Focus::Input,
                 };
             } else {
                 state.editor.area.insert_str("    ");
             }
         }
+        Action::ChooseMessage => messages::up(state),
         Action::Suspend => return vec![Effect::Suspend],
         Action::WriteOutside => return vec![Effect::WriteOutside(state.editor.text())],
         Action::ScrollPage(by) => {
@@ -236,7 +273,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::ScrollLine(by) => state.transcript.scroll(isize::from(by)),
         Action::ScrollEnd(-1) => state.transcript.scroll(isize::MIN / 2),
-        Action::ScrollEnd(_) => state.transcript.top = None,
+        Action::ScrollEnd(_) => state.transcript.top.set(None),
         Action::Quit => return vec![Effect::Quit(0)],
         // Actions of other contexts.
         _ => {}
@@ -253,15 +290,20 @@ fn escape(state: &mut State) -> Vec<Effect> {
     if state.transcript.busy() {
         return vec![Effect::Chat(Command::Stop)];
     }
-    if state.pane.is_some() {
+    if messages::stop_editing(state) {
+        state.say("Left as it was.");
+    } else if state.pane.is_some() {
         panes::close(state);
-    } else if state.transcript.top.is_some() {
-        state.transcript.top = None;
+    } else if state.transcript.top.get().is_some() {
+        state.transcript.top.set(None);
     }
     Vec::new()
 }
 
 fn interrupt(state: &mut State) -> Vec<Effect> {
+    if messages::stop_editing(state) {
+        return Vec::new();
+    }
     if !state.editor.is_empty() {
         state.editor.clear();
         return Vec::new();
@@ -315,12 +357,34 @@ fn send(state: &mut State) -> Vec<Effect> {
             ],
             yes: "send the first part".into(),
             then: Confirmed::SendPart,
+            other: None,
             scroll: 0,
         }));
         return Vec::new();
     }
+    if state.editing.is_some() && state.transcript.busy() {
+        state.say("Still answering. Esc stops it.");
+        return Vec::new();
+    }
     let text = state.editor.take();
-    submit(state, text, MessageKind::Chat)
+    if files::mentions(&text) {
+        if !state.transcript.busy() {
+            state.transcript.sending = Some(text.clone());
+            state.transcript.top.set(None);
+        }
+        return vec![Effect::Store(StoreRequest::Attach(text))];
+    }
+    deliver(state, text)
+}
+
+/// A message as it is to be sent: to this chat, or, written anew, to one that goes on from what stood before it.
+pub(super) fn deliver(state: &mut State, text: String) -> Vec<Effect> {
+    let Some(editing) = state.editing.take() else {
+        return submit(state, text, MessageKind::Chat);
+    };
+    state.editor.set(&editing.draft);
+    let then = Forked::Submit(text);
+    vec![Effect::Chat(Command::Fork { parent: editing.session, before: editing.message, then })]
 }
 
 /// Gives a text to the chat; while that is busy, it waits for its turn.
@@ -330,7 +394,7 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
         return Vec::new();
     }
     state.transcript.sending = Some(text.clone());
-    state.transcript.top = None;
+    state.transcript.top.set(None);
     vec![Effect::Chat(Command::Submit { text, kind })]
 }
 
@@ -349,7 +413,7 @@ pub(super) fn export(state: &mut State, path: Option<PathBuf>) -> Vec<Effect> {
 
 fn copy(state: &mut State) -> Vec<Effect> {
     let last = state.transcript.entries.iter().rev().find_map(|e| match &e.body {
-        Body::Reply { message, .. } => Some(message.content.as_str()),
+        Body::Reply(versions) => Some(versions.shown().message.content.as_str()),
         _ => None,
     });
     let Some(text) = last else {

@@ -92,6 +92,17 @@ pub fn ellipsis(text: &str, width: usize) -> String {
     out
 }
 
+/// The beginning of a text that takes at most `width` cells; line breaks become spaces.
+pub fn cut(text: &str, width: usize) -> String {
+    let mut used = 0;
+    let graphemes = text.graphemes(true).map(|g| if g.contains('\n') { " " } else { g });
+    let fits = graphemes.take_while(|g| {
+        used += g.width();
+        used <= width
+    });
+    fits.collect()
+}
+
 /// As [`ellipsis`], but keeps leading spaces.
 pub fn ellipsis_keep_indent(text: &str, width: usize) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();

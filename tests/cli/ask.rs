@@ -82,14 +82,24 @@ fn files_and_stdin_go_with_the_question() {
     let output = home.command(&args).write_stdin("Bring the key.").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = home.ok(&["export"]);
-    let question = "When does the plumber come?\\n\\n";
+    let question = "When does the plumber come?\\n\\n[attached: ";
     assert!(
-        said.contains(question) && said.contains("comes on Friday.\\n\\nBring the key."),
+        said.contains(question) && said.contains("note.txt, 27 bytes]\\nThe plumber"),
         "{said}"
     );
+    assert!(said.contains("[attached: stdin, 14 bytes]\\nBring the key."), "{said}");
+    // Nothing is learnt from a file as if the person had said it.
+    let note = home.file("diary.txt", "I live in Lund. My dog is called Rex.");
+    home.ok(&["ask", "-f", note.to_str().unwrap(), "What is this?"]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let facts = home.ok(&["memory", "tree", "--depth", "2"]);
+    assert!(!facts.contains("Rex") && !facts.contains("Lund"), "{facts}");
+    let page = home.file("page.html", "<html><body><p>Tea &amp; cake</p><script>x</script></body>");
+    home.ok(&["ask", "-f", page.to_str().unwrap(), "What is there?"]);
+    assert!(home.ok(&["export"]).contains("bytes]\\nTea & cake\\n"));
     let picture = home.file("picture.png", b"\x89PNG\xff");
     let refused = home.fails(&["ask", "-f", picture.to_str().unwrap(), "what is this?"], 2);
-    assert!(refused.contains("no images"), "{refused}");
+    assert!(refused.contains("is an image"), "{refused}");
     home.fails(&["ask", "-f", "nothing.txt", "what?"], 1);
 }
 

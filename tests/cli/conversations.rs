@@ -299,3 +299,65 @@ fn a_services_export_is_previewed_and_imported_once() {
     home.ok(&["memory", "consolidate", "--wait"]);
     assert!(home.ok(&["ask", "Where do I live?"]).contains("Trondheim"));
 }
+
+#[test]
+fn a_search_leaves_out_what_is_further_away_than_what_has_the_words() {
+    let home = Home::new();
+    home.import(&[
+        ("user", "I play the cello in an orchestra."),
+        ("user", "My bicycle has a flat tyre."),
+        ("user", "I am allergic to peanuts."),
+        ("user", "Mum moved to Bergen in March."),
+    ]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let found = home.ok(&["memory", "search", "cello"]);
+    assert!(found.lines().count() >= 1, "{found}");
+    for other in ["peanuts", "tyre"] {
+        let own = |line: &str| line.contains("cello");
+        assert!(found.lines().all(|line| !line.contains(other) || own(line)), "{other}: {found}");
+    }
+}
+
+#[test]
+fn a_folder_of_notes_is_taken_again_as_it_changes() {
+    let home = Home::new();
+    let vault = tempfile::tempdir().unwrap();
+    let path = |name: &str| vault.path().join(name);
+    let write = |name: &str, text: &str| std::fs::write(path(name), text).unwrap();
+    std::fs::create_dir(path("people")).unwrap();
+    std::fs::create_dir(path(".obsidian")).unwrap();
+    write("people/Ida.md", "# Ida\n\nIda keeps bees in [[Umea|Umeå]].\n\n## Gifts\n\nA smoker.\n");
+    write("Tea.md", "Green tea is steeped at 80 degrees.");
+    write(".obsidian/hidden.md", "not a note");
+    write("picture.png", "not a note");
+    let folder = vault.path().to_str().unwrap();
+    let import = || home.json(&["import", "notes", folder, "--json"]);
+    assert!(home.ok(&["import", "notes", folder, "--preview"]).contains("2 notes, 3 sections"));
+    let counts = |value: &serde_json::Value| {
+        ["new", "changed", "same", "gone"].map(|key| value[key].as_u64().unwrap())
+    };
+    let first = import();
+    assert_eq!(counts(&first), [2, 0, 0, 0]);
+    assert_eq!(counts(&import()), [0, 0, 2, 0]);
+    home.ok(&["memory", "consolidate", "--wait"]);
+    let said = home.ok(&["export"]);
+    assert!(said.contains("Ida keeps bees in Umeå.") && !said.contains("not a note"), "{said}");
+    // Whose word it is: below the person's own.
+    assert!(home.ok(&["memory", "show", "m1"]).contains("a note"));
+    write("Tea.md", "Green tea is steeped at 75 degrees.");
+    std::fs::remove_file(path("people/Ida.md")).unwrap();
+    assert_eq!(counts(&import()), [0, 1, 0, 1]);
+    let said = home.ok(&["export"]);
+    assert!(
+        said.contains("75 degrees") && !said.contains("80") && !said.contains("bees"),
+        "{said}"
+    );
+    home.ok(&["memory", "consolidate", "--wait"]);
+    home.ok(&["memory", "verify"]);
+    // One command takes all of it out.
+    let source = first["source"].as_str().unwrap();
+    home.ok(&["memory", "forget", "--source", source, "--yes"]);
+    assert_eq!(home.json(&["memory", "stats", "--json"])["messages"].as_u64(), Some(0));
+    home.fails(&["import", "notes", "/no/such/folder"], 1);
+    home.fails(&["import", "chat.jsonl", folder], 2);
+}

@@ -217,11 +217,13 @@ impl Job {
         on_event: &mut dyn FnMut(TurnEvent),
     ) -> Result<Box<dyn Context>, ModelError> {
         let (limit_tokens, _) = self.budgets();
+        let begun = self.request.begun.as_ref();
+        let begun = begun.map(|begun| self.models.language.encode(&begun.text)).unwrap_or_default();
         let recalled = match (with_memories, &mut lock(&self.data).recalled) {
             (true, Some(r)) => r.context.take().map(|c| (c, 0, r.question_cut)),
             _ => None,
         };
-        let (context, n_dropped, cut) = if let Some(recalled) = recalled {
+        let (mut context, n_dropped, cut) = if let Some(recalled) = recalled {
             recalled
         } else {
             let model = self.models.language.as_ref();
@@ -232,13 +234,9 @@ impl Job {
             } else {
                 policy::as_talk(&self.profile, &self.request.history)
             };
-            let built = prompt::build(
-                model,
-                &self.profile.system(self.now),
-                &history,
-                question,
-                limit_tokens,
-            );
+            let room = limit_tokens.saturating_sub(begun.len());
+            let system = self.profile.system(self.now);
+            let built = prompt::build(model, &system, &history, question, room);
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,
@@ -246,6 +244,7 @@ impl Job {
             context.refill(&built.tokens)?;
             (context, built.n_dropped, built.is_cut)
         };
+        context.extend(&begun)?;
         let used_tokens = context.len();
         on_event(TurnEvent::Window(Window { used_tokens, limit_tokens, n_dropped }));
         if cut {
@@ -274,7 +273,9 @@ impl Job {
         sampling.seed ^= self.request.turn ^ self.now.as_millisecond().unsigned_abs();
         let since = Instant::now();
         let mut first: Option<Instant> = None;
-        let mut stream = Stream::default();
+        // What goes on begins with neither thoughts nor blanks that are not its own.
+        let mut stream =
+            self.request.begun.as_ref().map_or_else(Stream::default, |_| Stream::going_on());
         let candidates = std::mem::take(&mut lock(&self.data).sources);
         let listener = self.listener(with_memories, &candidates);
         let mut speech = Speech::new(listener, self.user_name.clone());

@@ -247,6 +247,9 @@ impl Executor {
     pub(super) fn job(&mut self, request: ReplyJob) -> Option<Job> {
         let LoadedModels { models, profile } = self.parts.loaded()?;
         self.begin(request.turn);
+        if let Some(begun) = &request.begun {
+            lock(&self.data).reply = Some(begun.id);
+        }
         Some(Job {
             request,
             models,
@@ -289,14 +292,32 @@ impl Executor {
             }
             Effect::LoadSession(session) => {
                 self.kept = KeptContext::default();
-                let read = self.chat_store().read(|r| {
-                    let title = r.session(session)?.title;
-                    Ok((title, r.messages(session)?))
-                });
-                Some(match read {
-                    Ok((title, messages)) => Event::SessionLoaded { session, title, messages },
+                Some(match self.chat_store().read(|r| r.conversation(session)) {
+                    Ok(conversation) => Event::SessionLoaded { session, conversation },
                     Err(error) => Event::SessionNotLoaded { session, error: error_chain(&error) },
                 })
+            }
+            Effect::Fork { parent, before, title, at, then } => {
+                self.kept = KeptContext::default();
+                let made = self.chat_store().write(|tx| {
+                    let title = match title {
+                        Some(title) => title,
+                        None => tx.session(parent)?.title,
+                    };
+                    let session = tx.fork_session(parent, before, &title, at)?;
+                    Ok((session, tx.conversation(session)?))
+                });
+                Some(match made {
+                    Ok((session, conversation)) => {
+                        Event::Forked { session, conversation, then, at }
+                    }
+                    Err(error) => Event::NotForked { error: error_chain(&error), then },
+                })
+            }
+            Effect::Choose { chosen, others } => {
+                // A failure costs nothing but the choice, when the chat is opened again.
+                let _ = self.chat_store().write(|tx| tx.choose_reply(chosen, others));
+                None
             }
             Effect::CloseSession(session) => {
                 self.kept = KeptContext::default();

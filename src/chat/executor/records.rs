@@ -64,7 +64,7 @@ impl Executor {
     }
 
     fn write_reply(&self, reply: &Reply) -> Result<(Message, Value), StoreError> {
-        let Reply { session, complete, last, cited, .. } = reply;
+        let Reply { session, complete, last, cited, replaces, .. } = reply;
         // A model's text is hostile input; the person's own words are kept as they are.
         let text = plain_text(reply.text.trim()).into_owned();
         let record = if *last { self.record(&text, cited) } else { Value::Null };
@@ -87,7 +87,11 @@ impl Executor {
                 id
             } else {
                 let new = NewMessage::new(Role::Assistant, text.as_str(), at);
-                tx.append_message(*session, &NewMessage { complete: *complete, ..new })?
+                let id = tx.append_message(*session, &NewMessage { complete: *complete, ..new })?;
+                if !replaces.is_empty() {
+                    tx.choose_reply(id, replaces.iter().copied())?;
+                }
+                id
             };
             if *last {
                 tx.record_answer(id, &record)?;

@@ -1,10 +1,11 @@
 //! What the machine asks for: work for the driver, updates for the screen.
 
-use crate::chat::machine::events::{MessageKind, SavedReply, TurnId};
+use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
 use crate::chat::policy::{Cited, ModelProfile};
 use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
-use crate::memory::{Message, Moment, SessionId};
+use crate::memory::{Message, MessageId, Moment, SessionId};
+use crate::store::Conversation;
 use crate::worker::WorkerStatus;
 
 /// What the driver has to do.
@@ -19,6 +20,20 @@ pub enum Effect {
     /// Stop the running job.
     Cancel,
     LoadSession(SessionId),
+    /// Makes a chat that goes on from the messages of `parent` before one of them, and loads it.
+    Fork {
+        parent: SessionId,
+        before: MessageId,
+        /// The parent's, where it is none.
+        title: Option<String>,
+        at: Moment,
+        then: Forked,
+    },
+    /// Of several versions of a reply, shows one.
+    Choose {
+        chosen: MessageId,
+        others: Vec<MessageId>,
+    },
     /// The person left this session: its last episode can be closed.
     CloseSession(SessionId),
     UseStore {
@@ -51,6 +66,8 @@ pub struct Reply {
     pub last: bool,
     /// The evidence that it quotes.
     pub cited: Cited,
+    /// The versions that it takes the place of.
+    pub replaces: Vec<MessageId>,
 }
 
 /// A slow step of a reply, run on a thread.
@@ -61,6 +78,15 @@ pub struct ReplyJob {
     /// The session before the question.
     pub history: Vec<Message>,
     pub step: ReplyStep,
+    /// The reply that it goes on with.
+    pub begun: Option<Begun>,
+}
+
+/// A reply that was stopped or cut, and goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begun {
+    pub id: MessageId,
+    pub text: String,
 }
 
 /// Which step.
@@ -103,13 +129,17 @@ pub enum Update {
     },
     ReplyText(String),
     ReplyDone(SavedReply),
+    /// A reply to a message that has some already: they give way while it is being written, which begins with this text.
+    Again {
+        replaces: Vec<MessageId>,
+        begun: String,
+    },
     /// The reply failed before its first word.
     ReplyDropped,
     Window(Window),
     Session {
         session: Option<SessionId>,
-        title: String,
-        messages: Vec<Message>,
+        conversation: Conversation,
         incognito: bool,
     },
     Worker(WorkerStatus),
@@ -121,6 +151,8 @@ pub enum Update {
         level: Level,
         text: String,
     },
+    /// Said for a moment; it is no part of the chat.
+    Hint(String),
 }
 
 /// How urgent a notice is.

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::chat::policy::{ModelProfile, Quote};
 use crate::chat::window::Window;
-use crate::memory::{Message, Moment, SessionId};
+use crate::memory::{Message, MessageId, Moment, SessionId};
+use crate::store::Conversation;
 
 /// Numbers the turns of one run of the program.
 pub type TurnId = u64;
@@ -17,13 +18,40 @@ pub enum MessageKind {
     Remember,
 }
 
+/// What a chat that goes on from another begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forked {
+    Nothing,
+    /// Another message in the place of the one before which it begins.
+    Submit(String),
+    /// Another answer to the last message.
+    Answer,
+}
+
 /// What the person wants. `Reload` reads the open session again after something was forgotten or
 /// edited; `Leave` closes it because the program ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    Submit { text: String, kind: MessageKind },
+    Submit {
+        text: String,
+        kind: MessageKind,
+    },
     Stop,
+    /// Another version of the last reply.
     Regenerate,
+    /// Goes on with the last reply, where it was stopped or cut.
+    Continue,
+    /// Of several versions of a reply, the one that holds from now on.
+    Choose {
+        chosen: Message,
+        others: Vec<MessageId>,
+    },
+    /// A chat of its own that goes on from the messages of `parent` before one of them.
+    Fork {
+        parent: SessionId,
+        before: MessageId,
+        then: Forked,
+    },
     NewSession,
     OpenSession(SessionId),
     LoadModel(Option<String>),
@@ -45,8 +73,18 @@ pub enum Event {
     },
     SessionLoaded {
         session: SessionId,
-        title: String,
-        messages: Vec<Message>,
+        conversation: Conversation,
+    },
+    /// It was just made of another.
+    Forked {
+        session: SessionId,
+        conversation: Conversation,
+        then: Forked,
+        at: Moment,
+    },
+    NotForked {
+        error: String,
+        then: Forked,
     },
     SessionNotLoaded {
         session: SessionId,

@@ -10,10 +10,13 @@ mod turn;
 
 use crate::chat::machine::turn::Phase;
 use crate::chat::policy::ModelProfile;
-use crate::memory::{Message, Moment, SessionId};
+use crate::memory::{Message, MessageId, Moment, SessionId, title_of};
+use crate::store::Conversation;
 
-pub use effects::{Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage};
-pub use events::{Command, Event, MessageKind, Outcome, SavedReply, TurnEvent, TurnId};
+pub use effects::{
+    Begun, Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage,
+};
+pub use events::{Command, Event, Forked, MessageKind, Outcome, SavedReply, TurnEvent, TurnId};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 enum Model {
@@ -64,6 +67,20 @@ fn notice(level: Level, text: impl Into<String>) -> Effect {
     Effect::Tell(Update::Notice { level, text: text.into() })
 }
 
+/// What is gone again in a moment.
+fn hint(text: impl Into<String>) -> Effect {
+    Effect::Tell(Update::Hint(text.into()))
+}
+
+/// What was written for a chat that could not be made.
+fn given_back(then: Forked, why: Effect) -> Vec<Effect> {
+    let returned = match then {
+        Forked::Submit(text) => Some(Effect::Tell(Update::Returned { text })),
+        Forked::Nothing | Forked::Answer => None,
+    };
+    returned.into_iter().chain([why]).collect()
+}
+
 impl Machine {
     /// The name of the phase.
     pub fn phase(&self) -> PhaseName {
@@ -79,8 +96,19 @@ impl Machine {
             Event::Turn(..) => Vec::new(),
             Event::ModelReady(profile) => self.model_ready(profile),
             Event::ModelFailed { error } => self.model_failed(error),
-            Event::SessionLoaded { session, title, messages } => {
-                self.session_loaded(session, title, messages)
+            Event::SessionLoaded { session, conversation } => {
+                if self.is_busy() {
+                    // A reload during a turn: the turn's own events keep the screen right.
+                    return Vec::new();
+                }
+                vec![self.show(session, conversation)]
+            }
+            Event::Forked { session, conversation, then, at } => {
+                self.forked(session, conversation, then, at)
+            }
+            Event::NotForked { error, then } => {
+                let text = format!("A chat could not be made of this one: {error}.");
+                given_back(then, notice(Level::Error, text))
             }
             Event::SessionNotLoaded { session, error } => self.session_not_loaded(session, &error),
             Event::IncognitoFailed { error } => self.incognito_failed(&error),
@@ -91,11 +119,14 @@ impl Machine {
         match command {
             Command::Submit { text, kind } => self.submit(text, at, kind),
             Command::Regenerate => self.regenerate(at),
+            Command::Continue => self.go_on(at),
+            Command::Choose { chosen, others } => self.choose(chosen, others),
+            Command::Fork { parent, before, then } => self.fork(parent, before, then, at),
             Command::Stop => self.stop(),
             Command::LoadModel(name) => self.load_model(name),
             Command::NewSession => {
                 let mut effects = self.leave_session();
-                effects.push(self.tell_session(Vec::new()));
+                effects.push(self.tell_session(Conversation::default()));
                 effects
             }
             Command::OpenSession(session) => {
@@ -170,34 +201,72 @@ impl Machine {
         effects
     }
 
-    fn tell_session(&self, messages: Vec<Message>) -> Effect {
-        let session = self.session.as_ref();
-        Effect::Tell(Update::Session {
-            session: session.map(|s| s.id),
-            title: session.map(|s| s.title.clone()).unwrap_or_default(),
-            messages,
-            incognito: self.incognito,
-        })
+    fn tell_session(&self, conversation: Conversation) -> Effect {
+        let session = self.session.as_ref().map(|s| s.id);
+        Effect::Tell(Update::Session { session, conversation, incognito: self.incognito })
     }
 
-    fn session_loaded(
+    /// Opens a chat as it was read.
+    fn show(&mut self, id: SessionId, conversation: Conversation) -> Effect {
+        let Conversation { title, messages, aside } = &conversation;
+        let shown = messages.iter().filter(|m| !aside.contains(&m.id));
+        let (title, history) = (title.clone(), shown.cloned().collect());
+        self.session = Some(OpenSession { id, title, history, n_dropped: 0 });
+        self.tell_session(conversation)
+    }
+
+    // — versions and forks —
+
+    /// Another version of a reply holds from now on.
+    fn choose(&mut self, chosen: Message, others: Vec<MessageId>) -> Vec<Effect> {
+        if self.is_busy() {
+            return vec![hint(turn::BUSY)];
+        }
+        let history = self.session.iter_mut().flat_map(|s| &mut s.history);
+        for message in history.filter(|m| others.contains(&m.id)) {
+            message.clone_from(&chosen);
+        }
+        vec![Effect::Choose { chosen: chosen.id, others }]
+    }
+
+    fn fork(
         &mut self,
-        id: SessionId,
-        title: String,
-        messages: Vec<Message>,
+        parent: SessionId,
+        before: MessageId,
+        then: Forked,
+        at: Moment,
     ) -> Vec<Effect> {
         if self.is_busy() {
-            // A reload during a turn: the turn's own events keep the screen right.
-            return Vec::new();
+            return given_back(then, hint(turn::BUSY));
         }
-        self.session = Some(OpenSession { id, title, history: messages.clone(), n_dropped: 0 });
-        vec![self.tell_session(messages)]
+        let title = match &then {
+            Forked::Submit(text) => Some(title_of(text)),
+            Forked::Nothing | Forked::Answer => None,
+        };
+        vec![Effect::Fork { parent, before, title, at, then }]
+    }
+
+    fn forked(
+        &mut self,
+        session: SessionId,
+        conversation: Conversation,
+        then: Forked,
+        at: Moment,
+    ) -> Vec<Effect> {
+        let mut effects = self.leave_session();
+        effects.push(self.show(session, conversation));
+        effects.extend(match then {
+            Forked::Nothing => Vec::new(),
+            Forked::Submit(text) => self.submit(text, at, MessageKind::Chat),
+            Forked::Answer => self.regenerate(at),
+        });
+        effects
     }
 
     fn session_not_loaded(&mut self, session: SessionId, error: &str) -> Vec<Effect> {
         // If a reload fails, the open session was forgotten: an empty chat says enough.
         let forgotten = self.session.take().is_some_and(|open| open.id == session);
-        let mut effects = vec![self.tell_session(Vec::new())];
+        let mut effects = vec![self.tell_session(Conversation::default())];
         if !forgotten {
             let text = format!("The chat could not be opened: {error}.");
             effects.push(notice(Level::Warning, text));
@@ -213,22 +282,20 @@ impl Machine {
     fn incognito_failed(&mut self, error: &str) -> Vec<Effect> {
         self.incognito = false;
         vec![
-            self.tell_session(Vec::new()),
+            self.tell_session(Conversation::default()),
             notice(Level::Error, format!("Incognito is not possible: {error}. This chat is kept.")),
         ]
     }
 
     fn set_incognito(&mut self, on: bool) -> Vec<Effect> {
         if on == self.incognito {
-            return vec![notice(
-                Level::Info,
-                if on { "Incognito is on already." } else { "Incognito is off already." },
-            )];
+            let text = if on { "Incognito is on already." } else { "Incognito is off already." };
+            return vec![hint(text)];
         }
         let mut effects = self.leave_session();
         self.incognito = on;
         effects.push(Effect::UseStore { incognito: on });
-        effects.push(self.tell_session(Vec::new()));
+        effects.push(self.tell_session(Conversation::default()));
         effects.push(notice(
             Level::Info,
             if on {

@@ -7,7 +7,7 @@ use super::*;
 use crate::chat::policy::Reader;
 use crate::chat::window::Window;
 use crate::interfaces::{Clock, LanguageModel};
-use crate::memory::{Role, title_of};
+use crate::memory::{MessageId, Role, title_of};
 use crate::testing::{ManualClock, ScriptedModel, message};
 
 fn now() -> Moment {
@@ -124,6 +124,8 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::SaveReply(Reply { text, complete, last, .. }) => {
                     format!("save reply {text:?} complete {complete} last {last}")
                 }
+                Effect::Fork { parent, before, .. } => format!("fork {parent} before {before}"),
+                Effect::Choose { chosen, others } => format!("choose {chosen} of {}", others.len()),
                 Effect::Cancel => "cancel".into(),
                 Effect::LoadSession(session) => format!("read {session}"),
                 Effect::CloseSession(session) => format!("close {session}"),
@@ -360,8 +362,11 @@ fn an_earlier_chat_goes_on_where_it_was() {
         &mut m,
         Event::SessionLoaded {
             session: SessionId(7),
-            title: "Old".into(),
-            messages: vec![message(1, Role::User, "q"), message(2, Role::Assistant, "a")],
+            conversation: Conversation {
+                title: "Old".into(),
+                messages: vec![message(1, Role::User, "q"), message(2, Role::Assistant, "a")],
+                ..Conversation::default()
+            },
         },
         &[],
     );
@@ -375,6 +380,9 @@ fn an_earlier_chat_goes_on_where_it_was() {
     assert!(notices(&effects).is_empty());
     assert!(m.session.is_none());
 }
+
+#[path = "again_tests.rs"]
+mod again;
 
 mod any_order {
     use super::*;

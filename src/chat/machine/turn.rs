@@ -1,13 +1,13 @@
 //! A turn: from a submitted message to its saved reply.
 
 use crate::chat::machine::{
-    Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, Reply, ReplyJob,
-    ReplyStep, TurnEvent, TurnId, Update, UserMessage, notice,
+    Begun, Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, Reply,
+    ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, hint, notice,
 };
 use crate::chat::policy::{self, Cited, Plan, Quote, Reader};
 use crate::chat::window::Window;
 use crate::extractive;
-use crate::memory::{Message, Moment, Role, SessionId, title_of};
+use crate::memory::{Message, MessageId, Moment, Role, SessionId, title_of};
 
 /// A reply goes to disk each time it has grown by this much.
 pub(super) const CHECKPOINT_BYTES: usize = 600;
@@ -20,7 +20,15 @@ pub(super) struct Turn {
     question: String,
     kind: MessageKind,
     at: Moment,
+    /// The replies that its own takes the place of.
+    replaces: Vec<MessageId>,
+    /// The reply that it goes on with.
+    begun: Option<Begun>,
 }
+
+pub(super) const BUSY: &str = "Still answering. Esc stops it.";
+const UNKEPT: &str = "I have read it. Nothing of it is kept: this is incognito.";
+const LIMIT: &str = "The reply reached its limit and ends here. Alt+↑, then g: it goes on.";
 
 /// The reply so far.
 #[derive(Debug, Clone, Default)]
@@ -50,9 +58,10 @@ pub(super) enum Phase {
         turn: Turn,
         draft: Draft,
     },
-    /// The reply's text is complete and on its way to disk.
+    /// The reply's text is complete and on its way to disk; `then` is said below it.
     Finishing {
         turn: TurnId,
+        then: Option<&'static str>,
     },
 }
 
@@ -72,7 +81,7 @@ impl Phase {
         match self {
             Self::Idle => None,
             Self::Saving { message, .. } => Some(message.turn),
-            Self::Finishing { turn } => Some(*turn),
+            Self::Finishing { turn, .. } => Some(*turn),
             Self::AwaitingModel(turn)
             | Self::Recalling { turn, .. }
             | Self::Replying { turn, .. } => Some(turn.id),
@@ -82,8 +91,8 @@ impl Phase {
 
 impl Turn {
     fn save(&self, text: String, complete: bool, last: bool, cited: Cited) -> Effect {
-        let (turn, session) = (self.id, self.session);
-        Effect::SaveReply(Reply { turn, session, text, complete, last, cited })
+        let (turn, session, replaces) = (self.id, self.session, self.replaces.clone());
+        Effect::SaveReply(Reply { turn, session, text, complete, last, cited, replaces })
     }
 }
 
@@ -93,14 +102,14 @@ impl Machine {
             return Vec::new();
         }
         let refusal = if self.is_busy() {
-            Some("Still answering. Esc stops it.")
+            Some(BUSY)
         } else if kind == MessageKind::Remember && self.incognito {
             Some("Incognito keeps nothing. /incognito ends it.")
         } else {
             None
         };
         if let Some(refusal) = refusal {
-            return vec![Effect::Tell(Update::Returned { text }), notice(Level::Info, refusal)];
+            return vec![Effect::Tell(Update::Returned { text }), hint(refusal)];
         }
         let turn = self.next_turn();
         let (session, title) = match &self.session {
@@ -114,20 +123,51 @@ impl Machine {
 
     pub(super) fn regenerate(&mut self, at: Moment) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![notice(Level::Info, "Still answering. Esc stops it.")];
+            return vec![hint(BUSY)];
         }
-        let last = self.session.as_mut().and_then(|session| {
-            let n = session.history.iter().rposition(|m| m.role == Role::User)?;
-            // The earlier reply stays in the record of the chat, but the model does not see it.
-            session.history.truncate(n + 1);
-            Some((session.id, session.history[n].content.clone()))
-        });
-        let Some((session, question)) = last else {
-            return vec![notice(Level::Info, "There is nothing to answer again yet.")];
-        };
         let id = self.next_turn();
-        let mut effects = vec![Effect::PauseWorker];
-        effects.extend(self.answer(Turn { id, session, question, kind: MessageKind::Chat, at }));
+        let Some((mut turn, replies)) = self.last_turn_again(id, at) else {
+            return vec![hint("There is nothing to answer again yet.")];
+        };
+        turn.replaces = replies.iter().map(|reply| reply.id).collect();
+        self.answer_again(turn, String::new())
+    }
+
+    /// Goes on with the last reply, if it was stopped or cut.
+    pub(super) fn go_on(&mut self, at: Moment) -> Vec<Effect> {
+        if self.is_busy() {
+            return vec![hint(BUSY)];
+        }
+        let is_stopped = |session: &OpenSession| {
+            session.history.last().is_some_and(|m| m.role == Role::Assistant && !m.complete)
+        };
+        if !self.session.as_ref().is_some_and(is_stopped) {
+            return vec![hint("The last reply is whole: there is nothing to go on with.")];
+        }
+        let id = self.next_turn();
+        let Some((mut turn, mut replies)) = self.last_turn_again(id, at) else {
+            return vec![hint("The last reply is whole: there is nothing to go on with.")];
+        };
+        let Some(Message { id, content, .. }) = replies.pop() else { return Vec::new() };
+        turn.begun = Some(Begun { id, text: content.clone() });
+        self.answer_again(turn, content)
+    }
+
+    /// The last message once more, and the replies that it had: the model does not see them.
+    fn last_turn_again(&mut self, id: TurnId, at: Moment) -> Option<(Turn, Vec<Message>)> {
+        let session = self.session.as_mut()?;
+        let n = session.history.iter().rposition(|m| m.role == Role::User)?;
+        let replies = session.history.split_off(n + 1);
+        let question = session.history[n].content.clone();
+        let (session, kind) = (session.id, MessageKind::Chat);
+        Some((Turn { id, session, question, kind, at, replaces: Vec::new(), begun: None }, replies))
+    }
+
+    fn answer_again(&mut self, turn: Turn, begun: String) -> Vec<Effect> {
+        let replaces = turn.begun.iter().map(|begun| begun.id).chain(turn.replaces.clone());
+        let again = Update::Again { replaces: replaces.collect(), begun };
+        let mut effects = vec![Effect::PauseWorker, Effect::Tell(again)];
+        effects.extend(self.answer(turn));
         effects
     }
 
@@ -147,7 +187,8 @@ impl Machine {
                 let session = message.session;
                 self.user_saved(&title, &message);
                 let saved = Effect::Tell(Update::UserMessage { title, message });
-                let turn = Turn { id: self.last_turn, session, question: text, kind, at };
+                let (id, replaces, begun) = (self.last_turn, Vec::new(), None);
+                let turn = Turn { id, session, question: text, kind, at, replaces, begun };
                 let then = if stopped { self.rest() } else { self.answer(turn) };
                 [vec![saved], then].concat()
             }
@@ -155,6 +196,11 @@ impl Machine {
                 let text = format!("Your message could not be saved, so it was not sent: {error}");
                 let returned = Effect::Tell(Update::Returned { text: message.text });
                 self.end(vec![returned, notice(Level::Error, text)])
+            }
+            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: false, .. })
+                if turn.begun.is_some() =>
+            {
+                self.generate(turn, false)
             }
             (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: true, .. }) => {
                 self.generate(turn, true)
@@ -184,11 +230,13 @@ impl Machine {
                             only its beginning. All of it is kept.";
                 vec![notice(Level::Warning, text)]
             }
-            (Phase::Finishing { .. }, TurnEvent::ReplySaved(saved)) => {
+            (Phase::Finishing { then, .. }, TurnEvent::ReplySaved(saved)) => {
                 if let Some(session) = &mut self.session {
                     session.history.push(saved.message.clone());
                 }
-                self.end(vec![Effect::Tell(Update::ReplyDone(saved))])
+                let done = Effect::Tell(Update::ReplyDone(saved));
+                let then = then.map(|text| notice(Level::Info, text));
+                self.end([done].into_iter().chain(then).collect())
             }
             (Phase::Finishing { .. }, TurnEvent::NotSaved { error }) => {
                 // Not in the history: the model must not build on what nobody can look up.
@@ -243,6 +291,7 @@ impl Machine {
                 let kept = (turn.kind == MessageKind::Remember)
                     .then(|| "Kept, in your own words.".to_owned());
                 match text.or(kept) {
+                    Some(_) if self.incognito => self.say(&turn, UNKEPT.into(), Cited::default()),
                     Some(text) => self.say(&turn, text, Cited::default()),
                     // Nothing in it to remember: small talk after all.
                     None => self.generate(turn, false),
@@ -266,7 +315,13 @@ impl Machine {
 
     fn start(&self, turn: &Turn, step: ReplyStep) -> Effect {
         let (question, history) = (turn.question.clone(), self.earlier().to_vec());
-        Effect::Start(ReplyJob { turn: turn.id, question, history, step })
+        Effect::Start(ReplyJob {
+            turn: turn.id,
+            question,
+            history,
+            step,
+            begun: turn.begun.clone(),
+        })
     }
 
     fn recall(&mut self, turn: Turn, for_model: bool, look: bool) -> Vec<Effect> {
@@ -276,14 +331,16 @@ impl Machine {
 
     fn generate(&mut self, turn: Turn, with_memories: bool) -> Vec<Effect> {
         let job = self.start(&turn, ReplyStep::Generate { with_memories });
-        vec![self.to(Phase::Replying { turn, draft: Draft::default() }), job]
+        let text = turn.begun.as_ref().map(|begun| begun.text.clone()).unwrap_or_default();
+        let draft = Draft { n_saved: text.len(), text };
+        vec![self.to(Phase::Replying { turn, draft }), job]
     }
 
     /// A reply that needs no generation.
     fn say(&mut self, turn: &Turn, text: String, cited: Cited) -> Vec<Effect> {
         let replying = Effect::Tell(Update::Phase(PhaseName::Replying));
         let told = Effect::Tell(Update::ReplyText(text.clone()));
-        self.phase = Phase::Finishing { turn: turn.id };
+        self.phase = Phase::Finishing { turn: turn.id, then: None };
         vec![replying, told, turn.save(text, true, true, cited)]
     }
 
@@ -311,8 +368,7 @@ impl Machine {
         // What is not in a memory that can't be read, nobody knows.
         if !for_model || self.says_no(&turn.question) {
             let text = format!("The memory could not be searched: {error}");
-            let dropped = Effect::Tell(Update::ReplyDropped);
-            return self.end(vec![dropped, notice(Level::Error, text)]);
+            return self.dropped(&turn, vec![], notice(Level::Error, text));
         }
         let text = format!("The memory could not be searched ({error}). Answering without it.");
         let mut effects = vec![notice(Level::Warning, text)];
@@ -349,27 +405,29 @@ impl Machine {
         if draft.text.trim().is_empty() {
             // An empty reply is a failure of the model, not an answer.
             let text = "The model had nothing to say. /retry asks it again.";
-            let dropped = Effect::Tell(Update::ReplyDropped);
-            return self.end(vec![dropped, notice(Level::Warning, text)]);
+            return self.dropped(&turn, vec![], notice(Level::Warning, text));
         }
-        let mut effects = vec![self.finish(&turn, draft, outcome != Outcome::Stopped)];
-        if outcome == Outcome::Cut {
-            effects.push(notice(Level::Info, "The reply reached its limit and ends here."));
-        }
-        effects
+        let then = (outcome == Outcome::Cut).then_some(LIMIT);
+        vec![self.finish(&turn, draft, outcome == Outcome::Ended, then)]
     }
 
     fn generate_failed(&mut self, turn: Turn, draft: Draft, error: &str) -> Vec<Effect> {
         let text = format!("The reply failed: {error}. Your message is kept; /retry asks again.");
         let failed = notice(Level::Error, text);
         if draft.text.trim().is_empty() {
-            return self.end(vec![Effect::Tell(Update::ReplyDropped), failed]);
+            return self.dropped(&turn, vec![], failed);
         }
-        vec![failed, self.finish(&turn, draft, false)]
+        vec![failed, self.finish(&turn, draft, false, None)]
     }
 
-    fn finish(&mut self, turn: &Turn, draft: Draft, complete: bool) -> Effect {
-        self.phase = Phase::Finishing { turn: turn.id };
+    fn finish(
+        &mut self,
+        turn: &Turn,
+        draft: Draft,
+        complete: bool,
+        then: Option<&'static str>,
+    ) -> Effect {
+        self.phase = Phase::Finishing { turn: turn.id, then };
         turn.save(draft.text, complete, true, Cited::default())
     }
 
@@ -385,17 +443,26 @@ impl Machine {
                 self.end(vec![notice(Level::Info, text)])
             }
             Phase::Replying { turn, draft } if !draft.text.trim().is_empty() => {
-                vec![Effect::Cancel, self.finish(&turn, draft, false)]
+                vec![Effect::Cancel, self.finish(&turn, draft, false, None)]
             }
-            Phase::Recalling { .. } | Phase::Replying { .. } => {
-                let dropped = Effect::Tell(Update::ReplyDropped);
-                self.end(vec![Effect::Cancel, dropped, notice(Level::Info, STOPPED)])
+            Phase::Recalling { turn, .. } | Phase::Replying { turn, .. } => {
+                self.dropped(&turn, vec![Effect::Cancel], notice(Level::Info, STOPPED))
             }
             phase @ (Phase::Idle | Phase::Finishing { .. }) => {
                 self.phase = phase;
                 Vec::new()
             }
         }
+    }
+
+    /// The reply came to nothing. What it was to replace is the model's to read again.
+    fn dropped(&mut self, turn: &Turn, mut effects: Vec<Effect>, why: Effect) -> Vec<Effect> {
+        effects.extend([Effect::Tell(Update::ReplyDropped), why]);
+        let mut effects = self.end(effects);
+        if !turn.replaces.is_empty() || turn.begun.is_some() {
+            effects.push(Effect::LoadSession(turn.session));
+        }
+        effects
     }
 
     /// These effects, then those of becoming idle.

@@ -76,9 +76,11 @@ pub fn run(app: &App, id: AnyId, text: &str, title: Option<&str>) -> Outcome {
     done()
 }
 
-pub fn undo(app: &App) -> Outcome {
+/// Takes back the newest act of the person, or of `any`body.
+pub fn undo(app: &App, any: bool) -> Outcome {
     let store = app.open()?;
-    match store.write(|tx| tx.undo())? {
+    let undone = store.write(|tx| if any { tx.undo() } else { tx.undo_own() })?;
+    match undone {
         Some(undone) => app.console.line(&format!("Undone: {}.", one_line(&undone, 300)))?,
         None => app.console.line("There is nothing to undo.")?,
     }

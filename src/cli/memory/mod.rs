@@ -34,7 +34,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
             };
             forget::run(app, what, yes)
         }
-        Args::Undo(_) => edit::undo(app),
+        Args::Undo { any, .. } => edit::undo(app, any),
         Args::Repair(_) => repair(app),
         Args::Encrypt(_) => passphrase::change(app, Encryption::Encrypt),
         Args::Decrypt(_) => passphrase::change(app, Encryption::Decrypt),

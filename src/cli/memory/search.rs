@@ -2,7 +2,7 @@
 //!
 //! The two rankings are merged by reciprocal rank fusion (1 / (60 + rank)), which needs no common scale.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
 use serde_json::json;
@@ -85,16 +85,32 @@ pub fn hits(
     const RANKED: usize = 1_000;
     let n_ranked = if days.is_some() { RANKED } else { k };
     let mut scores: HashMap<(Level, i64), f64> = HashMap::new();
-    for level in [Level::Semantic, Level::Episode, Level::Message] {
-        let mut add = |ranking: Vec<(i64, f32)>| {
-            for (rank, (id, _)) in ranking.into_iter().enumerate() {
-                *scores.entry((level, id)).or_default() += 1.0 / (61.0 + rank as f64);
-            }
-        };
-        add(reader.full_text(level, query, n_ranked)?);
-        if let Some(vector) = vector {
-            add(reader.nearest(level, vector, n_ranked)?);
+    let mut add = |level, ranking: &[(i64, f32)]| {
+        for (rank, (id, _)) in ranking.iter().enumerate() {
+            *scores.entry((level, *id)).or_default() += 1.0 / (61.0 + rank as f64);
         }
+    };
+    let mut said = HashSet::new();
+    let mut near = Vec::new();
+    for level in [Level::Semantic, Level::Episode, Level::Message] {
+        let found = reader.full_text(level, query, n_ranked)?;
+        said.extend(found.iter().map(|(id, _)| (level, *id)));
+        add(level, &found);
+        if let Some(vector) = vector {
+            near.push((level, reader.nearest(level, vector, n_ranked)?));
+        }
+    }
+    // What does not have the words is no further away than what has: there is always something nearest.
+    let of = |(level, found): &(Level, Vec<(i64, f32)>)| {
+        found.iter().map(|&(id, cosine)| ((*level, id), cosine)).collect::<Vec<_>>()
+    };
+    let with_words = near.iter().flat_map(of).filter(|(unit, _)| said.contains(unit));
+    let least = with_words.map(|(_, cosine)| cosine).fold(f32::INFINITY, f32::min);
+    for (level, mut found) in near {
+        found.retain(|(id, cosine)| {
+            said.is_empty() || said.contains(&(level, *id)) || *cosine >= least
+        });
+        add(level, &found);
     }
     let mut ranked: Vec<((Level, i64), f64)> = scores.into_iter().collect();
     ranked.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));

@@ -1,6 +1,7 @@
 //! The store against real SQLite, in temporary directories.
 
 mod builders;
+mod chats;
 mod crashing;
 mod damage;
 mod deeds;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chat::{Command, Level, MessageKind};
-use crate::store::{AnyId, ForgetPlan};
+use crate::store::{AnyId, Conversation, ForgetPlan};
 use crate::tui::editor::SEND_BYTES_MAX;
 use crate::tui::event::StoreRequest;
 use crate::tui::state::{Focus, Overlay, Pane};
@@ -165,7 +165,7 @@ fn completion_chooses_and_completes() {
     let mut h = Harness::ready(80, 24);
     h.type_str("/re");
     assert!(h.screen().contains("keep this in memory"));
-    h.keys("down tab");
+    h.keys("down down tab");
     assert_eq!(h.state.editor.shown(), "/retry ");
     h.press("ctrl-c");
     h.enter("/rem");
@@ -188,7 +188,7 @@ fn a_huge_paste_is_kept_and_sent_in_parts() {
     let whole = "0123456789abcde\n".repeat(16_000);
     h.paste(&whole);
     assert!(h.screen().contains("[pasted 256.0 kB]"), "{}", h.screen());
-    assert!(h.screen().contains("at most 100.0 kB"), "{}", h.screen());
+    assert!(h.screen().contains("parts of at most 100.0 kB"), "{}", h.screen());
     let mut sent = String::new();
     for _ in 0..2 {
         h.press("enter");
@@ -218,13 +218,17 @@ fn forgetting_asks_first_and_enter_is_no() {
     let mut h = Harness::ready(80, 24);
     let plan = ForgetPlan { messages: vec![MessageId(4)], ..ForgetPlan::default() };
     let lines = vec!["1 message".into(), "  You: I moved to Lund.".into()];
-    h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines: lines.clone() }));
+    h.feed(Event::Store(StoreReply::ForgetPlan {
+        plan: plan.clone(),
+        lines: lines.clone(),
+        other: None,
+    }));
     h.press("enter");
     assert_eq!(h.take(), []);
-    h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines }));
+    h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines, other: None }));
     h.press("y");
     assert_eq!(h.take(), [Effect::Store(StoreRequest::Forget(plan))]);
-    h.feed(Event::Store(StoreReply::Forgotten { n_messages: 1, n_facts: 2 }));
+    h.feed(Event::Store(StoreReply::Forgotten { n_messages: 1, n_facts: 2, n_blotted: 0 }));
     assert!(h.screen().contains("Forgotten: 1 message, 2 facts"));
     assert_eq!(
         h.take(),
@@ -233,7 +237,11 @@ fn forgetting_asks_first_and_enter_is_no() {
     );
     // The reload keeps the sentence and drops the message.
     h.chat(no_session(false));
-    h.feed(Event::Store(StoreReply::ForgetPlan { plan: ForgetPlan::default(), lines: vec![] }));
+    h.feed(Event::Store(StoreReply::ForgetPlan {
+        plan: ForgetPlan::default(),
+        lines: vec![],
+        other: None,
+    }));
     assert!(h.state.overlay.is_none());
     assert!(h.screen().contains("Nothing in memory matches"));
 }
@@ -302,17 +310,16 @@ fn typing_beside_the_why_pane_goes_to_the_input() {
 #[test]
 fn why_walks_through_the_answers_and_reads_old_ones() {
     let mut h = Harness::ready(80, 24);
-    h.chat(Update::Session {
-        session: Some(SessionId(1)),
-        title: "Old".into(),
-        messages: vec![
-            message(1, Role::User, "First question?"),
-            message(2, Role::Assistant, "First."),
-            message(3, Role::User, "Second question?"),
-            message(4, Role::Assistant, "Second."),
-        ],
-        incognito: false,
-    });
+    let messages = vec![
+        message(1, Role::User, "First question?"),
+        message(2, Role::Assistant, "First."),
+        message(3, Role::User, "Second question?"),
+        message(4, Role::Assistant, "Second."),
+    ];
+    let conversation = Conversation { title: "Old".into(), messages, ..Conversation::default() };
+    h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
+    // What each answer rests on is read with the chat; this one is asked for before that is there.
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Whys(SessionId(1)))]);
     h.press("ctrl-g");
     assert_eq!(h.take(), [Effect::Store(StoreRequest::Why(MessageId(4)))]);
     h.feed(Event::Store(StoreReply::Why { message: MessageId(4), record: Some(record()) }));
@@ -338,7 +345,8 @@ fn lists_filter_and_choose() {
     let screen = h.screen();
     assert!(screen.find("A new bike") < screen.find("Moving to Lund"), "newest first: {screen}");
     h.enter("lund");
-    assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(1)))]);
+    let find = Effect::Store(StoreRequest::Find("lu".into()));
+    assert_eq!(h.take(), [find, Effect::Chat(Command::OpenSession(SessionId(1)))]);
     // History fills the input, and does not send it.
     h.press("ctrl-r");
     h.take();
@@ -378,7 +386,7 @@ fn scrolling_leaves_the_end_and_comes_back() {
     h.chat(Update::ReplyDropped);
     assert!(h.screen().contains("answer 29"));
     h.keys("pgup pgdn pgdn");
-    assert!(h.state.transcript.top.is_none());
+    assert!(h.state.transcript.top.get().is_none());
 }
 
 #[test]
@@ -416,6 +424,7 @@ fn hostile_text_reaches_no_cell() {
     h.feed(Event::Store(StoreReply::ForgetPlan {
         plan: ForgetPlan { messages: vec![MessageId(1)], ..ForgetPlan::default() },
         lines: vec![format!("  {evil}")],
+        other: None,
     }));
     look(&mut h);
     // The clipboard, too.

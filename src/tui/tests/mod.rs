@@ -1,7 +1,9 @@
 //! The screen without a terminal: `press`, `type_str`, `screen`.
 
+mod chats;
 mod flows;
 mod input;
+mod messages;
 mod screens;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
@@ -13,7 +15,7 @@ use crate::chat::policy::Reader;
 use crate::chat::{ModelProfile, PhaseName, SavedReply, Update};
 use crate::interfaces::{Clock, LanguageModel};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
-use crate::store::Session;
+use crate::store::{Conversation, Session};
 use crate::testing::{ManualClock, ScriptedModel, episode, fact, message};
 use crate::tui::event::{Effect, Event, StoreReply, ThemeRow, Tree};
 use crate::tui::palette::Palette;
@@ -90,6 +92,8 @@ impl Harness {
             "pgup" => KeyCode::PageUp,
             "pgdn" => KeyCode::PageDown,
             "f1" => KeyCode::F(1),
+            "f2" => KeyCode::F(2),
+            "del" => KeyCode::Delete,
             one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap()),
             other => panic!("no key {other}"),
         };
@@ -189,8 +193,7 @@ pub fn qwen() -> ModelProfile {
 }
 
 pub fn no_session(incognito: bool) -> Update {
-    let (title, messages) = (String::new(), Vec::new());
-    Update::Session { session: None, title, messages, incognito }
+    Update::Session { session: None, conversation: Conversation::default(), incognito }
 }
 
 pub fn session(id: i64, title: &str, updated: &str, imported: bool) -> Session {
@@ -203,6 +206,8 @@ pub fn session(id: i64, title: &str, updated: &str, imported: bool) -> Session {
         imported,
         agent: false,
         source: None,
+        pinned: false,
+        parent: None,
     }
 }
 

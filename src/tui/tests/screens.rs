@@ -4,8 +4,8 @@ use super::*;
 use crate::chat::{Level, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::memory::Moment;
-use crate::store::ForgetPlan;
-use crate::tui::event::Greeting;
+use crate::store::{ForgetPlan, Found};
+use crate::tui::event::{Greeting, OtherPlan};
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
@@ -175,6 +175,44 @@ fn sessions() {
 }
 
 #[test]
+fn a_chosen_message_and_found_ones() {
+    check("chosen", talked, |h| {
+        h.screen();
+        h.keys("up up");
+    });
+    check("code", Harness::ready, |h| {
+        h.exchange(
+            1,
+            "How do I read a file?",
+            "Like this:\n\n```rust\nlet text = std::fs::read_to_string(\"notes.md\")?; // all of it\n```\n\n\
+             | what | how |\n|---|---|\n| a line | `lines()` |\n\n1. open\n2. read, see [the book](https://doc.rust-lang.org)\n",
+            json!({}),
+        );
+    });
+    check("found", talked, |h| {
+        h.press("ctrl-s");
+        h.feed(Event::Store(StoreReply::Sessions(vec![Session {
+            pinned: true,
+            ..session(1, "I moved to Lund last week", "2026-11-21T09:00:00Z", false)
+        }])));
+        h.type_str("lund");
+        h.feed(Event::Store(StoreReply::Found { query: "lu".into(), found: Vec::new() }));
+        h.feed(Event::Store(StoreReply::Found {
+            query: "lund".into(),
+            found: vec![Found {
+                session: SessionId(12),
+                title: "A new bike".into(),
+                message: MessageId(40),
+                role: Role::User,
+                at: super::at("2026-11-20T09:00:00Z"),
+                snippet: "…there is a shop in \u{1}Lund\u{2} that repairs them while you wait"
+                    .into(),
+            }],
+        }));
+    });
+}
+
+#[test]
 fn models() {
     check("models", talked, |h| {
         h.press("ctrl-l");
@@ -207,6 +245,7 @@ fn forget_question() {
                 String::new(),
                 "Forgetting can't be undone.".into(),
             ],
+            other: Some(OtherPlan { what: "only the fact", plan: ForgetPlan::default() }),
         }));
     });
 }

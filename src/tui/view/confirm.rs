@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
-use crate::tui::state::{Confirm, Edit};
+use crate::tui::state::{Confirm, Edit, Edited};
 use crate::tui::view::{input, popup};
 use crate::tui::wrap;
 
@@ -43,6 +43,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm)
         Span::styled(no, palette.accent),
         Span::styled(format!(" {leave}"), palette.text),
     ];
+    if let Some((what, _)) = &question.other {
+        let (key, _) = keys::hint(Context::Confirm, Action::Other);
+        let other =
+            [Span::styled(key, palette.accent), Span::styled(format!(" {what}   "), palette.text)];
+        spans.splice(2..2, other);
+    }
     if most > 0 {
         let read = keys::hint_text(Context::Confirm, Action::Down);
         spans.push(Span::styled(format!("   {read}"), palette.muted));
@@ -54,7 +60,10 @@ pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
     let screen = frame.area();
     let width = usize::from(72.min(screen.width.saturating_sub(2))).saturating_sub(5);
     let rows = edit.editor.rows(width).clamp(2, 8) as u16;
-    let title = format!("correct {}", edit.semantic);
+    let title = match edit.what {
+        Edited::Fact(id) => format!("correct {id}"),
+        Edited::Title(_) => "rename the chat".to_owned(),
+    };
     let area = popup(frame, palette, &title, 72, rows + 4);
     let [body, _, foot] =
         Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])

@@ -49,6 +49,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
         rows(usage.trim_end(), command.help, palette, width, &mut lines);
     }
     lines.push(Line::raw(""));
+    lines.push(Line::styled("On a chosen message", palette.heading));
+    keys_of(Context::Messages, &mut lines);
+    lines.push(Line::raw(""));
     lines.push(Line::styled("In the memory pane", palette.heading));
     keys_of(Context::MemoryPane, &mut lines);
     let height = area.height.saturating_sub(1);

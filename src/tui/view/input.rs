@@ -3,11 +3,11 @@
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, List, ListState};
+use ratatui::widgets::{Block, Borders, List, ListState};
 use ratatui_textarea::TextArea;
 
 use crate::tui::state::State;
-use crate::tui::view::{framed, list_line};
+use crate::tui::view::{clear, framed, list_line};
 use crate::tui::wrap;
 
 /// Cells of the prompt sign.
@@ -23,7 +23,11 @@ pub(super) fn rows(state: &State, area: Rect) -> u16 {
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bool) {
     let palette = &state.palette;
     let border = if focused { palette.border_focus } else { palette.border };
-    let block = Block::new().borders(Borders::TOP).border_style(border);
+    let mut block = Block::new().borders(Borders::TOP).border_style(border);
+    if state.editing.is_some() {
+        block =
+            block.title(Line::styled(" written anew: Enter sends, Esc leaves it ", palette.muted));
+    }
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let sign = if focused { palette.accent } else { palette.muted };
@@ -71,11 +75,15 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
     let width = 64.min(typing.width.saturating_sub(2));
     let rect =
         Rect { x: typing.x + 1, y: typing.y.saturating_sub(rows + 2), width, height: rows + 2 };
-    frame.render_widget(Clear, rect);
-    let block = framed(palette, "", palette.border);
+    clear(frame, palette, rect);
+    let chosen = state.completion.min(offered.len() - 1);
+    let mut block = framed(palette, "", palette.border);
+    if offered.len() > usize::from(rows) {
+        let place = format!(" ↑ ↓ {} of {} ", chosen + 1, offered.len());
+        block = block.title_bottom(Line::styled(place, palette.muted).right_aligned());
+    }
     let inner = block.inner(rect);
     frame.render_widget(block, rect);
-    let chosen = state.completion.min(offered.len() - 1);
     let cells = usize::from(inner.width);
     let lines = offered.iter().enumerate().map(|(n, command)| {
         let name = format!(" /{} {}", command.name, command.arguments);

@@ -14,7 +14,7 @@ use crate::tui::palette::Palette;
 use crate::tui::panes::selected;
 use crate::tui::state::{MemoryPane, State};
 use crate::tui::view::pane_frame;
-use crate::tui::{dates, wrap};
+use crate::tui::{count, dates, wrap};
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
@@ -62,10 +62,11 @@ fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Re
     let Some(tree) = &pane.tree else { return };
     let facts: usize = tree.themes.iter().map(|t| t.facts.len()).sum();
     let text = format!(
-        "{} themes · {facts} facts · {} episodes · {} messages",
-        tree.themes.len(),
-        tree.episodes.len(),
-        tree.n_messages
+        "{} · {} · {} · {}",
+        count(tree.themes.len(), "theme", "themes"),
+        count(facts, "fact", "facts"),
+        count(tree.episodes.len(), "episode", "episodes"),
+        count(tree.n_messages, "message", "messages"),
     );
     let text = wrap::ellipsis(&text, usize::from(area.width));
     frame.render_widget(Span::styled(text, palette.muted), area);
@@ -80,7 +81,7 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
             (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
             (Some(tree), None) if tree.n_messages > 0 => {
                 "Nothing has settled into memory yet. That happens by itself, a little after \
-                 a topic ends."
+                 a topic ends; a new chat (Ctrl+N) ends it now."
                     .into()
             }
             (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
@@ -130,7 +131,7 @@ fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
         AnyId::Episode(id) => {
             let episode = tree.episodes.iter().find(|e| e.id == id)?;
             let (date, n) = (dates::date(episode.started_at), episode.messages.len());
-            let head = format!("{} · {date} · {n} messages", episode.id);
+            let head = format!("{} · {date} · {}", episode.id, count(n, "message", "messages"));
             Some((head, format!("{}\n{}", episode.title, episode.content)))
         }
         AnyId::Message(id) => {

@@ -28,12 +28,13 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
         too_small(frame, area, &state.palette);
         return;
     }
+    frame.buffer_mut().set_style(area, state.palette.ground);
     let input_rows = input::rows(state, area);
     let [head, body, typing, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(3),
         Constraint::Length(input_rows + 1),
-        Constraint::Length(1),
+        Constraint::Length(status::rows(state, area.width)),
     ])
     .areas(area);
     header(frame, state, head);
@@ -56,7 +57,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
     }
     match &state.overlay {
         Some(Overlay::Help { scroll }) => help::draw(frame, &state.palette, *scroll),
-        Some(Overlay::Picker(picker)) => picker::draw(frame, &state.palette, picker),
+        Some(Overlay::Picker(picker)) => picker::draw(frame, state, picker),
         Some(Overlay::Confirm(question)) => confirm::draw(frame, &state.palette, question),
         Some(Overlay::Edit(edit)) => confirm::edit(frame, &state.palette, edit),
         None => {}
@@ -112,11 +113,17 @@ fn popup(frame: &mut Frame<'_>, palette: &Palette, title: &str, width: u16, heig
         width: (rect.width + 2).min(area.right() - rect.x.saturating_sub(1)),
         ..rect
     };
-    frame.render_widget(Clear, air);
+    clear(frame, palette, air);
     let block = framed(palette, title, palette.border_focus);
     let inner = block.inner(rect);
     frame.render_widget(block, rect);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// Nothing but the ground.
+fn clear(frame: &mut Frame<'_>, palette: &Palette, area: Rect) {
+    frame.render_widget(Clear, area);
+    frame.buffer_mut().set_style(area, palette.ground);
 }
 
 /// The frame of a pane: the space in it, and whether the pane has the focus.

@@ -2,16 +2,17 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::chat::PULL;
 use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
-use crate::tui::state::{ModelLine, State};
-use crate::tui::view::spread;
-use crate::tui::wrap;
+use crate::tui::state::{Focus, ModelLine, State};
+use crate::tui::view::{led, spread};
+use crate::tui::{messages, wrap};
 use crate::worker::{WorkerState, WorkerStatus};
 
 /// One frame of the spinner.
@@ -33,12 +34,30 @@ fn thousands(n: usize) -> String {
     out
 }
 
+/// What stands in place of the status line for a moment, or while a message is chosen.
+fn instead(state: &State, width: u16) -> Option<Vec<Line<'static>>> {
+    let (text, style) = match &state.hint {
+        Some((text, _)) => (plain_text(text).into_owned(), state.palette.accent),
+        None if state.focus == Focus::Messages => (messages::hints(state), state.palette.muted),
+        None => return None,
+    };
+    let rows = wrap::plain(&text, style, usize::from(width.saturating_sub(2)));
+    Some(rows.into_iter().take(ROWS_MAX).map(|row| led(Span::raw(" "), row)).collect())
+}
+
+/// A longer sentence is cut.
+const ROWS_MAX: usize = 3;
+
+/// Rows that it takes: a sentence is not cut where the screen is narrow.
+pub(super) fn rows(state: &State, width: u16) -> u16 {
+    instead(state, width).map_or(1, |rows| rows.len().max(1) as u16)
+}
+
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let palette = &state.palette;
     let width = usize::from(area.width);
-    if let Some((text, _)) = &state.hint {
-        let text = wrap::ellipsis(&plain_text(text), width.saturating_sub(2));
-        frame.render_widget(Span::styled(format!(" {text}"), palette.accent), area);
+    if let Some(rows) = instead(state, area.width) {
+        frame.render_widget(Paragraph::new(rows), area);
         return;
     }
     let mut parts: Vec<Vec<Span<'static>>> = vec![model(state, area.width)];

@@ -10,11 +10,11 @@ use ratatui::widgets::Paragraph;
 
 use crate::chat::{Level, PhaseName};
 use crate::interfaces::LoadProgress;
-use crate::memory::{Message, Moment, plain_text};
+use crate::memory::{Moment, attached, own_words, plain_text};
 use crate::tui::palette::Palette;
-use crate::tui::state::{Body, Entry, Laid, ModelLine, State};
+use crate::tui::state::{Focus, ModelLine, State};
+use crate::tui::transcript::{Body, Entry, Laid, Place, Versions};
 use crate::tui::view::{led, status, welcome};
-use crate::tui::why::Why;
 use crate::tui::{dates, markdown, wrap};
 
 /// Longer lines are hard to read, however wide the screen.
@@ -32,17 +32,25 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         return;
     }
     let blocks = blocks(state, width);
-    let rows: usize = blocks.iter().map(|b| b.len()).sum();
+    let rows: usize = blocks.iter().map(|(_, b)| b.len()).sum();
     let visible = usize::from(area.height);
     transcript.rows.set((rows, visible));
     let last = rows.saturating_sub(visible);
-    let top = transcript.top.unwrap_or(last).min(last);
-    let all = blocks.iter().flat_map(|block| block.iter());
+    remember_places(state, &blocks);
+    if let Some(chosen) = transcript.chosen.filter(|_| transcript.reveal_next.take()) {
+        transcript.reveal(chosen);
+    }
+    let top = transcript.top.get().unwrap_or(last).min(last);
+    let all = blocks.iter().flat_map(|(_, block)| block.iter());
     let shown: Vec<_> = all.skip(top).take(visible).cloned().collect();
     // A short conversation stands at the bottom, next to the input.
     let pad = visible.saturating_sub(shown.len()) as u16;
     let below = Rect { y: area.y + pad, height: area.height - pad, ..area };
     frame.render_widget(Paragraph::new(shown), below);
+    transcript.origin.set((area.x, area.width, below.y as isize - top as isize));
+    if state.focus == Focus::Messages {
+        mark_chosen(frame, state, below);
+    }
     let hidden = last - top;
     if hidden > 0 {
         let more = format!(" ↓ {hidden} more lines ");
@@ -57,37 +65,65 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
 }
 
-/// Everything laid out, each block with the blank row above it.
-fn blocks(state: &State, width: u16) -> Vec<Laid> {
+/// For keys and clicks that come before the next frame. The blank row above a block is not its own.
+fn remember_places(state: &State, blocks: &[(Option<usize>, Laid)]) {
+    let mut places = state.transcript.places.borrow_mut();
+    places.clear();
+    let mut row = 0;
+    for (entry, block) in blocks {
+        if let Some(entry) = *entry {
+            places.push(Place { entry, row: row + 1, n_rows: block.len().saturating_sub(1) });
+        }
+        row += block.len();
+    }
+}
+
+/// A bar at the left of the chosen message.
+fn mark_chosen(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let transcript = &state.transcript;
-    let mut blocks: Vec<Laid> = Vec::with_capacity(transcript.entries.len() + 3);
+    let places = transcript.places.borrow();
+    let Some(place) = places.iter().find(|p| Some(p.entry) == transcript.chosen) else { return };
+    let (_, _, origin) = transcript.origin.get();
+    for row in place.row..place.row + place.n_rows {
+        let y = origin + row as isize;
+        if y >= area.y as isize && y < area.bottom() as isize {
+            let cell = Rect { x: area.x - 1, y: y as u16, width: 1, height: 1 };
+            frame.render_widget(Span::styled("▐", state.palette.accent), cell);
+        }
+    }
+}
+
+/// Everything laid out, each block with the blank row above it, and the entry that it is.
+fn blocks(state: &State, width: u16) -> Vec<(Option<usize>, Laid)> {
+    let transcript = &state.transcript;
+    let mut blocks = Vec::with_capacity(transcript.entries.len() + 3);
     let mut n_messages = 0;
     let mut day: Option<Moment> = None;
-    for entry in &transcript.entries {
-        let at = match &entry.body {
-            Body::User(m) | Body::Reply { message: m, .. } => Some(m.created_at),
-            _ => None,
-        };
-        if let Some(at) = at {
+    for (n, entry) in transcript.entries.iter().enumerate() {
+        if let Some(at) = entry.message().map(|message| message.created_at) {
             // The first day is shown only if it is not today.
             let before = day.unwrap_or(state.now);
             if before.civil().date() != at.civil().date() {
                 let text = dates::day(at, state.now);
-                blocks.push(rule(&text, state.palette.muted, width));
+                blocks.push((None, rule(&text, state.palette.muted, width)));
             }
             day = Some(at);
             if n_messages > 0 && n_messages == transcript.n_dropped {
-                blocks.push(rule("the model reads from here on", state.palette.muted, width));
+                let text = "the model reads from here on";
+                blocks.push((None, rule(text, state.palette.muted, width)));
             }
             n_messages += 1;
         }
-        blocks.push(laid(entry, state, width));
+        if !transcript.is_replaced(entry) {
+            let is_message = entry.message().is_some();
+            blocks.push((is_message.then_some(n), laid(entry, state, width)));
+        }
     }
     if let Some(text) = &transcript.sending {
-        blocks.push(Rc::new(user(text, &state.palette, width, true)));
+        blocks.push((None, Rc::new(user(text, &state.palette, width, true))));
     }
     if transcript.live.is_some() {
-        blocks.push(Rc::new(live(state, width)));
+        blocks.push((None, Rc::new(live(state, width))));
     }
     blocks
 }
@@ -108,7 +144,7 @@ fn laid(entry: &Entry, state: &State, width: u16) -> Laid {
     let palette = &state.palette;
     let lines = match &entry.body {
         Body::User(message) => user(&message.content, palette, width, false),
-        Body::Reply { message, why, .. } => reply(message, why.as_deref(), palette, width),
+        Body::Reply(versions) => reply(versions, palette, width),
         Body::Unsaved(text) => {
             let mut lines = vec![Line::raw("")];
             lines.extend(markdown::render(text, palette, usize::from(width)));
@@ -126,7 +162,8 @@ fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'s
     let style = if sending { palette.muted } else { palette.text };
     // Only as much of a long text is wrapped as its rows can show.
     let enough = usize::from(width) * (USER_ROWS_MAX + 2) * 4;
-    let clean = plain_text(text.trim_end());
+    let labels: Vec<&str> = attached(text).collect();
+    let clean = plain_text(own_words(text).trim_end());
     let end = clean.char_indices().nth(enough).map_or(clean.len(), |(at, _)| at);
     let mut rows = wrap::plain(&clean[..end], style, usize::from(width).saturating_sub(2));
     if rows.len() > USER_ROWS_MAX || end < clean.len() {
@@ -134,20 +171,22 @@ fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'s
         let size = crate::tui::editor::size_of(clean.len());
         rows.push(Line::styled(format!("… ({size} in all)"), palette.muted));
     }
+    rows.extend(labels.into_iter().map(|label| {
+        let label = plain_text(label);
+        let label = wrap::ellipsis(&format!("+ {label}"), usize::from(width).saturating_sub(2));
+        Line::styled(label, palette.muted)
+    }));
     let mut lines = vec![Line::raw("")];
     lines.extend(rows.into_iter().map(|row| led(Span::styled("▌ ", palette.user), row)));
     lines
 }
 
-fn reply(
-    message: &Message,
-    why: Option<&Why>,
-    palette: &Palette,
-    width: u16,
-) -> Vec<Line<'static>> {
+fn reply(versions: &Versions, palette: &Palette, width: u16) -> Vec<Line<'static>> {
+    let message = &versions.shown().message;
+    let why = versions.shown().why.as_deref();
     let mut lines = vec![Line::raw("")];
     lines.extend(markdown::render(&message.content, palette, usize::from(width)));
-    let mut facts = Vec::new();
+    let mut facts: Vec<String> = versions.place().into_iter().collect();
     if !message.complete {
         facts.push("stopped".to_owned());
     }

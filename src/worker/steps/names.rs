@@ -1,7 +1,7 @@
 //! Messages as the writers see them: who speaks to whom.
 
 use crate::extractive::{self, THE_USER, Utterance};
-use crate::memory::{Message, Role};
+use crate::memory::{Message, Role, own_words};
 use crate::store::{StoreError, USER_NAME, WriteTx};
 
 const ASSISTANT: &str = "Assistant";
@@ -51,7 +51,7 @@ pub(super) fn utterances(messages: &[Message], user_name: Option<&str>) -> Vec<U
                 (Some(me), [a, b]) => Some((*if *a == me { b } else { a }).clone()),
                 _ => None,
             },
-            text: without_photos(cut(&m.content)),
+            text: without_photos(cut(own_words(&m.content))),
             at: m.created_at.civil(),
         })
         .collect()

@@ -1,0 +1,242 @@
+//! A message that is chosen: copied, written anew, answered again, gone on with, turned to another version.
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use crate::chat::{Command, Forked};
+use crate::memory::{Message, MessageId, Role, own_words, plain_text};
+use crate::store::AnyId;
+use crate::tui::code_blocks::code_blocks;
+use crate::tui::event::{Effect, StoreRequest};
+use crate::tui::keys::{self, Action, Context};
+use crate::tui::state::{Editing, Focus, Overlay, State};
+use crate::tui::transcript::{Body, Transcript};
+use crate::tui::{count, panes};
+
+/// Chooses the newest message, or the one before the chosen one.
+pub(super) fn up(state: &mut State) {
+    let transcript = &state.transcript;
+    let from = match (state.focus, transcript.chosen) {
+        (Focus::Messages, Some(at)) => at,
+        _ => transcript.entries.len(),
+    };
+    match before(transcript, from) {
+        Some(at) => choose(state, at),
+        None if state.focus != Focus::Messages => state.say("There is no message yet."),
+        None => {}
+    }
+}
+
+fn before(transcript: &Transcript, from: usize) -> Option<usize> {
+    (0..from).rev().find(|&at| transcript.entries[at].message().is_some())
+}
+
+fn after(transcript: &Transcript, from: usize) -> Option<usize> {
+    (from + 1..transcript.entries.len()).find(|&at| transcript.entries[at].message().is_some())
+}
+
+/// Chooses an entry.
+pub(super) fn choose(state: &mut State, entry: usize) {
+    state.focus = Focus::Messages;
+    state.transcript.chosen = Some(entry);
+    state.transcript.block = 0;
+    state.transcript.reveal_next.set(true);
+}
+
+/// Chooses the message that was clicked on.
+pub(super) fn click(state: &mut State, column: u16, row: u16) {
+    let transcript = &state.transcript;
+    let (left, width, top) = transcript.origin.get();
+    if !(left..left.saturating_add(width)).contains(&column) {
+        return;
+    }
+    let row = usize::try_from(row as isize - top).unwrap_or(usize::MAX);
+    let places = transcript.places.borrow();
+    let hit = places.iter().find(|p| (p.row..p.row + p.n_rows).contains(&row)).map(|p| p.entry);
+    drop(places);
+    match hit {
+        Some(entry) => choose(state, entry),
+        None => leave(state),
+    }
+}
+
+/// Chooses the message that was looked for, once its chat is there.
+pub(super) fn show_wanted(state: &mut State) {
+    let Some(id) = state.transcript.wanted else { return };
+    if let Some(entry) = state.transcript.entry_of(id) {
+        state.transcript.wanted = None;
+        choose(state, entry);
+    }
+}
+
+/// Back to the input.
+pub(super) fn leave(state: &mut State) {
+    if state.focus == Focus::Messages {
+        state.focus = Focus::Input;
+        state.transcript.chosen = None;
+        state.transcript.top.set(None);
+    }
+}
+
+/// The chosen message.
+fn chosen(state: &State) -> Option<&Message> {
+    state.transcript.entries.get(state.transcript.chosen?)?.message()
+}
+
+/// One key while a message is chosen; `None` if it is the chat's.
+pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    let Some(message) = chosen(state).cloned() else {
+        leave(state);
+        return None;
+    };
+    let Some(action) = keys::lookup(Context::Messages, key) else {
+        // A wrong letter must not write into the message.
+        let letter = matches!(key.code, KeyCode::Char(_));
+        return (letter && keys::lookup(Context::Chat, key).is_none()).then(Vec::new);
+    };
+    Some(run(state, action, message))
+}
+
+fn run(state: &mut State, action: Action, message: Message) -> Vec<Effect> {
+    let at = state.transcript.chosen.unwrap_or_default();
+    match action {
+        Action::Up => up(state),
+        Action::Down => match after(&state.transcript, at) {
+            Some(at) => choose(state, at),
+            None => leave(state),
+        },
+        Action::First => {
+            if let Some(first) = after_or_at(&state.transcript, 0) {
+                choose(state, first);
+            }
+        }
+        Action::Left => return turn(state, -1),
+        Action::Right => return turn(state, 1),
+        Action::Copy => {
+            state.say("Copied (if your terminal allows it).");
+            return vec![Effect::Copy(plain_text(&message.content).into_owned())];
+        }
+        Action::CopyCode => return copy_code(state, &message),
+        Action::Edit => edit(state, &message),
+        Action::Retry => return retry(state, at, &message),
+        Action::GoOn => {
+            leave(state);
+            return vec![Effect::Chat(Command::Continue)];
+        }
+        Action::Fork => {
+            leave(state);
+            let (parent, before) = (message.session, MessageId(message.id.0 + 1));
+            return vec![Effect::Chat(Command::Fork { parent, before, then: Forked::Nothing })];
+        }
+        Action::Why if message.role == Role::Assistant => {
+            leave(state);
+            return panes::open_why_of(state, message.id);
+        }
+        Action::Forget if state.incognito => state.say("Nothing of this chat is kept."),
+        Action::Forget => {
+            let ids = vec![AnyId::Message(message.id)];
+            return vec![Effect::Store(StoreRequest::PlanForget { ids, matching: None })];
+        }
+        Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
+        Action::Close => leave(state),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn after_or_at(transcript: &Transcript, at: usize) -> Option<usize> {
+    (at..transcript.entries.len()).find(|&at| transcript.entries[at].message().is_some())
+}
+
+fn turn(state: &mut State, by: isize) -> Vec<Effect> {
+    if state.transcript.busy() {
+        state.say("Still answering. Esc stops it.");
+        return Vec::new();
+    }
+    match state.transcript.turn(by) {
+        Some((chosen, others)) => vec![Effect::Chat(Command::Choose { chosen, others })],
+        None => Vec::new(),
+    }
+}
+
+/// The next of its code blocks to the clipboard.
+fn copy_code(state: &mut State, message: &Message) -> Vec<Effect> {
+    let blocks = code_blocks(&message.content);
+    let n = blocks.len();
+    let Some(block) = blocks.into_iter().nth(state.transcript.block % n.max(1)) else {
+        state.say("There is no code in this message.");
+        return Vec::new();
+    };
+    let at = state.transcript.block % n;
+    state.transcript.block = at + 1;
+    let lines = count(block.code.lines().count(), "line", "lines");
+    state.say(if n == 1 {
+        format!("Copied the code: {lines}.")
+    } else {
+        format!("Copied block {} of {n}: {lines}. b copies the next.", at + 1)
+    });
+    vec![Effect::Copy(plain_text(&block.code).into_owned())]
+}
+
+/// The person's own message goes back into the input; what stood there comes back afterwards.
+fn edit(state: &mut State, message: &Message) {
+    if message.role != Role::User {
+        state.say("Only your own messages can be written anew; r asks for another answer.");
+        return;
+    }
+    leave(state);
+    let draft = match state.editing.take() {
+        Some(editing) => editing.draft,
+        None => state.editor.text(),
+    };
+    state.editing = Some(Editing { session: message.session, message: message.id, draft });
+    // What was attached is read again, where the words name it.
+    state.editor.set(own_words(&message.content));
+}
+
+/// Leaves the message that is written anew as it was.
+pub(super) fn stop_editing(state: &mut State) -> bool {
+    let Some(editing) = state.editing.take() else { return false };
+    state.editor.set(&editing.draft);
+    true
+}
+
+/// Another answer: a version beside the last one, or, further up, a chat of its own.
+fn retry(state: &mut State, at: usize, message: &Message) -> Vec<Effect> {
+    let transcript = &state.transcript;
+    let is_user = |at: &usize| matches!(transcript.entries[*at].body, Body::User(_));
+    let question = if message.role == Role::User { Some(at) } else { (0..at).rev().find(is_user) };
+    let question = question.and_then(|at| Some((at, transcript.entries[at].message()?.clone())));
+    let Some((at, question)) = question else {
+        state.say("Nothing was asked before this.");
+        return Vec::new();
+    };
+    let is_last = !(at + 1..transcript.entries.len()).any(|at| is_user(&at));
+    leave(state);
+    let (parent, before) = (question.session, MessageId(question.id.0 + 1));
+    vec![Effect::Chat(if is_last {
+        Command::Regenerate
+    } else {
+        Command::Fork { parent, before, then: Forked::Answer }
+    })]
+}
+
+/// What can be done with the chosen message: "c copy · r another answer · Esc back".
+pub(super) fn hints(state: &State) -> String {
+    let Some(message) = chosen(state) else { return String::new() };
+    let entry = state.transcript.chosen.and_then(|at| state.transcript.entries.get(at));
+    let is_last = state.transcript.chosen.is_some_and(|at| after(&state.transcript, at).is_none());
+    let is_user = message.role == Role::User;
+    let has_versions =
+        matches!(entry.map(|e| &e.body), Some(Body::Reply(v)) if v.place().is_some());
+    let possible = |action: Action| match action {
+        Action::Copy | Action::Retry | Action::Fork | Action::Close => true,
+        Action::CopyCode => !code_blocks(&message.content).is_empty(),
+        Action::Edit => is_user,
+        Action::GoOn => is_last && !is_user && !message.complete,
+        Action::Left => has_versions,
+        Action::Why => !is_user,
+        Action::Forget => !state.incognito,
+        _ => false,
+    };
+    keys::hints_of(Context::Messages, &possible)
+}

@@ -1,0 +1,190 @@
+//! A chosen message, versions, and what an earlier message becomes.
+
+use super::*;
+use crate::chat::{Command, Forked};
+use crate::store::{AnyId, Conversation};
+use crate::tui::event::StoreRequest;
+use crate::tui::state::{Focus, Pane};
+
+const CODE: &str = "Two ways:\n\n```rust\nlet x = 1;\n```\n\nor\n\n```py\nx = 1\ny = 2\n```\n";
+
+fn opened(width: u16, height: u16) -> Harness {
+    let mut h = Harness::ready(width, height);
+    let stopped = Message { complete: false, ..message(6, Role::Assistant, "It is") };
+    let messages = vec![
+        message(1, Role::User, "How do I write one?"),
+        message(2, Role::Assistant, "A first try."),
+        message(3, Role::Assistant, CODE),
+        message(4, Role::User, "And where do I live?"),
+        message(5, Role::Assistant, "In Lund."),
+        stopped,
+    ];
+    let conversation =
+        Conversation { title: "Old".into(), messages, aside: [MessageId(2), MessageId(5)].into() };
+    h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
+    h.screen();
+    h.take();
+    h
+}
+
+#[test]
+fn a_message_is_copied_whole_or_by_its_code() {
+    let mut h = opened(80, 24);
+    h.keys("up up up");
+    assert_eq!(h.state.focus, Focus::Messages);
+    assert!(h.screen().contains("b code"), "{}", h.screen());
+    h.press("c");
+    assert_eq!(h.take(), [Effect::Copy(CODE.into())]);
+    h.keys("b b b");
+    let copies: Vec<Effect> =
+        ["let x = 1;\n", "x = 1\ny = 2\n", "let x = 1;\n"].map(|c| Effect::Copy(c.into())).into();
+    assert_eq!(h.take(), copies);
+    assert!(h.screen().contains("block 1 of 2"), "{}", h.screen());
+    // Letters without a meaning write nothing, and Esc goes back.
+    h.keys("x z esc");
+    assert_eq!((h.state.focus, h.state.editor.shown().as_str()), (Focus::Input, ""));
+    h.keys("up b");
+    assert_eq!(h.take(), []);
+    assert!(h.screen().contains("no code"), "{}", h.screen());
+}
+
+#[test]
+fn versions_stand_beside_each_other() {
+    let mut h = opened(80, 24);
+    let screen = h.screen();
+    assert!(screen.contains("‹2/2›") && !screen.contains("A first try"), "{screen}");
+    h.keys("up up up left");
+    let chosen = message(2, Role::Assistant, "A first try.");
+    let others = vec![MessageId(2), MessageId(3)];
+    assert_eq!(h.take(), [Effect::Chat(Command::Choose { chosen, others })]);
+    let screen = h.screen();
+    assert!(screen.contains("A first try") && screen.contains("‹1/2›"), "{screen}");
+    h.press("left");
+    assert_eq!(h.take(), []);
+    // Another version of the last one: the old ones give way until it is there.
+    h.press("esc");
+    h.enter("/retry");
+    assert_eq!(h.take(), [Effect::Chat(Command::Regenerate)]);
+    let replaces = vec![MessageId(6)];
+    h.chat(Update::Again { replaces: replaces.clone(), begun: String::new() });
+    h.chat(Update::Phase(PhaseName::Replying));
+    h.chat(Update::ReplyText("In Malmö.".into()));
+    let screen = h.screen();
+    assert!(screen.contains("In Malmö.") && !screen.contains("It is"), "{screen}");
+    let reply = |id, text: &str| {
+        Update::ReplyDone(SavedReply {
+            message: message(id, Role::Assistant, text),
+            record: json!({}),
+            tokens_per_second: None,
+        })
+    };
+    h.chat(reply(7, "In Malmö."));
+    h.chat(Update::Phase(PhaseName::Idle));
+    let screen = h.screen();
+    assert!(screen.contains("‹3/3›") && screen.contains("In Malmö."), "{screen}");
+    // One that comes to nothing leaves what was there.
+    h.chat(Update::Again { replaces: vec![MessageId(7)], begun: String::new() });
+    h.chat(Update::ReplyDropped);
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert!(h.screen().contains("In Malmö."));
+}
+
+#[test]
+fn a_stopped_reply_goes_on_in_its_place() {
+    let mut h = opened(80, 24);
+    h.press("up");
+    assert!(h.screen().contains("g go on"), "{}", h.screen());
+    h.press("g");
+    assert_eq!(h.take(), [Effect::Chat(Command::Continue)]);
+    h.chat(Update::Again { replaces: vec![MessageId(6)], begun: "It is".into() });
+    h.chat(Update::Phase(PhaseName::Replying));
+    h.chat(Update::ReplyText(" Lund.".into()));
+    assert_eq!(h.screen().matches("It is").count(), 1);
+    assert!(h.screen().contains("It is Lund."));
+    h.chat(Update::ReplyDone(SavedReply {
+        message: message(6, Role::Assistant, "It is Lund."),
+        record: json!({}),
+        tokens_per_second: None,
+    }));
+    h.chat(Update::Phase(PhaseName::Idle));
+    let screen = h.screen();
+    assert!(screen.contains("It is Lund.") && screen.contains("‹2/2›"), "{screen}");
+    assert!(!screen.contains("stopped"), "{screen}");
+}
+
+#[test]
+fn ones_own_message_is_written_anew_and_nothing_is_lost() {
+    let mut h = opened(80, 24);
+    h.type_str("a draft");
+    h.keys("alt-up up e");
+    assert_eq!(h.state.editor.shown(), "And where do I live?");
+    assert!(h.screen().contains("written anew"), "{}", h.screen());
+    h.press("esc");
+    assert_eq!(h.state.editor.shown(), "a draft");
+    h.keys("alt-up up e ctrl-u");
+    h.enter("Where did I live?");
+    let then = Forked::Submit("Where did I live?".into());
+    let fork = Command::Fork { parent: SessionId(1), before: MessageId(4), then };
+    assert_eq!(h.take(), [Effect::Chat(fork)]);
+    assert_eq!(h.state.editor.shown(), "a draft");
+    // An answer can't be written anew.
+    h.keys("alt-up e");
+    assert_eq!(h.state.editor.shown(), "a draft");
+    assert!(h.screen().contains("Only your own"), "{}", h.screen());
+}
+
+#[test]
+fn a_chat_goes_on_from_any_message() {
+    let fork = |before, then| {
+        let parent = SessionId(1);
+        Effect::Chat(Command::Fork { parent, before: MessageId(before), then })
+    };
+    let mut h = opened(80, 24);
+    h.keys("up up up n");
+    assert_eq!(h.take(), [fork(4, Forked::Nothing)]);
+    // Another answer: to the last message a version, to an earlier one a chat of its own.
+    h.keys("up up up r");
+    assert_eq!(h.take(), [fork(2, Forked::Answer)]);
+    h.keys("up up r");
+    assert_eq!(h.take(), [Effect::Chat(Command::Regenerate)]);
+    h.keys("up up f");
+    let ids = vec![AnyId::Message(MessageId(4))];
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::PlanForget { ids, matching: None })]);
+    h.keys("esc up w");
+    assert!(matches!(&h.state.pane, Some(Pane::Why(pane)) if pane.reply == Some(MessageId(6))));
+}
+
+#[test]
+fn a_click_chooses_and_the_arrows_keep_what_is_chosen_in_sight() {
+    let mut h = Harness::ready(80, 24);
+    for n in 0..40 {
+        h.exchange(n, &format!("question {n}"), &format!("answer {n}"), json!({}));
+    }
+    h.screen();
+    for n in (0..40).rev() {
+        h.press("up");
+        let screen = h.screen();
+        assert!(screen.contains(&format!("answer {n}")), "{n}: {screen}");
+        h.press("up");
+        h.screen();
+    }
+    let row = h.screen().lines().position(|l| l.contains("answer 3")).unwrap();
+    let click = |row: usize| {
+        Event::Terminal(TerminalEvent::Mouse(crossterm::event::MouseEvent {
+            kind: crossterm::event::MouseEventKind::Down(crossterm::event::MouseButton::Left),
+            column: 5,
+            row: row as u16,
+            modifiers: KeyModifiers::NONE,
+        }))
+    };
+    h.feed(click(row));
+    h.press("c");
+    assert_eq!(h.take(), [Effect::Copy("answer 3".into())]);
+    // Beside any message: back to the input, at the end of the chat.
+    h.feed(click(0));
+    assert_eq!(h.state.focus, Focus::Input);
+    assert!(h.screen().contains("answer 39"));
+    // Down from the last one, too.
+    h.keys("up down");
+    assert_eq!(h.state.focus, Focus::Input);
+}
