@@ -82,6 +82,20 @@ mod tests {
     }
 
     #[test]
+    fn where_the_system_opens_the_first_turn_no_reply_comes_first() {
+        let model = ScriptedModel::new(&[]).joining_system();
+        let prompt = build(&model, "sys", &lines(100, "0123456789"), "where?", 100);
+        // As below, but for the reply of message 93 and the opening of message 94.
+        assert_eq!((prompt.n_dropped, prompt.tokens.len()), (94, 14 + 6 * 12 - 1));
+        let open = model.open_turn(TurnRole::User);
+        assert_eq!(prompt.tokens[5..7], [u32::from(b'0'), u32::from(b'1')]);
+        assert_eq!(prompt.tokens.iter().filter(|token| open.contains(token)).count(), 3);
+        let first = build(&model, "sys", &[], "where?", 100).tokens;
+        assert_eq!(first.len(), 13);
+        assert_eq!(first[5..11], model.encode("where?"));
+    }
+
+    #[test]
     fn the_newest_whole_messages_stay() {
         // Each turn is 10 bytes and two specials. System 3+2, question 6+2, the answer's opening 1: 14;
         // 86 / 12 = 7 messages.

@@ -27,6 +27,7 @@ struct Script {
     default_reply: String,
     uncertainty: Box<UncertaintyRule>,
     nll: Box<NllRule>,
+    joins_system: bool,
     log: Mutex<Vec<String>>,
 }
 
@@ -51,6 +52,7 @@ impl ScriptedModel {
             default_reply: "OK.".into(),
             uncertainty: Box::new(|_, _| 1.0),
             nll: Box::new(|_, _| 1.0),
+            joins_system: false,
             log: Mutex::default(),
         }))
     }
@@ -81,6 +83,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn with_default_reply(mut self, reply: &str) -> Self {
         self.script().default_reply = reply.into();
+        self
+    }
+
+    /// The system's text opens the user's first turn, as Gemma has it.
+    #[must_use]
+    pub fn joining_system(mut self) -> Self {
+        self.script().joins_system = true;
         self
     }
 
@@ -181,6 +190,10 @@ impl LanguageModel for ScriptedModel {
             TurnRole::User => OPEN_USER,
             TurnRole::Assistant => OPEN_ASSISTANT,
         }]
+    }
+
+    fn open_first_turn(&self) -> Vec<u32> {
+        if self.0.joins_system { Vec::new() } else { self.open_turn(TurnRole::User) }
     }
 
     fn close_turn(&self, _: TurnRole) -> Vec<u32> {
