@@ -63,6 +63,8 @@ pub enum Command {
         /// Only the tools that change nothing: neither `remember` nor `forget`
         #[arg(long)]
         read_only: bool,
+        #[command(flatten)]
+        wait: Wait,
     },
     /// Check this machine, the memory and the models
     Doctor {

@@ -210,7 +210,7 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Session(args) => session::run(app, args),
         Command::Memory(args) => memory::run(app, args),
         Command::Model(args) => model::run(app, args),
-        Command::Mcp { read_only } => mcp::run(app, read_only),
+        Command::Mcp { read_only, .. } => mcp::run(app, read_only),
         Command::Doctor { json } => doctor::run(app, json),
         Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
         Command::Completions { shell } => shell::completions(app.console, shell),
@@ -223,6 +223,7 @@ fn wait(command: &Command) -> Option<args::Wait> {
     use args::{Memory, Session};
     Some(match command {
         Command::Ask(args) => args.wait,
+        Command::Mcp { wait, .. } => *wait,
         Command::Import(args) => args.wait,
         Command::Restore(args) => args.wait,
         Command::Session(Session::Delete { wait, .. })
