@@ -167,13 +167,11 @@ fn of_pdf(name: &str, path: &Path) -> Result<String, AttachError> {
 }
 
 fn is_html(name: &str, text: &str) -> bool {
-    let name = name.to_lowercase();
+    let extension = Path::new(name).extension();
+    let is = |end: &str| extension.is_some_and(|extension| extension.eq_ignore_ascii_case(end));
     let begin = text.trim_start();
     let begin = begin[..begin.floor_char_boundary(15)].to_lowercase();
-    name.ends_with(".html")
-        || name.ends_with(".htm")
-        || begin.starts_with("<!doctype html")
-        || begin.starts_with("<html")
+    is("html") || is("htm") || begin.starts_with("<!doctype html") || begin.starts_with("<html")
 }
 
 /// Elements whose text is not for people.
@@ -311,6 +309,8 @@ fn entity(text: &str, n: &mut usize) -> char {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     #[track_caller]
@@ -368,7 +368,7 @@ mod tests {
         ];
         let mut pdf = "%PDF-1.4\n".to_owned();
         for (n, object) in objects.iter().enumerate() {
-            pdf += &format!("{} 0 obj\n{object}\nendobj\n", n + 1);
+            write!(pdf, "{} 0 obj\n{object}\nendobj\n", n + 1).unwrap();
         }
         pdf += "trailer << /Root 1 0 R /Size 6 >>\n%%EOF\n";
         let dir = tempfile::tempdir().unwrap();

@@ -334,7 +334,7 @@ fn impossible_shapes_of_later_families_are_refused() {
     }
     let original = |n: u64| {
         move |c: &mut serde_json::Value| {
-            c["rope_parameters"]["original_max_position_embeddings"] = n.into()
+            c["rope_parameters"]["original_max_position_embeddings"] = n.into();
         }
     };
     for name in ["phi3", "ministral3"] {

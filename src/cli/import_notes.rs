@@ -45,7 +45,7 @@ pub fn run(app: &App, folder: &Path, preview: bool, as_json: bool) -> Outcome {
                 }
             }
             _ => {
-                app.console.note(&format!("{} is not text that can be read", one_line(&name, 200)))
+                app.console.note(&format!("{} is not text that can be read", one_line(&name, 200)));
             }
         }
     }
@@ -108,7 +108,8 @@ fn files(root: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
             });
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
-            } else if kind.is_dir() {
+            }
+            if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() && is_note {
                 let is_small = entry.metadata().is_ok_and(|data| data.len() <= BYTES_MAX);

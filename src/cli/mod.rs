@@ -223,10 +223,10 @@ fn wait(command: &Command) -> Option<args::Wait> {
     use args::{Memory, Session};
     Some(match command {
         Command::Ask(args) => args.wait,
-        Command::Mcp { wait, .. } => *wait,
         Command::Import(args) => args.wait,
         Command::Restore(args) => args.wait,
-        Command::Session(Session::Delete { wait, .. })
+        Command::Mcp { wait, .. }
+        | Command::Session(Session::Delete { wait, .. })
         | Command::Memory(
             Memory::Edit { wait, .. }
             | Memory::Forget { wait, .. }

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::time::Duration;
 
 use super::*;
@@ -24,7 +22,7 @@ impl Echo {
 }
 
 impl Service for Echo {
-    fn instructions(&self) -> &str {
+    fn instructions(&self) -> &'static str {
         "Ask."
     }
 

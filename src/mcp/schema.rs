@@ -106,6 +106,11 @@ mod tests {
 
     use super::*;
 
+    #[track_caller]
+    fn check(schema: &Value, value: Value, wrong: Option<&str>) {
+        assert_eq!(validate(schema, &value).err().as_deref(), wrong, "{value}");
+    }
+
     #[test]
     fn what_does_not_fit_is_named_with_its_place() {
         let schema = json!({
@@ -121,10 +126,6 @@ mod tests {
             "required": ["text"],
             "additionalProperties": false
         });
-        #[track_caller]
-        fn check(schema: &Value, value: Value, wrong: Option<&str>) {
-            assert_eq!(validate(schema, &value).err().as_deref(), wrong, "{value}");
-        }
         check(&schema, json!({"text": "mönk", "n": 9, "of": "a"}), None);
         check(&schema, json!({"text": "a", "n": 2.0}), None);
         check(&schema, json!({"text": "a", "list": [{"id": null}, {"id": "x"}]}), None);

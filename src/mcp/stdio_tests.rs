@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::io::{Cursor, PipeReader, PipeWriter, pipe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -27,7 +25,7 @@ impl Slow {
 }
 
 impl Service for Slow {
-    fn instructions(&self) -> &str {
+    fn instructions(&self) -> &'static str {
         ""
     }
 

@@ -96,7 +96,7 @@ pub(super) fn tick(state: &mut State) -> Vec<Effect> {
 pub(super) fn find(state: &mut State, words: &str) -> Vec<Effect> {
     let mut picker = Picker::new(crate::tui::pickers::PickerKind::Sessions);
     words.clone_into(&mut picker.filter);
-    let find = picker.to_find().map(StoreRequest::Find);
+    let find = picker.next_query().map(StoreRequest::Find);
     state.overlay = Some(Overlay::Picker(picker));
     [StoreRequest::Sessions].into_iter().chain(find).map(Effect::Store).collect()
 }

@@ -159,7 +159,7 @@ pub enum StoreReply {
     ForgetPlan {
         plan: ForgetPlan,
         lines: Vec<String>,
-        other: Option<OtherPlan>,
+        other: Option<Box<OtherPlan>>,
     },
     /// What is gone. Whatever else was affected is rewritten from what stays.
     Forgotten {

@@ -72,13 +72,14 @@ impl Language {
         let mut rest = line;
         while !rest.is_empty() {
             let (kind, end) = match open.take() {
-                Some((close, kind)) => match rest.find(close) {
-                    Some(at) => (kind, at + close.len()),
-                    None => {
+                Some((close, kind)) => {
+                    if let Some(at) = rest.find(close) {
+                        (kind, at + close.len())
+                    } else {
                         open = Some((close, kind));
                         (kind, rest.len())
                     }
-                },
+                }
                 None => self.word(rest, &mut open),
             };
             let (word, after) = rest.split_at(end);
@@ -215,7 +216,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost(code in "([\"'`/*#\\\\<>!-]|a|日|fn |\n| ){0,60}", n in 0usize..14) {
-            let names: Vec<&String> = LANGUAGES.values().flat_map(|l| l.names.first()).collect();
+            let names: Vec<&String> = LANGUAGES.values().filter_map(|l| l.names.first()).collect();
             let lines = lines(names[n % names.len()], &code, &Palette::named("mono"));
             let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.to_string()).collect::<String>();
             let all: Vec<String> = lines.iter().map(text).collect();

@@ -170,20 +170,20 @@ fn try_look(state: &mut State) {
     if let Some(Pick::Look(name)) = picker.chosen().map(|item| item.pick.clone()) {
         state.palette_before.get_or_insert(state.palette);
         let palette = (state.palettes)(name);
-        state.set_palette(palette);
+        state.set_palette(&palette);
     }
 }
 
 /// Asks the memory for what is typed into the list of chats.
 fn find(state: &mut State) -> Vec<Effect> {
     let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
-    picker.to_find().map(|query| Effect::Store(StoreRequest::Find(query))).into_iter().collect()
+    picker.next_query().map(|query| Effect::Store(StoreRequest::Find(query))).into_iter().collect()
 }
 
 fn close_list(state: &mut State) {
     state.overlay = None;
     if let Some(before) = state.palette_before.take() {
-        state.set_palette(before);
+        state.set_palette(&before);
     }
     chats::say_deleted(state);
 }
@@ -206,7 +206,7 @@ fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
         Pick::Close => Vec::new(),
         Pick::Look(name) => {
             let palette = (state.palettes)(name);
-            state.set_palette(palette);
+            state.set_palette(&palette);
             vec![Effect::Store(StoreRequest::Look(name.to_owned()))]
         }
         Pick::Text(text) => {

@@ -99,7 +99,7 @@ impl Picker {
     }
 
     /// What the memory is to be searched for now, if it is not yet.
-    pub fn to_find(&mut self) -> Option<String> {
+    pub fn next_query(&mut self) -> Option<String> {
         const CHARS_MIN: usize = 2;
         if self.kind != PickerKind::Sessions || self.asked.is_some() {
             return None;
@@ -202,7 +202,7 @@ pub(super) fn set_found(state: &mut State, query: &str, found: Vec<Found>) -> Op
     }
     picker.asked = None;
     if picker.filter != query {
-        return picker.to_find();
+        return picker.next_query();
     }
     picker.items.retain(|item| item.preview.is_none());
     picker.items.extend(found.into_iter().map(|f| Item {

@@ -137,6 +137,15 @@ fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft, palette: Option<&st
     state
 }
 
+/// Where the person was.
+fn go_to(draft: &Draft, driver: &Driver) {
+    if draft.incognito {
+        driver.send(Command::Incognito(true));
+    } else if let Some(session) = draft.session {
+        driver.send(Command::OpenSession(session));
+    }
+}
+
 async fn drive(
     parts: Parts,
     Beginning { notices, draft, lock_after, palette }: Beginning,
@@ -171,11 +180,7 @@ async fn drive(
     })
     .map_err(fail)?;
     let driver = &*driver.insert(started);
-    if draft.incognito {
-        driver.send(Command::Incognito(true));
-    } else if let Some(session) = draft.session {
-        driver.send(Command::OpenSession(session));
-    }
+    go_to(&draft, driver);
 
     let mut looped = Loop {
         screen,

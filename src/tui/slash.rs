@@ -58,12 +58,11 @@ pub const COMMANDS: &[SlashCommand] = &[
     command("find", "search all chats", chats::find)
         .required("WORDS", "Say what: /find carrot cake"),
     command("rename", "give this chat another title", |state, title| {
-        match state.transcript.session.filter(|_| !state.incognito) {
-            Some(session) => rename(state, session, title),
-            None => {
-                state.say("There is no chat to rename yet.");
-                Vec::new()
-            }
+        if let Some(session) = state.transcript.session.filter(|_| !state.incognito) {
+            rename(state, session, title)
+        } else {
+            state.say("There is no chat to rename yet.");
+            Vec::new()
         }
     })
     .required("TITLE", "Say how: /rename Lund"),
@@ -86,7 +85,7 @@ pub const COMMANDS: &[SlashCommand] = &[
             return update::run(state, Action::Look);
         }
         let palette = (state.palettes)(name);
-        state.set_palette(palette);
+        state.set_palette(&palette);
         vec![Effect::Store(StoreRequest::Look(name.to_owned()))]
     })
     .optional("[NAME]")

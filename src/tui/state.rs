@@ -265,13 +265,13 @@ impl State {
     }
 
     /// Shows everything in other colours.
-    pub fn set_palette(&mut self, palette: Palette) {
-        self.palette = palette;
+    pub fn set_palette(&mut self, palette: &Palette) {
+        self.palette = *palette;
         for entry in &self.transcript.entries {
             entry.laid.replace(None);
         }
         if let Some(Pane::Memory(pane)) = &mut self.pane {
-            memory_tree::rebuild(pane, &palette);
+            memory_tree::rebuild(pane, palette);
         }
     }
 

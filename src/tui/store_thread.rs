@@ -346,13 +346,14 @@ fn less(
     r: &Reader<'_>,
     ids: &[AnyId],
     matching: Option<&str>,
-) -> Result<Option<OtherPlan>, StoreError> {
+) -> Result<Option<Box<OtherPlan>>, StoreError> {
     let are_facts = !ids.is_empty() && ids.iter().all(|id| matches!(id, AnyId::Semantic(_)));
-    Ok(match matching {
-        Some(part) => Some(OtherPlan { what: "only these words", plan: r.plan_blot(part)? }),
-        None if are_facts => Some(OtherPlan { what: "only the fact", plan: r.plan_strike(ids)? }),
-        None => None,
-    })
+    let other = match matching {
+        Some(part) => OtherPlan { what: "only these words", plan: r.plan_blot(part)? },
+        None if are_facts => OtherPlan { what: "only the fact", plan: r.plan_strike(ids)? },
+        None => return Ok(None),
+    };
+    Ok(Some(Box::new(other)))
 }
 
 /// What the answers of a chat rest on.

@@ -100,15 +100,12 @@ impl Versions {
 
     /// One that was just written, or goes on.
     fn put(&mut self, version: Version) {
-        match self.all.iter().position(|v| v.message.id == version.message.id) {
-            Some(at) => {
-                self.all[at] = version;
-                self.shown = at;
-            }
-            None => {
-                self.all.push(version);
-                self.shown = self.all.len() - 1;
-            }
+        if let Some(at) = self.all.iter().position(|v| v.message.id == version.message.id) {
+            self.all[at] = version;
+            self.shown = at;
+        } else {
+            self.all.push(version);
+            self.shown = self.all.len() - 1;
         }
     }
 }

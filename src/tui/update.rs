@@ -177,7 +177,7 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
             let line = plain_text(text.lines().next().unwrap_or_default());
             picker.filter.extend(line.chars().take(200));
             picker.selected = 0;
-            if let Some(query) = picker.to_find() {
+            if let Some(query) = picker.next_query() {
                 return vec![Effect::Store(StoreRequest::Find(query))];
             }
         }

@@ -84,7 +84,7 @@ fn files_and_stdin_go_with_the_question() {
     let said = home.ok(&["export"]);
     let question = "When does the plumber come?\\n\\n[attached: ";
     assert!(
-        said.contains(question) && said.contains("note.txt, 27 bytes]\\nThe plumber"),
+        said.contains(question) && said.contains("note.txt, 28 bytes]\\nThe plumber"),
         "{said}"
     );
     assert!(said.contains("[attached: stdin, 14 bytes]\\nBring the key."), "{said}");

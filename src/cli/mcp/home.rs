@@ -57,7 +57,7 @@ impl<'a> Home<'a> {
     /// If the memory can't be written, or a model can't be loaded.
     pub fn build(&self, cancel: &Cancel) -> Result<bool, Failure> {
         let is_large = self.app.registry()?.files_in_use()?.is_some();
-        if is_large || self.n_pending(&self.to_read()?)? == 0 {
+        if is_large || n_pending(&self.to_read()?)? == 0 {
             return Ok(false);
         }
         let models = self.app.models()?;
@@ -65,15 +65,11 @@ impl<'a> Home<'a> {
             Err(Failure::Store(StoreError::Locked { .. })) => return Ok(false),
             opened => opened?,
         };
-        let before = self.n_pending(&store)?;
+        let before = n_pending(&store)?;
         let config = WorkerConfig { live: true, ..self.app.worker_config() };
         worker::catch_up(&store, &models, Arc::new(SystemClock), config, PATIENCE, cancel)?;
-        let left = self.n_pending(&store)?;
+        let left = n_pending(&store)?;
         Ok(cancel.is_cancelled() && left > 0 || (1..before).contains(&left))
-    }
-
-    fn n_pending(&self, store: &Store) -> Result<usize, Failure> {
-        Ok(store.read(|r| r.pending_jobs())?.len())
     }
 
     /// What recall reads with: loaded once, and again when the memory was embedded anew.
@@ -97,4 +93,8 @@ impl<'a> Home<'a> {
         *held = Some((made_by, readers.clone()));
         Ok(readers)
     }
+}
+
+fn n_pending(store: &Store) -> Result<usize, Failure> {
+    Ok(store.read(|r| r.pending_jobs())?.len())
 }

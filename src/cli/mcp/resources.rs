@@ -95,7 +95,7 @@ pub fn read(home: &Home<'_>, uri: &str) -> Result<Value, Refusal> {
     };
     let store = home.to_read().map_err(failed)?;
     let text = match id {
-        None => store.read(|r| all_themes(r)),
+        None => store.read(all_themes),
         Some(None) => return Err(missing()),
         Some(Some(id)) => store.read(|r| shown(r, id).map(|(_, text)| text)),
     };

@@ -86,6 +86,9 @@ impl<'a> Fields<'a> {
     }
 
     /// A size or a count.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn number(&self, key: Key) -> Result<Option<usize>, String> {
         let stated = self.value(
             key,
@@ -96,6 +99,9 @@ impl<'a> Fields<'a> {
     }
 
     /// As [`Self::number`]; an error where it is missing.
+    ///
+    /// # Errors
+    /// If it is missing or of another kind.
     pub fn needed(&self, key: Key) -> Result<usize, String> {
         self.number(key)?.ok_or_else(|| match self.source {
             Source::Json(_) => format!("config.json lacks `{}`", key.0),
@@ -106,6 +112,9 @@ impl<'a> Fields<'a> {
     }
 
     /// A real number; a whole one counts.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn float(&self, key: Key) -> Result<Option<f64>, String> {
         let stated = self.value(key, Value::as_f64, |value| match value {
             Meta::Float(x) => Some(*x),
@@ -116,6 +125,9 @@ impl<'a> Fields<'a> {
     }
 
     /// True or false.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn boolean(&self, key: Key) -> Result<Option<bool>, String> {
         self.value(key, Value::as_bool, |value| match value {
             Meta::Boolean(b) => Some(*b),
@@ -124,6 +136,9 @@ impl<'a> Fields<'a> {
     }
 
     /// A text.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn text(&self, key: Key) -> Result<Option<&'a str>, String> {
         self.value(key, Value::as_str, |value| match value {
             Meta::String(text) => Some(text.as_str()),
@@ -132,6 +147,9 @@ impl<'a> Fields<'a> {
     }
 
     /// Several counts.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn numbers(&self, key: Key) -> Result<Option<Vec<usize>>, String> {
         self.value(
             key,
@@ -152,6 +170,9 @@ impl<'a> Fields<'a> {
     }
 
     /// Several real numbers.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn floats(&self, key: Key) -> Result<Option<Vec<f64>>, String> {
         self.value(
             key,
@@ -164,18 +185,27 @@ impl<'a> Fields<'a> {
     }
 
     /// Several texts; only a `config.json` has them.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn texts(&self, key: Key) -> Result<Option<Vec<&'a str>>, String> {
         let texts = |value: &'a Value| value.as_array()?.iter().map(Value::as_str).collect();
         self.value(key, texts, |_| None)
     }
 
     /// A part of a `config.json` that leaves out what the whole may leave out.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn part(&self, name: &'static str) -> Result<Option<Fields<'a>>, String> {
         let part = self.object((name, ""))?;
         Ok(part.map(|part| Fields { defaults: self.defaults, ..part }))
     }
 
     /// An object within a `config.json`.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
     pub fn object(&self, key: Key) -> Result<Option<Fields<'a>>, String> {
         let object = self.value(key, |value| value.is_object().then_some(value), |_| None)?;
         Ok(object.map(|value| Fields::json(value, &[])))

@@ -77,12 +77,11 @@ impl RopeConfig {
             Some(parameters) => Some(parameters),
             None => fields.object(("rope_scaling", ""))?,
         };
-        let rope = match scaling {
-            Some(scaling) => Self::of_object(&scaling, fields, head_dim)?,
-            None => {
-                let theta = fields.float(("rope_theta", ""))?.unwrap_or(THETA);
-                Self::plain(theta, dims(fields, fields, head_dim)?, false)
-            }
+        let rope = if let Some(scaling) = scaling {
+            Self::of_object(&scaling, fields, head_dim)?
+        } else {
+            let theta = fields.float(("rope_theta", ""))?.unwrap_or(THETA);
+            Self::plain(theta, dims(fields, fields, head_dim)?, false)
         };
         Ok((rope, None))
     }

@@ -11,7 +11,7 @@ use crate::inference::weights::Matrix;
 pub(super) struct Experts {
     /// Scores each expert.
     pub router: Matrix,
-    pub experts: Vec<Expert>,
+    pub all: Vec<Expert>,
     /// Experts that a token takes.
     pub n_used: usize,
     /// Their weights are made to sum up to 1.
@@ -37,7 +37,7 @@ impl Experts {
         let (n, hidden) = xs.dims2()?;
         let scores = self.router.forward(xs)?.to_device(&Device::Cpu)?.to_vec2::<f32>()?;
         let mut out = vec![0f32; n * hidden];
-        for (expert, taken) in self.experts.iter().zip(self.choose(scores)) {
+        for (expert, taken) in self.all.iter().zip(self.choose(scores)) {
             if taken.tokens.is_empty() {
                 continue;
             }
@@ -55,7 +55,7 @@ impl Experts {
 
     /// Of each expert, who takes it. `scores`: a row for each token.
     fn choose(&self, scores: Vec<Vec<f32>>) -> Vec<Taken> {
-        let mut taken = vec![Taken::default(); self.experts.len()];
+        let mut taken = vec![Taken::default(); self.all.len()];
         for (mut scores, token) in scores.into_iter().zip(0..) {
             ops::softmax(&mut scores);
             let mut best: Vec<usize> = (0..scores.len()).collect();

@@ -50,7 +50,9 @@ impl Loader<'_> {
     fn norm_called(&self, name: &str, n: usize) -> Outcome<Tensor> {
         let mut weight = self.weights.values(name, &[n])?;
         if self.config.family.norms_from_one && !self.weights.is_gguf() {
-            weight.iter_mut().for_each(|w| *w += 1.0);
+            for w in &mut weight {
+                *w += 1.0;
+            }
         }
         Tensor::from_vec(weight, n, self.device).map_err(backend)
     }
@@ -170,7 +172,7 @@ impl Loader<'_> {
         };
         Ok(Experts {
             router: self.matrix(layer, router, (n_experts, hidden))?,
-            experts: (0..n_experts).map(expert).collect::<Outcome<_>>()?,
+            all: (0..n_experts).map(expert).collect::<Outcome<_>>()?,
             n_used,
             normalises,
         })

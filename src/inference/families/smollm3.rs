@@ -30,13 +30,12 @@ fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), Stri
         return Err("it attends through a sliding window, which is not supported for it".into());
     }
     attend_to_everything(fields, config)?;
-    let rotated = match fields.numbers(("no_rope_layers", ""))? {
-        Some(listed) => listed.into_iter().map(|rotated| rotated != 0).collect(),
-        None => {
-            let interval = fields.number(("no_rope_layer_interval", ""))?.unwrap_or(INTERVAL);
-            let is_rotated = |index: usize| (index + 1).checked_rem(interval) != Some(0);
-            (0..config.n_layers).map(is_rotated).collect::<Vec<bool>>()
-        }
+    let rotated = if let Some(listed) = fields.numbers(("no_rope_layers", ""))? {
+        listed.into_iter().map(|rotated| rotated != 0).collect()
+    } else {
+        let interval = fields.number(("no_rope_layer_interval", ""))?.unwrap_or(INTERVAL);
+        let is_rotated = |index: usize| (index + 1).checked_rem(interval) != Some(0);
+        (0..config.n_layers).map(is_rotated).collect::<Vec<bool>>()
     };
     let kind = |rotated| if rotated { LayerKind::Full } else { LayerKind::Unrotated };
     config.layers = rotated.into_iter().map(kind).collect();

@@ -188,3 +188,28 @@ fn a_click_chooses_and_the_arrows_keep_what_is_chosen_in_sight() {
     h.keys("up down");
     assert_eq!(h.state.focus, Focus::Input);
 }
+
+/// Says how long a frame takes; `--nocapture` shows it.
+#[test]
+fn a_chat_of_ten_thousand_messages_is_drawn() {
+    let mut h = Harness::ready(120, 40);
+    let role = |n: i64| if n % 2 == 0 { Role::User } else { Role::Assistant };
+    let text = |n| format!("Message {n} says **something** of a few words.\n\n- one\n- two");
+    let messages = (0..10_000).map(|n| message(n, role(n), &text(n))).collect();
+    let conversation = Conversation { title: "Long".into(), messages, ..Conversation::default() };
+    h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
+    h.screen();
+    h.press("up");
+    let mut frames: Vec<std::time::Duration> = (0..200)
+        .map(|n| {
+            h.press(if n % 20 == 19 { "pgup" } else { "up" });
+            let since = std::time::Instant::now();
+            h.screen();
+            since.elapsed()
+        })
+        .collect();
+    frames.sort();
+    let line = format!("a frame of 10,000 messages: {:?}, p99 {:?}\n", frames[100], frames[198]);
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    assert!(h.screen().contains("Message 9"), "{}", h.screen());
+}

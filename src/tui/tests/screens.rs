@@ -245,7 +245,7 @@ fn forget_question() {
                 String::new(),
                 "Forgetting can't be undone.".into(),
             ],
-            other: Some(OtherPlan { what: "only the fact", plan: ForgetPlan::default() }),
+            other: Some(Box::new(OtherPlan { what: "only the fact", plan: ForgetPlan::default() })),
         }));
     });
 }
