@@ -216,7 +216,11 @@ fn four_processes_at_once_lose_nothing_and_nobody_is_refused() {
     let mut chat = Chat::open(&home);
     let until = Instant::now() + seconds;
     let ran = |what: &'static str, output: &Output, texts: &[String]| {
-        assert!(output.status.success(), "{what}: {output:?}");
+        // A reply that was being written while something was forgotten is not kept, and says so; the message is.
+        let is_dropped = what == "ask"
+            && String::from_utf8_lossy(&output.stderr)
+                .contains("something was forgotten meanwhile");
+        assert!(output.status.success() || is_dropped, "{what}: {output:?}");
         let mut kept = kept.lock().unwrap();
         kept.texts.extend_from_slice(texts);
         *kept.n_runs.entry(what).or_default() += 1;

@@ -76,6 +76,10 @@ impl Store {
         let writer = open::writer(&path, key).map_err(|e| e.within("open", &path))?;
         let reader = Reader { conn: &writer };
         let last = reader.last_id("message").map_err(|e| e.within("read", &path))?;
+        let noted = lock.noted();
+        if last < noted {
+            note_loss(&writer, last, noted).map_err(|e| e.within("write", &path))?;
+        }
         lock.note(last).map_err(|source| StoreError::unwritable(data_dir, source))?;
         lock.end_turn();
         let store = Self::new(
@@ -214,8 +218,9 @@ impl Store {
             if let Some(damage) = super::wal::unread(&conn, &self.0.path)? {
                 return Ok(Some(damage));
             }
-            let last = within(&conn, |reader| reader.last_id("message"))?;
-            Ok((last < noted).then(|| super::wal::cut_off(last, noted)))
+            let (last, lost) =
+                within(&conn, |reader| Ok((reader.last_id("message")?, reader.meta(LOST)?)))?;
+            Ok((last < noted).then(|| super::wal::cut_off(last, noted)).or(lost))
         };
         look().map_err(|e: StoreError| e.within("read", &self.0.path))
     }
@@ -335,6 +340,21 @@ impl Store {
     pub fn path(&self) -> &Path {
         &self.0.path
     }
+}
+
+/// What messages were gone when the memory was opened for writing: later ones must not take their ids, and the loss be
+/// seen no more.
+const LOST: &str = "lost";
+
+fn note_loss(conn: &Connection, last: i64, noted: i64) -> Result<()> {
+    let tx = conn.unchecked_transaction()?;
+    tx.execute("DELETE FROM sqlite_sequence WHERE name = 'message'", [])?;
+    tx.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('message', ?1)", [noted])?;
+    tx.execute(
+        "INSERT OR REPLACE INTO meta VALUES (?1, ?2)",
+        (LOST, super::wal::cut_off(last, noted)),
+    )?;
+    Ok(tx.commit()?)
 }
 
 /// Waits for the other read, and returns its result.

@@ -193,6 +193,11 @@ impl Lock {
         if last > before { write(&self.file, Some(last)) } else { Ok(()) }
     }
 
+    /// The id of the last message, as it was noted when this process opened the memory or since; -1 if there was none.
+    pub(super) fn noted(&self) -> i64 {
+        self.last_message.load(Ordering::Acquire)
+    }
+
     /// Notes that another memory has taken the place of the one that was here.
     pub(super) fn begin(&self) -> io::Result<()> {
         self.last_message.store(0, Ordering::Release);

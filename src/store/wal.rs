@@ -105,7 +105,7 @@ pub(super) fn cut_off(last: i64, noted: i64) -> String {
     };
     format!(
         "{what}: the end of the write-ahead log was cut off, or an older copy was put in the memory's place. \
-         If you have nothing to put back, delete memory.lock to go on with what is here"
+         If you have nothing to put back, `inglenook memory repair` goes on with what is here"
     )
 }
 

@@ -78,9 +78,8 @@ fn stats(app: &App, json: bool) -> Outcome {
 
 /// Looks first: a sound memory stays as it is.
 fn repair(app: &App) -> Outcome {
-    let verified = app.open_read_only().and_then(|store| Ok(store.read(|r| r.verify())?));
-    match verified {
-        Ok(findings) if findings.is_empty() => {
+    match findings(app) {
+        Ok((of_file, of_log, _)) if of_file.is_empty() && of_log.is_none() => {
             app.console.line("The memory is sound: nothing to repair.")?;
             return done();
         }
@@ -114,15 +113,23 @@ fn repair(app: &App) -> Outcome {
     if repaired.copied.findings.is_empty() { done() } else { found_problems() }
 }
 
-fn verify(app: &App, json: bool) -> Outcome {
+/// What is wrong with the memory's file, and with its log, and how much there is.
+fn findings(app: &App) -> Result<(Vec<String>, Option<String>, MemoryStats), Failure> {
+    // Before it is opened: what SQLite does not read, it may throw away.
     let of_log = store::log_damage(&app.dirs.data);
     let store = app.open_read_only()?;
-    let (mut violations, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
-    let is_log_only = violations.is_empty();
-    violations.extend(match of_log {
+    let (of_file, stats) = store.read(|r| Ok((r.verify()?, r.stats()?)))?;
+    let of_log = match of_log {
         None => store.log_damage()?,
         found => found,
-    });
+    };
+    Ok((of_file, of_log, stats))
+}
+
+fn verify(app: &App, json: bool) -> Outcome {
+    let (mut violations, of_log, stats) = findings(app)?;
+    let is_log_only = violations.is_empty();
+    violations.extend(of_log);
     if json {
         app.console.json(&json!({ "sound": violations.is_empty(), "violations": violations }))?;
     } else if violations.is_empty() {

@@ -177,3 +177,30 @@ fn a_first_log_that_was_cut_off_is_no_beginning() {
         }
     }
 }
+
+/// An older copy is put in the memory's place, and the chat goes on: new messages don't hide what is gone.
+#[test]
+fn a_loss_is_named_until_the_memory_is_repaired() {
+    let (dir, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let old = copy.path().join("old.db");
+    let told = |n: usize| {
+        let store = Store::open(dir.path()).unwrap();
+        write(&store, |tx| {
+            let session = tx.create_session("", at(0), false)?;
+            for i in 0..n {
+                say(tx, session, Role::User, &format!("Number {i}."));
+            }
+            Ok(())
+        });
+        store.log_damage().unwrap()
+    };
+    assert_eq!(told(2), None);
+    fs::copy(dir.path().join(FILES[0]), &old).unwrap();
+    assert_eq!(told(3), None);
+    fs::copy(&old, dir.path().join(FILES[0])).unwrap();
+    assert!(told(9).unwrap().starts_with("m3 to m5 are gone"));
+    assert!(told(1).unwrap().starts_with("m3 to m5 are gone"));
+    let repaired = crate::store::repair(dir.path(), None, "now", WAIT).unwrap();
+    assert_eq!(repaired.copied.stats.messages, 12);
+    assert_eq!(told(1), None);
+}
