@@ -2,6 +2,7 @@
 //!
 //! `INGLENOOK_CANARIES=200` tries so many; `INGLENOOK_CANARIES_SEED` others.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -140,7 +141,7 @@ fn work(home: &Home, canary: &Canary, rng: &mut ChaCha8Rng) {
     let fact = ids(home, &canary.plain(), 's');
     match (rng.random_range(0..7), fact.first()) {
         (0, Some(fact)) => {
-            drop(home.run(&["memory", "edit", fact, &format!("The word was {word}")]))
+            home.run(&["memory", "edit", fact, &format!("The word was {word}")]);
         }
         (1, Some(fact)) => {
             home.run(&["memory", "edit", fact, &format!("The user likes {word} best")]);
@@ -194,7 +195,7 @@ fn forget(home: &Home, canary: &Canary, rng: &mut ChaCha8Rng) -> String {
         std::thread::sleep(Duration::from_millis(wait));
         child.kill().unwrap();
         child.wait().unwrap();
-        told += &format!(" killed after {wait} ms");
+        write!(told, " killed after {wait} ms").unwrap();
     }
     let output = home.run(&args);
     told + &String::from_utf8_lossy(&output.stdout) + &String::from_utf8_lossy(&output.stderr)

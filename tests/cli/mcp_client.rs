@@ -39,7 +39,7 @@ impl Client {
         let from = BufReader::new(from);
         let mut client = Self { server, to, from, last_id: 0, tools: Vec::new() };
         let listed = client.result("tools/list", json!({}));
-        client.tools = listed["tools"].as_array().unwrap().clone();
+        client.tools.clone_from(listed["tools"].as_array().unwrap());
         client
     }
 
