@@ -233,7 +233,7 @@ impl Decoder {
     /// Builds the decoder; `on_layer` is told how many layers are ready.
     ///
     /// # Errors
-    /// [`ModelError::BadFile`] if a tensor is missing or does not fit the configuration.
+    /// [`BadFile`](crate::interfaces::ModelError::BadFile) if a tensor is missing or does not fit the configuration.
     pub fn load(
         config: DecoderConfig,
         weights: &Weights,
