@@ -6,6 +6,9 @@
 #![cfg(all(unix, feature = "starter"))]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+#[path = "support/rng.rs"]
+mod rng;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
@@ -19,29 +22,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use expectrl::Expect as _;
 use expectrl::process::unix::Signal;
 use expectrl::session::OsSession;
+use rng::Rng;
 
 const N_KILLS: usize = 100;
 
 /// A chat that shows nothing for this long is broken.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// splitmix64
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    /// At most `most`, distributed so that short waits are as likely as long ones.
-    fn wait(&mut self, most: Duration) -> Duration {
-        let share = self.below(1_000) as f64 / 1_000.0;
-        most.mul_f64(share * share)
-    }
+/// At most `most`, distributed so that short waits are as likely as long ones.
+fn wait(rng: &mut Rng, most: Duration) -> Duration {
+    let share = rng.below(1_000) as f64 / 1_000.0;
+    most.mul_f64(share * share)
 }
 
 struct Bed {
@@ -146,7 +137,7 @@ fn import(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let file: PathBuf = bed.home.path().join(format!("import-{round}.jsonl"));
     std::fs::write(&file, lines).unwrap();
     let child = bed.spawn(&["import", file.to_str().unwrap()]);
-    let (done, _) = kill_after(child, rng.wait(Duration::from_millis(60)));
+    let (done, _) = kill_after(child, wait(rng, Duration::from_millis(60)));
     if done {
         bed.acknowledge("import", texts);
     } else {
@@ -156,14 +147,14 @@ fn import(bed: &mut Bed, rng: &mut Rng, round: usize) {
 
 fn consolidate(bed: &Bed, rng: &mut Rng) {
     let child = bed.spawn(&["memory", "consolidate", "--wait"]);
-    kill_after(child, rng.wait(Duration::from_millis(1_200)));
+    kill_after(child, wait(rng, Duration::from_millis(1_200)));
 }
 
 /// A reply is only written when the message is on disk, so its first byte acknowledges the message.
 fn ask(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let text = format!("My lucky word is Asked{round}.");
     let child = bed.spawn(&["ask", &text]);
-    let (done, spoken) = kill_after(child, rng.wait(Duration::from_millis(900)));
+    let (done, spoken) = kill_after(child, wait(rng, Duration::from_millis(900)));
     if done || spoken {
         bed.acknowledge("ask", [text]);
     }
@@ -206,7 +197,7 @@ fn chat(bed: &mut Bed, rng: &mut Rng, round: usize) {
     if stage > 2 {
         noted = shows(&mut session, "Noted", PATIENCE);
     }
-    let rest = rng.wait(Duration::from_millis(500));
+    let rest = wait(rng, Duration::from_millis(500));
     shows(&mut session, "what never comes", rest);
     let process = session.get_process_mut();
     process.kill(Signal::SIGKILL).unwrap();

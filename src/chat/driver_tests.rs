@@ -6,13 +6,15 @@ use crate::chat::ask::Answered;
 use crate::chat::machine::{Forked, Level, MessageKind};
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
-use crate::interfaces::{Cancel, LoadProgress, ModelError, ModelSource, ModelSummary, Models};
-use crate::memory::{Message, MessageId, Origin, Role, SemanticId};
+use crate::interfaces::{
+    Cancel, Clock, LoadProgress, ModelError, ModelSource, ModelSummary, Models,
+};
+use crate::memory::{Message, MessageId, NewMessage, Origin, Role, SemanticId};
 use crate::model_policy::Mode;
 use crate::recall::{
     Evidence, Progress, RecallConfig, RecallError, RecallRequest, SemanticEvidence,
 };
-use crate::store::{JobKind, Store};
+use crate::store::{AnyId, JobKind, Store};
 use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
 
 /// There is no model.
@@ -316,4 +318,47 @@ fn once_is_one_question_and_one_answer() {
     assert!(holds(Role::User, "Where do I live?"));
     assert!(holds(Role::Assistant, "You live in Lund."));
     assert!(holds(Role::User, "hi"), "kept, though no model answers");
+}
+
+#[test]
+fn only_a_reply_that_may_rest_on_what_was_forgotten_meanwhile_is_dropped() {
+    let store = Store::in_memory().unwrap();
+    let told = |text: &str| {
+        let at = ManualClock::at("2026-11-20T10:00:00Z").now();
+        let message = store.write(|tx| {
+            let session = tx.create_session(text, at, false)?;
+            tx.append_message(session, &NewMessage::new(Role::User, text, at))
+        });
+        message.unwrap()
+    };
+    let (lund, dog) = (told("I live in Lund."), told("My dog is called Bo."));
+    assert_eq!(lund, MessageId(1), "what the memory of this test comes from");
+    // While it recalls, somebody forgets the next of these.
+    let gone = Arc::new(Mutex::new(vec![lund, dog]));
+    let mut parts = parts(&store, models(model()), Memory::Lund);
+    let (elsewhere, next) = (store.clone(), Arc::clone(&gone));
+    parts.recaller = Arc::new(move |recall, request, report| {
+        let evidence = Memory::Lund.recall(recall.models, &request, report);
+        if let Some(id) = next.lock().unwrap().pop() {
+            let plan = elsewhere.read(|r| r.plan_forget(&[AnyId::Message(id)], None)).unwrap();
+            elsewhere.write(|tx| tx.forget(&plan)).unwrap();
+        }
+        evidence
+    });
+    let heard = Heard::start(parts);
+    heard.submit("Where do I live?");
+    let kept = heard.reply().0;
+    heard.idle();
+    heard.submit("Where do I live?");
+    heard.until(|u| match u {
+        Update::Notice { level: Level::Error, text } => {
+            text.contains("was forgotten meanwhile").then_some(())
+        }
+        _ => None,
+    });
+    heard.idle();
+    heard.driver.stop();
+    let messages = store.read(|r| r.messages(kept.session)).unwrap();
+    let roles: Vec<Role> = messages.iter().map(|m| m.role).collect();
+    assert_eq!(roles, [Role::User, Role::User], "the first reply quoted it, too");
 }

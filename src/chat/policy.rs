@@ -132,9 +132,10 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     }
 }
 
-/// Whether a message that memory has nothing for is a task, which can be done without.
+/// Whether a message is a task or asks for advice, which memory helps with, and which can be done without.
 pub fn is_task(text: &str) -> bool {
-    extractive::intent(head(text)) == Intent::Request
+    let text = head(text);
+    extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
 }
 
 /// Whether the starter says in its own words that memory has nothing, where it has nothing. Not of a question about the

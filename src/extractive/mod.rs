@@ -67,13 +67,14 @@ pub use intent::intent;
 pub use judge::judge;
 pub use memorable::memorable;
 pub use names::user_name;
+pub use question::asks_advice;
 pub use retelling::{asked_by, is_of_speaker, retold};
 pub use second_person::{NOTED, acknowledge, to_second_person};
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
-pub use wants::{Wants, wants};
+pub use wants::{Wants, asks_who, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

@@ -23,6 +23,14 @@ static OF_THE_PAST: Patterns = Patterns::new("of the past");
 static QUESTION_WORDS: Words = Words::new("question words");
 static WORDS_OF_TIME: Words = Words::new("words of time");
 
+/// Whether it asks what to do: "What should I get my brother for his birthday?"
+pub fn asks_advice(text: &str) -> bool {
+    let words: Vec<String> =
+        lexicon::words(text).take(40).map(|word| word.to_lowercase()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    ADVICE.match_any(&words)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     When,

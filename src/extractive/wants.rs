@@ -30,6 +30,21 @@ pub fn wants(text: &str) -> Wants {
     }
 }
 
+/// Whether it asks who, of people who are not named, in the present: "who works with wood?", "Who's allergic to nuts?" Perhaps
+/// somebody whom memory knows; of the world the past is asked ("Who won the cup?"), or whoever has a name or an article.
+pub fn asks_who(text: &str) -> bool {
+    let words: Vec<String> = lexicon::words(text).take(3).map(|w| w.to_lowercase()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["who", "is", next] | ["who's" | "who\u{2019}s", next, ..] => {
+            let is_name = lexicon::words(text).any(|w| w.to_lowercase() == *next && w != *next);
+            !is_name && !["the", "a", "an", "this", "that", "he", "she", "it"].contains(next)
+        }
+        ["who", verb, ..] => lexicon::is_third_person(verb),
+        _ => false,
+    }
+}
+
 /// Whether people ask about themselves or what is theirs: "Where do I live?"
 fn is_personal(text: &str) -> bool {
     let own = ["i", "my", "mine", "we", "our", "us"];

@@ -83,6 +83,12 @@ impl Answer {
         }
     }
 
+    /// The system turn in a chat for a task that notes help with ("Suggest a present for my sister"). `user` is a name or
+    /// "the user".
+    pub fn task_system(self, user: &str, today: DateTime) -> String {
+        PROMPTS.render("answer", "task", context! { today => day(today), user })
+    }
+
     /// What comes before the first note.
     pub fn open(self) -> String {
         PROMPTS.render("answer", "open", context! {}) + "\n"

@@ -1,6 +1,6 @@
 //! What was recalled for an answer, and how `ask --json` shows it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use super::stage_two::Outcome;
 use crate::extractive::Candidate;
 use crate::interfaces::{Context, Signal};
 use crate::memory::{EpisodeId, MessageId, SemanticId, Theme};
+use crate::store::AnyId;
 
 /// A chosen fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,6 +143,15 @@ impl Evidence {
         let of_facts = self.semantics.iter().flat_map(|s| s.messages.iter().copied());
         let ids: BTreeSet<MessageId> = of_facts.chain(self.messages.iter().map(|m| m.id)).collect();
         ids.into_iter().collect()
+    }
+
+    /// Whether any of these was shown to a reader, or considered for it.
+    pub fn mentions(&self, ids: &HashSet<AnyId>) -> bool {
+        let themes = self.themes.iter().map(|t| AnyId::Theme(t.id));
+        let facts = self.semantics.iter().map(|s| AnyId::Semantic(s.id));
+        let messages = self.sources().into_iter().map(AnyId::Message);
+        let episodes = self.episodes.iter().map(|e| AnyId::Episode(e.id));
+        themes.chain(facts).chain(messages).chain(episodes).any(|id| ids.contains(&id))
     }
 
     /// Whether nothing was found.

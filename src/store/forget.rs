@@ -86,6 +86,11 @@ impl WriteTx<'_> {
         }
         // An error message may quote what the step was working on.
         self.run("UPDATE job SET error = 'removed by forgetting' WHERE error IS NOT NULL", [])?;
+        let mut gone = plan.ids();
+        gone.extend(texts.iter().map(|message| AnyId::Session(message.session)));
+        // Words may have gone from a correction too, and a name is in no unit.
+        let is_known = !plan.only_words && name.is_none();
+        self.count_forgetting(is_known.then_some(&gone))?;
         self.scrub_later()
     }
 

@@ -26,6 +26,7 @@ mod error;
 mod extension;
 mod forget;
 mod forget_plan;
+mod forgotten;
 mod full_text;
 mod full_text_check;
 mod jobs;

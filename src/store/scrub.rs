@@ -11,7 +11,6 @@ use super::records::Level;
 use super::transaction::{Reader, WriteTx};
 
 const DUE: &str = "scrub_due";
-const FORGETTINGS: &str = "forgettings";
 
 impl Reader<'_> {
     /// Whether something was forgotten whose bytes may still be in the files.
@@ -21,21 +20,11 @@ impl Reader<'_> {
     pub fn scrub_is_due(&self) -> Result<bool> {
         Ok(self.meta(DUE)?.is_some())
     }
-
-    /// How often something was forgotten: whoever keeps what was read from the memory compares it.
-    ///
-    /// # Errors
-    /// If the memory cannot be read.
-    pub fn n_forgettings(&self) -> Result<u64> {
-        Ok(self.meta(FORGETTINGS)?.and_then(|text| text.parse().ok()).unwrap_or(0))
-    }
 }
 
 impl WriteTx<'_> {
     /// After something was forgotten.
     pub(super) fn scrub_later(&mut self) -> Result<()> {
-        let n = self.n_forgettings()?.wrapping_add(1);
-        self.set_meta(FORGETTINGS, Some(&n.to_string()))?;
         self.set_meta(DUE, Some("1"))
     }
 }

@@ -44,9 +44,10 @@ impl Job {
                 let known = self.known_name();
                 let question = &self.request.question;
                 // The starter knows little of the world: memory is asked first.
-                let asks_first = self.profile.starter
-                    && extractive::intent(question) == Intent::Question
-                    && !extractive::asks_assistant(question);
+                let asks_first = extractive::asks_who(question)
+                    || self.profile.starter
+                        && extractive::intent(question) == Intent::Question
+                        && !extractive::asks_assistant(question);
                 if look && known == KnownName::None && !asks_first {
                     TurnEvent::Recalled { quote: None, reads: false, is_private: false }
                 } else {
@@ -81,6 +82,11 @@ impl Job {
             self.parts.config.window_tokens,
             self.parts.config.sampling.tokens_max,
         )
+    }
+
+    /// Whether a model is to do something with what memory knows, not to say what it knows. (The starter is not trained for it.)
+    fn is_task(&self) -> bool {
+        self.profile.style == Style::Instructed && policy::is_task(&self.request.question)
     }
 
     /// The person's name in prompts.
@@ -144,9 +150,15 @@ impl Job {
         let recent = self.recent();
         let question = &self.request.question;
         let style = self.profile.style;
+        let is_task = self.is_task();
         let asked = match style {
-            Style::Trained => question.clone(),
-            Style::Instructed => extractive::asked_by(self.person(), question),
+            Style::Instructed if !is_task => extractive::asked_by(self.person(), question),
+            Style::Instructed | Style::Trained => question.clone(),
+        };
+        let system = if is_task {
+            Answer.task_system(self.user_name.as_deref().unwrap_or("the user"), self.now.civil())
+        } else {
+            Answer.chat_system(style, self.now.civil())
         };
         // What was just said is evidence like anything else: recall's prompt has no chat window.
         let request = RecallRequest {
@@ -156,7 +168,7 @@ impl Job {
             best_min: if look { BEST_MIN_LOOKING } else { BEST_MIN },
             rules_first: for_model,
             now: self.now,
-            system: &Answer.chat_system(style, self.now.civil()),
+            system: &system,
             prompt: for_model,
             reuse: None,
             cancel: &self.cancel,
@@ -194,6 +206,9 @@ impl Job {
                 Wants::World | Wants::Memory => Listener::World,
                 Wants::SmallTalk | Wants::Statement => Listener::Told { message: message.clone() },
             };
+        }
+        if self.is_task() {
+            return Listener::World;
         }
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
         sources.extend(lock(&self.data).recent.lines().map(str::to_owned));
@@ -264,7 +279,7 @@ impl Job {
         }
         lock(&self.data).n_prompt = Some(context.len());
         let (_, reply_tokens) = self.budgets();
-        let mut sampling = if with_memories {
+        let mut sampling = if with_memories && !self.is_task() {
             Sampling::greedy(ANSWER_TOKENS_MAX)
         } else {
             self.profile.sampling(&self.parts.config.sampling)

@@ -1,17 +1,20 @@
 //! Messages, replies and the evidence of an answer: on disk before anybody relies on them.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, SavedReply, TurnEvent, UserMessage};
 use crate::chat::policy::Cited;
 use crate::error_chain::error_chain;
-use crate::memory::{Message, MessageId, NewMessage, Role, plain_text};
+use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
 use crate::recall::Evidence;
 use crate::store::{AnyId, JobKind, Store, StoreError};
 use crate::worker::Worker;
 
-const FORGOTTEN_MEANWHILE: &str = "something was forgotten meanwhile (/retry answers again)";
+const FORGOTTEN_MEANWHILE: &str =
+    "something that it may rest on was forgotten meanwhile (/retry answers again)";
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
@@ -74,8 +77,9 @@ impl Executor {
         };
         let at = self.parts.clock.now();
         let saved = self.chat_store().write(|tx| {
-            // It may rest on what is gone, and so may what was saved of it on the way.
-            if self.private.is_none() && tx.n_forgettings()? != n_forgettings {
+            let gone = tx.forgotten_since(n_forgettings)?;
+            if self.private.is_none() && self.rests_on(*session, gone.as_ref()) {
+                // So may what was saved of it on the way.
                 if let Some(id) = begun.filter(|id| tx.messages_by_id(&[*id]).is_ok()) {
                     let plan = tx.plan_forget(&[AnyId::Message(id)], None)?;
                     tx.forget(&plan)?;
@@ -106,6 +110,14 @@ impl Executor {
         };
         lock(&self.data).reply = Some(message.id);
         Ok((message, record))
+    }
+
+    /// Whether the reply may rest on something of this, `None` being everything: its chat, or what was recalled for it.
+    fn rests_on(&self, session: SessionId, gone: Option<&HashSet<AnyId>>) -> bool {
+        let Some(gone) = gone else { return true };
+        !gone.is_empty()
+            && (gone.contains(&AnyId::Session(session))
+                || lock(&self.data).recalled.as_ref().is_some_and(|e| e.mentions(gone)))
     }
 
     /// The record of an answer, in the form of `ask --json`.

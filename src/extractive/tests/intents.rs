@@ -16,3 +16,26 @@ fn what_a_message_wants() {
         }
     }
 }
+
+#[test]
+fn who_is_asked_for_in_the_present_may_be_somebody_memory_knows() {
+    for text in [
+        "who works with wood?",
+        "Who's allergic to nuts?",
+        "who is vegetarian?",
+        "Who plays the cello?",
+    ] {
+        assert!(asks_who(text), "{text}");
+    }
+    for text in [
+        "Who won the cup in 1998?",
+        "who is the president of France?",
+        "Who is Einstein?",
+        "Who's Ada Lovelace?",
+        "who wrote Hamlet",
+        "What works with wood?",
+        "who",
+    ] {
+        assert!(!asks_who(text), "{text}");
+    }
+}

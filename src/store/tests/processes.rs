@@ -196,3 +196,37 @@ fn a_forgetting_is_noticed_and_leaves_no_byte_in_any_file() {
     assert_eq!(known(&one), before + 1);
     assert_valid(&one);
 }
+
+#[test]
+fn what_was_forgotten_since_is_known_by_id_for_a_while() {
+    let store = Store::in_memory().unwrap();
+    let tell = |n: usize| {
+        write(&store, |tx| {
+            let session = tx.create_session("", at(n as i64), false)?;
+            Ok((session, say(tx, session, Role::User, &format!("My word is w{n}w."))))
+        })
+    };
+    let forget = |id: AnyId| {
+        let plan = store.read(|r| r.plan_forget(&[id], None)).unwrap();
+        store.write(|tx| tx.forget(&plan)).unwrap();
+    };
+    let since = |n: u64| store.read(|r| r.forgotten_since(n)).unwrap();
+    let (session, one) = tell(0);
+    let (_, other) = tell(1);
+    assert_eq!(since(0).unwrap().len(), 0);
+    forget(AnyId::Message(one));
+    let gone = since(0).unwrap();
+    assert!(gone.contains(&AnyId::Message(one)) && gone.contains(&AnyId::Session(session)));
+    assert!(!gone.contains(&AnyId::Message(other)));
+    assert_eq!(since(1).unwrap().len(), 0);
+    assert_eq!(since(2), None, "of an older copy of the memory nothing is known");
+    for n in 2..40 {
+        forget(AnyId::Message(tell(n).1));
+    }
+    assert_eq!(since(0), None, "it may be anything");
+    assert!(since(38).is_some());
+    // Words may go from a correction as well: all that was made meanwhile may have them.
+    let plan = store.read(|r| r.plan_blot("w1w")).unwrap();
+    store.write(|tx| tx.forget(&plan)).unwrap();
+    assert_eq!(since(39), None);
+}
