@@ -152,6 +152,21 @@ fn metadata_is_bounded_by_the_memory_it_takes() {
     refuses_gguf(&one.value("b", 9, &array).build(), "more than 128 MB");
 }
 
+/// Each expert of a tensor is a matrix of its own; a few hundred bytes of header could ask for millions.
+#[test]
+fn no_file_is_of_too_many_experts() {
+    let experts = |n: usize| {
+        let tensor = |file: Gguf, i| {
+            file.tensor(&format!("blk.{i}.ffn_up_exps.weight"), &[1, 1, 1024], 0, 0)
+        };
+        (0..n).fold(Gguf::default().data(4096), tensor).build()
+    };
+    let weights = |bytes| Weights::from_bytes(Path::new("many.gguf"), Bytes::Owned(bytes));
+    assert!(weights(experts(128)).is_ok());
+    let error = weights(experts(129)).err().unwrap().to_string();
+    assert!(error.contains("132096 matrices"), "{error}");
+}
+
 #[test]
 fn names_in_messages_hold_no_control_characters() {
     let file = Gguf::default().tensor("\x1b]0;owned\x07", &[1 << 30], 0, 0);

@@ -81,15 +81,12 @@ struct Conversation {
     worker: Option<WorkerStatus>,
     /// The store's generation when a change of memory was last reported.
     generation: u64,
-    /// How often something had been forgotten when the chat was last read.
-    n_forgettings: u64,
 }
 
 impl Conversation {
     fn new(parts: Parts, tell: OnUpdate, inbox: Sender<Input>) -> Self {
         let (machine, executor) = (Machine::default(), Executor::new(parts));
-        let n_forgettings = executor.n_forgettings().unwrap_or_default();
-        Self { machine, executor, tell, inbox, worker: None, generation: 0, n_forgettings }
+        Self { machine, executor, tell, inbox, worker: None, generation: 0 }
     }
 
     fn run(mut self, events: &Receiver<Input>) {
@@ -130,9 +127,9 @@ impl Conversation {
 
     /// Another process may have forgotten what this one still knows of the chat.
     fn look_for_forgetting(&mut self) {
-        let Ok(n) = self.executor.n_forgettings() else { return };
-        if n != self.n_forgettings && self.machine.phase() == PhaseName::Idle {
-            self.n_forgettings = n;
+        let Ok(n) = self.executor.parts.n_forgettings() else { return };
+        if n != self.executor.n_forgettings && self.machine.phase() == PhaseName::Idle {
+            self.executor.n_forgettings = n;
             self.executor.drop_caches();
             self.command(Command::Reload);
             (self.tell)(Update::Forgotten);
@@ -153,7 +150,7 @@ impl Conversation {
             return;
         }
         // No answer is made from what is gone.
-        if matches!(command, Command::Submit { .. } | Command::Regenerate) {
+        if matches!(command, Command::Submit { .. } | Command::Regenerate | Command::Continue) {
             self.look_for_forgetting();
         }
         let at = self.executor.parts.clock.now();

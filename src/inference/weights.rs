@@ -133,6 +133,11 @@ impl Weights {
     ) -> Result<(), ModelError> {
         let file = self.files.len();
         self.files.push((path.to_owned(), Arc::new(bytes)));
+        let n: usize = tensors.iter().map(|tensor| n_experts(tensor).unwrap_or(1)).sum();
+        if n > MATRICES_MAX {
+            let what = format!("its tensors are {n} matrices (at most {MATRICES_MAX} are allowed)");
+            return Err(bad_file(path, what));
+        }
         for tensor in tensors {
             self.n_parameters += tensor.dims.iter().map(|&d| d as u64).product::<u64>();
             for tensor in matrices(tensor) {
@@ -414,11 +419,22 @@ impl Weights {
     }
 }
 
+const EXPERTS: &str = "_exps.weight";
+
+/// A model of 48 layers with 128 experts each has 18,500.
+const MATRICES_MAX: usize = 1 << 17;
+
+/// How many experts' matrices a tensor holds, if it holds such.
+fn n_experts(tensor: &TensorEntry) -> Option<usize> {
+    let &[n, _, _] = tensor.dims.as_slice() else { return None };
+    (tensor.name.ends_with(EXPERTS) && (1..=EXPERTS_MAX).contains(&n)).then_some(n)
+}
+
 /// A tensor of matrices, one for each expert (`ffn_up_exps.weight`), as one tensor each (`ffn_up_exps.7.weight`); any
 /// other as it is.
 fn matrices(tensor: TensorEntry) -> Vec<TensorEntry> {
-    match (tensor.dims.as_slice(), tensor.name.strip_suffix("_exps.weight")) {
-        (&[n, n_out, n_in], Some(name)) if (1..=EXPERTS_MAX).contains(&n) => {
+    match (tensor.dims.as_slice(), tensor.name.strip_suffix(EXPERTS), n_experts(&tensor)) {
+        (&[_, n_out, n_in], Some(name), Some(n)) => {
             let n_bytes = tensor.n_bytes / n;
             let matrix = |index| TensorEntry {
                 name: format!("{name}_exps.{index}.weight"),

@@ -87,13 +87,14 @@ impl Registry {
             return Err(RegistryError::InstalledAs { path, name });
         }
         let model = link(path, name, sha256, &self.backend.validate, on_progress)?;
-        let mut manifest = Manifest::read(&self.models_dir)?;
-        if installed.iter().any(|m| m.name.eq_ignore_ascii_case(&model.name)) {
-            return Err(RegistryError::NameTaken { name: model.name });
-        }
-        manifest.put(model.clone());
-        manifest.write(&self.models_dir)?;
-        Ok(model)
+        Manifest::update(&self.models_dir, |manifest| {
+            let is_it = |m: &InstalledModel| m.name.eq_ignore_ascii_case(&model.name);
+            if manifest.models.iter().chain(&installed).any(is_it) {
+                return Err(RegistryError::NameTaken { name: model.name });
+            }
+            manifest.put(model.clone());
+            Ok(model)
+        })
     }
 }
 

@@ -15,6 +15,8 @@
 //!
 //! A path that is not absolute is relative to the folder of the file itself.
 
+use std::collections::HashSet;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -101,8 +103,23 @@ impl Manifest {
         })
     }
 
+    /// Reads it, changes it and writes it, while no other process does. If `change` fails, nothing is written.
+    pub fn update<T>(
+        models_dir: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        super::files::create_private_dir(models_dir)?;
+        // The folder itself, so that there is no file of locks. Where a folder can't be locked, none is.
+        let folder = File::open(models_dir).ok();
+        let _ = folder.as_ref().map(File::lock);
+        let mut manifest = Self::read(models_dir)?;
+        let made = change(&mut manifest)?;
+        manifest.write(models_dir)?;
+        Ok(made)
+    }
+
     /// Writes a new file and renames it: a crash leaves the old one.
-    pub fn write(&self, models_dir: &Path) -> Result<(), RegistryError> {
+    fn write(&self, models_dir: &Path) -> Result<(), RegistryError> {
         let path = models_dir.join(Self::FILE);
         let text = toml::to_string_pretty(self).map_err(|e| RegistryError::Manifest {
             path: path.display().to_string(),
@@ -116,6 +133,12 @@ impl Manifest {
             .map_err(|e| io_error("write", &path, e))?;
         file.persist(&path).map_err(|e| io_error("write", &path, e.error))?;
         Ok(())
+    }
+
+    /// All files of all models, and what they are links to.
+    pub fn paths(&self) -> HashSet<PathBuf> {
+        let links = self.models.iter().flat_map(|m| &m.files).map(|file| file.path.clone());
+        links.flat_map(|path| [path.canonicalize().ok(), Some(path)]).flatten().collect()
     }
 
     pub fn get(&self, name: &str) -> Option<&InstalledModel> {
@@ -161,6 +184,25 @@ mod tests {
                 modified_ns: Some(1),
             }],
         }
+    }
+
+    #[test]
+    fn records_made_at_the_same_time_are_all_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: String| {
+            let made = Manifest::update(dir.path(), |manifest| {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                manifest.put(model(&name));
+                Ok(())
+            });
+            made.unwrap();
+        };
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                scope.spawn(move || put(format!("m{n}")));
+            }
+        });
+        assert_eq!(Manifest::read(dir.path()).unwrap().models.len(), 8);
     }
 
     #[test]

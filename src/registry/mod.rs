@@ -191,12 +191,14 @@ impl Registry {
         name: Option<&str>,
         on_progress: &mut dyn FnMut(CopyProgress),
     ) -> Result<InstalledModel, RegistryError> {
-        let mut manifest = Manifest::read(&self.models_dir)?;
+        // Before the copy is made.
+        Manifest::read(&self.models_dir)?;
         let model =
             import::import(path, name, &self.models_dir, &self.backend.validate, on_progress)?;
-        manifest.put(model.clone());
-        manifest.write(&self.models_dir)?;
-        Ok(model)
+        Manifest::update(&self.models_dir, |manifest| {
+            manifest.put(model.clone());
+            Ok(model)
+        })
     }
 
     /// What the files of an installed model are, by their headers.
@@ -237,9 +239,13 @@ impl Registry {
                 results.push(VerifiedFile { model: model.name.clone(), path, state });
             }
             if renewed {
-                let mut manifest = Manifest::read(&self.models_dir)?;
-                manifest.put(model);
-                manifest.write(&self.models_dir)?;
+                Manifest::update(&self.models_dir, |manifest| {
+                    // Unless it was removed meanwhile.
+                    if manifest.get(&model.name).is_some() {
+                        manifest.put(model);
+                    }
+                    Ok(())
+                })?;
             }
         }
         Ok(results)
@@ -247,21 +253,19 @@ impl Registry {
 
     /// Makes `name` the language model, or the embedder, that is loaded from now on.
     pub(crate) fn use_model(&self, name: &str) -> Result<ModelPurpose, RegistryError> {
-        let mut manifest = Manifest::read(&self.models_dir)?;
-        let purpose = if self.built_in(name).is_some() {
-            manifest.in_use = None;
-            manifest.embedder_in_use = None;
-            ModelPurpose::Language
-        } else {
+        Manifest::update(&self.models_dir, |manifest| {
+            if self.built_in(name).is_some() {
+                manifest.in_use = None;
+                manifest.embedder_in_use = None;
+                return Ok(ModelPurpose::Language);
+            }
             let model = self.installed_named(name)?;
             match model.purpose {
                 ModelPurpose::Language => manifest.in_use = Some(model.name),
                 ModelPurpose::Embedding => manifest.embedder_in_use = Some(model.name),
             }
-            model.purpose
-        };
-        manifest.write(&self.models_dir)?;
-        Ok(purpose)
+            Ok(model.purpose)
+        })
     }
 
     /// Deletes an installed model's files and its record.
@@ -269,23 +273,26 @@ impl Registry {
         if self.built_in(name).is_some() {
             return Err(RegistryError::BuiltIn);
         }
-        let mut manifest = Manifest::read(&self.models_dir)?;
-        let Some(model) = manifest.take(name) else {
-            let other = self.installed_named(name)?;
-            return Err(RegistryError::NotOurs {
-                name: other.name,
-                path: other.path.display().to_string(),
-            });
-        };
         // The record first: a model whose files are half gone must not be offered.
-        manifest.write(&self.models_dir)?;
+        let (model, others) = Manifest::update(&self.models_dir, |manifest| {
+            let Some(model) = manifest.take(name) else {
+                let other = self.installed_named(name)?;
+                return Err(RegistryError::NotOurs {
+                    name: other.name,
+                    path: other.path.display().to_string(),
+                });
+            };
+            Ok((model, manifest.paths()))
+        })?;
         match model.origin {
             Origin::Link => {}
             Origin::Import => files::remove_dir(&self.models_dir.join(&model.name))?,
             Origin::Hub => {
+                // A repository's files may belong to two models.
                 for file in &model.files {
                     let blob = file.path.canonicalize().ok();
-                    for path in [Some(file.path.clone()), blob].into_iter().flatten() {
+                    let paths = [Some(file.path.clone()), blob].into_iter().flatten();
+                    for path in paths.filter(|path| !others.contains(path)) {
                         files::remove_file(&path)?;
                     }
                 }

@@ -73,6 +73,10 @@ impl Store {
         open::check_presence(&data_dir.join(open::FILE_NAME))?;
         let path = open::make_file(data_dir)?;
         let key = open::check_header(&path, key)?;
+        // Another version of this program, that has it open, could not go on.
+        if !lock.is_first() && open::is_older(&path, key).map_err(|e| e.within("open", &path))? {
+            return Err(lock.locked());
+        }
         let writer = open::writer(&path, key).map_err(|e| e.within("open", &path))?;
         let reader = Reader { conn: &writer };
         let last = reader.last_id("message").map_err(|e| e.within("read", &path))?;

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::answers::FORGOTTEN;
 use super::error::Result;
 use super::forget_plan::{ids_in_record, ids_in_reply};
+use super::forks::Forks;
 use super::quoting::{Quoted, contains, contains_in, telling_words};
 use super::records::{AnyId, ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
@@ -36,6 +37,8 @@ impl WriteTx<'_> {
             return Ok(());
         }
         let texts: Vec<Message> = self.messages_by_id(&plan.messages)?;
+        let forks = self.forks()?;
+        let shown_in = forks.showing(&texts.iter().collect::<Vec<_>>());
         let name = self.name_that_goes_with(&plan.messages)?;
         let reopened: BTreeSet<SessionId> =
             self.episodes_by_id(&plan.rewritten)?.iter().map(|e| e.session).collect();
@@ -68,7 +71,7 @@ impl WriteTx<'_> {
             self.drop_embedding(Level::Theme, id.0)?;
             self.enqueue(&JobKind::NameTheme(*id))?;
         }
-        self.forget_titles(&plan, &texts)?;
+        self.forget_titles(&plan, &texts, &forks)?;
         let calls = |part: &String| self.user_name().map(|n| n.is_some_and(|n| contains(&n, part)));
         if name.is_some() || plan.matching.as_ref().map_or(Ok(false), calls)? {
             self.run("DELETE FROM setting WHERE key = ?1", [USER_NAME])?;
@@ -87,7 +90,7 @@ impl WriteTx<'_> {
         // An error message may quote what the step was working on.
         self.run("UPDATE job SET error = 'removed by forgetting' WHERE error IS NOT NULL", [])?;
         let mut gone = plan.ids();
-        gone.extend(texts.iter().map(|message| AnyId::Session(message.session)));
+        gone.extend(shown_in.into_iter().map(AnyId::Session));
         // Words may have gone from a correction too, and a name is in no unit.
         let is_known = !plan.only_words && name.is_none();
         self.count_forgetting(is_known.then_some(&gone))?;
@@ -193,6 +196,13 @@ impl WriteTx<'_> {
         }
         for id in &plan.sessions {
             self.drop_jobs(&["boundary", "close"], id.0)?;
+            // What goes on from it goes on from what it went on from.
+            self.run(
+                "UPDATE session SET (parent, parent_end) =
+                     (SELECT parent, parent_end FROM session WHERE id = ?1)
+                 WHERE parent = ?1",
+                [id.0],
+            )?;
             self.run("DELETE FROM session WHERE id = ?1", [id.0])?;
         }
         Ok(())
@@ -215,9 +225,14 @@ impl WriteTx<'_> {
     }
 
     /// Titles made from what goes are made again from what stays; names of files that match are taken away.
-    fn forget_titles(&mut self, plan: &ForgetPlan, texts: &[Message]) -> Result<()> {
+    fn forget_titles(&mut self, plan: &ForgetPlan, texts: &[Message], forks: &Forks) -> Result<()> {
+        let mut quoted = Quoted::default();
+        for message in texts {
+            quoted.add(&message.content);
+        }
         for session in self.sessions()? {
-            let lost: Vec<&Message> = texts.iter().filter(|m| m.session == session.id).collect();
+            let shown = |m: &&Message| forks.shows(session.id, m);
+            let lost: Vec<&Message> = texts.iter().filter(shown).collect();
             let matches =
                 plan.matching.as_deref().is_some_and(|part| contains(&session.title, part));
             // A file's name can't be made again.
@@ -225,10 +240,6 @@ impl WriteTx<'_> {
                 && contains(source, part)
             {
                 self.run("UPDATE session SET source = NULL WHERE id = ?1", [session.id.0])?;
-            }
-            let mut quoted = Quoted::default();
-            for message in &lost {
-                quoted.add(&message.content);
             }
             let mut quotes = quoted.is_in(&session.title);
             let telling: HashSet<String> = telling_words(&session.title).collect();
@@ -247,8 +258,10 @@ impl WriteTx<'_> {
                     || lost.iter().any(|m| telling_words(&m.content).any(|w| telling.contains(&w)));
             }
             if matches || quotes {
-                let left = self.messages(session.id)?;
-                let first = left.iter().find(|m| m.role == Role::User).or(left.first());
+                let own = self.messages(session.id)?;
+                let all = self.conversation(session.id)?.messages;
+                let by_person = |m: &&Message| m.role == Role::User;
+                let first = own.iter().chain(&all).find(by_person).or(all.first());
                 let title = title_of(first.map_or("", |m| &m.content));
                 let sql = "UPDATE session SET title = ?2 WHERE id = ?1";
                 self.run(sql, rusqlite::params![session.id.0, title])?;

@@ -20,6 +20,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Value;
 
 use super::error::Result;
+use super::forks::Forks;
 use super::quoting::{Quoted, contains, has_words, telling_words};
 use super::records::{AnyId, ForgetPlan, Level, Session};
 use super::settings::USER_NAME;
@@ -35,6 +36,7 @@ struct Everything {
     episodes: Vec<Episode>,
     semantics: Vec<Semantic>,
     sessions: HashSet<SessionId>,
+    forks: Forks,
     /// Facts that the person corrected, with what the store still has of what they said before.
     corrected: HashMap<SemanticId, Vec<String>>,
 }
@@ -51,6 +53,7 @@ impl Everything {
             episodes: reader.episodes()?,
             semantics: reader.semantics()?,
             sessions: reader.sessions()?.into_iter().map(|s| s.id).collect(),
+            forks: reader.forks()?,
             corrected: reader.corrected()?,
         })
     }
@@ -289,11 +292,16 @@ impl Reader<'_> {
             quoted.add(&semantic.content);
         }
         let mut replies = BTreeSet::new();
+        let is_said = |m: &Message| !is_reply(m);
         let mut answers_seed: HashMap<SessionId, bool> = HashMap::new();
         for message in &all.messages {
+            let is_seed = |m: &Message| seeds.contains(&m.id);
+            let answers_seed = answers_seed.entry(message.session).or_insert_with(|| {
+                all.forks.last_before(message.session, &all.messages, is_said).is_some_and(is_seed)
+            });
             if !is_reply(message) {
-                answers_seed.insert(message.session, seeds.contains(&message.id));
-            } else if answers_seed.get(&message.session) == Some(&true)
+                *answers_seed = is_seed(message);
+            } else if *answers_seed
                 || cites_any(&message.id, &first_reach)
                 || quoted.is_in(&message.content)
             {
@@ -304,8 +312,8 @@ impl Reader<'_> {
         // gives a reply away, if the window or its evidence could have brought it there.
         let words = all.words_only_in(seeds, plan);
         let first = seeds.first().copied();
-        let sessions: HashSet<SessionId> =
-            all.messages.iter().filter(|m| seeds.contains(&m.id)).map(|m| m.session).collect();
+        let named: Vec<&Message> = all.messages.iter().filter(|m| seeds.contains(&m.id)).collect();
+        let sessions = all.forks.showing(&named);
         let mut candidates: Vec<&Message> = all
             .messages
             .iter()
@@ -379,6 +387,11 @@ impl Reader<'_> {
             all.messages.iter().filter(|m| goes(&m.id)).map(|m| m.session).collect();
         sessions.extend(plan.sessions.iter().filter(|id| all.sessions.contains(id)));
         sessions.retain(|id| !stays.contains(id));
+        // A chat that only showed what goes.
+        let shows = |id: SessionId, gone: bool| {
+            all.messages.iter().any(|m| goes(&m.id) == gone && all.forks.shows(id, m))
+        };
+        sessions.extend(all.forks.sessions().filter(|id| shows(*id, true) && !shows(*id, false)));
         let themes = self.themes_to_rename(all, &messages, &semantics, plan.matching.as_deref())?;
         Ok(ForgetPlan {
             messages: messages.into_iter().collect(),

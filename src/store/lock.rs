@@ -168,7 +168,7 @@ impl Lock {
         Ok(is_taken(self.file.try_lock_shared())?.then_some(is_alone))
     }
 
-    fn locked(&self) -> StoreError {
+    pub(super) fn locked(&self) -> StoreError {
         let held = [&self.turn, &self.file].into_iter().find_map(holder);
         let pid = held.or_else(|| signed(&self.file));
         StoreError::Locked {

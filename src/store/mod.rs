@@ -27,6 +27,7 @@ mod extension;
 mod forget;
 mod forget_plan;
 mod forgotten;
+mod forks;
 mod full_text;
 mod full_text_check;
 mod jobs;

@@ -191,6 +191,8 @@ pub(super) fn check_header<'a>(path: &Path, key: Option<&'a Secret>) -> Result<O
     };
     let pages = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
     let expected = page_size * u64::from(pages);
+    // Once more: another process may have written meanwhile.
+    let length = file.metadata().map_err(unreadable)?.len();
     if length < expected && !wal_has_content(path) {
         return Err(StoreError::corrupt(
             path,
@@ -278,6 +280,12 @@ pub(super) fn in_place(path: &Path, key: Option<&Secret>) -> Result<Connection> 
         return Err(StoreError::invalid("another program is reading the memory"));
     }
     Ok(conn)
+}
+
+/// Whether opening it for writing would change its schema.
+pub(super) fn is_older(path: &Path, key: Option<&Secret>) -> Result<bool> {
+    let conn = connection(path, OpenFlags::SQLITE_OPEN_READ_WRITE, key)?;
+    Ok(schema::age(&conn, path)? == Age::Older)
 }
 
 /// The writer's connection to an existing (perhaps empty) file.

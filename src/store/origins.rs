@@ -74,11 +74,11 @@ fn origin(row: &Row<'_>, name: Option<&str>) -> rusqlite::Result<Origin> {
     }
     let is_note = optional_text(row, 5)?.is_some_and(|source| source.starts_with(NOTES));
     Ok(match (row.get(3)?, speaker) {
-        // In a chat here nobody is named: what has a name is of a chat whose own row was lost.
+        // In a chat here nobody is named: what has a name is of a chat whose own row was lost, perhaps an agent's.
         (false, None) if is_user => Origin::Person,
         (true, None) if is_user && is_note => Origin::Note,
         (true, None) if is_user => Origin::Owner,
-        (_, Some(speaker)) if is_user && name.is_some_and(|name| is_named(&speaker, name)) => {
+        (true, Some(speaker)) if is_user && name.is_some_and(|name| is_named(&speaker, name)) => {
             Origin::Owner
         }
         (_, Some(_)) => Origin::Other,

@@ -93,6 +93,11 @@ impl Default for Allowed {
 }
 
 impl Parts {
+    /// How often something was forgotten, also by other processes.
+    pub(super) fn n_forgettings(&self) -> Result<u64, StoreError> {
+        self.store.read(|r| r.n_forgettings())
+    }
+
     /// The models in use.
     pub fn loaded(&self) -> Option<LoadedModels> {
         self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -113,7 +118,7 @@ pub type SharedModels = Arc<RwLock<Option<LoadedModels>>>;
 #[derive(Default)]
 struct TurnData {
     turn: TurnId,
-    /// How often something had been forgotten when the turn began.
+    /// How often something had been forgotten when the turn's chat was last read.
     n_forgettings: u64,
     recalled: Option<Evidence>,
     /// The texts that an answer may rest on.
@@ -143,6 +148,8 @@ pub(super) struct Executor {
     kept: KeptContext,
     cancel: Cancel,
     newest_load: Arc<AtomicU64>,
+    /// How often something had been forgotten when the chat was last read.
+    pub(super) n_forgettings: u64,
 }
 
 /// Who reads the evidence: as set, or by the model's grade where that is left open.
@@ -163,6 +170,7 @@ fn lock<T>(data: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Executor {
     pub(super) fn new(parts: Parts) -> Self {
         Self {
+            n_forgettings: parts.n_forgettings().unwrap_or_default(),
             parts,
             private: None,
             background: None,
@@ -224,11 +232,6 @@ impl Executor {
         self.cancel.cancel();
     }
 
-    /// How often something was forgotten, also by other processes.
-    pub(super) fn n_forgettings(&self) -> Result<u64, StoreError> {
-        self.parts.store.read(|r| r.n_forgettings())
-    }
-
     /// Drops what this process keeps of texts in memory, as far as it can be read again.
     pub(super) fn drop_caches(&mut self) {
         self.kept = KeptContext::default();
@@ -269,7 +272,7 @@ impl Executor {
             // A new value, not a cleared one: a late thread of the previous turn keeps its own.
             self.data = Arc::new(Mutex::new(TurnData {
                 turn,
-                n_forgettings: self.n_forgettings().unwrap_or_default(),
+                n_forgettings: self.n_forgettings,
                 started: Some(Instant::now()),
                 ..TurnData::default()
             }));

@@ -100,11 +100,10 @@ impl Registry {
         on_progress: OnProgress<'_>,
     ) -> Result<InstalledModel, RegistryError> {
         let installed = pull(model, &self.hub, &self.backend.validate, on_progress)?;
-        // Read now: a download takes long, and others may have been recorded meanwhile.
-        let mut manifest = Manifest::read(&self.models_dir)?;
-        manifest.put(installed.clone());
-        manifest.write(&self.models_dir)?;
-        Ok(installed)
+        Manifest::update(&self.models_dir, |manifest| {
+            manifest.put(installed.clone());
+            Ok(installed)
+        })
     }
 }
 

@@ -19,7 +19,7 @@ const SMALL_BYTES: u64 = 1_000_000_000;
 
 /// What a machine of `memory` bytes can hold: the rest is for the conversation, the embedder and other programs.
 pub fn needed_bytes(file_bytes: u64) -> u64 {
-    file_bytes + file_bytes / 8 + 500_000_000
+    file_bytes.saturating_add(file_bytes / 8 + 500_000_000)
 }
 
 /// A GGUF file of a repository.

@@ -181,7 +181,7 @@ fn decide(wanted: &Wanted, info: Info, memory: Option<u64>) -> Result<Plan, Noth
         (chosen, choice.file.quantisation, choice.why, Some(choice.is_too_large))
     };
 
-    let bytes: Option<u64> = chosen.iter().map(|s| bytes_of(s)).sum();
+    let bytes = chosen.iter().try_fold(0_u64, |sum, s| Some(sum.saturating_add(bytes_of(s)?)));
     let needed = bytes.map(needed_bytes);
     let fits = needed.zip(memory).is_none_or(|(needed, memory)| needed <= memory);
     let licence = licence_of(&info);

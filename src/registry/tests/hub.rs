@@ -120,6 +120,21 @@ fn a_part_from_an_earlier_run_is_continued() {
 }
 
 #[test]
+fn a_file_of_two_models_stays_as_long_as_one_of_them() {
+    let (dir, _hub, registry) = hub_with_model(Faults::default());
+    check_pulled(&registry);
+    let other = Manifest::update(&registry.models_dir, |manifest| {
+        let other = InstalledModel { name: "other".into(), ..manifest.models[0].clone() };
+        manifest.put(other.clone());
+        Ok(other)
+    });
+    registry.remove("tiny").unwrap();
+    assert!(other.unwrap().files.iter().all(|file| file.path.exists()));
+    registry.remove("other").unwrap();
+    assert_eq!(left(&dir), Vec::<String>::new());
+}
+
+#[test]
 fn two_hundred_pulls_from_a_hub_that_dies_are_all_right_and_none_restarts() {
     let (_dir, hub, registry) = hub_with_model(Faults::default());
     let large = format!("/{}", etag_of(&content()));

@@ -38,6 +38,53 @@ fn a_chat_goes_on_from_another_without_a_copy() {
     assert_eq!(read(&store, |r| r.verify()), Vec::<String>::new());
 }
 
+/// The window brings what a chat goes on from before the model, as if it had been said in it.
+#[test]
+fn what_is_forgotten_goes_from_the_chats_that_go_on_from_it() {
+    let (store, small) = small_in_memory();
+    let [lund, _, max, noted] = small.messages;
+    let end = MessageId(noted.0 + 1);
+    let (answered, asked, before, empty, replies) = write(&store, |tx| {
+        // Answered once more; asked about; from before it, of no word of it.
+        let answered = tx.fork_session(small.session, noted, "My dog Max is a beagle", at(9))?;
+        let first = say(tx, answered, Role::Assistant, "What a fine breed to have!");
+        let asked =
+            tx.fork_session(answered, MessageId(i64::MAX), "What breed is my dog?", at(9))?;
+        say(tx, asked, Role::User, "What breed is my dog?");
+        let second = say(tx, asked, Role::Assistant, "He is a beagle.");
+        say(tx, asked, Role::User, "And what do I cook tonight?");
+        let third = say(tx, asked, Role::Assistant, "Perhaps a soup.");
+        let before = tx.fork_session(small.session, max, "My dog Max is a beagle", at(9))?;
+        say(tx, before, Role::User, "Is Lund large?");
+        let fourth = say(tx, before, Role::Assistant, "A beagle is not a town.");
+        let empty = tx.fork_session(small.session, end, "Max, a beagle", at(9))?;
+        Ok((answered, asked, before, empty, [first, second, third, fourth]))
+    });
+    let n = read(&store, |r| r.n_forgettings());
+    let forget = |ids: &[AnyId]| {
+        let plan = read(&store, |r| r.plan_forget(ids, None));
+        write(&store, |tx| tx.forget(&plan));
+        assert_eq!(read(&store, |r| r.verify()), Vec::<String>::new());
+        plan
+    };
+    assert_eq!(forget(&[AnyId::Message(max)]).messages, [max, noted, replies[0], replies[1]]);
+    // Of the one answered once more nothing is left; what goes on from it still shows the rest.
+    assert!(store.read(|r| r.session(answered)).is_err());
+    assert_eq!(read(&store, |r| r.conversation(asked)).messages[0].id, lund);
+    let title = |session| read(&store, |r| r.session(session)).title;
+    assert_eq!([title(asked), title(before)], ["What breed is my dog?", "Is Lund large?"]);
+    assert_eq!(title(empty), "I moved to Lund last week");
+    // A reply that is just being written in any of them may rest on it.
+    let gone = read(&store, |r| r.forgotten_since(n)).unwrap();
+    for (session, shows) in
+        [(small.session, true), (answered, true), (asked, true), (before, false)]
+    {
+        assert_eq!(gone.contains(&AnyId::Session(session)), shows, "{session}");
+    }
+    // What shows nothing any more is no chat.
+    assert_eq!(forget(&[AnyId::Message(lund)]).sessions, [small.session, empty]);
+}
+
 #[test]
 fn one_version_of_a_reply_is_shown() {
     let (store, small) = small_in_memory();

@@ -238,8 +238,8 @@ fn whose_word_a_message_is_follows_from_where_it_stands() {
             (noted, Role::User, None, Origin::Agent),
             (noted, Role::User, Some("Ana Berg"), Origin::Agent),
             (noted, Role::Assistant, None, Origin::Agent),
-            // Of a chat whose own row was lost.
-            (here, Role::User, Some("Ana"), Origin::Owner),
+            // Of a chat whose own row was lost, perhaps a program's.
+            (here, Role::User, Some("Ana"), Origin::Other),
             (here, Role::User, Some("Emily"), Origin::Other),
         ];
         for (session, role, speaker, expected) in rows {

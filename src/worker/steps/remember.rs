@@ -8,7 +8,7 @@ use super::semantics::new_facts;
 use crate::extractive::Statement;
 use crate::interfaces::{Cancel, Clock, Models};
 use crate::memory::{Message, MessageId, NewMessage, Role, SemanticId, SessionId};
-use crate::store::{JobKind, Level, Store};
+use crate::store::{JobKind, Level, Store, StoreError};
 use crate::worker::step_context::{StepContext, StepError, check_embedder};
 use crate::worker::writer::{Extractive, Writer};
 use crate::worker::{WorkerConfig, WorkerError};
@@ -32,7 +32,12 @@ pub fn remember(
     }
     let mut context =
         StepContext::new(store.clone(), models.clone(), clock, WorkerConfig::default());
-    context.remember(session, text).map_err(WorkerError::from)
+    let mut kept = context.remember(session, text);
+    // Another process may have closed or forgotten meanwhile what stands before it.
+    if let Err(StepError::Store(StoreError::Invalid { .. } | StoreError::NotFound { .. })) = &kept {
+        kept = context.remember(session, text);
+    }
+    kept.map_err(WorkerError::from)
 }
 
 impl StepContext {
