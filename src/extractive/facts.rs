@@ -151,6 +151,10 @@ fn owned_name(words: &[Token], i: usize) -> Option<String> {
         .map(|t| t.text.trim_end_matches("'s"))
         .collect();
     let user = i >= 2 && owner.is("user's") && words[i - 2].is("the");
+    // Of "Ana's neighbour's daughter Isla", the neighbour is nobody's name.
+    if !user && !owner.upper() {
+        return None;
+    }
     let owner = if user { "the user's" } else { &owner.text };
     let kind = join(&words[i..=kind]);
     (!names.is_empty()).then(|| format!("{} is {owner} {}", names.join(" "), kind.trim()))

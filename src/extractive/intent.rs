@@ -45,24 +45,30 @@ pub fn intent(text: &str) -> Intent {
     if let Some(asked) = asked {
         return asked;
     }
-    if told {
-        let probe = Utterance {
-            message: crate::memory::MessageId(0),
-            role: crate::memory::Role::User,
-            speaker: "The user".into(),
-            addressee: None,
-            text: head.to_owned(),
-            at: jiff::civil::date(2000, 1, 3).at(12, 0, 0, 0),
-        };
-        if says_something(&probe) {
-            return Intent::Statement;
-        }
+    if told && tells_something(head) {
+        return Intent::Statement;
     }
     match (thanked, greeted) {
         (true, _) => Intent::Thanks,
         (_, true) => Intent::Greeting,
         _ => Intent::Other,
     }
+}
+
+fn tells_something(text: &str) -> bool {
+    says_something(&Utterance {
+        message: crate::memory::MessageId(0),
+        role: crate::memory::Role::User,
+        speaker: "The user".into(),
+        addressee: None,
+        text: text.to_owned(),
+        at: jiff::civil::date(2000, 1, 3).at(12, 0, 0, 0),
+    })
+}
+
+/// Whether a message is a request and nothing more: "Write a note to my landlord." tells nothing of anybody.
+pub fn only_requests(text: &str) -> bool {
+    intent(text) == Intent::Request && !tells_something(lexicon::clip(text, 4_000))
 }
 
 /// Asks something, with or without a question mark.
@@ -119,6 +125,8 @@ pub(super) fn is_request(words: &[Token]) -> bool {
     match lower.as_slice() {
         ["call", "me" | "it" | "him" | "her", ..] => false,
         ["have", ..] => WISHES.match_any(&lower),
+        // "Plan to see Rome in May."
+        ["plan", "to", ..] | ["pick", "up", ..] => false,
         _ if REQUESTS.match_any(&lower) => true,
         [first, second, ..] => {
             COMMANDS.has(first)

@@ -63,7 +63,7 @@ pub use dates::dated;
 pub use evidence::refuted;
 pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
-pub use intent::intent;
+pub use intent::{intent, only_requests};
 pub use judge::judge;
 pub use memorable::memorable;
 pub use names::user_name;

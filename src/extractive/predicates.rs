@@ -151,7 +151,7 @@ pub(super) fn predicate(subject: &str, tail: &str, negated: bool, past: bool) ->
     if words.iter().any(|w| w.ends_with("'s")) || matches!(words.first(), Some(&"the")) {
         // "Max is Ana's dog".
         static RELATION: LazyLock<Regex> =
-            LazyLock::new(|| super::pattern(r"^(?:the user's|[\w-]+'s) [\w -]{2,40}$"));
+            LazyLock::new(|| super::pattern(r"^(?:the user's|[\w-]+'s) [\w' -]{2,40}$"));
         if RELATION.is_match(low) && is_creature(words.last()?) {
             return some(subject, "relation", tail);
         }

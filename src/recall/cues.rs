@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Query;
 use super::candidates::Search;
 use super::stage_one::{characters_of_fact, characters_of_message};
+use crate::extractive::only_requests;
 use crate::memory::direction::Direction;
 use crate::memory::relevance::Cues;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId};
@@ -328,7 +329,7 @@ fn recency(query: &Query<'_>, at: Moment) -> f64 {
 }
 
 /// Whether a message can be evidence. Not if it is the question, nor if nobody asserted it:
-/// the assistant's replies (unless the question is about them) and the person's own questions. In an
+/// the assistant's replies (unless the question is about them) and the person's own questions and requests. In an
 /// imported conversation of two named people, every message is evidence.
 pub(super) fn is_evidence(message: &Message, query: &Query<'_>) -> bool {
     let text = message.content.trim();
@@ -340,7 +341,7 @@ pub(super) fn is_evidence(message: &Message, query: &Query<'_>) -> bool {
     }
     match message.role {
         Role::Assistant => query.traits.of_assistant,
-        Role::User => !is_one_question(text),
+        Role::User => !is_one_question(text) && !only_requests(text),
     }
 }
 

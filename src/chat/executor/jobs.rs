@@ -101,9 +101,12 @@ impl Job {
         let history = &self.request.history;
         let mut lines = String::new();
         let of_assistant = is_of_assistant(&self.request.question);
-        // Questions and the assistant's own words are no evidence, unless the latter are asked for.
+        // Questions, requests and the assistant's own words are no evidence, unless the latter are asked for.
         let is_told = |message: &&Message| match message.role {
-            Role::User => extractive::intent(&message.content) != Intent::Question,
+            Role::User => {
+                extractive::intent(&message.content) != Intent::Question
+                    && !extractive::only_requests(&message.content)
+            }
             Role::Assistant => of_assistant && !policy::is_from_rules(message),
         };
         let told: Vec<&Message> = history.iter().filter(is_told).collect();

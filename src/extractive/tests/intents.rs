@@ -18,6 +18,25 @@ fn what_a_message_wants() {
 }
 
 #[test]
+fn a_request_tells_nothing_unless_it_does() {
+    for text in [
+        "Write a note to my landlord about the heating.",
+        "Plan a Saturday for me.",
+        "suggest a dish",
+    ] {
+        assert!(only_requests(text), "{text}");
+    }
+    for text in [
+        "Suggest a dinner. I am allergic to peanuts.",
+        "Plan to see Rome in May.",
+        "My landlord is called Mr Vermeulen.",
+        "Where do I live?",
+    ] {
+        assert!(!only_requests(text), "{text}");
+    }
+}
+
+#[test]
 fn who_is_asked_for_in_the_present_may_be_somebody_memory_knows() {
     for text in [
         "who works with wood?",
