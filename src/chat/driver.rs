@@ -3,14 +3,15 @@
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::chat::executor::{Executor, Job, Parts};
 use crate::chat::machine::{Command, Effect, Event, Level, Machine, PhaseName, TurnEvent, Update};
 use crate::error_chain::error_chain;
+use crate::interfaces::{Cancel, ModelError};
 use crate::worker::WorkerStatus;
 
 pub(super) enum Input {
@@ -79,6 +80,8 @@ struct Conversation {
     inbox: Sender<Input>,
     /// The status last reported.
     worker: Option<WorkerStatus>,
+    /// Stops the download.
+    pull: Cancel,
     /// The store's generation when a change of memory was last reported.
     generation: u64,
 }
@@ -86,7 +89,15 @@ struct Conversation {
 impl Conversation {
     fn new(parts: Parts, tell: OnUpdate, inbox: Sender<Input>) -> Self {
         let (machine, executor) = (Machine::default(), Executor::new(parts));
-        Self { machine, executor, tell, inbox, worker: None, generation: 0 }
+        Self {
+            machine,
+            executor,
+            tell,
+            inbox,
+            worker: None,
+            pull: Cancel::default(),
+            generation: 0,
+        }
     }
 
     fn run(mut self, events: &Receiver<Input>) {
@@ -185,6 +196,8 @@ impl Conversation {
                 }
             }
             Effect::LoadModel(name) => self.load(name),
+            Effect::Pull(name) => self.pull(name),
+            Effect::StopPull => self.pull.cancel(),
             Effect::Start(job) => {
                 let job = self.executor.job(job)?;
                 self.reply(job);
@@ -220,6 +233,32 @@ impl Conversation {
             if let Some(event) = event {
                 let _ = inbox.send(Input::Event(event));
             }
+        });
+    }
+
+    fn pull(&mut self, name: String) {
+        /// Between two notes of how far it has come.
+        const NOTE_EVERY: Duration = Duration::from_millis(200);
+        let source = Arc::clone(&self.executor.parts.source);
+        self.pull = Cancel::default();
+        let (cancel, pulled) = (self.pull.clone(), name.clone());
+        let failed = move |error| Event::Pulled { name: pulled.clone(), result: Err(error) };
+        self.spawn("pull", "the download failed", failed, move |inbox| {
+            let last: Mutex<Option<Instant>> = Mutex::default();
+            let progress = |bytes, total_bytes| {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.is_none_or(|last| last.elapsed() >= NOTE_EVERY) {
+                    *last = Some(Instant::now());
+                    let name = name.clone();
+                    let _ = inbox.send(Input::Tell(Update::Pulling { name, bytes, total_bytes }));
+                }
+            };
+            let result = match source.pull(&name, &cancel, &progress) {
+                Ok(()) => Ok(true),
+                Err(ModelError::Cancelled) => Ok(false),
+                Err(error) => Err(error_chain(&error)),
+            };
+            let _ = inbox.send(Input::Event(Event::Pulled { name: name.clone(), result }));
         });
     }
 

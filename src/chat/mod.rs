@@ -22,5 +22,5 @@ pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
 pub use executor::{Allowed, ChatConfig, Parts};
 pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
-pub use policy::{ModelProfile, PULL};
+pub use policy::ModelProfile;
 pub use window::Window;

@@ -22,8 +22,6 @@ pub const NOTHING_FOUND: &str = "You have not told me that.";
 const STARTER_REPLY_TOKENS: usize = 256;
 /// Qwen2.5-0.5B put the sister in Lisbon into its haiku about a greyhound; no size in between was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
-/// The command that downloads a better model than the starter.
-pub const PULL: &str = "inglenook model pull qwen3-0.6b";
 
 /// Who reads the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
 use crate::attachments::{self, AttachError, Attachment};
 use crate::chat::{Parts, Update, answer_in};
+use crate::extractive::asked_to_forget;
 use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
 use crate::memory::{SessionId, plain_text, with_attached};
 use crate::store::Store;
@@ -160,6 +161,14 @@ fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
         return Err(Failure::Usage {
             what: "there is no question".into(),
             hint: "inglenook ask \"where do I live?\", or a question on stdin".into(),
+        });
+    }
+    if let Some(what) = asked_to_forget(&question).filter(|_| files.is_empty()) {
+        return Err(Failure::Usage {
+            what: "`ask` forgets nothing".into(),
+            hint: format!(
+                "inglenook memory search \"{what}\" finds it, and inglenook memory forget s12, or --match WORDS, erases it for good"
+            ),
         });
     }
     let attach =

@@ -17,11 +17,14 @@ use crate::worker::WorkerConfig;
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let mut beginning = Beginning { notices, ..Beginning::default() };
     // A wrong name is said before anything is opened.
-    let registry = Arc::new(app.registry()?);
+    let registry = app.registry()?;
     registry.check_default()?;
+    #[cfg(feature = "hub")]
+    let registry = super::pullable::ChatModels::new(app, registry);
+    let source: Arc<dyn ModelSource> = Arc::new(registry);
     let mut store = app.open()?;
     loop {
-        let parts = app.parts(store, Arc::clone(&registry) as _, None)?;
+        let parts = app.parts(store, Arc::clone(&source), None)?;
         let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
         let lock_after = app.lock_after();
         let parts = Parts { worker: Some(worker), ..parts };

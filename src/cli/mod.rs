@@ -27,6 +27,8 @@ mod models;
 mod output;
 mod passphrase;
 mod policy;
+#[cfg(feature = "hub")]
+mod pullable;
 mod report;
 mod session;
 mod shell;

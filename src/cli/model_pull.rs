@@ -159,7 +159,7 @@ fn with_progress(
 
 /// # Errors
 /// If the disk has too little room for `bytes` more.
-fn check_space(cache: &Path, needed: u64) -> Result<(), Failure> {
+pub(super) fn check_space(cache: &Path, needed: u64) -> Result<(), Failure> {
     let there = cache.ancestors().find(|dir| dir.exists());
     let Some((dir, left)) = there.and_then(|dir| Some((dir, store::space_left(dir)?))) else {
         return Ok(());

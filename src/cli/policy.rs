@@ -156,6 +156,12 @@ impl Policy {
         Ok(())
     }
 
+    /// Whether models may be downloaded.
+    #[cfg(feature = "hub")]
+    pub fn pulls(&self) -> bool {
+        self.pull != Some(false)
+    }
+
     /// # Errors
     /// If weights with this SHA-256 are none of those allowed.
     pub fn check_hash(&self, path: &str, hash: &str) -> Result<(), ModelError> {

@@ -334,6 +334,7 @@ fn registry_hint(error: &RegistryError) -> Option<String> {
             "fetch the file elsewhere and use `inglenook model import PATH`, or build with the \
              feature `hub`"
         }
+        RegistryError::Stopped => "what has come is kept: the next try goes on there",
         RegistryError::BadRepository { .. } => {
             "write it as OWNER/REPO, OWNER/REPO:Q4_K_M or OWNER/REPO:FILE.gguf"
         }

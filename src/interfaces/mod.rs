@@ -15,6 +15,6 @@ pub use language_model::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole,
 };
-pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models};
+pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models, PullableModel};
 pub use reranker::Reranker;
 pub use uncertainty::{Signal, Uncertainty};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::interfaces::{Embedder, LanguageModel, ModelError, Reranker};
+use crate::interfaces::{Cancel, Embedder, LanguageModel, ModelError, Reranker};
 
 /// The loaded models that chat and memory work with.
 #[derive(Clone)]
@@ -26,6 +26,25 @@ pub struct ModelSummary {
     pub starter: bool,
     /// The one that is loaded from now on.
     pub in_use: bool,
+}
+
+/// A model that can be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullableModel {
+    /// What [`ModelSource::pull`] takes.
+    pub name: String,
+    /// About how large its files are.
+    pub bytes: u64,
+    /// Of its weights.
+    pub licence: String,
+    /// The host and the repository.
+    pub from: String,
+    /// A few words.
+    pub good_at: String,
+    /// Whether this machine has the memory for it.
+    pub fits: bool,
+    /// The best one for this machine.
+    pub recommended: bool,
 }
 
 /// What is being loaded, and how far it has come.
@@ -54,4 +73,24 @@ pub trait ModelSource: Send + Sync {
         name: Option<&str>,
         progress: &(dyn Fn(LoadProgress) + Sync),
     ) -> Result<Models, ModelError>;
+
+    /// What can be downloaded: nothing where that is forbidden, or not built in.
+    fn pullable(&self) -> Vec<PullableModel> {
+        Vec::new()
+    }
+
+    /// Downloads a model, checks it, and makes it the one that is loaded from now on. `progress` gets the bytes that are here and
+    /// those of the whole file (0 if that is not known).
+    ///
+    /// # Errors
+    /// If it can't be had; [`ModelError::Cancelled`] once `cancel` is raised. What has come is kept, and the next try goes on there.
+    fn pull(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), ModelError> {
+        let _ = (cancel, progress);
+        Err(ModelError::NotInstalled { name: name.to_owned() })
+    }
 }

@@ -55,6 +55,8 @@ pub enum RegistryError {
     Offline { name: String },
     #[error("this build has no network code (feature `hub`)")]
     NoHub,
+    #[error("stopped")]
+    Stopped,
     #[error("cannot fetch {file} of {repo} from {endpoint}")]
     Fetch {
         repo: String,
@@ -84,9 +86,10 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: std::io::Error
 }
 
 /// The same error for callers that know models, not files.
-pub(super) fn as_model_error(error: RegistryError) -> ModelError {
+pub(crate) fn as_model_error(error: RegistryError) -> ModelError {
     match error {
         RegistryError::NotInstalled { name, .. } => ModelError::NotInstalled { name },
+        RegistryError::Stopped => ModelError::Cancelled,
         other => ModelError::Backend { what: other.to_string(), source: Some(Box::new(other)) },
     }
 }

@@ -27,6 +27,8 @@ use std::time::Duration;
 pub(crate) use backend::{BuiltInModels, ModelBackend, ModelDescription};
 pub(crate) use catalogue::{Catalogue, CatalogueModel, ModelPurpose};
 pub use error::RegistryError;
+#[cfg(feature = "hub")]
+pub(crate) use error::as_model_error;
 pub use hash::{hex, sha256_file};
 pub(crate) use hub_cache::{HUB, cache_dir, is_on, token};
 pub(crate) use import::CopyProgress;

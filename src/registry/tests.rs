@@ -5,6 +5,8 @@ use std::io::Write as _;
 use tempfile::TempDir;
 
 use super::*;
+#[cfg(feature = "hub")]
+use crate::interfaces::Cancel;
 use crate::interfaces::ModelError;
 
 const CONTENT_LEN: usize = 300_000;

@@ -25,6 +25,31 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
                 *progress = Some(now);
             }
         }
+        Update::Pulling { name, bytes, total_bytes } => {
+            if let Some(pull) = state.pull.as_mut().filter(|pull| pull.name == name) {
+                // Another file of the same model.
+                if bytes < pull.bytes {
+                    pull.since = None;
+                }
+                pull.since.get_or_insert((state.now, bytes));
+                (pull.bytes, pull.total_bytes, pull.now) = (bytes, total_bytes, state.now);
+            }
+        }
+        Update::Pulled { name, result } => {
+            state.pull = None;
+            match result {
+                Ok(true) => {
+                    let text = format!("{name} is here, checked, and used from now on.");
+                    state.notice(Level::Info, text);
+                }
+                Ok(false) => state.say("Stopped. What has come is kept: choose it again to go on."),
+                Err(error) => {
+                    let text =
+                        format!("{name} could not be downloaded: {error}. What has come is kept.");
+                    state.notice(Level::Error, text);
+                }
+            }
+        }
         Update::Ready(profile) => {
             let before = match &state.model {
                 ModelLine::Loading { still, .. } => still.as_ref().map(|p| p.name.clone()),

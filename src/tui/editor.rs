@@ -62,12 +62,13 @@ fn fresh() -> TextArea<'static> {
     area
 }
 
-/// "10.0 MB", "98.2 kB", "312 bytes".
+/// "2.5 GB", "10.0 MB", "98.2 kB", "312 bytes".
 pub fn size_of(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
     }
 }
 

@@ -7,7 +7,7 @@ use crossterm::event::Event as TerminalEvent;
 use serde_json::Value;
 
 use crate::chat::{Command, Update};
-use crate::interfaces::ModelSummary;
+use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
@@ -85,6 +85,11 @@ pub enum StoreRequest {
         ids: Vec<AnyId>,
         matching: Option<String>,
     },
+    /// What a sentence means; with the sentence.
+    PlanForgetAbout {
+        what: String,
+        text: String,
+    },
     /// Everything that came from the same file as this.
     PlanForgetFile(AnyId),
     Forget(ForgetPlan),
@@ -148,7 +153,10 @@ pub enum StoreReply {
     },
     /// Nothing to say about it.
     Done,
-    Models(Vec<ModelSummary>),
+    Models {
+        installed: Vec<ModelSummary>,
+        pullable: Vec<PullableModel>,
+    },
     History(Vec<String>),
     Why {
         message: MessageId,
@@ -160,6 +168,11 @@ pub enum StoreReply {
         plan: ForgetPlan,
         lines: Vec<String>,
         other: Option<Box<OtherPlan>>,
+    },
+    /// Nothing is known of what a sentence asks to forget.
+    NothingAbout {
+        what: String,
+        text: String,
     },
     /// What is gone. Whatever else was affected is rewritten from what stays.
     Forgotten {

@@ -11,6 +11,7 @@ mod dates;
 pub mod editor;
 pub mod event;
 mod files;
+mod forgetting;
 mod highlight;
 pub mod keys;
 mod markdown;

@@ -38,9 +38,10 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             }
         }
         StoreReply::Done => {}
-        StoreReply::Models(models) => {
+        StoreReply::Models { installed, pullable } => {
             let in_use = state.model.profile().map(|profile| profile.name.clone());
-            let items = pickers::model_items(&models, in_use.as_deref());
+            let mut items = pickers::model_items(&installed, in_use.as_deref());
+            items.extend(pickers::pullable_items(pullable, state.pull.as_ref()));
             pickers::fill(state, PickerKind::Models, items);
         }
         StoreReply::History(history) => {
@@ -67,6 +68,12 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
                     scroll: 0,
                 }));
             }
+        }
+        StoreReply::NothingAbout { what, text } => {
+            take_back(state, &text);
+            state.say(format!(
+                "I know nothing of {what}. /forget and a word of it looks for that word."
+            ));
         }
         StoreReply::Forgotten { n_messages, n_facts, n_blotted } => {
             let gone = match (n_messages, n_blotted) {

@@ -17,9 +17,9 @@ use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
-use crate::tui::event::{Greeting, OtherPlan, StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
 use crate::tui::why::Why;
-use crate::tui::{count, files};
+use crate::tui::{files, forgetting};
 
 /// The setting that keeps the palette that was chosen.
 pub const PALETTE: &str = "palette";
@@ -27,10 +27,6 @@ pub const PALETTE: &str = "palette";
 const FOUND_MAX: u32 = 50;
 /// How many of the person's newest messages Ctrl+R searches.
 const HISTORY_MAX: usize = 300;
-/// Texts shown in each section of a plan; the rest are counted.
-const PLAN_LINES_MAX: usize = 40;
-/// Characters of each text that are shown.
-const PLAN_CHARS_MAX: usize = 200;
 
 /// The way to the store's thread.
 pub struct Requests {
@@ -88,7 +84,9 @@ impl StoreThread {
             StoreRequest::Models => "list the models",
             StoreRequest::History => "read your earlier messages",
             StoreRequest::Why(_) | StoreRequest::Whys(_) => "read the evidence",
-            StoreRequest::PlanForget { .. } | StoreRequest::PlanForgetFile(_) => "look for that",
+            StoreRequest::PlanForget { .. }
+            | StoreRequest::PlanForgetAbout { .. }
+            | StoreRequest::PlanForgetFile(_) => "look for that",
             StoreRequest::Forget(_) => "forget that",
             StoreRequest::Edit { .. } => "correct it",
             StoreRequest::Undo => "undo",
@@ -135,18 +133,25 @@ impl StoreThread {
                 let ids: Vec<AnyId> = chats.into_iter().map(AnyId::Session).collect();
                 self.forget(&store.read(|r| r.plan_forget(&ids, None))?)?
             }
-            StoreRequest::Models => StoreReply::Models(self.0.source.installed()),
+            StoreRequest::Models => StoreReply::Models {
+                installed: self.0.source.installed(),
+                pullable: self.0.source.pullable(),
+            },
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {
                 StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }
             }
             StoreRequest::Whys(session) => StoreReply::Whys(store.read(|r| whys(r, session))?),
-            StoreRequest::PlanForget { ids, matching } => store.read(|r| {
-                let plan = r.plan_forget(&ids, matching.as_deref())?;
-                let lines = plan_lines(r, &plan)?;
-                let other = less(r, &ids, matching.as_deref())?;
-                Ok(StoreReply::ForgetPlan { plan, lines, other })
-            })?,
+            StoreRequest::PlanForget { ids, matching } => {
+                store.read(|r| forgetting::plan(r, &ids, matching.as_deref()))?
+            }
+            StoreRequest::PlanForgetAbout { what, text } => {
+                let now = self.0.clock.now();
+                store.read(|r| match &forgetting::about(r, &what, now)?[..] {
+                    [] => Ok(StoreReply::NothingAbout { what, text }),
+                    ids => forgetting::plan(r, ids, None),
+                })?
+            }
             StoreRequest::PlanForgetFile(id) => {
                 let ids = store.read(|r| r.chats_of_its_files(id))?;
                 if ids.is_empty() {
@@ -155,7 +160,7 @@ impl StoreThread {
                 store.read(|r| {
                     let plan = r.plan_forget(&ids, None)?;
                     let mut lines = vec![format!("All that came from {}", files(r, &ids)?)];
-                    lines.extend(plan_lines(r, &plan)?);
+                    lines.extend(forgetting::plan_lines(r, &plan)?);
                     Ok(StoreReply::ForgetPlan { plan, lines, other: None })
                 })?
             }
@@ -176,7 +181,7 @@ impl StoreThread {
 
     fn forget(&self, plan: &ForgetPlan) -> Result<StoreReply, Box<dyn Error>> {
         let store = &self.0.store;
-        let (gone, _) = store.read(|r| split(r, plan))?;
+        let (gone, _) = store.read(|r| forgetting::split(r, plan))?;
         self.audit("forget", plan.messages.len() + plan.blotted.len())?;
         store.write(|tx| tx.forget(plan))?;
         if let Err(error) = store.scrub() {
@@ -308,15 +313,6 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
     Ok(texts)
 }
 
-/// The facts of a plan: those that go, and those that rest on messages that stay and are only
-/// rewritten with their episode.
-fn split(r: &Reader<'_>, plan: &ForgetPlan) -> Result<(Vec<Semantic>, Vec<Semantic>), StoreError> {
-    let facts = r.semantics_by_id(&plan.semantics)?;
-    Ok(facts
-        .into_iter()
-        .partition(|s| s.messages.iter().any(|m| plan.messages.binary_search(m).is_ok())))
-}
-
 fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
     const N_CHATS: usize = 3;
     const N_FACTS: usize = 3;
@@ -341,78 +337,12 @@ fn files(r: &Reader<'_>, chats: &[AnyId]) -> Result<String, StoreError> {
     Ok(names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// What can go alone: of a fact, only the fact; of a text that was searched for, only its words.
-fn less(
-    r: &Reader<'_>,
-    ids: &[AnyId],
-    matching: Option<&str>,
-) -> Result<Option<Box<OtherPlan>>, StoreError> {
-    let are_facts = !ids.is_empty() && ids.iter().all(|id| matches!(id, AnyId::Semantic(_)));
-    let other = match matching {
-        Some(part) => OtherPlan { what: "only these words", plan: r.plan_blot(part)? },
-        None if are_facts => OtherPlan { what: "only the fact", plan: r.plan_strike(ids)? },
-        None => return Ok(None),
-    };
-    Ok(Some(Box::new(other)))
-}
-
 /// What the answers of a chat rest on.
 fn whys(r: &Reader<'_>, session: SessionId) -> Result<HashMap<MessageId, Option<Why>>, StoreError> {
     let messages = r.conversation(session)?.messages;
     let replies = messages.iter().filter(|m| m.role == Role::Assistant).map(|m| m.id);
     let records = r.records_of(replies)?;
     Ok(records.into_iter().map(|(id, record)| (id, record.as_ref().and_then(Why::of))).collect())
-}
-
-fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String>, StoreError> {
-    let short = |text: &str| -> String {
-        let flat = plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
-        match flat.char_indices().nth(PLAN_CHARS_MAX) {
-            Some((at, _)) => format!("{}…", &flat[..at]),
-            None => flat,
-        }
-    };
-    let mut lines = Vec::new();
-    let mut section = |title: &str, rows: Vec<String>| {
-        if rows.is_empty() {
-            return;
-        }
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        lines.push(title.to_owned());
-        let n = rows.len();
-        lines.extend(rows.into_iter().take(PLAN_LINES_MAX).map(|row| format!("  {row}")));
-        if n > PLAN_LINES_MAX {
-            lines.push(format!("  … and {} more", n - PLAN_LINES_MAX));
-        }
-    };
-    let rows = r
-        .messages_by_id(&plan.messages)?
-        .iter()
-        .map(|m| format!("{}: {}", export::speaker(m), short(&m.content)))
-        .collect();
-    section(&count(plan.messages.len(), "message", "messages"), rows);
-    let (gone, rewritten) = split(r, plan)?;
-    let rows = gone.iter().map(|s| short(&s.content)).collect();
-    section(&count(gone.len(), "fact", "facts"), rows);
-    if !(plan.rewritten.is_empty() && rewritten.is_empty()) {
-        let what = [
-            count(plan.rewritten.len(), "episode", "episodes"),
-            count(rewritten.len(), "fact", "facts"),
-        ];
-        section("Written again from what stays", vec![what.join(", ")]);
-    }
-    if plan.n_elsewhere > 0 {
-        let places = count(plan.n_elsewhere, "place", "places");
-        section(
-            "In titles of chats, corrections, the undo log and what was struck out",
-            vec![places],
-        );
-    }
-    lines.push(String::new());
-    lines.push("Forgetting can't be undone.".into());
-    Ok(lines)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crossterm::event::{
 };
 
 use crate::chat::{Command, Forked, Level, MessageKind};
+use crate::extractive::asked_to_forget;
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
@@ -292,6 +293,8 @@ fn escape(state: &mut State) -> Vec<Effect> {
     }
     if messages::stop_editing(state) {
         state.say("Left as it was.");
+    } else if state.pull.is_some() && state.pane.is_none() && state.transcript.top.get().is_none() {
+        return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
         panes::close(state);
     } else if state.transcript.top.get().is_some() {
@@ -392,6 +395,13 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
     if state.transcript.busy() {
         state.queue.push_back((text, kind));
         return Vec::new();
+    }
+    if kind == MessageKind::Chat
+        && !state.incognito
+        && let Some(what) = asked_to_forget(&text)
+    {
+        let what = what.to_owned();
+        return vec![Effect::Store(StoreRequest::PlanForgetAbout { what, text })];
     }
     state.transcript.sending = Some(text.clone());
     state.transcript.top.set(None);

@@ -52,6 +52,14 @@ fn the_json_output_has_its_documented_fields() {
     assert!(answer["seconds"]["total"].as_f64().unwrap() > 0.0);
 }
 
+#[test]
+fn it_forgets_nothing_and_says_what_does() {
+    let home = remembering();
+    let refused = home.fails(&["ask", "please forget where I live"], 2);
+    assert!(refused.contains("inglenook memory forget"), "{refused}");
+    assert!(home.ok(&["memory", "tree"]).contains("Lund"));
+}
+
 /// Without a chat between the questions, and without a word that question and answer share.
 #[cfg(feature = "starter")]
 #[test]

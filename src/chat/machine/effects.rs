@@ -12,6 +12,8 @@ use crate::worker::WorkerStatus;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     LoadModel(Option<String>),
+    Pull(String),
+    StopPull,
     /// Durably: the session if it is new, the message, its memory job (`/remember`: its facts).
     SaveUser(UserMessage),
     /// On a thread of its own.
@@ -110,6 +112,17 @@ pub enum Update {
         name: Option<String>,
     },
     LoadProgress(LoadProgress),
+    /// A download: the bytes that are here, and those of the whole file (0 if that is not known).
+    Pulling {
+        name: String,
+        bytes: u64,
+        total_bytes: u64,
+    },
+    /// It has ended, as in [`super::events::Event::Pulled`].
+    Pulled {
+        name: String,
+        result: Result<bool, String>,
+    },
     Ready(ModelProfile),
     /// `still` is the model that stays in use.
     LoadFailed {

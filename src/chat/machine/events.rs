@@ -55,6 +55,9 @@ pub enum Command {
     NewSession,
     OpenSession(SessionId),
     LoadModel(Option<String>),
+    /// Downloads a model, and then loads it. One at a time.
+    Pull(String),
+    StopPull,
     Incognito(bool),
     Reload,
     Leave,
@@ -70,6 +73,11 @@ pub enum Event {
     ModelReady(ModelProfile),
     ModelFailed {
         error: String,
+    },
+    /// A download has ended: with the model, without one because that was asked, or for this reason.
+    Pulled {
+        name: String,
+        result: Result<bool, String>,
     },
     SessionLoaded {
         session: SessionId,

@@ -59,6 +59,8 @@ pub struct Machine {
     model: Model,
     session: Option<OpenSession>,
     incognito: bool,
+    /// A model that was downloaded while a reply was being written.
+    arrived: Option<String>,
     /// The person's name, as of the last saved message.
     user_name: Option<String>,
 }
@@ -96,6 +98,7 @@ impl Machine {
             Event::Turn(..) => Vec::new(),
             Event::ModelReady(profile) => self.model_ready(profile),
             Event::ModelFailed { error } => self.model_failed(error),
+            Event::Pulled { name, result } => self.pulled(name, result),
             Event::SessionLoaded { session, conversation } => {
                 if self.is_busy() {
                     // A reload during a turn: the turn's own events keep the screen right.
@@ -124,6 +127,8 @@ impl Machine {
             Command::Fork { parent, before, then } => self.fork(parent, before, then, at),
             Command::Stop => self.stop(),
             Command::LoadModel(name) => self.load_model(name),
+            Command::Pull(name) => vec![Effect::Pull(name)],
+            Command::StopPull => vec![Effect::StopPull],
             Command::NewSession => {
                 let mut effects = self.leave_session();
                 effects.push(self.tell_session(Conversation::default()));
@@ -159,6 +164,17 @@ impl Machine {
         self.model = Model::Loading { before };
         effects.push(Effect::Tell(Update::Loading { name: name.clone() }));
         effects.push(Effect::LoadModel(name));
+        effects
+    }
+
+    fn pulled(&mut self, name: String, result: Result<bool, String>) -> Vec<Effect> {
+        let is_here = result == Ok(true);
+        let mut effects = vec![Effect::Tell(Update::Pulled { name: name.clone(), result })];
+        match (is_here, self.is_busy()) {
+            (true, false) => effects.extend(self.load_model(Some(name))),
+            (true, true) => self.arrived = Some(name),
+            (false, _) => {}
+        }
         effects
     }
 

@@ -114,6 +114,8 @@ fn outside(effects: &[Effect]) -> Vec<String> {
             Some(match e {
                 Effect::Tell(_) => return None,
                 Effect::LoadModel(_) => "load".into(),
+                Effect::Pull(name) => format!("pull {name}"),
+                Effect::StopPull => "stop the pull".into(),
                 Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
                 Effect::Start(ReplyJob { history, step, .. }) => match step {
                     ReplyStep::Recall { .. } => format!("recall after {}", history.len()),
@@ -177,6 +179,25 @@ fn a_generative_turn_saves_recalls_generates_and_saves() {
     step(&mut m, reply_saved(1, "In Lund.", true), &["resume"]);
     step(&mut m, submit("Since when?"), &["pause", "save user \"Since when?\""]);
     step(&mut m, saved(2, "Since when?"), &["recall after 2"]);
+}
+
+#[test]
+fn a_downloaded_model_is_loaded_once_the_reply_is_done() {
+    let pulled = |result| Event::Pulled { name: "qwen3-0.6b".into(), result };
+    let mut m = ready(Reader::Generative);
+    step(&mut m, command(Command::Pull("qwen3-0.6b".into())), &["pull qwen3-0.6b"]);
+    step(&mut m, command(Command::StopPull), &["stop the pull"]);
+    step(&mut m, pulled(Ok(false)), &[]);
+    step(&mut m, pulled(Err("the disk is full".into())), &[]);
+    step(&mut m, submit("hello"), &["pause", "save user \"hello\""]);
+    step(&mut m, saved(1, "hello"), &["generate after 0 with memories false"]);
+    step(&mut m, text(1, "Hi."), &[]);
+    // It does not cut off what is being said.
+    step(&mut m, pulled(Ok(true)), &[]);
+    step(&mut m, generated(1, Outcome::Ended), &["save reply \"Hi.\" complete true last true"]);
+    step(&mut m, reply_saved(1, "Hi.", true), &["resume", "load"]);
+    m.handle(Event::ModelReady(profile(Reader::Generative)));
+    step(&mut m, pulled(Ok(true)), &["load"]);
 }
 
 #[test]

@@ -472,6 +472,10 @@ impl Machine {
     }
 
     pub(super) fn rest(&mut self) -> Vec<Effect> {
-        vec![self.to(Phase::Idle), Effect::ResumeWorker]
+        let mut effects = vec![self.to(Phase::Idle), Effect::ResumeWorker];
+        if let Some(name) = self.arrived.take() {
+            effects.extend(self.load_model(Some(name)));
+        }
+        effects
     }
 }

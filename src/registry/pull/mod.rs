@@ -25,6 +25,7 @@ use super::error::{RegistryError, io_error};
 use super::files::remove_file;
 use super::manifest::{InstalledFile, InstalledModel, Manifest};
 use super::{HubSettings, Registry, git_blob, hash, hub_cache, import};
+use crate::interfaces::Cancel;
 
 /// How often in a row a download may break before anything has come.
 const ATTEMPTS: u32 = 5;
@@ -50,11 +51,21 @@ impl Registry {
         name: &str,
         on_progress: OnProgress<'_>,
     ) -> Result<InstalledModel, RegistryError> {
+        self.pull_until(name, &Cancel::default(), on_progress)
+    }
+
+    /// The same, until `cancel` is raised.
+    pub(crate) fn pull_until(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+        on_progress: OnProgress<'_>,
+    ) -> Result<InstalledModel, RegistryError> {
         let model = self.catalogue.get(name).ok_or_else(|| RegistryError::UnknownName {
             name: name.to_owned(),
             known: self.catalogue.models.iter().map(|m| m.name.clone()).collect(),
         })?;
-        self.fetch(model, on_progress)
+        self.fetch(model, cancel, on_progress)
     }
 
     /// What `wanted` would download, by `name` or one made from it, for a machine with so much memory free.
@@ -91,15 +102,17 @@ impl Registry {
         plan: &Plan,
         on_progress: OnProgress<'_>,
     ) -> Result<InstalledModel, RegistryError> {
-        self.fetch(&plan.model, on_progress)
+        self.fetch(&plan.model, &Cancel::default(), on_progress)
     }
 
     fn fetch(
         &self,
         model: &CatalogueModel,
+        cancel: &Cancel,
         on_progress: OnProgress<'_>,
     ) -> Result<InstalledModel, RegistryError> {
-        let installed = pull(model, &self.hub, &self.backend.validate, on_progress)?;
+        let how = (cancel, on_progress);
+        let installed = pull(model, &self.hub, &self.backend.validate, how)?;
         Manifest::update(&self.models_dir, |manifest| {
             manifest.put(installed.clone());
             Ok(installed)
@@ -111,7 +124,7 @@ fn pull(
     model: &CatalogueModel,
     hub: &HubSettings,
     validate: &Validate,
-    on_progress: OnProgress<'_>,
+    (cancel, on_progress): (&Cancel, OnProgress<'_>),
 ) -> Result<InstalledModel, RegistryError> {
     if hub.offline {
         let snapshot = hub_cache::find(&hub.cache_dir, model)
@@ -125,7 +138,7 @@ fn pull(
         let files = files.collect::<Result<_, RegistryError>>()?;
         return accept(model, &snapshot, files, validate);
     }
-    let mut download = Download::new(model, hub, on_progress)?;
+    let mut download = Download::new(model, hub, cancel, on_progress)?;
     let (snapshot, files) = download.fetch()?;
     accept(model, &snapshot, files, validate).inspect_err(|_| download.remove_new())
 }
@@ -151,6 +164,7 @@ struct Download<'a> {
     client: Client,
     repo: Repo,
     cache: CacheRepo,
+    cancel: &'a Cancel,
     on_progress: OnProgress<'a>,
     /// What was not there before.
     new: Vec<PathBuf>,
@@ -160,6 +174,7 @@ impl<'a> Download<'a> {
     fn new(
         model: &'a CatalogueModel,
         hub: &'a HubSettings,
+        cancel: &'a Cancel,
         on_progress: OnProgress<'a>,
     ) -> Result<Self, RegistryError> {
         let client = Client::new(&hub.endpoint, hub.token.clone(), hub.timeout)
@@ -167,7 +182,7 @@ impl<'a> Download<'a> {
         let (name, revision) = (model.repo.clone(), model.revision.clone());
         let repo = Repo::with_revision(name, RepoType::Model, revision);
         let cache = Cache::new(hub.cache_dir.clone()).repo(repo.clone());
-        Ok(Self { model, hub, client, repo, cache, on_progress, new: Vec::new() })
+        Ok(Self { model, hub, client, repo, cache, cancel, on_progress, new: Vec::new() })
     }
 
     fn failed(&self, file: &str, source: HubError) -> RegistryError {
@@ -264,12 +279,16 @@ impl<'a> Download<'a> {
         let mut attempts = Attempts::new(self.hub);
         loop {
             let before = part_len();
-            let result = remote::download(&self.client, url, remote.bytes, &part, &mut |bytes| {
+            let mut on_bytes = |bytes| {
                 let total_bytes = remote.bytes.unwrap_or(0);
                 (self.on_progress)(PullProgress { file: name.to_owned(), bytes, total_bytes });
-            });
+            };
+            let (client, cancel) = (&self.client, self.cancel);
+            let result = remote::download(client, url, remote.bytes, &part, cancel, &mut on_bytes);
             match result {
                 Ok(()) => {}
+                Err(DownloadError::Stopped) => return Err(RegistryError::Stopped),
+                Err(_) if cancel.is_cancelled() => return Err(RegistryError::Stopped),
                 Err(DownloadError::Disk(e)) => return Err(io_error("write", &part, e)),
                 Err(DownloadError::Hub(e)) => {
                     if part_len() > before {

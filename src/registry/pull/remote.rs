@@ -1,5 +1,6 @@
 //! One file on the hub: what it is, and its bytes.
 
+use crate::interfaces::Cancel;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::path::Path;
@@ -100,13 +101,14 @@ fn content_range(headers: &HeaderMap) -> Option<ContentRange> {
     Some(ContentRange { start, total: total.parse().ok() })
 }
 
-/// Appends to `part` what of the file is missing; `on_bytes` gets its length. An error may leave it longer than it was: the next
+/// Appends to `part` what of the file is missing, until `cancel` is raised; `on_bytes` gets its length. An error may leave it longer than it was: the next
 /// call goes on from there.
 pub fn download(
     client: &Client,
     url: &str,
     bytes: Option<u64>,
     part: &Path,
+    cancel: &Cancel,
     on_bytes: &mut dyn FnMut(u64),
 ) -> Result<(), DownloadError> {
     let mut file = OpenOptions::new().append(true).create(true).open(part)?;
@@ -137,7 +139,7 @@ pub fn download(
             return Err(HubError::WrongRange.into());
         }
     }
-    copy(&mut answer.body_mut().as_reader(), &mut file, at, bytes, on_bytes)
+    copy(&mut answer.body_mut().as_reader(), &mut file, (at, bytes), cancel, on_bytes)
 }
 
 /// Whether an answer is the rest of the file from `at` on.
@@ -156,12 +158,15 @@ fn goes_on_at(headers: &HeaderMap, status: StatusCode, at: u64, bytes: Option<u6
 fn copy(
     from: &mut dyn Read,
     to: &mut File,
-    mut at: u64,
-    bytes: Option<u64>,
+    (mut at, bytes): (u64, Option<u64>),
+    cancel: &Cancel,
     on_bytes: &mut dyn FnMut(u64),
 ) -> Result<(), DownloadError> {
     let mut block = vec![0; 1 << 18];
     loop {
+        if cancel.is_cancelled() {
+            return Err(DownloadError::Stopped);
+        }
         let n = match from.read(&mut block) {
             Ok(0) => break,
             Ok(n) => n,
@@ -189,6 +194,8 @@ pub enum DownloadError {
     Hub(HubError),
     /// The disk's.
     Disk(io::Error),
+    /// As was asked.
+    Stopped,
 }
 
 impl From<HubError> for DownloadError {

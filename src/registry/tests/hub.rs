@@ -120,6 +120,25 @@ fn a_part_from_an_earlier_run_is_continued() {
 }
 
 #[test]
+fn a_download_that_is_stopped_goes_on_where_it_was() {
+    let (dir, hub, registry) = hub_with_model(Faults::default());
+    let cancel = Cancel::default();
+    let stop = |p: PullProgress| {
+        if p.file == "model.gguf" {
+            cancel.cancel();
+        }
+    };
+    let stopped = registry.pull_until("tiny", &cancel, &stop);
+    assert!(matches!(stopped, Err(RegistryError::Stopped)), "{stopped:?}");
+    let part = blobs(&dir).join(format!("{}.part", etag_of(&content())));
+    let n = part.metadata().unwrap().len();
+    assert!((1..CONTENT_LEN as u64).contains(&n), "{n}");
+    hub.forget_seen();
+    check_pulled(&registry);
+    assert_eq!(hub.ranges(), [format!("{n}-")]);
+}
+
+#[test]
 fn a_file_of_two_models_stays_as_long_as_one_of_them() {
     let (dir, _hub, registry) = hub_with_model(Faults::default());
     check_pulled(&registry);

@@ -1,10 +1,10 @@
 //! Before / keys / after.
 
 use super::*;
-use crate::chat::{Command, Level, MessageKind};
+use crate::chat::{Command, Level, MessageKind, Update};
 use crate::store::{AnyId, Conversation, ForgetPlan};
 use crate::tui::editor::SEND_BYTES_MAX;
-use crate::tui::event::StoreRequest;
+use crate::tui::event::{StoreReply, StoreRequest};
 use crate::tui::state::{Focus, Overlay, Pane};
 
 /// Text in the input, keys, text in the input and what was asked for.
@@ -113,6 +113,11 @@ fn slash_commands() {
     let ids = vec![AnyId::Semantic(SemanticId(12)), AnyId::Message(MessageId(4))];
     check("/new", "enter", "", &[Effect::Chat(Command::NewSession)]);
     check("/remember I am 41", "enter", "", &[remember("I am 41")]);
+    let sentence = "Please forget my locker code.";
+    let about =
+        StoreRequest::PlanForgetAbout { what: "my locker code".into(), text: sentence.into() };
+    check(sentence, "enter", "", &[Effect::Store(about)]);
+    check("forget it", "enter", "", &[submit("forget it")]);
     check("/forget Lund", "enter", "", &[forget(vec![], Some("Lund"))]);
     check("/forget s12, m4", "enter", "", &[forget(ids, None)]);
     // Words that only begin like ids are text.
@@ -211,6 +216,54 @@ fn a_huge_paste_is_kept_and_sent_in_parts() {
     h.keys("enter n");
     assert_eq!(h.take(), []);
     assert_eq!(h.state.editor.text(), whole);
+}
+
+#[test]
+fn a_model_is_downloaded_in_the_chat() {
+    let mut h = Harness::ready(100, 24);
+    h.press("ctrl-l");
+    h.take();
+    let models = StoreReply::Models { installed: Vec::new(), pullable: pullable() };
+    h.feed(Event::Store(models.clone()));
+    // What suits this machine stands first; it asks first.
+    h.keys("down enter");
+    assert!(h.screen().contains("from https://huggingface.co/org/good-4b"), "{}", h.screen());
+    assert_eq!(h.take(), []);
+    h.press("enter");
+    assert_eq!(h.take(), [], "Enter is no");
+    h.press("ctrl-l");
+    h.take();
+    h.feed(Event::Store(models.clone()));
+    h.keys("down enter y");
+    assert_eq!(h.take(), [Effect::Chat(Command::Pull("good-4b".into()))]);
+    let (name, total_bytes) = ("good-4b".to_owned(), 2_500_000_000);
+    h.chat(Update::Pulling { name: name.clone(), bytes: 500_000_000, total_bytes });
+    assert!(h.screen().contains("↓ good-4b 500.0 MB of 2.5 GB · Esc stops"), "{}", h.screen());
+    h.clock.advance(jiff::SignedDuration::from_secs(10));
+    h.chat(Update::Pulling { name: name.clone(), bytes: 600_000_000, total_bytes });
+    let left = "600.0 MB of 2.5 GB · 10.0 MB/s · 4 min left";
+    assert!(h.screen().contains(left), "{}", h.screen());
+    // One at a time.
+    h.press("ctrl-l");
+    h.feed(Event::Store(models));
+    h.keys("down down enter y");
+    h.take();
+    assert!(h.screen().contains("one at a time"), "{}", h.screen());
+    h.press("esc");
+    assert_eq!(h.take(), [Effect::Chat(Command::StopPull)]);
+    h.chat(Update::Pulled { name: name.clone(), result: Ok(false) });
+    assert!(h.screen().contains("What has come is kept"));
+    h.chat(Update::Pulled { name, result: Err("the hub is silent".into()) });
+    assert!(h.screen().contains("the hub is silent"));
+}
+
+#[test]
+fn a_sentence_that_forgets_nothing_is_not_lost() {
+    let mut h = Harness::ready(80, 24);
+    let (what, text) = ("my shoe size".to_owned(), "forget my shoe size".to_owned());
+    h.feed(Event::Store(StoreReply::NothingAbout { what, text }));
+    assert_eq!(h.state.editor.shown(), "forget my shoe size");
+    assert!(h.screen().contains("I know nothing of my shoe size."));
 }
 
 #[test]

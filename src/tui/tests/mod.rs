@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::chat::policy::Reader;
 use crate::chat::{ModelProfile, PhaseName, SavedReply, Update};
-use crate::interfaces::{Clock, LanguageModel};
+use crate::interfaces::{Clock, LanguageModel, PullableModel};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::store::{Conversation, Session};
 use crate::testing::{ManualClock, ScriptedModel, episode, fact, message};
@@ -209,6 +209,23 @@ pub fn session(id: i64, title: &str, updated: &str, imported: bool) -> Session {
         pinned: false,
         parent: None,
     }
+}
+
+/// Two models that can be downloaded.
+pub fn pullable() -> Vec<PullableModel> {
+    let model = |name: &str, bytes, fits, recommended| PullableModel {
+        name: name.into(),
+        bytes,
+        licence: "Apache-2.0".into(),
+        from: format!("https://huggingface.co/org/{name}"),
+        good_at: "quick".into(),
+        fits,
+        recommended,
+    };
+    vec![
+        model("large-14b", 9_000_000_000, false, false),
+        model("good-4b", 2_500_000_000, true, true),
+    ]
 }
 
 pub fn record() -> Value {

@@ -222,10 +222,11 @@ fn models() {
             starter,
             in_use,
         };
-        h.feed(Event::Store(StoreReply::Models(vec![
+        let installed = vec![
             model("starter", 92_700_000, true, true),
             model("qwen3-0.6b", 397_000_000, false, false),
-        ])));
+        ];
+        h.feed(Event::Store(StoreReply::Models { installed, pullable: pullable() }));
         h.press("down");
     });
 }

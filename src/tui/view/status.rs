@@ -6,7 +6,6 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
-use crate::chat::PULL;
 use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
 use crate::tui::keys::{self, Action, Context};
@@ -90,8 +89,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         parts.remove(at);
     }
     // How to get a better model, where there is room; it matters more than that this is built in.
-    if matches!(&state.model, ModelLine::Ready(profile) if profile.starter) {
-        let next = vec![Span::styled(format!("better: {PULL}"), palette.muted)];
+    let next = match (&state.pull, &state.model) {
+        (Some(pull), _) => Some(Span::styled(format!("{} · Esc stops", pull.text()), palette.text)),
+        (None, ModelLine::Ready(profile)) if profile.starter => {
+            Some(Span::styled("better: /model", palette.muted))
+        }
+        _ => None,
+    };
+    if let Some(next) = next {
+        let next = vec![next];
         let mut with_next = parts.clone();
         with_next.insert(1, next);
         if cells(&with_next) + 8 > width {

@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::chat::PULL;
 use crate::memory::plain_text;
 use crate::tui::dates;
 use crate::tui::keys::{self, Action, Context};
@@ -76,12 +75,12 @@ fn first_time(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'sta
         heading(state, "An assistant that remembers", "Everything stays on this machine.", width);
     let mut short = full.clone();
     if state.model.profile().is_some_and(|profile| profile.starter) {
-        let command = Line::from(vec![Span::raw("  "), Span::styled(PULL, palette.code)]);
+        let command = Line::from(vec![Span::raw("  "), Span::styled("/model", palette.code)]);
         for (lines, introduction) in [
             (
                 &mut full,
                 "The built-in model is small: it keeps and finds what you tell it and talks simply, but \
-                 knows little about the world. For a larger one, leave and run",
+                 knows little about the world. Larger ones can be downloaded here:",
             ),
             (&mut short, "The built-in model is small. Larger:"),
         ] {
