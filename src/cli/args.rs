@@ -9,8 +9,8 @@ use crate::store::AnyId;
 
 /// A private assistant that remembers, on your own machine.
 ///
-/// Without a command it opens the chat. Nothing leaves this machine; the only command that uses the
-/// network is `model pull`.
+/// Without a command it opens the chat. Nothing leaves this machine; the network is used only to
+/// download a model that you chose (`model pull`, or /model in the chat).
 #[derive(Debug, Parser)]
 #[command(name = "inglenook", version, max_term_width = 100)]
 pub struct Cli {
