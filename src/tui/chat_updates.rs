@@ -8,7 +8,7 @@ use crate::tui::state::{Focus, ModelLine, Pane, State, WhyPane};
 use crate::tui::transcript::{Body, Entry};
 use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
-use crate::tui::{messages, panes, store_replies};
+use crate::tui::{messages, panes, pulls, store_replies};
 
 /// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
@@ -26,30 +26,9 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             }
         }
         Update::Pulling { name, bytes, total_bytes } => {
-            if let Some(pull) = state.pull.as_mut().filter(|pull| pull.name == name) {
-                // Another file of the same model.
-                if bytes < pull.bytes {
-                    pull.since = None;
-                }
-                pull.since.get_or_insert((state.now, bytes));
-                (pull.bytes, pull.total_bytes, pull.now) = (bytes, total_bytes, state.now);
-            }
+            pulls::progress(state, &name, bytes, total_bytes);
         }
-        Update::Pulled { name, result } => {
-            state.pull = None;
-            match result {
-                Ok(true) => {
-                    let text = format!("{name} is here, checked, and used from now on.");
-                    state.notice(Level::Info, text);
-                }
-                Ok(false) => state.say("Stopped. What has come is kept: choose it again to go on."),
-                Err(error) => {
-                    let text =
-                        format!("{name} could not be downloaded: {error}. What has come is kept.");
-                    state.notice(Level::Error, text);
-                }
-            }
-        }
+        Update::Pulled { name, result } => pulls::ended(state, &name, result),
         Update::Ready(profile) => {
             let before = match &state.model {
                 ModelLine::Loading { still, .. } => still.as_ref().map(|p| p.name.clone()),

@@ -6,6 +6,7 @@ use crate::memory::{Message, Moment, Origin, Semantic, plain_text};
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
 use crate::tui::count;
 use crate::tui::event::{OtherPlan, StoreReply};
+use crate::tui::state::{Confirm, Confirmed, Overlay, State};
 
 /// Texts shown in each section of a plan; the rest are counted.
 const PLAN_LINES_MAX: usize = 40;
@@ -77,6 +78,28 @@ pub(super) fn split(
     Ok(facts
         .into_iter()
         .partition(|s| s.messages.iter().any(|m| plan.messages.binary_search(m).is_ok())))
+}
+
+/// Nothing goes before the person has seen what.
+pub(super) fn ask(
+    state: &mut State,
+    plan: ForgetPlan,
+    lines: Vec<String>,
+    other: Option<Box<OtherPlan>>,
+) {
+    if plan.messages.is_empty() && plan.semantics.is_empty() {
+        state.say("Nothing in memory matches that.");
+        return;
+    }
+    let other = other.map(|other| (other.what.into(), Confirmed::Forget(Box::new(other.plan))));
+    state.overlay = Some(Overlay::Confirm(Confirm {
+        title: "Forget this for good?".into(),
+        lines,
+        yes: "forget".into(),
+        then: Confirmed::Forget(Box::new(plan)),
+        other,
+        scroll: 0,
+    }));
 }
 
 /// What goes, as the person reads it.

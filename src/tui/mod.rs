@@ -21,6 +21,7 @@ mod overlays;
 pub mod palette;
 mod panes;
 mod pickers;
+mod pulls;
 mod runner;
 pub mod slash;
 pub mod state;

@@ -3,14 +3,12 @@
 use crossterm::event::KeyEvent;
 
 use crate::chat::{Command, MessageKind};
-use crate::interfaces::PullableModel;
 use crate::memory::SessionId;
-use crate::tui::editor::size_of;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::pickers::{Pick, PickerKind};
-use crate::tui::state::{Confirm, Confirmed, Edited, Overlay, Pull, State};
-use crate::tui::{chats, messages, update};
+use crate::tui::state::{Confirmed, Edited, Overlay, State};
+use crate::tui::{chats, messages, pulls, update};
 
 /// One key.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
@@ -60,18 +58,7 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
             }
             vec![Effect::Store(StoreRequest::Forget(*plan))]
         }
-        Confirmed::Pull(name) => {
-            if let Some(pull) = &state.pull {
-                let text =
-                    format!("{} is being downloaded; one at a time. Esc stops it.", pull.name);
-                state.say(text);
-                return Vec::new();
-            }
-            let now = state.now;
-            state.pull =
-                Some(Pull { name: name.clone(), bytes: 0, total_bytes: 0, since: None, now });
-            vec![Effect::Chat(Command::Pull(name))]
-        }
+        Confirmed::Pull(name) => pulls::begin(state, name),
         Confirmed::SendPart => {
             let part = state.editor.take_part();
             update::submit(state, part, MessageKind::Chat)
@@ -202,30 +189,6 @@ fn close_list(state: &mut State) {
     chats::say_deleted(state);
 }
 
-/// Nothing is fetched before the person has seen what and from where.
-fn ask_to_pull(state: &mut State, model: &PullableModel) {
-    let mut lines = vec![
-        format!("{}, about {}, {}", model.name, size_of(model.bytes as usize), model.licence),
-        format!("from {}", model.from),
-        String::new(),
-        "The file is checked before it is used. Nothing that you said leaves this machine, and you can go on chatting \
-         meanwhile."
-            .into(),
-    ];
-    if !model.fits {
-        lines.push(String::new());
-        lines.push("It is too large for this machine's memory, and would be very slow.".into());
-    }
-    state.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Download this model?".into(),
-        lines,
-        yes: "download".into(),
-        then: Confirmed::Pull(model.name.clone()),
-        other: None,
-        scroll: 0,
-    }));
-}
-
 fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
     match pick {
         Pick::Action(action) => update::run(state, action),
@@ -242,7 +205,7 @@ fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
         }
         Pick::Model(name) => vec![Effect::Chat(Command::LoadModel(Some(name)))],
         Pick::Pull(model) => {
-            ask_to_pull(state, &model);
+            pulls::ask(state, &model);
             Vec::new()
         }
         Pick::StopPull => vec![Effect::Chat(Command::StopPull)],

@@ -7,7 +7,7 @@ use crate::tui::editor::size_of;
 use crate::tui::keys::{Action, BINDINGS};
 use crate::tui::palette::NAMES;
 use crate::tui::slash::{COMMANDS, SlashCommand};
-use crate::tui::state::{Overlay, Pull, State};
+use crate::tui::state::{Overlay, State};
 use crate::tui::{count, dates};
 
 /// A list to choose from.
@@ -44,7 +44,7 @@ pub struct Item {
 }
 
 impl Item {
-    fn new(label: impl Into<String>, detail: impl Into<String>, pick: Pick) -> Self {
+    pub(super) fn new(label: impl Into<String>, detail: impl Into<String>, pick: Pick) -> Self {
         Self { label: label.into(), detail: detail.into(), pick, preview: None }
     }
 
@@ -167,24 +167,6 @@ pub(super) fn model_items(models: &[ModelSummary], in_use: Option<&str>) -> Vec<
         Item::new(m.name.clone(), detail, Pick::Model(m.name.clone()))
     };
     elsewhere.into_iter().chain(models.iter().map(item)).collect()
-}
-
-/// What can be downloaded: what fits this machine first, and the best of that at the top; the one that is coming can be stopped.
-pub(super) fn pullable_items(mut models: Vec<PullableModel>, pull: Option<&Pull>) -> Vec<Item> {
-    models.sort_by_key(|m| (!m.recommended, !m.fits, m.bytes));
-    let item = |m: PullableModel| {
-        if let Some(pull) = pull.filter(|pull| pull.name == m.name) {
-            return Item::new(pull.text(), "stop", Pick::StopPull);
-        }
-        let says = match (m.fits, m.recommended) {
-            (false, _) => "too large here",
-            (true, true) => "recommended",
-            (true, false) => m.good_at.as_str(),
-        };
-        let detail = format!("download {} · {says}", size_of(m.bytes as usize));
-        Item::new(m.name.clone(), detail, Pick::Pull(m))
-    };
-    models.into_iter().map(item).collect()
 }
 
 /// All palettes.

@@ -8,12 +8,13 @@ use tui_tree_widget::TreeState;
 
 use crate::chat::{Level, MessageKind, ModelProfile, Window};
 use crate::interfaces::LoadProgress;
-use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId, plain_text};
+use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
-use crate::tui::editor::{Editor, size_of};
+use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
+use crate::tui::pulls::Pull;
 use crate::tui::slash::{self, SlashCommand};
 use crate::tui::transcript::{Body, Transcript};
 use crate::tui::{Draft, memory_tree};
@@ -63,41 +64,6 @@ pub struct State {
     pub incognito: bool,
     /// A model that is being downloaded.
     pub pull: Option<Pull>,
-}
-
-/// How far a download has come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pull {
-    pub name: String,
-    pub bytes: u64,
-    /// 0 if it is not known.
-    pub total_bytes: u64,
-    /// When the first bytes of this try came, and how many were here then.
-    pub since: Option<(Moment, u64)>,
-    pub now: Moment,
-}
-
-impl Pull {
-    /// "↓ qwen3-0.6b 120.0 MB of 397.0 MB · 3.1 MB/s · 2 min left".
-    pub fn text(&self) -> String {
-        let mut text = format!("↓ {} {}", plain_text(&self.name), size_of(self.bytes as usize));
-        if self.total_bytes > 0 {
-            text = format!("{text} of {}", size_of(self.total_bytes as usize));
-        }
-        let Some((since, before)) = self.since else { return text };
-        let seconds = (self.now.as_millisecond() - since.as_millisecond()) as f64 / 1e3;
-        let rate = self.bytes.saturating_sub(before) as f64 / seconds;
-        if seconds < 1.0 || rate < 1.0 {
-            return text;
-        }
-        text = format!("{text} · {}/s", size_of(rate as usize));
-        let left = self.total_bytes.saturating_sub(self.bytes) as f64 / rate;
-        match left as u64 {
-            _ if self.total_bytes == 0 => text,
-            0..90 => format!("{text} · {left:.0} s left"),
-            _ => format!("{text} · {:.0} min left", (left / 60.0).ceil()),
-        }
-    }
 }
 
 /// Where keys go.

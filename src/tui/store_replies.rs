@@ -4,10 +4,10 @@ use crate::chat::{Command, Level};
 use crate::memory::plain_text;
 use crate::tui::event::{Effect, Greeting, StoreReply, StoreRequest};
 use crate::tui::pickers::PickerKind;
-use crate::tui::state::{Confirm, Confirmed, Overlay, Pane, State};
+use crate::tui::state::{Pane, State};
 use crate::tui::update::{deliver, take_back};
 use crate::tui::why::Why;
-use crate::tui::{count, files, panes, pickers};
+use crate::tui::{count, files, forgetting, panes, pickers, pulls};
 
 /// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
@@ -41,7 +41,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         StoreReply::Models { installed, pullable } => {
             let in_use = state.model.profile().map(|profile| profile.name.clone());
             let mut items = pickers::model_items(&installed, in_use.as_deref());
-            items.extend(pickers::pullable_items(pullable, state.pull.as_ref()));
+            items.extend(pulls::items(pullable, state.pull.as_ref()));
             pickers::fill(state, PickerKind::Models, items);
         }
         StoreReply::History(history) => {
@@ -55,19 +55,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         }
         StoreReply::Whys(whys) => state.transcript.set_whys(whys),
         StoreReply::ForgetPlan { plan, lines, other } => {
-            if plan.messages.is_empty() && plan.semantics.is_empty() {
-                state.say("Nothing in memory matches that.");
-            } else {
-                state.overlay = Some(Overlay::Confirm(Confirm {
-                    title: "Forget this for good?".into(),
-                    lines,
-                    yes: "forget".into(),
-                    then: Confirmed::Forget(Box::new(plan)),
-                    other: other
-                        .map(|other| (other.what.into(), Confirmed::Forget(Box::new(other.plan)))),
-                    scroll: 0,
-                }));
-            }
+            forgetting::ask(state, plan, lines, other);
         }
         StoreReply::NothingAbout { what, text } => {
             take_back(state, &text);
