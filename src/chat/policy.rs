@@ -10,11 +10,12 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 
 use crate::chat::machine::MessageKind;
+use crate::chat::persona::Persona;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker, Sampling};
 use crate::memory::{Message, MessageId, Moment, Origin, Role, attached, own_words};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
-use crate::prompts::{Style, chat_system};
+use crate::prompts::{Style, chat_system, role_system};
 
 /// Says that memory has no answer.
 pub const NOTHING_FOUND: &str = "You have not told me that.";
@@ -43,6 +44,8 @@ pub struct ModelProfile {
     pub style: Style,
     /// The built-in starter.
     pub starter: bool,
+    /// What it is told that it is; an assistant, without one.
+    pub role: Option<Arc<Persona>>,
     /// So small that it talks about whatever it is told, and that too many words other than the likeliest are wrong.
     is_small: bool,
     /// So small that what was said before gets into whatever it writes.
@@ -63,6 +66,7 @@ impl ModelProfile {
             encoder,
             style: prompt_style(info),
             starter: info.starter,
+            role: None,
             is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
             is_distracted: info.n_parameters < N_PARAMETERS_UNDISTRACTED,
         }
@@ -70,7 +74,11 @@ impl ModelProfile {
 
     /// The system turn of a prompt without memories; it names the day, but not to a small model.
     pub fn system(&self, now: Moment) -> String {
-        chat_system((!self.is_small).then(|| now.civil()))
+        let today = (!self.is_small).then(|| now.civil());
+        match &self.role {
+            Some(role) => role_system(&role.system, today),
+            None => chat_system(today),
+        }
     }
 
     /// The configured sampling, adapted to the model: greedy if small, short replies from the starter.
@@ -81,6 +89,9 @@ impl ModelProfile {
         }
         if self.starter {
             sampling.tokens_max = sampling.tokens_max.min(STARTER_REPLY_TOKENS);
+        }
+        if let Some(role) = &self.role {
+            role.adapt(&mut sampling);
         }
         sampling
     }
@@ -119,6 +130,11 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     let text = head(text);
     if kind == MessageKind::Remember {
         return Plan::Acknowledge;
+    }
+    if let Some(role) = &profile.role
+        && (!role.memory || profile.wants(text) == Wants::Statement)
+    {
+        return Plan::Talk;
     }
     match (profile.wants(text), profile.reader) {
         (Wants::Memory, Reader::Generative) => Plan::Read,
@@ -406,6 +422,27 @@ mod tests {
         check("I moved to Lund last week.", Plan::Acknowledge, Plan::Acknowledge);
         assert_eq!(plan(&reads, MessageKind::Remember, "Why not?"), Plan::Acknowledge);
         assert!(is_task("Suggest a dish") && !is_task("Where do I live?"));
+    }
+
+    #[test]
+    fn a_role_speaks_for_itself() {
+        let role = |text: &str| Some(Arc::new(Persona::parse("fr", text).unwrap()));
+        let mut reads = profile(Reader::Generative, 500_000_000, false);
+        reads.role = role("---\ntemperature: 0.1\nreply_tokens_max: 50\n---\nYou translate.");
+        let check = |profile: &ModelProfile, text: &str, expected: Plan| {
+            assert_eq!(plan(profile, MessageKind::Chat, text), expected, "{text}");
+        };
+        check(&reads, "I moved to Lund last week.", Plan::Talk);
+        check(&reads, "What is my sister's name?", Plan::Read);
+        check(&reads, "What is the capital of France?", Plan::Look);
+        assert_eq!(plan(&reads, MessageKind::Remember, "I am 34"), Plan::Acknowledge);
+        let system = reads.system(now());
+        assert!(system.starts_with("You translate.\nToday is "), "{system}");
+        let sampling = reads.sampling(&crate::chat::ChatConfig::default().sampling);
+        assert_eq!((sampling.temperature, sampling.tokens_max), (0.1, 50));
+        // One without memory asks it nothing.
+        reads.role = role("---\nmemory: no\n---\nYou translate.");
+        check(&reads, "What is my sister's name?", Plan::Talk);
     }
 
     #[test]

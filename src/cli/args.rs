@@ -101,6 +101,9 @@ pub struct Ask {
     /// Text files that go with the question
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
+    /// As what the model answers: a file in the folder `roles` beside the settings (`docs/guide.md`)
+    #[arg(short, long, value_name = "NAME")]
+    pub role: Option<String>,
     /// The answer with its evidence, entropies, tokens and times
     #[arg(long)]
     pub json: bool,

@@ -9,7 +9,7 @@ use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
 use crate::attachments::{self, AttachError, Attachment};
-use crate::chat::{Parts, Update, answer_in};
+use crate::chat::{Parts, Persona, Update, answer_in};
 use crate::extractive::asked_to_forget;
 use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
 use crate::memory::{SessionId, plain_text, with_attached};
@@ -21,7 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let question = question(app, args)?;
-    let registry = app.registry()?;
+    let role = args.role.as_deref().map(|name| role(app, name)).transpose()?;
+    // `--model` goes before what the role says.
+    let model = role.as_ref().filter(|_| app.model.is_none()).and_then(|role| role.model.clone());
+    let registry = app.registry_for(model.as_deref())?;
     registry.check_default()?;
     let incognito = args.incognito || app.policy.is_incognito();
     if let Some(session) = args.session.filter(|_| app.policy.is_incognito()) {
@@ -38,12 +41,13 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
     let source: Arc<dyn ModelSource> = if incognito {
         Arc::new(registry)
     } else {
-        let models = app.models()?;
+        let models = app.models_named(model.as_deref())?;
         catch_up(app, &store, &models, args.session);
         Arc::new(models)
     };
     let parts = app.parts(store.clone(), source, args.uncertainty.as_deref())?;
-    let parts = Parts { incognito, ..parts };
+    let mut parts = Parts { incognito, ..parts };
+    parts.config.role = role.map(Arc::new);
     let streams = !args.json && !args.no_stream;
     let mut streamed = String::new();
     let mut broken: Option<Failure> = None;
@@ -103,6 +107,11 @@ pub fn run(app: &App, args: &args::Ask) -> Outcome {
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     }
     done()
+}
+
+fn role(app: &App, name: &str) -> Result<Persona, Failure> {
+    Persona::read(&app.dirs.roles(), name)
+        .map_err(|what| Failure::Usage { what, hint: "docs/guide.md shows one".into() })
 }
 
 /// Builds the memory of earlier messages, so that recall finds them although no chat has run since.

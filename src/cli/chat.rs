@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::App;
 use super::report::{Failure, Outcome};
-use crate::chat::{Allowed, Parts};
+use crate::chat::{Allowed, ChatConfig, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
 use crate::store::{Store, StoreError};
@@ -76,7 +76,7 @@ impl App {
             store,
             source,
             clock: Arc::new(SystemClock),
-            config: self.config.chat.clone(),
+            config: ChatConfig { roles: self.dirs.roles(), ..self.config.chat.clone() },
             recall: self.recall_config(uncertainty)?,
             recaller: Arc::new(|recall, request, report| recall.run(request, report)),
             reader: self.config.reader,

@@ -22,6 +22,11 @@ pub struct Directories {
 }
 
 impl Directories {
+    /// Where roles are: beside the settings.
+    pub fn roles(&self) -> PathBuf {
+        self.config_file.with_file_name("roles")
+    }
+
     /// `--data-dir` and `--config` first, then `INGLENOOK_HOME`, then the XDG variables.
     ///
     /// # Errors

@@ -69,6 +69,14 @@ impl App {
     /// # Errors
     /// If the installed models or the catalogue can't be read.
     pub fn registry(&self) -> Result<Registry, Failure> {
+        self.registry_for(None)
+    }
+
+    /// The same, with `model` where no flag names one.
+    ///
+    /// # Errors
+    /// As [`Self::registry`].
+    pub(super) fn registry_for(&self, model: Option<&str>) -> Result<Registry, Failure> {
         let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let endpoint = env("HF_ENDPOINT").unwrap_or_else(|| HUB.into());
         let seconds = env("HF_HUB_DOWNLOAD_TIMEOUT").and_then(|value| value.parse().ok());
@@ -80,7 +88,8 @@ impl App {
             pause: Duration::from_millis(200),
             endpoint,
         };
-        let chosen = self.model.clone().or_else(|| self.config.model.clone());
+        let chosen = self.model.clone().or(model.map(str::to_owned));
+        let chosen = chosen.or_else(|| self.config.model.clone());
         Ok(Registry::new(
             &self.dirs.data,
             hub,

@@ -13,6 +13,12 @@ pub fn chat_system(today: Option<DateTime>) -> String {
     PROMPTS.render("chat", "system", context! { today })
 }
 
+/// The system turn of a role.
+pub fn role_system(role: &str, today: Option<DateTime>) -> String {
+    let today = today.map(|today| format!("\nToday is {}.", day(today))).unwrap_or_default();
+    format!("{role}{today}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,7 @@ mod theme;
 pub use answer::{Answer, MemoryLine};
 pub use asset::Templates;
 pub use boundary::Boundary;
-pub use chat::chat_system;
+pub use chat::{chat_system, role_system};
 pub use conflict::{Conflict, Relation};
 use data::started;
 pub use data::{Line, data, date, day};

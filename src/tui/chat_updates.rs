@@ -1,6 +1,6 @@
 //! What the chat says → what the screen shows.
 
-use crate::chat::{Level, PhaseName, SavedReply, Update};
+use crate::chat::{Level, ModelProfile, PhaseName, SavedReply, Update};
 use crate::memory::SessionId;
 use crate::store::Conversation;
 use crate::tui::event::{Effect, StoreRequest};
@@ -29,18 +29,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             pulls::progress(state, &name, bytes, total_bytes);
         }
         Update::Pulled { name, result } => pulls::ended(state, &name, result),
-        Update::Ready(profile) => {
-            let before = match &state.model {
-                ModelLine::Loading { still, .. } => still.as_ref().map(|p| p.name.clone()),
-                _ => None,
-            };
-            if before.is_some_and(|b| b != profile.name) {
-                state.notice(Level::Info, format!("Now with {}.", profile.name));
-                state.window = None;
-                state.tokens_per_second = None;
-            }
-            state.model = ModelLine::Ready(profile);
-        }
+        Update::Ready(profile) => ready(state, profile),
         Update::LoadFailed { error, still } => {
             let rest = match &still {
                 Some(profile) => format!(" Going on with {}.", profile.name),
@@ -110,6 +99,28 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::Hint(text) => state.say(text),
     }
     Vec::new()
+}
+
+/// The model is in use, or what it is told that it is has changed.
+fn ready(state: &mut State, profile: ModelProfile) {
+    let before = match &state.model {
+        ModelLine::Loading { still, .. } => still.as_ref().map(|p| p.name.clone()),
+        _ => None,
+    };
+    if before.is_some_and(|b| b != profile.name) {
+        state.notice(Level::Info, format!("Now with {}.", profile.name));
+        state.window = None;
+        state.tokens_per_second = None;
+    }
+    let role = |profile: &ModelProfile| profile.role.as_ref().map(|role| role.name.clone());
+    let before = state.model.profile().map(role);
+    match (before, role(&profile)) {
+        (Some(before), now) if before == now => {}
+        (_, Some(now)) => state.say(format!("As {now}. /role none ends it.")),
+        (Some(_), None) => state.say("An assistant again."),
+        (None, None) => {}
+    }
+    state.model = ModelLine::Ready(profile);
 }
 
 fn set_phase(state: &mut State, phase: PhaseName) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crossterm::event::Event as TerminalEvent;
 use serde_json::Value;
 
-use crate::chat::{Command, Update};
+use crate::chat::{Command, Persona, Update};
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
@@ -76,6 +76,8 @@ pub enum StoreRequest {
     /// The palette that was chosen, by its name.
     Look(String),
     Models,
+    /// One, or all.
+    Roles(Option<String>),
     /// The person's own messages, for Ctrl+R and the arrow keys.
     History,
     Why(MessageId),
@@ -157,6 +159,13 @@ pub enum StoreReply {
         installed: Vec<ModelSummary>,
         pullable: Vec<PullableModel>,
     },
+    Roles {
+        roles: Vec<Persona>,
+        /// Those that can't be used, and why.
+        unusable: Vec<(String, String)>,
+    },
+    /// One role, or why it can't be had.
+    Role(Result<Persona, String>),
     History(Vec<String>),
     Why {
         message: MessageId,

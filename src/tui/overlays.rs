@@ -112,6 +112,8 @@ fn opened_by(kind: PickerKind) -> Action {
         PickerKind::Models => Action::Models,
         PickerKind::History => Action::History,
         PickerKind::Look => Action::Look,
+        // No key opens it.
+        PickerKind::Roles => Action::Close,
     }
 }
 
@@ -209,6 +211,7 @@ fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
             Vec::new()
         }
         Pick::StopPull => vec![Effect::Chat(Command::StopPull)],
+        Pick::Role(role) => vec![Effect::Chat(Command::Role(role))],
         Pick::Close => Vec::new(),
         Pick::Look(name) => {
             let palette = (state.palettes)(name);

@@ -1,5 +1,9 @@
 //! The lists to choose from: commands, chats, models, earlier messages.
 
+use std::iter;
+use std::sync::Arc;
+
+use crate::chat::Persona;
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{MessageId, Moment, SessionId, plain_text};
 use crate::store::{Found, Session};
@@ -28,6 +32,7 @@ pub enum PickerKind {
     Palette,
     Sessions,
     Models,
+    Roles,
     History,
     /// Palettes: the chosen one is tried at once.
     Look,
@@ -72,6 +77,8 @@ pub enum Pick {
     /// Asks before it downloads one.
     Pull(PullableModel),
     StopPull,
+    /// What the model is told that it is.
+    Role(Option<Arc<Persona>>),
     /// A palette, by its name.
     Look(&'static str),
     Text(String),
@@ -122,6 +129,7 @@ impl Picker {
             (_, false, _) => "nothing matches",
             (_, _, PickerKind::Sessions) => "no earlier chats yet",
             (_, _, PickerKind::Models) => "no models",
+            (_, _, PickerKind::Roles) => "none",
             (_, _, PickerKind::History) => "nothing sent yet",
             (_, _, PickerKind::Palette | PickerKind::Look) => "",
         }
@@ -167,6 +175,20 @@ pub(super) fn model_items(models: &[ModelSummary], in_use: Option<&str>) -> Vec<
         Item::new(m.name.clone(), detail, Pick::Model(m.name.clone()))
     };
     elsewhere.into_iter().chain(models.iter().map(item)).collect()
+}
+
+/// The assistant, and every role; of one that can't be used, why.
+pub(super) fn role_items(roles: Vec<Persona>, unusable: Vec<(String, String)>) -> Vec<Item> {
+    let item = |role: Persona| {
+        let begins = plain_text(role.system.lines().next().unwrap_or_default()).into_owned();
+        Item::new(plain_text(&role.name).into_owned(), begins, Pick::Role(Some(role.into())))
+    };
+    let broken = |(name, why): (String, String)| {
+        Item::new(plain_text(&name), format!("can't be used: {why}"), Pick::Close)
+    };
+    let none = Item::new("none", "the assistant", Pick::Role(None));
+    let roles = roles.into_iter().map(item);
+    iter::once(none).chain(roles).chain(unusable.into_iter().map(broken)).collect()
 }
 
 /// All palettes.

@@ -11,7 +11,8 @@ use crate::store::AnyId;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
-use crate::tui::state::State;
+use crate::tui::pickers::{Picker, PickerKind};
+use crate::tui::state::{Overlay, State};
 use crate::tui::{chats, panes, update};
 
 /// One command.
@@ -80,6 +81,17 @@ pub const COMMANDS: &[SlashCommand] = &[
     })
     .optional("[NAME]")
     .aliases(&["models"]),
+    command("role", "what the model is (none: an assistant)", |state, name| match name {
+        "" => {
+            state.overlay = Some(Overlay::Picker(Picker::new(PickerKind::Roles)));
+            vec![Effect::Store(StoreRequest::Roles(None))]
+        }
+        "none" => vec![Effect::Chat(Command::Role(None))],
+        name => vec![Effect::Store(StoreRequest::Roles(Some(name.to_owned())))],
+    })
+    .optional("[NAME]")
+    .aliases(&["roles"])
+    .palette("Choose what the model is"),
     command("theme", "choose the screen's colours", |state, name| {
         if !is_name(name) {
             return update::run(state, Action::Look);

@@ -44,6 +44,12 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             items.extend(pulls::items(pullable, state.pull.as_ref()));
             pickers::fill(state, PickerKind::Models, items);
         }
+        StoreReply::Roles { roles, unusable } => {
+            let items = pickers::role_items(roles, unusable);
+            pickers::fill(state, PickerKind::Roles, items);
+        }
+        StoreReply::Role(Ok(role)) => return vec![Effect::Chat(Command::Role(Some(role.into())))],
+        StoreReply::Role(Err(why)) => state.notice(Level::Warning, why),
         StoreReply::History(history) => {
             state.editor.set_history(history);
             let items = pickers::history_items(&state.editor.history);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::chat::{Parts, export};
+use crate::chat::{Parts, Persona, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
@@ -82,6 +82,7 @@ impl StoreThread {
             StoreRequest::Look(_) => "keep the colours",
             StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => "read the files",
             StoreRequest::Models => "list the models",
+            StoreRequest::Roles(_) => "read the roles",
             StoreRequest::History => "read your earlier messages",
             StoreRequest::Why(_) | StoreRequest::Whys(_) => "read the evidence",
             StoreRequest::PlanForget { .. }
@@ -137,6 +138,13 @@ impl StoreThread {
                 installed: self.0.source.installed(),
                 pullable: self.0.source.pullable(),
             },
+            StoreRequest::Roles(Some(name)) => {
+                StoreReply::Role(Persona::read(&self.0.config.roles, &name))
+            }
+            StoreRequest::Roles(None) => {
+                let (roles, unusable) = Persona::read_all(&self.0.config.roles);
+                StoreReply::Roles { roles, unusable }
+            }
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {
                 StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }

@@ -53,6 +53,23 @@ fn the_json_output_has_its_documented_fields() {
 }
 
 #[test]
+fn a_role_is_a_file_beside_the_settings() {
+    let home = remembering();
+    let none = home.fails(&["ask", "-r", "fr", "hello"], 2);
+    assert!(none.contains("roles/fr.md would be this one"), "{none}");
+    let roles = home.data().join("roles");
+    std::fs::create_dir_all(&roles).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(roles.join(name), text).unwrap();
+    write("fr.md", "---\nmemory: no\nreply_tokens_max: 8\n---\nYou speak of trains.");
+    let with_role = home.json(&["ask", "--json", "-r", "fr", "What is my dog called?"]);
+    assert_eq!(with_role["evidence"]["semantics"].as_array().unwrap().len(), 0, "{with_role}");
+    assert!(with_role["tokens"]["generated"].as_u64().unwrap() <= 8, "{with_role}");
+    write("bad.md", "---\nvoice: deep\n---\nHi");
+    let bad = home.fails(&["ask", "-r", "bad", "hello"], 2);
+    assert!(bad.contains("line 2: `voice`"), "{bad}");
+}
+
+#[test]
 fn it_forgets_nothing_and_says_what_does() {
     let home = remembering();
     let refused = home.fails(&["ask", "please forget where I live"], 2);

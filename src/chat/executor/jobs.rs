@@ -201,6 +201,9 @@ impl Job {
     /// What the reply is checked against; an answer from memory may rest on `candidates`.
     fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
+        if !with_memories && self.profile.role.is_some() {
+            return Listener::World;
+        }
         if !with_memories {
             return match self.profile.wants(message) {
                 Wants::Memory if policy::says_no(&self.profile, message) => {

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
+use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Reader};
 use crate::chat::prompt;
 use crate::chat::window;
@@ -33,6 +34,10 @@ pub struct ChatConfig {
     /// The sliding window; the model's own limit if that is smaller.
     pub window_tokens: usize,
     pub sampling: Sampling,
+    /// What the model is told that it is.
+    pub role: Option<Arc<Persona>>,
+    /// Where roles are.
+    pub roles: PathBuf,
 }
 
 impl Default for ChatConfig {
@@ -48,6 +53,8 @@ impl Default for ChatConfig {
                 tokens_max: 1_024,
                 constraint: None,
             },
+            role: None,
+            roles: PathBuf::new(),
         }
     }
 }
@@ -185,14 +192,15 @@ impl Executor {
     pub(super) fn installer(&self) -> impl FnOnce(Models) -> Option<Event> + Send + use<> {
         let number = self.newest_load.fetch_add(1, Ordering::SeqCst) + 1;
         let newest = Arc::clone(&self.newest_load);
-        let Parts { models: in_use, store, reader, .. } = self.parts.clone();
+        let Parts { models: in_use, store, reader, config, .. } = self.parts.clone();
         move |models| {
             if newest.load(Ordering::SeqCst) != number {
                 return None;
             }
             let info = models.language.info();
-            let profile =
+            let mut profile =
                 ModelProfile::new(info, reader_of(reader, &store, info), models.reranker.clone());
+            profile.role = config.role;
             // The encoder is loaded now, not while the first message waits.
             profile.wants("Hello");
             let loaded = LoadedModels { models, profile: profile.clone() };
@@ -326,6 +334,15 @@ impl Executor {
                 self.kept = KeptContext::default();
                 // A failure costs nothing but time: the next boundary closes the episode.
                 let _ = self.parts.store.write(|tx| tx.enqueue(&JobKind::Close(session)));
+                None
+            }
+            Effect::UseRole(role) => {
+                self.kept = KeptContext::default();
+                self.parts.config.role.clone_from(&role);
+                let mut loaded = self.parts.models.write().unwrap_or_else(PoisonError::into_inner);
+                if let Some(loaded) = loaded.as_mut() {
+                    loaded.profile.role = role;
+                }
                 None
             }
             Effect::UseStore { incognito } => {

@@ -1,6 +1,9 @@
 //! What the machine asks for: work for the driver, updates for the screen.
 
+use std::sync::Arc;
+
 use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
+use crate::chat::persona::Persona;
 use crate::chat::policy::{Cited, ModelProfile};
 use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
@@ -14,6 +17,7 @@ pub enum Effect {
     LoadModel(Option<String>),
     Pull(String),
     StopPull,
+    UseRole(Option<Arc<Persona>>),
     /// Durably: the session if it is new, the message, its memory job (`/remember`: its facts).
     SaveUser(UserMessage),
     /// On a thread of its own.

@@ -1,7 +1,10 @@
 //! What happens to a conversation: the person's commands and the answers to the machine's effects.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Quote};
 use crate::chat::window::Window;
 use crate::memory::{Message, MessageId, Moment, SessionId};
@@ -58,6 +61,8 @@ pub enum Command {
     /// Downloads a model, and then loads it. One at a time.
     Pull(String),
     StopPull,
+    /// What the model is told that it is; an assistant again, without one.
+    Role(Option<Arc<Persona>>),
     Incognito(bool),
     Reload,
     Leave,

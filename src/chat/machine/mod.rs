@@ -8,7 +8,10 @@ mod effects;
 mod events;
 mod turn;
 
+use std::sync::Arc;
+
 use crate::chat::machine::turn::Phase;
+use crate::chat::persona::Persona;
 use crate::chat::policy::ModelProfile;
 use crate::memory::{Message, MessageId, Moment, SessionId, title_of};
 use crate::store::Conversation;
@@ -129,6 +132,7 @@ impl Machine {
             Command::LoadModel(name) => self.load_model(name),
             Command::Pull(name) => vec![Effect::Pull(name)],
             Command::StopPull => vec![Effect::StopPull],
+            Command::Role(role) => self.set_role(role),
             Command::NewSession => {
                 let mut effects = self.leave_session();
                 effects.push(self.tell_session(Conversation::default()));
@@ -164,6 +168,25 @@ impl Machine {
         self.model = Model::Loading { before };
         effects.push(Effect::Tell(Update::Loading { name: name.clone() }));
         effects.push(Effect::LoadModel(name));
+        effects
+    }
+
+    fn set_role(&mut self, role: Option<Arc<Persona>>) -> Vec<Effect> {
+        if self.is_busy() {
+            return vec![hint(turn::BUSY)];
+        }
+        let mut effects = vec![Effect::UseRole(role.clone())];
+        let wanted = role.as_ref().and_then(|role| role.model.clone());
+        if let Model::Ready(profile) = &mut self.model {
+            profile.role = role;
+            effects.push(Effect::Tell(Update::Ready(profile.clone())));
+            if wanted.as_ref().is_none_or(|name| *name == profile.name) {
+                return effects;
+            }
+        }
+        if wanted.is_some() {
+            effects.extend(self.load_model(wanted));
+        }
         effects
     }
 

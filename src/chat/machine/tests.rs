@@ -116,6 +116,9 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::LoadModel(_) => "load".into(),
                 Effect::Pull(name) => format!("pull {name}"),
                 Effect::StopPull => "stop the pull".into(),
+                Effect::UseRole(role) => {
+                    format!("role {:?}", role.as_ref().map(|role| &role.name))
+                }
                 Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
                 Effect::Start(ReplyJob { history, step, .. }) => match step {
                     ReplyStep::Recall { .. } => format!("recall after {}", history.len()),
@@ -198,6 +201,23 @@ fn a_downloaded_model_is_loaded_once_the_reply_is_done() {
     step(&mut m, reply_saved(1, "Hi.", true), &["resume", "load"]);
     m.handle(Event::ModelReady(profile(Reader::Generative)));
     step(&mut m, pulled(Ok(true)), &["load"]);
+}
+
+#[test]
+fn a_role_is_played_from_now_on_and_brings_its_model() {
+    let role = |text: &str| Command::Role(Some(Persona::parse("fr", text).unwrap().into()));
+    let mut m = ready(Reader::Generative);
+    let effects = m.handle(command(role("You translate.")));
+    assert_eq!(outside(&effects), ["role Some(\"fr\")"]);
+    let told =
+        |effect: &Effect| matches!(effect, Effect::Tell(Update::Ready(p)) if p.role.is_some());
+    assert!(effects.iter().any(told));
+    step(&mut m, submit("I moved."), &["pause", "save user \"I moved.\""]);
+    step(&mut m, command(Command::Role(None)), &[]);
+    step(&mut m, saved(1, "I moved."), &["generate after 0 with memories false"]);
+    let mut m = ready(Reader::Generative);
+    let other = role("---\nmodel: another\n---\nYou translate.");
+    step(&mut m, command(other), &["role Some(\"fr\")", "load"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Before / keys / after.
 
 use super::*;
-use crate::chat::{Command, Level, MessageKind, Update};
+use crate::chat::{Command, Level, MessageKind, Persona, Update};
 use crate::store::{AnyId, Conversation, ForgetPlan};
 use crate::tui::editor::SEND_BYTES_MAX;
 use crate::tui::event::{StoreReply, StoreRequest};
@@ -216,6 +216,35 @@ fn a_huge_paste_is_kept_and_sent_in_parts() {
     h.keys("enter n");
     assert_eq!(h.take(), []);
     assert_eq!(h.state.editor.text(), whole);
+}
+
+#[test]
+fn roles_are_chosen_from_a_list_or_by_name() {
+    let read = |name: Option<&str>| Effect::Store(StoreRequest::Roles(name.map(Into::into)));
+    check("/role fr", "enter", "", &[read(Some("fr"))]);
+    check("/role none", "enter", "", &[Effect::Chat(Command::Role(None))]);
+    check("/role", "enter", "", &[read(None)]);
+    let mut h = Harness::ready(80, 24);
+    h.paste("/role");
+    h.press("enter");
+    h.take();
+    let role = Persona::parse("fr", "You translate into French.").unwrap();
+    let unusable = vec![("bad".to_owned(), "it says nothing to the model".to_owned())];
+    h.feed(Event::Store(StoreReply::Roles { roles: vec![role.clone()], unusable }));
+    assert!(h.screen().contains("can't be used: it says nothing"), "{}", h.screen());
+    h.keys("down enter");
+    assert_eq!(h.take(), [Effect::Chat(Command::Role(Some(role.clone().into())))]);
+    h.feed(Event::Store(StoreReply::Role(Ok(role.clone()))));
+    assert_eq!(h.take(), [Effect::Chat(Command::Role(Some(role.clone().into())))]);
+    let mut profile = starter();
+    profile.role = Some(role.into());
+    h.chat(Update::Ready(profile));
+    assert!(h.screen().contains("As fr. /role none ends it."));
+    h.press("x");
+    h.feed(Event::Store(StoreReply::Role(Err("there is no role de".into()))));
+    assert!(h.screen().contains("there is no role de"));
+    h.chat(Update::Ready(starter()));
+    assert!(h.screen().contains("An assistant again."));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The status line: model, speed, context, memory worker.
 
+use std::iter;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -132,12 +134,19 @@ fn worker(WorkerStatus { state, jobs_left, .. }: &WorkerStatus) -> String {
 fn model(state: &State, width: u16) -> Vec<Span<'static>> {
     let palette = &state.palette;
     match &state.model {
-        ModelLine::Ready(profile) if profile.starter => {
-            let note = if width < 60 { "" } else { " (built in)" };
-            vec![Span::styled("starter", palette.accent), Span::styled(note, palette.muted)]
-        }
         ModelLine::Ready(profile) => {
-            vec![Span::styled(wrap::ellipsis(&plain_text(&profile.name), 28), palette.accent)]
+            let role = profile.role.as_ref().map(|role| {
+                let name = wrap::ellipsis(&plain_text(&role.name), 16);
+                Span::styled(format!(" as {name}"), palette.text)
+            });
+            let note = match role {
+                None if profile.starter && width >= 60 => {
+                    Some(Span::styled(" (built in)", palette.muted))
+                }
+                role => role,
+            };
+            let name = wrap::ellipsis(&plain_text(&profile.name), 28);
+            iter::once(Span::styled(name, palette.accent)).chain(note).collect()
         }
         ModelLine::Loading { name, progress, .. } => {
             let mut spans = vec![
