@@ -66,9 +66,21 @@ fn tells_something(text: &str) -> bool {
     })
 }
 
-/// Whether a message is a request and nothing more: "Write a note to my landlord." tells nothing of anybody.
+/// Whether a message is a request and nothing more: "Write a note to my landlord." tells nothing of anybody; "Forget Lantern,
+/// I'm calling it Firefly." does.
 pub fn only_requests(text: &str) -> bool {
-    intent(text) == Intent::Request && !tells_something(lexicon::clip(text, 4_000))
+    const PAUSES: [char; 8] = [',', ';', ':', '.', '!', '?', '–', '\n'];
+    let text = lexicon::clip(text, 4_000);
+    let tells_of_self = || {
+        text.split(PAUSES).skip(1).any(|clause| {
+            let first = clause.split_whitespace().next().unwrap_or_default().to_lowercase();
+            matches!(
+                first.replace('\u{2019}', "'").as_str(),
+                "i" | "i'm" | "i've" | "i'd" | "im" | "we" | "we're" | "my" | "our"
+            )
+        })
+    };
+    intent(text) == Intent::Request && !tells_of_self() && !tells_something(text)
 }
 
 /// Asks something, with or without a question mark.

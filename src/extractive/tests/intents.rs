@@ -28,6 +28,7 @@ fn a_request_tells_nothing_unless_it_does() {
     }
     for text in [
         "Suggest a dinner. I am allergic to peanuts.",
+        "Forget the name Lantern, I'm calling the side project Firefly.",
         "Plan to see Rome in May.",
         "My landlord is called Mr Vermeulen.",
         "Where do I live?",

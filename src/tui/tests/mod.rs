@@ -1,6 +1,7 @@
 //! The screen without a terminal: `press`, `type_str`, `screen`.
 
 mod chats;
+mod choices;
 mod flows;
 mod input;
 mod messages;
