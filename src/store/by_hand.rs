@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::error::{Result, StoreError};
+use super::forget_plan::{is_reply, words_of};
 use super::quoting::{contains, contains_in};
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
 use super::transaction::{Reader, WriteTx, optional_text, text};
@@ -61,6 +62,28 @@ fn find(text: &str, part: &str) -> Option<(usize, usize)> {
     ends.truncate(short);
     let begin = ends.partition_point(|&start| contains(&within[start..end], part));
     Some((ends[begin.saturating_sub(1)], end))
+}
+
+/// Words of the stretches that read like `part` which nobody says elsewhere.
+fn pieces(all: &[Message], part: &str) -> HashSet<String> {
+    let said = || all.iter().filter(|m| !is_reply(m)).map(|m| m.content.as_str());
+    let mut pieces = HashSet::new();
+    for text in said() {
+        let mut from = 0;
+        while let Some((start, end)) = find(&text[from..], part) {
+            pieces.extend(words_of(&text[from + start..from + end]));
+            from += end;
+        }
+    }
+    if pieces.is_empty() {
+        return pieces;
+    }
+    for text in said() {
+        for word in words(&blotted(text, part)) {
+            pieces.remove(&word);
+        }
+    }
+    pieces
 }
 
 impl Reader<'_> {
@@ -194,8 +217,15 @@ impl Reader<'_> {
         let says = |m: &Message| {
             contains(&m.content, part) || m.speaker.as_deref().is_some_and(|s| contains(s, part))
         };
-        let blotted: BTreeSet<MessageId> =
-            self.all_messages()?.iter().filter(|m| says(m)).map(|m| m.id).collect();
+        let all = self.all_messages()?;
+        let blotted: BTreeSet<MessageId> = all.iter().filter(|m| says(m)).map(|m| m.id).collect();
+        // Of a text that was cut in two, a reply may hold a piece.
+        let pieces = pieces(&all, part);
+        let holds_a_piece = |m: &&Message| {
+            is_reply(m)
+                && !blotted.contains(&m.id)
+                && words_of(&m.content).any(|word| pieces.contains(&word))
+        };
         let holding = |e: &Episode| {
             contains(&e.title, part)
                 || contains(&e.content, part)
@@ -209,6 +239,7 @@ impl Reader<'_> {
         let plan = ForgetPlan {
             semantics: made,
             only_words: true,
+            messages: all.iter().filter(holds_a_piece).map(|m| m.id).collect(),
             episodes: self.episodes()?.iter().filter(|e| holding(e)).map(|e| e.id).collect(),
             blotted: blotted.into_iter().collect(),
             matching: Some(part.to_owned()),

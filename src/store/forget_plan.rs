@@ -42,7 +42,7 @@ struct Everything {
 }
 
 /// Between two named people neither is the assistant, so nobody's words are a reply to be taken along.
-fn is_reply(message: &Message) -> bool {
+pub(super) fn is_reply(message: &Message) -> bool {
     message.role == Role::Assistant && message.speaker.is_none()
 }
 
@@ -108,7 +108,7 @@ fn names_in(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Words of three letters and more ("Max"), or with a digit.
-fn words_of(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = String> {
     words(text).filter(|w| w.chars().count() >= 3 || w.bytes().any(|b| b.is_ascii_digit()))
 }
 

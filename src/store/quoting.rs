@@ -44,10 +44,13 @@ pub(super) fn has_words(text: &str, needle: &[String]) -> bool {
     !needle.is_empty() && words.windows(needle.len()).any(|run| run == needle)
 }
 
-/// Whether `text` contains `part` as people read it: see [`folded`]. A word that a line's end divides is also read as one.
+/// Whether `text` contains `part` as people read it: see [`folded`]. A word that a line's end divides is also read as one, and
+/// so where a title has a space in its place.
 pub(super) fn contains(text: &str, part: &str) -> bool {
     let part = folded(part, false);
-    folded(text, false).contains(&part) || text.contains('\n') && folded(text, true).contains(&part)
+    let plain = folded(text, false);
+    let is_divided = text.contains('\n') || plain.contains("- ");
+    plain.contains(&part) || is_divided && folded(text, true).contains(&part)
 }
 
 /// Whether any text in a JSON value [`contains`] `part`.
@@ -62,7 +65,7 @@ pub(super) fn contains_in(value: &serde_json::Value, part: &str) -> bool {
 }
 
 /// Compatibility forms composed (NFKC), case folded, all quotes and all hyphens the same, each stretch of white space one
-/// space and none after a hyphen at a line's end, which `joins` what it divides; nothing of what is not seen (soft hyphens,
+/// space and none after a hyphen at a line's end; with `joins`, what a hyphen and white space divide is one word; nothing of what is not seen (soft hyphens,
 /// joiners).
 fn folded(text: &str, joins: bool) -> String {
     let upper: String = text.nfkc().collect::<String>().to_uppercase();
@@ -89,7 +92,8 @@ fn folded(text: &str, joins: bool) -> String {
             }
             c => c,
         };
-        let is_wrapped = out.ends_with('-') && space.contains('\n');
+        let may_divide = joins && !space.is_empty() && !out.ends_with(" -");
+        let is_wrapped = out.ends_with('-') && (space.contains('\n') || may_divide);
         if !space.is_empty() && !is_wrapped {
             out.push(' ');
         }
@@ -132,6 +136,7 @@ mod tests {
             ("a well- \n  known man", "well-known"),
             ("a Zorb-\r\n  equill", "zorbequill"),
             ("a zorb\u{2010}\nequill", "Zorb-equill"),
+            ("My boss Zorb- equill gave me a raise", "ZORBEQUILL"),
             ("Stra\u{1e9e}e", "strasse"),
             ("strasse", "STRA\u{1e9e}E"),
             ("\u{130}rem", "irem"),

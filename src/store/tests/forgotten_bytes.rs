@@ -140,3 +140,28 @@ fn a_text_that_only_the_undo_log_or_a_title_holds_is_found() {
     let titles = store.read(|r| r.sessions()).unwrap();
     assert!(titles.iter().all(|session| !session.title.contains("Secret")), "{titles:?}");
 }
+
+/// A word that a line's end divides comes out in two: a reply may hold a piece of it alone.
+#[test]
+fn no_piece_of_a_word_that_was_blotted_out_is_in_any_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let (piece, other) = write(&store, |tx| {
+        let text = "My boss Uunbzwa-\nynsutzb gave me a raise today";
+        let session = tx.create_session(&crate::memory::title_of(text), at(0), false)?;
+        say(tx, session, Role::User, text);
+        say(tx, session, Role::User, "A raise is fine");
+        let piece = say(tx, session, Role::Assistant, "Ynsutzb gave you a raise.");
+        let other = say(tx, session, Role::Assistant, "A raise!");
+        Ok((piece, other))
+    });
+    let plan = read(&store, |r| r.plan_blot("UUNBZWAYNSUTZB"));
+    assert_eq!((plan.messages.as_slice(), plan.blotted.len()), (&[piece][..], 1));
+    write(&store, |tx| tx.forget(&plan));
+    store.scrub().unwrap();
+    drop(store);
+    let all = String::from_utf8_lossy(&bytes(dir.path())).to_lowercase();
+    assert!(!all.contains("uunbzwa") && !all.contains("ynsutzb"));
+    let store = Store::open(dir.path()).unwrap();
+    assert_eq!(read(&store, |r| r.messages_by_id(&[other])).len(), 1);
+}
