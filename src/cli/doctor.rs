@@ -86,6 +86,7 @@ fn version() -> String {
     for (name, on) in [
         ("starter", cfg!(feature = "starter")),
         ("hub", cfg!(feature = "hub")),
+        ("server", cfg!(feature = "server")),
         ("cuda", cfg!(feature = "cuda")),
     ] {
         if on {

@@ -200,7 +200,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Likewise, every text of it.
-fn plain_value(value: &mut Value) {
+pub(super) fn plain_value(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(plain) = plain_text(text) {
