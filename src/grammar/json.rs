@@ -346,15 +346,18 @@ impl<'a> Form<'a> {
         let start = self.builder.state();
         self.builder.skip(from, start);
         self.builder.skip(signed, start);
-        let zero = self.builder.literal(start, "0");
         let first = self.builder.class(start, &[(b'1', b'9')]);
         let end = self.builder.some(first, &[DIGIT], 0, 14);
+        let zero = self.builder.literal(from, "0");
         self.builder.skip(zero, end);
         end
     }
 
     fn number(&mut self, from: u32) -> u32 {
         let whole = self.integer(from);
+        // No whole number, but the beginning of -0.5.
+        let minus_zero = self.builder.literal(from, "-0");
+        self.builder.skip(minus_zero, whole);
         let point = self.builder.literal(whole, ".");
         let fraction = self.builder.some(point, &[DIGIT], 1, 10);
         self.builder.skip(whole, fraction);

@@ -441,7 +441,12 @@ mod tests {
             .map(|(sequence, who)| reply(sequence, tell.clone(), who))
             .collect();
         let mut read = Sequence::default();
-        extend(&engine, Priority::Chat, &mut read, &(0..1_000).collect::<Vec<u32>>());
+        extend(
+            &engine,
+            Priority::Chat,
+            &mut read,
+            &(0..1_000).map(|n| n % 200).collect::<Vec<u32>>(),
+        );
         drop(tell);
         let mut after = Vec::new();
         for pending in together {
