@@ -120,8 +120,14 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("hf_hub", &["registry/"], "network code lives in registry/pull/"),
     ("rustls_native_certs", &["registry/pull/"], "network code lives in registry/pull/"),
     ("ureq", &["registry/"], "network code lives in registry/pull/"),
-    ("std::net", &["registry/"], "nothing leaves the machine"),
-    ("tokio::net", &[], "nothing leaves the machine"),
+    (
+        "std::net",
+        &["registry/", "server/", "cli/serve/", "cli/args.rs"],
+        "nothing leaves the machine",
+    ),
+    ("tokio::net", &["server/"], "only the server listens"),
+    ("axum", &["server/"], "the server's code lives in server/"),
+    ("hyper", &["server/"], "the server's code lives in server/"),
     ("UdpSocket", &[], "nothing leaves the machine"),
     ("system_keyring", &["cli/"], "only the command line asks for passphrases"),
     ("ratatui", &["tui/"], "only the chat screen draws"),
@@ -416,9 +422,14 @@ fn crates_stop_where_they_should() {
 #[test]
 fn the_network_is_behind_the_feature_and_in_one_folder() {
     for source in sources() {
-        for word in ["hf_hub", "ureq", "std::net"] {
+        let is_server =
+            ["server/", "cli/serve/"].iter().any(|place| source.path.starts_with(place));
+        for word in ["hf_hub", "ureq", "std::net::TcpStream", "TcpListener"] {
+            let listens = word == "TcpListener" && is_server;
             assert!(
-                source.path.starts_with("registry/pull/") || !has_word(&source.code, word),
+                source.path.starts_with("registry/pull/")
+                    || listens
+                    || !has_word(&source.code, word),
                 "{} uses {word}",
                 source.path
             );
@@ -428,6 +439,11 @@ fn the_network_is_behind_the_feature_and_in_one_folder() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry/mod.rs"))
             .unwrap();
     assert!(registry.contains("#[cfg(feature = \"hub\")]\nmod pull;"));
+    for (file, module) in [("src/lib.rs", "pub mod server;"), ("src/cli/mod.rs", "mod serve;")] {
+        let text =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        assert!(text.contains(&format!("#[cfg(feature = \"server\")]\n{module}")), "{file}");
+    }
 }
 
 #[test]

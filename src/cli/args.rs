@@ -10,7 +10,7 @@ use crate::store::AnyId;
 /// A private assistant that remembers, on your own machine.
 ///
 /// Without a command it opens the chat. Nothing leaves this machine; the only command that uses the
-/// network is `model pull`.
+/// network is `model pull`, and the only one that listens is `serve`.
 #[derive(Debug, Parser)]
 #[command(name = "inglenook", version, max_term_width = 100)]
 pub struct Cli {

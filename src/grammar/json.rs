@@ -74,7 +74,7 @@ type Built = Result<u32, SchemaError>;
 
 impl<'a> Form<'a> {
     fn refuse<T>(&self, what: impl Into<String>) -> Result<T, SchemaError> {
-        let pointer = self.path.iter().map(|part| format!("/{part}")).collect();
+        let pointer = self.path.iter().flat_map(|part| ["/", part.as_str()]).collect();
         Err(SchemaError { pointer, what: what.into() })
     }
 

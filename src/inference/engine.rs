@@ -28,8 +28,12 @@ pub type Pause<'a> = &'a mut (dyn FnMut() + Send);
 const N_TOGETHER_MAX: usize = 8;
 
 /// A request's work, with its sequence and where the answer goes.
+type Whole = dyn FnOnce(&Decoder, Pause<'_>) + Send;
+
 enum Work {
-    Whole(Box<dyn FnOnce(&Decoder, Pause<'_>) + Send>),
+    /// Done at once, to its end.
+    Whole(Box<Whole>),
+    /// Done token by token.
     Reply(Box<Reply>),
 }
 

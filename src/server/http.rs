@@ -23,7 +23,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 const N_HEADERS_MAX: usize = 64;
 /// How long a client may not take what is sent to it.
-const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+const WRITE_PATIENCE: Duration = Duration::from_mins(1);
 /// How long requests have to come to their end when the server stops.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(8);
 

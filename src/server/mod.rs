@@ -37,7 +37,7 @@ pub use self::request::{Asked, Author, Line, Memory};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// For the whole body of a request.
-const BODY_PATIENCE: Duration = Duration::from_secs(60);
+const BODY_PATIENCE: Duration = Duration::from_mins(1);
 /// For work that outlasts its client when the server stops: it is told to end, and saves what was said.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(8);
 
@@ -197,9 +197,10 @@ async fn object(body: Body) -> Result<Map<String, Value>, ApiError> {
             let is_long = std::error::Error::source(&error)
                 .is_some_and(|source| source.to_string().contains("length limit"));
             let message = format!("The request is larger than {} MB.", BODY_BYTES_MAX >> 20);
-            return Err(match is_long {
-                true => ApiError::new(413, message),
-                false => ApiError::new(400, "The request broke off."),
+            return Err(if is_long {
+                ApiError::new(413, message)
+            } else {
+                ApiError::new(400, "The request broke off.")
             });
         }
     };
@@ -392,10 +393,10 @@ fn now() -> i64 {
 }
 
 fn fresh_id() -> String {
-    let mut bytes = [0u8; 12];
+    let mut bytes = [0u8; 16];
     // An id is no secret: where there is no randomness, they are all the same.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:032x}", u128::from_le_bytes(bytes))
 }
 
 #[cfg(test)]

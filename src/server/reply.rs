@@ -276,7 +276,7 @@ fn data(value: &Value) -> String {
 /// Ends a text where the first of several stops begins. What may be the beginning of one is held back.
 #[derive(Debug)]
 pub struct Stops<'a> {
-    stops: &'a [String],
+    ends: &'a [String],
     held: String,
     found: bool,
 }
@@ -284,7 +284,7 @@ pub struct Stops<'a> {
 impl<'a> Stops<'a> {
     /// Without stops everything passes at once.
     pub fn new(stops: &'a [String]) -> Self {
-        Self { stops, held: String::new(), found: false }
+        Self { ends: stops, held: String::new(), found: false }
     }
 
     /// Whether one of them has been seen; nothing passes any more.
@@ -298,12 +298,12 @@ impl<'a> Stops<'a> {
             return String::new();
         }
         self.held.push_str(piece);
-        if let Some(at) = self.stops.iter().filter_map(|stop| self.held.find(stop)).min() {
+        if let Some(at) = self.ends.iter().filter_map(|stop| self.held.find(stop)).min() {
             self.found = true;
             self.held.truncate(at);
             return std::mem::take(&mut self.held);
         }
-        let begins = |at: &usize| self.stops.iter().any(|stop| stop.starts_with(&self.held[*at..]));
+        let begins = |at: &usize| self.ends.iter().any(|stop| stop.starts_with(&self.held[*at..]));
         let mut places = self.held.char_indices().map(|(at, _)| at);
         let at = places.find(begins).unwrap_or(self.held.len());
         let rest = self.held.split_off(at);

@@ -151,3 +151,24 @@ fn a_policy_holds_here_too() {
     assert_eq!(server.say("Hi!", json!({"memory": true})).status, 403);
     assert_eq!(server.say("Hi!", json!({"max_tokens": 5})).status, 200);
 }
+
+#[test]
+fn an_encrypted_memory_is_served_with_its_passphrase() {
+    let home = Home::new();
+    let file = home.file("passphrase", "a long enough passphrase\n");
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let passphrase = file.to_str().unwrap();
+    let with = |args: &[&str]| {
+        let output =
+            home.command(args).env("INGLENOOK_PASSPHRASE_FILE", passphrase).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    with(&["memory", "encrypt"]);
+    home.fails(&["serve", "--port", "0"], 4);
+    let server = Server::start_with(&home, &[], &[("INGLENOOK_PASSPHRASE_FILE", passphrase)]);
+    remembering(&server, "My sister Clara lives in Ghent.");
+    assert!(text(&remembering(&server, "Where does Clara live?")).contains("Ghent"));
+    server.end();
+    assert!(with(&["session", "list"]).contains("Clara"));
+}

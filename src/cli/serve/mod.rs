@@ -96,13 +96,11 @@ impl Service for Served {
         cancel: &Cancel,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<Replied, ApiError> {
-        match &asked.memory {
-            Some(memory) => self.remembering.reply(asked, memory, cancel, on_text),
-            None => {
-                self.plain.drop_forgotten(self.remembering.n_forgettings());
-                self.plain.reply(asked, cancel, on_text)
-            }
+        if let Some(memory) = &asked.memory {
+            return self.remembering.reply(asked, memory, cancel, on_text);
         }
+        self.plain.drop_forgotten(self.remembering.n_forgettings());
+        self.plain.reply(asked, cancel, on_text)
     }
 
     fn embed(&self, texts: &[String]) -> Result<(Vec<Vec<f32>>, usize), ApiError> {

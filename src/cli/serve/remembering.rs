@@ -24,8 +24,10 @@ const N_LOOKED_AT: usize = 50;
 pub struct Remembering {
     parts: Parts,
     models: Models,
-    /// Builds the memory meanwhile; none where nothing is kept.
-    _worker: Option<Worker>,
+    /// Builds the memory while nobody asks it; none where nothing is kept.
+    worker: Option<Worker>,
+    /// Requests under way.
+    n_asking: Mutex<usize>,
     worker_config: WorkerConfig,
     /// One at a time brings the memory up to date.
     catching_up: Mutex<()>,
@@ -43,7 +45,8 @@ impl Remembering {
         Self {
             parts,
             models,
-            _worker: worker,
+            worker,
+            n_asking: Mutex::default(),
             worker_config,
             catching_up: Mutex::default(),
             is_allowed,
@@ -53,6 +56,16 @@ impl Remembering {
     /// How often something was forgotten, also by other processes.
     pub fn n_forgettings(&self) -> u64 {
         self.parts.store.read(|r| r.n_forgettings()).unwrap_or_default()
+    }
+
+    fn count_asking(&self, change: impl FnOnce(usize) -> usize) {
+        let mut n = self.n_asking.lock().unwrap_or_else(PoisonError::into_inner);
+        *n = change(*n);
+        match &self.worker {
+            Some(worker) if *n == 0 => worker.resume(),
+            Some(worker) => worker.pause(),
+            None => {}
+        }
     }
 
     pub fn reply(
@@ -75,6 +88,7 @@ impl Remembering {
         let Some((question, history)) = said.split_last() else {
             return Err(ApiError::field("messages", "Nothing was said."));
         };
+        let _asking = Asking::begin(self);
         let session = if self.parts.incognito {
             None
         } else {
@@ -115,10 +129,8 @@ impl Remembering {
                 }
             }
             Update::UserMessage { message, .. } => kept = Some((message.session, message.id)),
-            Update::ReplyDone(SavedReply { message, .. }) => {
-                if is_empty {
-                    said.push(&plain_text(&message.content));
-                }
+            Update::ReplyDone(SavedReply { message, .. }) if is_empty => {
+                said.push(&plain_text(&message.content));
             }
             _ => {}
         });
@@ -193,6 +205,22 @@ impl Remembering {
             tx.enqueue(&JobKind::Boundary(session))?;
             Ok(session)
         })
+    }
+}
+
+/// A request under way: meanwhile the worker waits, as it does in a chat while a reply is written.
+struct Asking<'a>(&'a Remembering);
+
+impl<'a> Asking<'a> {
+    fn begin(of: &'a Remembering) -> Self {
+        of.count_asking(|n| n + 1);
+        Self(of)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.count_asking(|n| n - 1);
     }
 }
 
