@@ -4,12 +4,13 @@
 use super::attributes::is_creature;
 use super::facts::is_name;
 use super::lexicon::{self, capitalise};
-use super::lists::Words;
+use super::lists::{Rows, Words};
 use super::person::Parties;
 use super::words::{Sentence, Token};
 
 static NOT_AFTER_NAMED: Words = Words::new("not after named");
 static PASTS_WITHOUT_A_SUBJECT: Words = Words::new("pasts without a subject");
+static TRAILING_PHRASES: Rows = Rows::new("trailing phrases");
 static TRAILING_WORDS: Words = Words::new("trailing words");
 
 /// "Hey Caroline, …", "…, Mel": the name of the person spoken to.
@@ -35,8 +36,16 @@ pub(super) fn strip_vocative(words: &[Token], parties: Parties<'_>) -> Vec<Token
     words
 }
 
-/// Without end marks, emoji and laughter.
-pub(super) fn trim_end(words: &mut Vec<Token>) {
+/// How many words at the end are such a phrase, behind a sentence of some length.
+fn trailing_phrase(words: &[Token]) -> Option<usize> {
+    let ends = |phrase: &&Vec<&str>| {
+        words.len() >= phrase.len() + 3
+            && phrase.iter().rev().zip(words.iter().rev()).all(|(word, token)| token.is(word))
+    };
+    TRAILING_PHRASES.iter().filter(ends).map(Vec::len).max()
+}
+
+fn trim_marks(words: &mut Vec<Token>) {
     while words.last().is_some_and(|t| {
         !t.word
             && !matches!(
@@ -47,6 +56,11 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
     }) {
         words.pop();
     }
+}
+
+/// Without end marks, emoji, laughter and what only softens.
+pub(super) fn trim_end(words: &mut Vec<Token>) {
+    trim_marks(words);
     // A bracket or quotation mark without its partner, left by the sentence's end.
     for (open, close) in [("(", ")"), ("\"", "\""), ("“", "”")] {
         let opens = words.iter().filter(|t| t.text == open).count();
@@ -55,6 +69,11 @@ pub(super) fn trim_end(words: &mut Vec<Token>) {
         if odd {
             words.retain(|t| t.text != open && t.text != close);
         }
+    }
+    trim_marks(words);
+    while let Some(n) = trailing_phrase(words) {
+        words.truncate(words.len() - n);
+        trim_marks(words);
     }
     // "I'm Ana, nice to meet you".
     for i in 1..words.len() {
