@@ -23,6 +23,8 @@ pub mod imports;
 
 pub(crate) mod attachments;
 pub mod mcp;
+#[cfg(feature = "server")]
+pub mod server;
 
 pub mod store;
 

@@ -14,15 +14,16 @@ pub mod export;
 mod machine;
 mod persona;
 pub mod policy;
-mod prompt;
+pub mod prompt;
 mod speech;
 mod stream;
 mod window;
 
 pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
-pub use executor::{Allowed, ChatConfig, Parts};
+pub use executor::{Allowed, ChatConfig, Parts, reader_of};
 pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
 pub use persona::Persona;
 pub use policy::ModelProfile;
+pub use stream::Stream as Thoughts;
 pub use window::Window;

@@ -10,7 +10,7 @@ use crate::store::AnyId;
 /// A private assistant that remembers, on your own machine.
 ///
 /// Without a command it opens the chat. Nothing leaves this machine; the network is used only to
-/// download a model that you chose (`model pull`, or /model in the chat).
+/// download a model that you chose (`model pull`, or /model in the chat), and only `serve` listens.
 #[derive(Debug, Parser)]
 #[command(name = "inglenook", version, max_term_width = 100)]
 pub struct Cli {
@@ -66,6 +66,8 @@ pub enum Command {
         #[command(flatten)]
         wait: Wait,
     },
+    /// Let other programs use the model and the memory, by OpenAI's protocol over HTTP, on this machine
+    Serve(Serve),
     /// Check this machine, the memory and the models
     Doctor {
         #[arg(long)]
@@ -120,6 +122,21 @@ pub struct Ask {
     /// Continue this session (see `session list`)
     #[arg(long, value_name = "ID", value_parser = parse_session)]
     pub session: Option<crate::memory::SessionId>,
+    #[command(flatten)]
+    pub wait: Wait,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The port; 0 takes a free one
+    #[arg(long, value_name = "N", default_value_t = 8462)]
+    pub port: u16,
+    /// The address: another one than 127.0.0.1 lets other machines in, unencrypted
+    #[arg(long, value_name = "ADDRESS", default_value_t = std::net::Ipv4Addr::LOCALHOST.into())]
+    pub host: std::net::IpAddr,
+    /// Where the API key lies, made at the first start; without it, beside the memory
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     #[command(flatten)]
     pub wait: Wait,
 }

@@ -27,10 +27,11 @@ enum Health {
 }
 
 pub fn run(app: &App, json: bool) -> Outcome {
-    let network = if cfg!(feature = "hub") {
-        "used by `model pull` only"
-    } else {
-        "this build has no network code"
+    let network = match (cfg!(feature = "hub"), cfg!(feature = "server")) {
+        (true, true) => "used by `model pull` and `serve` only",
+        (true, false) => "used by `model pull` only",
+        (false, true) => "used by `serve` only",
+        (false, false) => "this build has no network code",
     };
     let checks = [
         ("version", vec![(Health::Good, version())]),
@@ -86,6 +87,7 @@ fn version() -> String {
     for (name, on) in [
         ("starter", cfg!(feature = "starter")),
         ("hub", cfg!(feature = "hub")),
+        ("server", cfg!(feature = "server")),
         ("cuda", cfg!(feature = "cuda")),
     ] {
         if on {

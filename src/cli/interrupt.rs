@@ -34,6 +34,29 @@ pub fn watch(cancel: &Cancel, cooperative: bool) {
     drop(spawned);
 }
 
+/// From now on SIGTERM and SIGHUP ask the command to stop, as the first Ctrl+C does.
+#[cfg(feature = "server")]
+pub fn stop_when_terminated(cancel: &Cancel) {
+    let cancel = cancel.clone();
+    let spawned = std::thread::Builder::new().name("terminate".into()).spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+            return;
+        };
+        runtime.block_on(async {
+            if let (Ok(mut terminate), Ok(mut hang_up)) =
+                (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+            {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = hang_up.recv() => {}
+                }
+                cancel.cancel();
+            }
+        });
+    });
+    drop(spawned);
+}
+
 /// While it is held, SIGTERM and SIGHUP end the program and leave the terminal as it was. The screen catches both for good, so that
 /// after it nobody would: a passphrase would be asked for where the terminal is gone.
 pub fn end_by_signals() -> impl Drop {

@@ -30,6 +30,8 @@ mod policy;
 #[cfg(feature = "hub")]
 mod pullable;
 mod report;
+#[cfg(feature = "server")]
+mod serve;
 mod session;
 mod shell;
 
@@ -213,6 +215,13 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Memory(args) => memory::run(app, args),
         Command::Model(args) => model::run(app, args),
         Command::Mcp { read_only, .. } => mcp::run(app, read_only),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(app, &args),
+        #[cfg(not(feature = "server"))]
+        Command::Serve(_) => Err(Failure::Usage {
+            what: "this inglenook was built without `serve`".into(),
+            hint: "build it with `--features server`".into(),
+        }),
         Command::Doctor { json } => doctor::run(app, json),
         Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
         Command::Completions { shell } => shell::completions(app.console, shell),
@@ -227,6 +236,7 @@ fn wait(command: &Command) -> Option<args::Wait> {
         Command::Ask(args) => args.wait,
         Command::Import(args) => args.wait,
         Command::Restore(args) => args.wait,
+        Command::Serve(args) => args.wait,
         Command::Mcp { wait, .. }
         | Command::Session(Session::Delete { wait, .. })
         | Command::Memory(
@@ -247,6 +257,7 @@ fn is_cooperative(command: &Command) -> bool {
     matches!(
         command,
         Command::Ask(_)
+            | Command::Serve(_)
             | Command::Memory(args::Memory::Consolidate { wait: true })
             | Command::Model(args::Model::Check { .. })
     )

@@ -31,7 +31,7 @@ pub struct Policy {
     pull: Option<bool>,
     /// Whether what is remembered may be written to other files.
     export: Option<bool>,
-    /// Whether other programs may use the memory through `inglenook mcp`; where `export` is forbidden, only if this says so.
+    /// Whether other programs may use the memory, through `inglenook mcp` or `serve`; where `export` is forbidden, only if this says so.
     mcp: Option<bool>,
     /// Every chat and question is incognito.
     incognito: bool,
@@ -107,7 +107,7 @@ impl Policy {
     }
 
     /// Whether other programs may use the memory.
-    fn serves(&self) -> bool {
+    pub fn serves(&self) -> bool {
         self.mcp.unwrap_or_else(|| self.exports())
     }
 

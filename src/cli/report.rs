@@ -198,6 +198,8 @@ pub fn io_hint(error: &std::io::Error) -> Option<String> {
         K::NotFound => "check the path",
         K::StorageFull => "the disk is full: make room and try again",
         K::ReadOnlyFilesystem => "that disk is read-only: choose another place",
+        K::AddrInUse => "another program listens there: choose another port with --port",
+        K::AddrNotAvailable => "this machine has no such address",
         K::AlreadyExists => "nothing is overwritten: choose another name",
         _ => return None,
     };

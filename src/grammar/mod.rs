@@ -1,11 +1,19 @@
-//! What a constrained reply looks like: a list of lines, followed byte by byte.
+//! What a constrained reply looks like: a list of lines, or JSON by a schema, followed byte by byte.
 //!
 //! [`Constraint`] says which bytes may follow a [`Position`]; [`MinCompletion`] tells how few tokens still
 //! complete the reply. Every reachable position can be completed: there is no dead end.
 //!
 //! **Invariant:** pure. It knows bytes, but no tokenizer, model or sampler (`inference/mask.rs` joins them).
 
+mod automaton;
+mod json;
+
 use std::sync::Arc;
+
+use serde_json::Value;
+
+use self::automaton::Automaton;
+pub use self::json::SchemaError;
 
 /// One to `max` lines separated by line feeds. Each is `prefix` followed by 1 to `chars_max` characters, the
 /// first of them not a space and none an ASCII control character. Where the prefix does not end in a space, one space
@@ -22,7 +30,13 @@ pub struct Lines {
 
 /// What a reply has to look like. Clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Constraint(Arc<Lines>);
+pub struct Constraint(Arc<Form>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Form {
+    Lines(Lines),
+    Json(Automaton),
+}
 
 /// How far a reply has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +59,8 @@ enum Place {
     First,
     /// After this many characters.
     Text(u16),
+    /// At this state of an automaton.
+    Json(u32),
 }
 
 /// Bytes that a started character still needs (UTF-8: the Unicode Standard, section 3.9, D92, table 3-7).
@@ -80,12 +96,35 @@ impl Constraint {
         let sound = lines.max >= 1 && lines.chars_max >= 1;
         let prefix_is_sound =
             !lines.prefix.contains(char::is_control) && lines.prefix.len() <= 1 << 10;
-        (sound && prefix_is_sound).then(|| Self(Arc::new(lines)))
+        (sound && prefix_is_sound).then(|| Self(Arc::new(Form::Lines(lines))))
     }
 
-    /// The list that it describes.
-    pub fn form(&self) -> &Lines {
-        &self.0
+    /// JSON that is valid by this schema: objects have their properties in its order and no others.
+    ///
+    /// # Errors
+    /// If the schema is malformed, too large, or has something that can't be kept to.
+    pub fn json(schema: &Value) -> Result<Self, SchemaError> {
+        Ok(Self(Arc::new(Form::Json(json::automaton(schema)?))))
+    }
+
+    /// The list that it describes, if it describes one.
+    pub fn form(&self) -> Option<&Lines> {
+        match &*self.0 {
+            Form::Lines(lines) => Some(lines),
+            Form::Json(_) => None,
+        }
+    }
+
+    fn prefix(&self) -> &str {
+        self.form().map_or("", |lines| &lines.prefix)
+    }
+
+    fn chars_max(&self) -> u16 {
+        self.form().map_or(0, |lines| lines.chars_max)
+    }
+
+    fn lines_max(&self) -> u16 {
+        self.form().map_or(0, |lines| lines.max)
     }
 
     fn line_start(&self, line: u16) -> Position {
@@ -93,7 +132,7 @@ impl Constraint {
     }
 
     fn prefix_place(&self, n_bytes: u16) -> Place {
-        let prefix = &self.0.prefix;
+        let prefix = self.prefix();
         match usize::from(n_bytes) < prefix.len() {
             true => Place::Prefix(n_bytes),
             false if prefix.ends_with(' ') => Place::First,
@@ -103,7 +142,10 @@ impl Constraint {
 
     /// Before the first byte.
     pub fn start(&self) -> Position {
-        self.line_start(0)
+        match &*self.0 {
+            Form::Lines(_) => self.line_start(0),
+            Form::Json(_) => Position { line: 0, place: Place::Json(0), rest: None },
+        }
     }
 
     /// After one more byte; `None` if no reply continues with it.
@@ -116,7 +158,7 @@ impl Constraint {
         let n_chars = match position.place {
             Place::Prefix(n) => {
                 let place = self.prefix_place(n + 1);
-                let expected = self.0.prefix.as_bytes()[usize::from(n)];
+                let expected = self.prefix().as_bytes()[usize::from(n)];
                 return (byte == expected).then_some(Position { place, ..position });
             }
             Place::Indent if byte == b' ' => {
@@ -125,13 +167,18 @@ impl Constraint {
             Place::First | Place::Indent if byte == b' ' => return None,
             Place::First | Place::Indent => 0,
             Place::Text(_) if byte == b'\n' => {
-                let another = position.line + 1 < self.0.max;
+                let another = position.line + 1 < self.lines_max();
                 return another.then(|| self.line_start(position.line + 1));
             }
             Place::Text(n) => n,
+            Place::Json(state) => {
+                let Form::Json(json) = &*self.0 else { return None };
+                let place = Place::Json(json.step(state, byte)?);
+                return Some(Position { place, ..position });
+            }
         };
         let rest = Continuation::after(byte);
-        let fits = n_chars < self.0.chars_max && (rest.is_some() || (b' '..=b'~').contains(&byte));
+        let fits = n_chars < self.chars_max() && (rest.is_some() || (b' '..=b'~').contains(&byte));
         fits.then_some(Position { place: Place::Text(n_chars + 1), rest, ..position })
     }
 
@@ -142,17 +189,32 @@ impl Constraint {
 
     /// Whether the reply is complete as it stands.
     pub fn accepts(&self, position: Position) -> bool {
+        if let (Place::Json(state), Form::Json(json)) = (position.place, &*self.0) {
+            return json.ends(state);
+        }
         matches!(position.place, Place::Text(_)) && position.rest.is_none()
     }
 
     /// Whether more may follow.
     pub fn may_continue(&self, position: Position) -> bool {
+        if let (Place::Json(state), Form::Json(json)) = (position.place, &*self.0) {
+            return json.goes_on(state);
+        }
         let Place::Text(n) = position.place else { return true };
-        position.rest.is_some() || n < self.0.chars_max || position.line + 1 < self.0.max
+        position.rest.is_some() || n < self.chars_max() || position.line + 1 < self.lines_max()
     }
 
-    /// Whether free text may follow: any characters but ASCII control characters.
+    /// Whether quotes and backslashes are like any other character.
+    pub fn takes_quotes(&self) -> bool {
+        matches!(*self.0, Form::Lines(_))
+    }
+
+    /// Whether free text may follow: any characters but ASCII control characters (and, unless [`Self::takes_quotes`], quotes
+    /// and backslashes).
     pub fn takes_text(&self, position: Position) -> bool {
+        if let (Place::Json(state), Form::Json(json)) = (position.place, &*self.0) {
+            return json.takes_text(state);
+        }
         position.rest.is_none() && !matches!(position.place, Place::Prefix(_))
     }
 
@@ -163,9 +225,10 @@ impl Constraint {
             (Place::Text(n), _) => n.checked_add(n_chars)?,
             (Place::First | Place::Indent, 0) => n_chars,
             (Place::Indent, 1) => n_chars - 1,
+            (Place::Json(_), _) => return Some(position),
             _ => return None,
         };
-        (n <= self.0.chars_max).then_some(Position { place: Place::Text(n), ..position })
+        (n <= self.chars_max()).then_some(Position { place: Place::Text(n), ..position })
     }
 }
 
@@ -179,12 +242,14 @@ pub struct MinCompletion {
     of_prefix: Vec<Option<u32>>,
     /// Which bytes are tokens of their own.
     single: [bool; 256],
+    /// Of JSON, by state.
+    of_states: Vec<Option<u32>>,
 }
 
 impl MinCompletion {
     /// For a vocabulary in which `is_token` tells whether bytes are a token.
     pub fn new(constraint: &Constraint, is_token: &dyn Fn(&[u8]) -> bool) -> Self {
-        let prefix = constraint.0.prefix.as_bytes();
+        let prefix = constraint.prefix().as_bytes();
         let mut of_prefix: Vec<Option<u32>> = vec![None; prefix.len() + 1];
         of_prefix[prefix.len()] = Some(0);
         for start in (0..prefix.len()).rev() {
@@ -195,7 +260,11 @@ impl MinCompletion {
         for (byte, single) in (0..=255u8).zip(&mut single) {
             *single = is_token(&[byte]);
         }
-        Self { of_prefix, single }
+        let of_states = match &*constraint.0 {
+            Form::Lines(_) => Vec::new(),
+            Form::Json(json) => json.completions(is_token),
+        };
+        Self { of_prefix, single, of_states }
     }
 
     fn any_of(&self, first: u8, last: u8) -> bool {
@@ -218,6 +287,7 @@ impl MinCompletion {
             (None, Place::Prefix(n)) => self.of_line(usize::from(n)),
             (None, Place::Indent | Place::First) => self.of_line(self.of_prefix.len() - 1),
             (None, Place::Text(_)) => Some(0),
+            (None, Place::Json(state)) => *self.of_states.get(state as usize)?,
         }
     }
 }

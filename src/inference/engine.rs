@@ -4,7 +4,8 @@
 //! thread holds nothing between requests and a dropped context needs no cleanup. Requests queue by priority, first
 //! come first served within one. Between two layers of a prefill and between two tokens of a generation the running
 //! request looks at the queue; a request of higher priority runs right there, to its end, before the other
-//! continues (chat > recall > memory, so at most three are ever on the stack).
+//! continues (chat > recall > memory, so at most three are ever on the stack). Within one priority, replies are generated
+//! together, a token of each in turn; while something else is computed (a prefill), they get half of the time.
 //!
 //! The thread ends when the last handle is gone. If it dies, every waiting and every later request
 //! gets [`ModelError::EngineStopped`]: their channels close. It knows nothing of text.
@@ -13,20 +14,58 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::decoder::Decoder;
+use super::generation::{self, Generation, Next};
 use super::sequence::Sequence;
-use crate::interfaces::{ModelError, Priority};
+use crate::interfaces::{Finish, ModelError, Priority};
 
 /// To be called between the steps of a request: requests of higher priority run there.
 pub type Pause<'a> = &'a mut (dyn FnMut() + Send);
 
+/// Replies that are generated together at most. The others wait until one of them has ended.
+const N_TOGETHER_MAX: usize = 8;
+
 /// A request's work, with its sequence and where the answer goes.
-type Work = dyn FnOnce(&Decoder, Pause<'_>) + Send;
+type Whole = dyn FnOnce(&Decoder, Pause<'_>) + Send;
+
+enum Work {
+    /// Done at once, to its end.
+    Whole(Box<Whole>),
+    /// Done token by token.
+    Reply(Box<Reply>),
+}
 
 struct Request {
     priority: Priority,
-    work: Box<Work>,
+    work: Work,
+}
+
+/// A reply under way.
+struct Reply {
+    sequence: Sequence,
+    generation: Generation,
+    /// Returns false to stop.
+    on_token: Box<dyn FnMut(u32) -> bool + Send>,
+    answer: Sender<(Sequence, Result<Finish, ModelError>)>,
+}
+
+impl Reply {
+    /// Takes what a step gave; itself, if it goes on.
+    fn after(mut self: Box<Self>, next: Result<Next, ModelError>) -> Option<Box<Self>> {
+        let outcome = match next {
+            Ok(Next::Token(token)) if (self.on_token)(token) => return Some(self),
+            Ok(Next::Token(_)) => Ok(Finish::Cancelled),
+            Ok(Next::Finished(finish)) => Ok(finish),
+            Err(error) => Err(error),
+        };
+        let Self { sequence, answer, on_token, .. } = *self;
+        // Whoever reads its tokens learns that there are no more.
+        drop(on_token);
+        let _ = answer.send((sequence, outcome));
+        None
+    }
 }
 
 /// A request under way.
@@ -96,7 +135,22 @@ impl Engine {
             let _ = answer.send((sequence, outcome));
         });
         // Where the thread is gone, `answer` is dropped, which the waiting side notices.
-        let _ = self.requests.send(Request { priority, work });
+        let _ = self.requests.send(Request { priority, work: Work::Whole(work) });
+        Pending(pending)
+    }
+
+    /// Queues a reply that follows `sequence`. `on_token` returns false to stop.
+    pub fn begin_reply(
+        &self,
+        priority: Priority,
+        sequence: Sequence,
+        generation: Generation,
+        on_token: impl FnMut(u32) -> bool + Send + 'static,
+    ) -> Pending<Finish> {
+        let (answer, pending) = mpsc::channel();
+        let on_token = Box::new(on_token);
+        let reply = Box::new(Reply { sequence, generation, on_token, answer });
+        let _ = self.requests.send(Request { priority, work: Work::Reply(reply) });
         Pending(pending)
     }
 
@@ -147,14 +201,67 @@ impl Runner {
         self.waiting[lowest..].iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    fn run(&mut self, decoder: &Decoder, request: Request) {
+    fn run(&mut self, decoder: &Decoder, Request { priority, work }: Request) {
+        let work = match work {
+            Work::Whole(work) => work,
+            Work::Reply(reply) => return self.go_on(decoder, priority, reply),
+        };
+        let (mut since, mut taken) = (Instant::now(), Duration::ZERO);
         let mut pause = || {
-            self.collect();
-            while let Some(urgent) = self.next(Some(request.priority)) {
-                self.run(decoder, urgent);
+            self.run_urgent(decoder, priority);
+            if since.elapsed() >= taken
+                && let Some(reply) = self.next_reply(priority)
+            {
+                let begun = Instant::now();
+                self.go_on(decoder, priority, reply);
+                (since, taken) = (Instant::now(), begun.elapsed());
             }
         };
-        (request.work)(decoder, &mut pause);
+        work(decoder, &mut pause);
+    }
+
+    /// What outranks `running`, to its end.
+    fn run_urgent(&mut self, decoder: &Decoder, running: Priority) {
+        self.collect();
+        while let Some(urgent) = self.next(Some(running)) {
+            self.run(decoder, urgent);
+        }
+    }
+
+    /// The first waiting reply of this priority.
+    fn next_reply(&mut self, priority: Priority) -> Option<Box<Reply>> {
+        let waiting = &mut self.waiting[priority as usize];
+        let at = waiting.iter().position(|request| matches!(request.work, Work::Reply(_)))?;
+        match waiting.remove(at)?.work {
+            Work::Reply(reply) => Some(reply),
+            Work::Whole(_) => None,
+        }
+    }
+
+    /// One token of this reply and of those that wait beside it; what does not end then goes to the end of the queue.
+    fn go_on(&mut self, decoder: &Decoder, priority: Priority, first: Box<Reply>) {
+        self.collect();
+        let mut replies = vec![first];
+        while replies.len() < N_TOGETHER_MAX
+            && let Some(reply) = self.next_reply(priority)
+        {
+            replies.push(reply);
+        }
+        let mut parts: Vec<_> = replies
+            .iter_mut()
+            .map(|reply| {
+                let Reply { sequence, generation, .. } = &mut **reply;
+                (sequence, generation)
+            })
+            .collect();
+        let mut pause = || self.run_urgent(decoder, priority);
+        let given = generation::step(decoder, &mut parts, &mut pause);
+        for (reply, next) in replies.into_iter().zip(given) {
+            if let Some(reply) = reply.after(next) {
+                let request = Request { priority, work: Work::Reply(reply) };
+                self.waiting[priority as usize].push_back(request);
+            }
+        }
     }
 }
 
@@ -189,13 +296,12 @@ mod tests {
         priority: Priority,
         sequence: Sequence,
         (tokens_max, cancel): (usize, &Cancel),
-        mut on_token: impl FnMut(u32) -> bool + Send + 'static,
+        on_token: impl FnMut(u32) -> bool + Send + 'static,
     ) -> Pending<Finish> {
         let cancel = [cancel.clone(), Cancel::default()];
-        engine.begin(priority, sequence, move |sequence, decoder, pause| {
-            let sampling = Sampling::greedy(tokens_max);
-            sequence.generate(decoder, &sampling, &[], None, &cancel, &mut on_token, pause)
-        })
+        let sampling = Sampling::greedy(tokens_max);
+        let generation = Generation::new(&sequence, &sampling, &[], None, &cancel);
+        engine.begin_reply(priority, sequence, generation, on_token)
     }
 
     #[test]
@@ -310,5 +416,56 @@ mod tests {
         });
         drop((pending, drawn, engine));
         thread.join().unwrap();
+    }
+
+    /// Replies of one priority are generated together, each as it would be alone, also while a prompt is read.
+    #[test]
+    fn replies_share_the_engine_and_are_as_they_would_be_alone() {
+        let (engine, _thread) = start();
+        let prompts: [&[u32]; 5] = [&[1, 2, 3], &[4], &[5, 6], &[7, 8, 9, 10], &[11]];
+        let n = 40;
+        let begun: Vec<Sequence> = prompts
+            .iter()
+            .map(|prompt| {
+                let mut sequence = Sequence::default();
+                extend(&engine, Priority::Chat, &mut sequence, prompt);
+                sequence
+            })
+            .collect();
+        let until = (n, &Cancel::default());
+        let reply = |sequence: &Sequence, tell: mpsc::Sender<usize>, who: usize| {
+            generate(&engine, Priority::Chat, sequence.fork(), until, move |_| {
+                tell.send(who).is_ok()
+            })
+        };
+        let (tell, told) = mpsc::channel();
+        let together: Vec<_> = begun
+            .iter()
+            .zip(0..)
+            .map(|(sequence, who)| reply(sequence, tell.clone(), who))
+            .collect();
+        let mut read = Sequence::default();
+        extend(
+            &engine,
+            Priority::Chat,
+            &mut read,
+            &(0..1_000).map(|n| n % 200).collect::<Vec<u32>>(),
+        );
+        drop(tell);
+        let mut after = Vec::new();
+        for pending in together {
+            let mut sequence = Sequence::default();
+            assert_eq!(pending.wait(&mut sequence).unwrap(), Finish::Length);
+            after.push(sequence);
+        }
+        let order: Vec<usize> = told.iter().collect();
+        let last_of = |who| order.iter().rposition(|&drawn| drawn == who).unwrap();
+        for (who, sequence) in after.iter().enumerate() {
+            assert!(last_of(who) > order.len() / 2, "{who} ended long before the others");
+            let mut alone = Sequence::default();
+            let (tell, _told) = mpsc::channel();
+            reply(&begun[who], tell, who).wait(&mut alone).unwrap();
+            assert_eq!(sequence.tokens(), alone.tokens());
+        }
     }
 }

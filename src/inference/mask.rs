@@ -103,10 +103,13 @@ impl Mask {
         let Some(left) = self.tokens_left.checked_sub(1) else { return self.allowed.fill(false) };
         let budget_exhausted = &mut self.budget_exhausted;
         let takes_text = constraint.takes_text(*position);
+        let takes_quotes = constraint.takes_quotes();
         for ((allowed, shape), id) in self.allowed.iter_mut().zip(&vocabulary.shapes).zip(0..) {
             let after = match *shape {
                 Shape::Empty => None,
-                Shape::Text { n_chars, n_spaces } if takes_text => {
+                Shape::Text { n_chars, n_spaces, has_quotes }
+                    if takes_text && (takes_quotes || !has_quotes) =>
+                {
                     constraint.after_text(*position, n_chars, n_spaces)
                 }
                 _ => constraint.walk(*position, vocabulary.bytes(id)),
@@ -125,6 +128,7 @@ enum Shape {
     Text {
         n_chars: u16,
         n_spaces: u16,
+        has_quotes: bool,
     },
     Other,
     /// No bytes: a special token.
@@ -141,7 +145,9 @@ impl Shape {
         let Some(text) = str::from_utf8(bytes).ok().filter(is_plain) else { return Self::Other };
         let n_spaces = text.bytes().take_while(|&byte| byte == b' ').count();
         match (u16::try_from(text.chars().count()), u16::try_from(n_spaces)) {
-            (Ok(n_chars), Ok(n_spaces)) => Self::Text { n_chars, n_spaces },
+            (Ok(n_chars), Ok(n_spaces)) => {
+                Self::Text { n_chars, n_spaces, has_quotes: text.contains(['"', '\\']) }
+            }
             _ => Self::Other,
         }
     }
@@ -205,7 +211,18 @@ mod tests {
     }
 
     fn forms() -> Vec<Constraint> {
-        vec![list("- ", 4, 20), list("", 3, 45), list("Name:", 1, 30)]
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "kind": {"enum": ["a", "ab", "é\""]},
+                "sizes": {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 3},
+                "more": {"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 3}]}
+            },
+            "required": ["kind"]
+        });
+        let json = Constraint::json(&schema).unwrap();
+        vec![list("- ", 4, 20), list("", 3, 45), list("Name:", 1, 30), json]
     }
 
     /// Every byte, and words, marks and broken characters as vocabularies have them.
@@ -237,7 +254,7 @@ mod tests {
         /// is drawn, the reply is complete when it ends.
         #[test]
         fn the_mask_is_what_trying_every_token_gives(
-            more in prop::collection::vec(token(), 0..200), form in 0..3_usize,
+            more in prop::collection::vec(token(), 0..200), form in 0..4_usize,
             spare in 0..40_usize, seed in any::<u64>(),
         ) {
             let form = &forms()[form];

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::chat_template::ChatTemplate;
 use super::decoder::Decoder;
 use super::engine::{Engine, Pause};
+use super::generation::Generation;
 use super::mask::{Mask, Vocabulary};
 use super::sequence::Sequence;
 use super::stop_text::StopText;
@@ -241,16 +242,14 @@ impl Context for EngineContext {
             }
         };
         let enough = Cancel::default();
-        let (sampling, stops) = (sampling.clone(), shared.stops.clone());
+        let stops = shared.stops.clone();
         let cancel = [cancel.clone(), enough.clone()];
         let (drawn, tokens) = mpsc::channel();
         let sequence = std::mem::take(&mut self.sequence);
-        let pending =
-            shared.engine.begin(self.priority, sequence, move |sequence, decoder, pause| {
-                let mut tell = |token| drawn.send(token).is_ok();
-                let mask = mask.map(Box::new);
-                sequence.generate(decoder, &sampling, &stops, mask, &cancel, &mut tell, pause)
-            });
+        let mask = mask.map(Box::new);
+        let generation = Generation::new(&sequence, sampling, &stops, mask, &cancel);
+        let tell = move |token| drawn.send(token).is_ok();
+        let pending = shared.engine.begin_reply(self.priority, sequence, generation, tell);
         for token in tokens {
             if stop_text.found() {
                 continue; // drawn before the engine saw that it was enough

@@ -9,11 +9,9 @@ use candle_core::Tensor;
 
 use super::decoder::Decoder;
 use super::kv_cache::KvCache;
-use super::mask::Mask;
 use super::probability::{Distribution, argmax};
-use super::sampler::Sampler;
 use super::weights::backend;
-use crate::interfaces::{Cancel, Finish, ModelError, Sampling, Uncertainty};
+use crate::interfaces::{ModelError, Uncertainty};
 
 /// Tokens per forward pass of a prefill: enough for the matrix kernels, few enough that rows of logits for all of
 /// them fit in memory (512 × 151,936 × 4 bytes = 311 MB).
@@ -149,18 +147,8 @@ impl Sequence {
         decoder: &Decoder,
         pause: &mut (dyn FnMut() + Send),
     ) -> Result<Vec<f32>, ModelError> {
-        let Some(&last) = self.tokens.last() else {
-            return Err(ModelError::Backend {
-                what: "the context is empty: there is nothing to continue".into(),
-                source: None,
-            });
-        };
-        if !self.ends.contains_key(&self.tokens.len()) {
-            self.truncate(self.tokens.len() - 1);
-            self.extend(decoder, &[last], 0..0, &mut |_, _| {}, pause)?;
-        }
-        let Some(hidden) = self.ends.get(&self.tokens.len()) else { return Ok(Vec::new()) };
-        Ok(decoder.logits(hidden)?.pop().unwrap_or_default())
+        let hidden = self.last_hidden(decoder, pause)?;
+        Ok(decoder.logits(&hidden)?.pop().unwrap_or_default())
     }
 
     /// [`crate::interfaces::Context::extend_with_nlls`].
@@ -319,56 +307,71 @@ impl Sequence {
         Ok(())
     }
 
-    /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false to stop.
+    /// The hidden state after the last token held, `[1, hidden]`, from which its logits follow.
     ///
     /// # Errors
-    /// As [`Self::last_logits`]; [`ModelError::NotANumber`] if no token that may follow has a probability.
-    #[expect(clippy::too_many_arguments, reason = "one request's parts, each used once")]
-    pub fn generate(
+    /// As [`Self::last_logits`].
+    pub(super) fn last_hidden(
         &mut self,
         decoder: &Decoder,
-        sampling: &Sampling,
-        stops: &[u32],
-        mut mask: Option<Box<Mask>>,
-        cancel: &[Cancel; 2],
-        on_token: &mut dyn FnMut(u32) -> bool,
         pause: &mut (dyn FnMut() + Send),
-    ) -> Result<Finish, ModelError> {
-        let mut sampler = Sampler::new(sampling);
-        let before = self.tokens.len();
-        for _ in 0..sampling.tokens_max {
-            pause();
-            if cancel.iter().any(Cancel::is_cancelled) {
-                return Ok(Finish::Cancelled);
-            }
-            if let Some(finish) = mask.as_ref().and_then(|mask| mask.finish()) {
-                return Ok(finish);
-            }
-            if self.tokens.len() >= decoder.context_tokens() {
-                return Ok(Finish::Length);
-            }
-            let mut logits = self.last_logits(decoder, pause)?;
-            if let Some(mask) = &mut mask {
-                mask.apply(&mut logits, stops);
-            }
-            let token = sampler.draw(logits, &self.tokens)?;
-            if stops.contains(&token) {
-                return mask.map_or(Ok(Finish::EndOfTurn), |mask| mask.end());
-            }
-            if let Some(mask) = &mut mask {
-                mask.advance(token)?;
-            }
-            // Only the newest end of a generation is kept.
-            let previous = self.tokens.len();
-            self.extend(decoder, &[token], 0..0, &mut |_, _| {}, pause)?;
-            if previous > before {
-                self.ends.remove(&previous);
-            }
-            if !on_token(token) {
-                return Ok(Finish::Cancelled);
-            }
+    ) -> Result<Tensor, ModelError> {
+        let Some(&last) = self.tokens.last() else {
+            return Err(ModelError::Backend {
+                what: "the context is empty: there is nothing to continue".into(),
+                source: None,
+            });
+        };
+        if let Some(hidden) = self.ends.get(&self.tokens.len()) {
+            return Ok(hidden.clone());
         }
-        Ok(mask.and_then(|mask| mask.finish()).unwrap_or(Finish::Length))
+        self.truncate(self.tokens.len() - 1);
+        self.extend(decoder, &[last], 0..0, &mut |_, _| {}, pause)?;
+        self.ends.get(&self.tokens.len()).cloned().ok_or(ModelError::EngineStopped)
+    }
+
+    /// Appends a token to each of several sequences: one pass through the model. On an error nothing is appended.
+    ///
+    /// # Errors
+    /// As [`Self::extend`].
+    pub(super) fn extend_each(
+        decoder: &Decoder,
+        sequences: &mut [(&mut Self, u32)],
+        pause: &mut (dyn FnMut() + Send),
+    ) -> Result<(), ModelError> {
+        if let [(sequence, token)] = sequences {
+            return sequence.extend(decoder, &[*token], 0..0, &mut |_, _| {}, pause);
+        }
+        for (sequence, _) in sequences.iter_mut() {
+            let (needed_tokens, context_tokens) =
+                (sequence.tokens.len() + 1, decoder.context_tokens());
+            if needed_tokens > context_tokens {
+                return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
+            }
+            sequence.rotate_for(decoder, needed_tokens, pause)?;
+        }
+        let tokens: Vec<u32> = sequences.iter().map(|(_, token)| *token).collect();
+        let mut caches: Vec<&mut KvCache> =
+            sequences.iter_mut().map(|(sequence, _)| &mut sequence.cache).collect();
+        let hidden = decoder.forward_each(&tokens, &mut caches, pause)?;
+        let rows = |row| hidden.narrow(0, row, 1).and_then(|h| h.copy()).map_err(backend);
+        let rows: Vec<Tensor> = (0..tokens.len()).map(rows).collect::<Result<_, _>>()?;
+        for ((sequence, token), end) in sequences.iter_mut().zip(rows) {
+            sequence.tokens.push(*token);
+            sequence.n_processed += 1;
+            sequence.remember_end(end);
+        }
+        Ok(())
+    }
+
+    /// Whether its keys are rotated as in long contexts, once it holds one token more.
+    pub(super) fn will_be_long(&self, decoder: &Decoder) -> bool {
+        decoder.is_long(self.tokens.len() + 1)
+    }
+
+    /// Only the newest end of a generation is kept.
+    pub(super) fn forget_end(&mut self, len: usize) {
+        self.ends.remove(&len);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The Model Context Protocol, as a server speaks it over lines of JSON-RPC.
+//! The Model Context Protocol, as a server speaks it: JSON-RPC over lines or HTTP.
 //!
 //! Two eras at once (`docs/decisions/028-own-json-rpc-for-mcp.md`): since revision 2026-07-28 every request carries its
 //! version and nothing is remembered between two of them; before, a client begins with `initialize`. What a server offers is
@@ -6,9 +6,11 @@
 //!
 //! - `message`: bytes → requests, notifications, and what is none → the error that the protocol wants.
 //! - `protocol`: a request → what is to be done, in either era.
+//! - [`http`]: one message, answered in its response.
 //! - `stdio`: lines in and out, one request worked on at a time, bounded in every direction.
 //! - `schema`: the part of JSON Schema that the tools use.
 
+pub mod http;
 mod message;
 mod protocol;
 pub mod schema;

@@ -14,7 +14,7 @@ const MODERN: [&str; 1] = ["2026-07-28"];
 /// Revisions that begin with `initialize`, the newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The one that has batches.
-const WITH_BATCHES: &str = "2025-03-26";
+pub const WITH_BATCHES: &str = "2025-03-26";
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
@@ -74,6 +74,13 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// One that agreed on this revision before; none if it never begins with `initialize`.
+    pub fn agreed(version: &str, caller: Option<String>) -> Option<Self> {
+        let version = LEGACY.into_iter().find(|known| *known == version)?;
+        let handshake = Handshake { version, caller: Caller { name: caller } };
+        Some(Self { handshake: Some(handshake) })
+    }
+
     /// Whether an array of messages is one of this revision's messages.
     pub fn has_batches(&self) -> bool {
         self.handshake.as_ref().is_some_and(|h| h.version == WITH_BATCHES)
@@ -178,6 +185,11 @@ impl Connection {
         });
         finished(id, Era::Legacy, fields, None)
     }
+}
+
+/// The revision that a request carries with it.
+pub fn claimed_version(params: &Map<String, Value>) -> Option<&str> {
+    params.get("_meta")?.get(VERSION)?.as_str()
 }
 
 /// Who sends a request that carries its revision with it.
@@ -343,4 +355,4 @@ pub fn not_in_a_batch(id: &Value) -> Value {
 
 #[cfg(test)]
 #[path = "protocol_tests.rs"]
-mod tests;
+pub mod tests;

@@ -5,12 +5,12 @@ use crate::mcp::ToolResult;
 use crate::mcp::message::{Incoming, parse};
 
 /// Offers one tool that answers with what it was called with.
-struct Echo {
+pub struct Echo {
     tools: Vec<Value>,
 }
 
 impl Echo {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let schema = json!({
             "type": "object",
             "properties": {"n": {"type": "integer"}},

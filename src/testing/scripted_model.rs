@@ -139,7 +139,9 @@ fn constrained(
     constraint: &Constraint,
     chars_max: usize,
 ) -> Result<(String, bool), ModelError> {
-    let Lines { prefix, max, chars_max: line_max } = constraint.form();
+    let Some(Lines { prefix, max, chars_max: line_max }) = constraint.form() else {
+        return Ok((reply.to_owned(), false));
+    };
     let needed = prefix.chars().count() + 1;
     if needed > chars_max {
         let needed_tokens = Some(needed);

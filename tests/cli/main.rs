@@ -53,6 +53,7 @@ fn help_names_every_command() {
         "memory",
         "model",
         "mcp",
+        "serve",
         "doctor",
         "dirs",
         "completions",

@@ -160,7 +160,7 @@ pub(super) struct Executor {
 }
 
 /// Who reads the evidence: as set, or by the model's grade where that is left open.
-fn reader_of(mode: Mode, store: &Store, info: &ModelInfo) -> Reader {
+pub fn reader_of(mode: Mode, store: &Store, info: &ModelInfo) -> Reader {
     let grade = store.read(|r| r.setting(&info.grade_key())).unwrap_or_default();
     let grade = Grade::from_setting(grade.as_deref());
     if reader_generates(mode, info, grade.as_ref()) {

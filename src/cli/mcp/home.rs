@@ -30,8 +30,10 @@ pub struct Home<'a> {
 }
 
 impl<'a> Home<'a> {
-    pub fn new(app: &'a App) -> Self {
-        Self { app, readers: Mutex::default() }
+    /// With models that are loaded already, or such as are loaded when they are needed.
+    pub fn new(app: &'a App, readers: Option<Readers>) -> Self {
+        let held = readers.map(|readers| (None, readers));
+        Self { app, readers: Mutex::new(held) }
     }
 
     /// For one call that reads.

@@ -1,4 +1,4 @@
-//! `inglenook mcp`: the memory for other programs, by the Model Context Protocol over stdin and stdout.
+//! `inglenook mcp`: the memory for other programs, by the Model Context Protocol over stdin and stdout; `serve` offers it over HTTP.
 //!
 //! What is offered is in `assets/mcp/`; the protocol itself is [`crate::mcp`]. What a tool returns is data with its date and
 //! with whose word it is; what a program notes is its own word, whomever it quotes ([`Origin::Agent`](crate::memory::Origin)).
@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use self::home::Home;
+pub use self::home::Readers;
 use super::App;
 use super::report::{self, Failure, Outcome, done as ended};
 use crate::interfaces::{Cancel, ModelError};
@@ -59,7 +60,7 @@ pub fn run(app: &App, read_only: bool) -> Outcome {
 }
 
 /// The memory as a service.
-struct Server<'a> {
+pub struct Server<'a> {
     home: Home<'a>,
     tools: Vec<Value>,
     /// Something was noted or forgotten, of which the memory is still to be built.
@@ -68,9 +69,18 @@ struct Server<'a> {
 
 impl<'a> Server<'a> {
     fn new(app: &'a App, read_only: bool) -> Self {
+        Self::of(Home::new(app, None), read_only)
+    }
+
+    /// With models that are loaded already.
+    pub fn with_readers(app: &'a App, readers: Readers) -> Self {
+        Self::of(Home::new(app, Some(readers)), false)
+    }
+
+    fn of(home: Home<'a>, read_only: bool) -> Self {
         let offered = |tool: &&Value| !read_only || tool["annotations"]["readOnlyHint"] == true;
         let tools = OFFER.tools.iter().filter(offered).cloned().collect();
-        Self { home: Home::new(app), tools, is_behind: AtomicBool::new(false) }
+        Self { home, tools, is_behind: AtomicBool::new(false) }
     }
 
     fn answer(
@@ -200,7 +210,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Likewise, every text of it.
-fn plain_value(value: &mut Value) {
+pub(super) fn plain_value(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Cow::Owned(plain) = plain_text(text) {

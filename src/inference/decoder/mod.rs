@@ -52,6 +52,66 @@ struct Layer {
     post_feed_forward_norm: Option<Tensor>,
 }
 
+/// What the tokens of a pass come after.
+enum Held<'a, 'c> {
+    /// One text, or branches of it ([`Run`]).
+    One { cache: &'a mut KvCache, branches: &'a [usize] },
+    /// One token each of as many texts.
+    Each(&'a mut [&'c mut KvCache]),
+}
+
+impl Held<'_, '_> {
+    fn is_long(&self) -> bool {
+        match self {
+            Self::One { cache, .. } => cache.is_long(),
+            Self::Each(caches) => caches.first().is_some_and(|cache| cache.is_long()),
+        }
+    }
+
+    /// The position of token `index` in its own text.
+    fn position(&self, index: usize) -> usize {
+        match self {
+            Self::One { cache, branches } => {
+                Run { start: cache.len(), branches, window: None }.position(index)
+            }
+            Self::Each(caches) => caches[index].len(),
+        }
+    }
+
+    /// Mixes the tokens of each text among themselves: `parts` hold a row for each token, and so does the result.
+    fn each<const N: usize>(
+        &mut self,
+        parts: [&Tensor; N],
+        mut mix: impl FnMut([&Tensor; N], Run<'_>, &mut KvCache) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        match self {
+            Self::One { cache, branches } => {
+                let run = Run { start: cache.len(), branches, window: None };
+                mix(parts, run, cache)
+            }
+            Self::Each(caches) => {
+                let mut mixed = Vec::with_capacity(caches.len());
+                for (row, cache) in caches.iter_mut().enumerate() {
+                    let mut own = parts.map(Tensor::clone);
+                    for part in &mut own {
+                        *part = part.narrow(0, row, 1)?;
+                    }
+                    let run = Run { start: cache.len(), branches: &[], window: None };
+                    mixed.push(mix(own.each_ref(), run, cache)?);
+                }
+                Tensor::cat(&mixed, 0)
+            }
+        }
+    }
+
+    fn advance(&mut self, n: usize) {
+        match self {
+            Self::One { cache, .. } => cache.advance(n),
+            Self::Each(caches) => caches.iter_mut().for_each(|cache| cache.advance(1)),
+        }
+    }
+}
+
 /// A language model's weights and shape.
 pub struct Decoder {
     config: DecoderConfig,
@@ -107,40 +167,55 @@ impl Decoder {
         cache: &mut KvCache,
         between_layers: &mut (dyn FnMut() + Send),
     ) -> Outcome<Tensor> {
-        if let Some(&token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) {
-            return Err(ModelError::Backend {
-                what: format!(
-                    "the token {token} is not in the model's vocabulary of {}",
-                    self.vocabulary
-                ),
-                source: None,
-            });
-        }
+        self.check_vocabulary(tokens)?;
         // All of it on a thread of the pool: a product that starts there has one thread fewer to wake.
-        in_pool(|| self.run(tokens, branches, cache, between_layers)).map_err(backend)
+        let mut held = Held::One { cache, branches };
+        in_pool(|| self.run(tokens, &mut held, between_layers)).map_err(backend)
+    }
+
+    /// Runs one token of each of several texts after those that its cache holds; the hidden states, `[n, hidden]`. The
+    /// weights are read once for all of them. All caches rotate alike ([`KvCache::is_long`]).
+    ///
+    /// # Errors
+    /// As [`Self::forward`].
+    pub fn forward_each(
+        &self,
+        tokens: &[u32],
+        caches: &mut [&mut KvCache],
+        between_layers: &mut (dyn FnMut() + Send),
+    ) -> Outcome<Tensor> {
+        self.check_vocabulary(tokens)?;
+        let mut held = Held::Each(caches);
+        in_pool(|| self.run(tokens, &mut held, between_layers)).map_err(backend)
+    }
+
+    fn check_vocabulary(&self, tokens: &[u32]) -> Outcome<()> {
+        let Some(token) = tokens.iter().find(|&&t| t as usize >= self.vocabulary) else {
+            return Ok(());
+        };
+        let what =
+            format!("the token {token} is not in the model's vocabulary of {}", self.vocabulary);
+        Err(ModelError::Backend { what, source: None })
     }
 
     fn run(
         &self,
         tokens: &[u32],
-        branches: &[usize],
-        cache: &mut KvCache,
+        held: &mut Held<'_, '_>,
         between_layers: &mut (dyn FnMut() + Send),
     ) -> Result<Tensor> {
         let DecoderConfig { family, norm_epsilon, scales, .. } = self.config;
-        let run = Run { start: cache.len(), branches, window: None };
-        let rotated = |rope: &Rope| {
-            rope.rotation((0..tokens.len()).map(|index| run.position(index)), &self.device)
-        };
-        let long_rope = self.long_rope.as_ref().filter(|_| cache.is_long());
+        let positions: Vec<usize> = (0..tokens.len()).map(|index| held.position(index)).collect();
+        let rotated = |rope: &Rope| rope.rotation(positions.iter().copied(), &self.device);
+        let long_rope = self.long_rope.as_ref().filter(|_| held.is_long());
         let rotation = rotated(long_rope.unwrap_or(&self.rope));
         let local = self.local_rope.as_ref().map(rotated);
         let mut of_queries = None;
         if let Some(temperature) = self.config.temperature
-            && (0..tokens.len()).any(|index| run.position(index) >= temperature.step)
+            && positions.iter().any(|&position| position >= temperature.step)
         {
             let mut stretched = rotation.clone();
-            stretched.stretch((0..tokens.len()).map(|index| temperature.at(run.position(index))));
+            stretched.stretch(positions.iter().map(|&position| temperature.at(position)));
             of_queries = Some(stretched);
         }
         let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
@@ -161,14 +236,13 @@ impl Decoder {
                 _ => [Some(of_queries.as_ref().unwrap_or(&rotation)), Some(&rotation)],
             };
             let normed = norm(&xs, &layer.attention_norm)?;
-            let run = Run { window, ..run };
             let mixed = match &layer.mixer {
                 Mixer::Attention(part) => {
-                    self.attend(index, part, &normed, run, rotations, cache)?
+                    self.attend(index, part, &normed, window, rotations, held)?
                 }
-                Mixer::Convolution(part) => {
-                    part.forward(index, &normed, run, self.cache_dtype, cache)?
-                }
+                Mixer::Convolution(part) => held.each([&normed], |[xs], run, cache| {
+                    part.forward(index, xs, Run { window, ..run }, self.cache_dtype, cache)
+                })?,
             };
             xs = add(xs, mixed, layer.post_attention_norm.as_ref())?;
             let normed = norm(&xs, &layer.feed_forward_norm)?;
@@ -176,7 +250,7 @@ impl Decoder {
             xs = add(xs, fed, layer.post_feed_forward_norm.as_ref())?;
             between_layers();
         }
-        cache.advance(tokens.len());
+        held.advance(tokens.len());
         Ok(xs)
     }
 
@@ -185,9 +259,9 @@ impl Decoder {
         index: usize,
         layer: &Attention,
         xs: &Tensor,
-        run: Run<'_>,
+        window: Option<usize>,
         [of_queries, of_keys]: [Option<&Rotation>; 2],
-        cache: &mut KvCache,
+        held: &mut Held<'_, '_>,
     ) -> Result<Tensor> {
         let DecoderConfig { n_heads, n_kv_heads, norm_epsilon, scales, .. } = self.config;
         let projected = layer.qkv.forward(xs)?;
@@ -206,8 +280,17 @@ impl Decoder {
         let cached = Projection { dtype: self.cache_dtype, ..keys_and_values };
         let keys = cached.split(keys)?;
         let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
-        let [keys, values] = cache.append(index, [&keys, &values])?;
-        let mixed = attend(&queries, &keys, &values, run, scales.attention as f32)?;
+        let values = values.transpose(0, 1)?;
+        let mixed = held.each(
+            [&queries.transpose(0, 1)?, &keys.transpose(0, 1)?, &values],
+            |parts, run, cache| {
+                let [queries, keys, values] = parts.map(|part| part.transpose(0, 1));
+                let [keys, values] =
+                    cache.append(index, [&keys?.contiguous()?, &values?.contiguous()?])?;
+                let run = Run { window, ..run };
+                attend(&queries?.contiguous()?, &keys, &values, run, scales.attention as f32)
+            },
+        )?;
         with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
     }
 

@@ -1,0 +1,236 @@
+//! Replies without memory: what was sent, as a prompt, and what the model says to it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::of_model;
+use crate::chat::{ModelProfile, Parts, Thoughts, prompt, reader_of};
+use crate::interfaces::{
+    Cancel, Clock as _, Context, Finish, LanguageModel, ModelError, Models, Priority, Sampling,
+    SystemClock,
+};
+use crate::memory::{Message, MessageId, Moment, Role, SessionId};
+use crate::server::{ApiError, Asked, Author, Ended, Replied, Stops};
+
+/// The longest reply where no length is asked for.
+const REPLY_TOKENS_MAX: usize = 4_096;
+/// Contexts that are kept to begin others with, and their tokens together (of SmolLM2-135M 23 KB each). The newest is kept however
+/// long it is.
+const N_KEPT_MAX: usize = 8;
+const KEPT_TOKENS_MAX: usize = 4_096;
+/// Tokens read at a time: between them others have their turn, and it is seen whether anybody still waits.
+const CHUNK_TOKENS: usize = 512;
+
+pub struct Plain {
+    model: Arc<dyn LanguageModel>,
+    profile: ModelProfile,
+    sampling: Sampling,
+    prefixes: Mutex<Prefixes>,
+}
+
+/// Contexts of earlier prompts and replies, the newest last.
+#[derive(Default)]
+struct Prefixes {
+    kept: Vec<Box<dyn Context>>,
+    n_forgettings: u64,
+}
+
+impl Plain {
+    pub fn new(models: &Models, parts: &Parts) -> Self {
+        let info = models.language.info();
+        let reader = reader_of(parts.reader, &parts.store, info);
+        Self {
+            model: Arc::clone(&models.language),
+            profile: ModelProfile::new(info, reader, models.reranker.clone()),
+            sampling: parts.config.sampling.clone(),
+            prefixes: Mutex::default(),
+        }
+    }
+
+    pub fn n_tokens(&self, text: &str) -> usize {
+        self.model.encode(text).len()
+    }
+
+    /// What was forgotten may stand in what is kept here.
+    pub fn drop_forgotten(&self, n_forgettings: u64) {
+        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        if prefixes.n_forgettings != n_forgettings {
+            *prefixes = Prefixes { kept: Vec::new(), n_forgettings };
+        }
+    }
+
+    pub fn reply(
+        &self,
+        asked: &Asked,
+        cancel: &Cancel,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<Replied, ApiError> {
+        let now = SystemClock.now();
+        let prompt = self.prompt(asked, now);
+        let context_tokens = self.model.info().context_tokens;
+        let room = context_tokens.saturating_sub(prompt.len());
+        if room == 0 {
+            let n = prompt.len();
+            return Err(ApiError::too_long(format!(
+                "The prompt takes {n} tokens, and the model's context holds {context_tokens}: send less of the conversation."
+            )));
+        }
+        let tokens_max = asked.tokens_max.unwrap_or(REPLY_TOKENS_MAX).min(room);
+        let sampling = self.sampling(asked, tokens_max, now);
+        let (mut context, n_cached) = self.begin(&prompt, cancel).map_err(of_model)?;
+        let mut said = Said::new(asked, on_text);
+        let mut thoughts = asked.form.is_none().then(Thoughts::default);
+        let generated = context.generate(&sampling, cancel, &mut |piece| {
+            match &mut thoughts {
+                Some(thoughts) => said.push(&thoughts.push(piece)),
+                None => said.push(piece),
+            }
+            if said.stops.found() {
+                cancel.cancel();
+            }
+        });
+        let generated = generated.map_err(of_model)?;
+        if let Some(mut thoughts) = thoughts {
+            said.push(&thoughts.finish());
+        }
+        let (text, found) = said.finish();
+        self.keep(context, prompt.len());
+        let is_long = generated.finish == Finish::Length && !found;
+        Ok(Replied {
+            text,
+            ended: if is_long { Ended::Length } else { Ended::Stop },
+            n_prompt: prompt.len(),
+            n_cached,
+            n_generated: generated.n_tokens,
+            memory: None,
+        })
+    }
+
+    fn prompt(&self, asked: &Asked, now: Moment) -> Vec<u32> {
+        let (mut system, mut said) = (Vec::new(), Vec::new());
+        for line in &asked.lines {
+            match line.author {
+                Author::System => system.push(line.text.as_str()),
+                Author::User => said.push(message(Role::User, &line.text, now)),
+                Author::Assistant => said.push(message(Role::Assistant, &line.text, now)),
+            }
+        }
+        let system = if system.is_empty() { self.profile.system(now) } else { system.join("\n\n") };
+        let question = said.pop().map(|message| message.content).unwrap_or_default();
+        prompt::build(self.model.as_ref(), &system, &said, &question, usize::MAX).tokens
+    }
+
+    fn sampling(&self, asked: &Asked, tokens_max: usize, now: Moment) -> Sampling {
+        let own = self.profile.sampling(&self.sampling);
+        let fresh = now.timestamp.as_nanosecond() as u64;
+        Sampling {
+            temperature: asked.temperature.unwrap_or(own.temperature),
+            top_p: asked.top_p.unwrap_or(own.top_p),
+            seed: asked.seed.unwrap_or(fresh),
+            // The marks of JSON are repeated by nature.
+            repetition_penalty: if asked.form.is_some() { 1.0 } else { own.repetition_penalty },
+            tokens_max,
+            constraint: asked.form.clone(),
+            ..own
+        }
+    }
+
+    /// A context that holds the prompt, and how many of its tokens were there already. One prompt is read at a time, so that
+    /// what several begin with is read once.
+    fn begin(
+        &self,
+        prompt: &[u32],
+        cancel: &Cancel,
+    ) -> Result<(Box<dyn Context>, usize), ModelError> {
+        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        cancel.check()?;
+        let shared = |context: &dyn Context| {
+            context.tokens().iter().zip(prompt).take_while(|(a, b)| a == b).count()
+        };
+        let best = prefixes.kept.iter().map(|kept| shared(kept.as_ref())).enumerate();
+        let (mut context, n_shared) = match best.max_by_key(|&(at, n)| (n, at)) {
+            Some((at, n)) if n > 0 => {
+                let kept = prefixes.kept.remove(at);
+                let forked = kept.fork()?;
+                prefixes.kept.push(kept);
+                (forked, n)
+            }
+            _ => (self.model.context(Priority::Chat)?, 0),
+        };
+        context.truncate(n_shared);
+        for chunk in prompt[n_shared..].chunks(CHUNK_TOKENS) {
+            cancel.check()?;
+            context.extend(chunk)?;
+        }
+        let kept = context.fork()?;
+        prefixes.keep(kept);
+        Ok((context, n_shared))
+    }
+
+    /// What was said goes on where it ended; the prompt alone is needed no longer.
+    fn keep(&self, context: Box<dyn Context>, n_prompt: usize) {
+        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        let prompt = &context.tokens()[..n_prompt.min(context.len())];
+        prefixes.kept.retain(|kept| kept.tokens() != prompt);
+        prefixes.keep(context);
+    }
+}
+
+impl Prefixes {
+    fn keep(&mut self, context: Box<dyn Context>) {
+        self.kept.push(context);
+        let n_tokens = |kept: &[Box<dyn Context>]| kept.iter().map(|c| c.len()).sum::<usize>();
+        while self.kept.len() > N_KEPT_MAX
+            || self.kept.len() > 1 && n_tokens(&self.kept) > KEPT_TOKENS_MAX
+        {
+            self.kept.remove(0);
+        }
+    }
+}
+
+/// A message that no memory holds.
+fn message(role: Role, text: &str, now: Moment) -> Message {
+    Message {
+        id: MessageId(0),
+        session: SessionId(0),
+        role,
+        speaker: None,
+        content: text.to_owned(),
+        created_at: now,
+        external_id: None,
+        episode: None,
+        complete: true,
+    }
+}
+
+/// The text of a reply on its way out: without blanks before it, up to the first stop.
+pub struct Said<'a> {
+    pub stops: Stops<'a>,
+    text: String,
+    on_text: &'a mut dyn FnMut(&str),
+}
+
+impl<'a> Said<'a> {
+    pub fn new(asked: &'a Asked, on_text: &'a mut dyn FnMut(&str)) -> Self {
+        Self { stops: Stops::new(&asked.stops), text: String::new(), on_text }
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        let piece = self.stops.push(piece);
+        self.add(&piece);
+    }
+
+    fn add(&mut self, piece: &str) {
+        let piece = if self.text.is_empty() { piece.trim_start() } else { piece };
+        if !piece.is_empty() {
+            self.text.push_str(piece);
+            (self.on_text)(piece);
+        }
+    }
+
+    /// All of it, and whether a stop ended it.
+    pub fn finish(mut self) -> (String, bool) {
+        let rest = self.stops.finish();
+        self.add(&rest);
+        (self.text, self.stops.found())
+    }
+}

@@ -1,0 +1,83 @@
+//! Programs that were not written for inglenook.
+
+use std::process::Command;
+
+use inglenook::testing::skip;
+
+use super::client::Server;
+use super::home::Home;
+
+/// `openai` from PyPI, by `tests/serve/client.py`.
+#[test]
+fn the_openai_python_package_is_served() {
+    served("openai", "INGLENOOK_OPENAI_PYTHON", "serve/client.py", "/v1");
+}
+
+/// `mcp` from PyPI, by `tests/mcp/client.py`.
+#[test]
+fn the_official_client_of_agents_is_served() {
+    served("mcp", "INGLENOOK_MCP_PYTHON", "mcp/client.py", "/mcp");
+}
+
+/// Runs a script against a server, by the Python that a variable names.
+fn served(package: &str, variable: &str, script: &str, path: &str) {
+    let python = std::env::var(variable).unwrap_or_else(|_| "python3".into());
+    let home = Home::new();
+    let server = Server::start(&home);
+    let script = format!("{}/tests/{script}", env!("CARGO_MANIFEST_DIR"));
+    let url = format!("http://{}{path}", server.address);
+    let output = Command::new(&python).args([&script, &url, &server.token]).output();
+    let reason = match output {
+        Err(error) => format!("{python}: {error}"),
+        Ok(output) if output.status.code() == Some(77) => {
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+            return;
+        }
+    };
+    skip(&format!("{reason}; `pip install {package}`, or {variable}=a python that has it"));
+}
+
+/// `llm` from PyPI, a command for the terminal.
+#[test]
+fn the_program_llm_is_served() {
+    let program = std::env::var("INGLENOOK_LLM").unwrap_or_else(|_| "llm".into());
+    let home = Home::new();
+    let server = Server::start(&home);
+    let models = format!(
+        "- model_id: here\n  model_name: inglenook\n  api_base: http://{}/v1\n  api_key_name: here\n",
+        server.address
+    );
+    std::fs::create_dir(home.dir.path().join("llm")).unwrap();
+    home.file("llm/extra-openai-models.yaml", models);
+    let run = |args: &[&str]| {
+        Command::new(&program)
+            .args(args)
+            .env("LLM_USER_PATH", home.dir.path().join("llm"))
+            .env("HOME", home.dir.path())
+            .output()
+    };
+    if let Err(error) = run(&["--version"]) {
+        return skip(&format!(
+            "{program}: {error}; `pip install llm`, or INGLENOOK_LLM=where it is"
+        ));
+    }
+    let key = server.token.as_str();
+    for extra in [&["--no-stream"][..], &[]] {
+        let args =
+            [&["-m", "here", "--key", key, "-s", "Be brief."], extra, &["Good morning!"]].concat();
+        let output = run(&args).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && !said.trim().is_empty(), "{output:?}");
+    }
+    let args = ["-m", "here", "--key", key, "--schema", "name, age int", "Invent somebody."];
+    let output = run(&args).unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    // Where this version knows of schemas for such models.
+    if output.status.success() {
+        assert!(said["name"].is_string() && said["age"].is_i64(), "{output:?}");
+    }
+}
