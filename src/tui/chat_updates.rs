@@ -73,7 +73,8 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
                 state.tokens_per_second = tokens_per_second;
             }
             if let Some(Pane::Why(pane)) = &mut state.pane {
-                *pane = WhyPane { reply: Some(id), scroll: 0 };
+                panes::why_of_another(pane, id);
+                return panes::ask_why(state);
             }
         }
         Update::Again { replaces, begun } => {

@@ -81,6 +81,11 @@ pub enum StoreRequest {
     /// The person's own messages, for Ctrl+R and the arrow keys.
     History,
     Why(MessageId),
+    /// What was said, of which an answer's memories were made.
+    Grounds {
+        reply: MessageId,
+        of: Vec<AnyId>,
+    },
     /// What all answers of a chat rest on.
     Whys(SessionId),
     PlanForget {
@@ -170,6 +175,10 @@ pub enum StoreReply {
     Why {
         message: MessageId,
         record: Option<Value>,
+    },
+    Grounds {
+        reply: MessageId,
+        said: Vec<Message>,
     },
     Whys(HashMap<MessageId, Option<Why>>),
     /// `lines` say what would be deleted.

@@ -297,6 +297,7 @@ pub const BINDINGS: &[Binding] = &[
     row(WhyPane, UP_DOWN),
     row(WhyPane, PAGES),
     row(WhyPane, LEFT_RIGHT).hint("← →", "answer"),
+    row(WhyPane, &[(Ctrl('g'), A::Why)]).hint("Ctrl+G", "details"),
     row(WhyPane, CLOSE_PANE).hint("Esc", "close"),
     row(WhyPane, &[(Char('?'), A::Help)]),
     // The `?` page.

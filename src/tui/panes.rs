@@ -1,5 +1,6 @@
 //! The two panes, the memory tree and *why*: what opens and fills them, what keys do in them.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -11,6 +12,7 @@ use crate::tui::event::{Effect, StoreRequest, Tree};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Edited, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
+use crate::tui::why::Why;
 use crate::tui::{memory_tree, overlays};
 
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
@@ -30,18 +32,52 @@ pub(super) fn open_why_of(state: &mut State, reply: MessageId) -> Vec<Effect> {
 }
 
 fn show_why(state: &mut State, reply: Option<MessageId>) -> Vec<Effect> {
-    state.pane = Some(Pane::Why(WhyPane { reply, scroll: 0 }));
+    state.pane = Some(Pane::Why(WhyPane { reply, ..WhyPane::default() }));
     state.focus = Focus::Pane;
     ask_why(state)
 }
 
-/// Asks for the record of the answer shown, if it is not known yet.
-fn ask_why(state: &State) -> Vec<Effect> {
-    let Some(Pane::Why(WhyPane { reply: Some(id), .. })) = state.pane else { return Vec::new() };
-    match state.transcript.why(id) {
-        Some((_, false)) => vec![Effect::Store(StoreRequest::Why(id))],
-        _ => Vec::new(),
+/// Another answer, in the same way.
+pub(super) fn why_of_another(pane: &mut WhyPane, reply: MessageId) {
+    *pane = WhyPane { reply: Some(reply), in_detail: pane.in_detail, ..WhyPane::default() };
+}
+
+/// In detail, and then no more.
+pub(super) fn more_of_why(state: &mut State) {
+    match &mut state.pane {
+        Some(Pane::Why(pane)) if !pane.in_detail => (pane.in_detail, pane.scroll) = (true, 0),
+        _ => close(state),
     }
+}
+
+/// What answers rest on, as it is read.
+pub(super) fn put_whys(state: &mut State, whys: HashMap<MessageId, Option<Why>>) -> Vec<Effect> {
+    state.transcript.set_whys(whys);
+    ask_why(state)
+}
+
+/// Likewise, what was said of which an answer's memories were made.
+pub(super) fn put_grounds(state: &mut State, reply: MessageId, said: Vec<Message>) {
+    if let Some(Pane::Why(pane)) = &mut state.pane
+        && pane.reply == Some(reply)
+    {
+        pane.grounds = Some(said);
+    }
+}
+
+/// Asks for the record of the answer shown, and for what was said of which its memories were made, if they are not known yet.
+pub(super) fn ask_why(state: &State) -> Vec<Effect> {
+    let Some(Pane::Why(WhyPane { reply: Some(reply), grounds, .. })) = &state.pane else {
+        return Vec::new();
+    };
+    let request = match state.transcript.why(*reply) {
+        Some((_, false)) => StoreRequest::Why(*reply),
+        Some((Some(why), true)) if grounds.is_none() => {
+            StoreRequest::Grounds { reply: *reply, of: why.grounds() }
+        }
+        _ => return Vec::new(),
+    };
+    vec![Effect::Store(request)]
 }
 
 /// Closes the pane.
@@ -93,13 +129,17 @@ fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
             close(state);
             return Some(Vec::new());
         }
+        Action::Why => {
+            more_of_why(state);
+            return Some(Vec::new());
+        }
         _ => {
             pane.scroll = overlays::scrolled(pane.scroll, Some(action), 10);
             None
         }
     };
     if let Some(&id) = other.and_then(|at| replies.get(at)) {
-        *pane = WhyPane { reply: Some(id), scroll: 0 };
+        why_of_another(pane, id);
     }
     Some(ask_why(state))
 }

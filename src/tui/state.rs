@@ -133,10 +133,14 @@ pub struct MemoryPane {
 }
 
 /// The *why* pane.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WhyPane {
     /// The answer that is explained.
     pub reply: Option<MessageId>,
+    /// What was said, of which its memories were made; none until it is read.
+    pub grounds: Option<Vec<Message>>,
+    /// All that was considered, and the numbers.
+    pub in_detail: bool,
     pub scroll: u16,
 }
 

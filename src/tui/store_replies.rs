@@ -56,10 +56,10 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             pickers::fill(state, PickerKind::History, items);
         }
         StoreReply::Why { message, record } => {
-            let why = record.as_ref().and_then(Why::of);
-            state.transcript.set_whys([(message, why)].into());
+            return panes::put_whys(state, [(message, record.as_ref().and_then(Why::of))].into());
         }
-        StoreReply::Whys(whys) => state.transcript.set_whys(whys),
+        StoreReply::Whys(whys) => return panes::put_whys(state, whys),
+        StoreReply::Grounds { reply, said } => panes::put_grounds(state, reply, said),
         StoreReply::ForgetPlan { plan, lines, other } => {
             forgetting::ask(state, plan, lines, other);
         }

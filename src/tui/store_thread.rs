@@ -84,7 +84,9 @@ impl StoreThread {
             StoreRequest::Models => "list the models",
             StoreRequest::Roles(_) => "read the roles",
             StoreRequest::History => "read your earlier messages",
-            StoreRequest::Why(_) | StoreRequest::Whys(_) => "read the evidence",
+            StoreRequest::Why(_) | StoreRequest::Whys(_) | StoreRequest::Grounds { .. } => {
+                "read the evidence"
+            }
             StoreRequest::PlanForget { .. }
             | StoreRequest::PlanForgetAbout { .. }
             | StoreRequest::PlanForgetFile(_) => "look for that",
@@ -148,6 +150,9 @@ impl StoreThread {
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {
                 StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }
+            }
+            StoreRequest::Grounds { reply, of } => {
+                StoreReply::Grounds { reply, said: store.read(|r| grounds(r, &of))? }
             }
             StoreRequest::Whys(session) => StoreReply::Whys(store.read(|r| whys(r, session))?),
             StoreRequest::PlanForget { ids, matching } => {
@@ -343,6 +348,24 @@ fn files(r: &Reader<'_>, chats: &[AnyId]) -> Result<String, StoreError> {
     let names: BTreeSet<String> =
         chats.filter_map(|s| s.source).map(|name| plain_text(&name).into_owned()).collect();
     Ok(names.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// The messages that these memories were made of, and those among them; the oldest first.
+fn grounds(r: &Reader<'_>, of: &[AnyId]) -> Result<Vec<Message>, StoreError> {
+    let (mut facts, mut messages) = (Vec::new(), Vec::new());
+    for id in of {
+        match *id {
+            AnyId::Semantic(id) => facts.push(id),
+            AnyId::Message(id) => messages.push(id),
+            _ => {}
+        }
+    }
+    // What was forgotten since is not there.
+    let facts = r.semantics_by_id(&facts)?;
+    messages.extend(facts.into_iter().flat_map(|fact| fact.messages));
+    messages.sort_unstable();
+    messages.dedup();
+    r.messages_by_id(&messages)
 }
 
 /// What the answers of a chat rest on.

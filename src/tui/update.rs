@@ -248,7 +248,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::History => return open_picker(state, PickerKind::History, StoreRequest::History),
         Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => panes::close(state),
         Action::Memory => return panes::open_memory(state),
-        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => panes::close(state),
+        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => panes::more_of_why(state),
         Action::Why => return panes::open_why(state),
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),

@@ -1,11 +1,12 @@
 //! The evidence record of an answer, as the *why* pane shows it.
 //!
 //! Reads the form of `ask --json`, tolerantly, because a record may be older than the program. It
-//! knows nothing of the store.
+//! reads nothing itself.
 
 use serde_json::Value;
 
 use crate::memory::plain_text;
+use crate::store::AnyId;
 
 /// A fact or a whole message that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,6 +126,13 @@ impl Why {
             },
             Vec::len,
         )
+    }
+
+    /// The facts and messages that the reply quotes; where a model wrote it, that it could read.
+    pub fn grounds(&self) -> Vec<AnyId> {
+        let of = |unit: &&WhyText| self.quoted.is_none() || self.quotes(&unit.id);
+        let units = self.facts.iter().chain(&self.messages).filter(of);
+        units.filter_map(|unit| unit.id.parse().ok()).collect()
     }
 
     /// Whether the reply quotes this fact or message.

@@ -6,6 +6,7 @@ use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::memory::Moment;
 use crate::store::{ForgetPlan, Found};
 use crate::tui::event::{Greeting, OtherPlan};
+use crate::tui::state::{Pane, WhyPane};
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
@@ -153,7 +154,24 @@ fn memory_pane() {
 
 #[test]
 fn why_pane() {
-    check("why", talked, |h| h.press("ctrl-g"));
+    let said = |h: &mut Harness| {
+        h.press("ctrl-g");
+        let Some(Pane::Why(WhyPane { reply: Some(reply), .. })) = h.state.pane else { return };
+        let said = vec![
+            message(
+                1,
+                Role::User,
+                "I moved to Lund last week. The flat is small, but it has a view of the cathedral.",
+            ),
+            Message {
+                speaker: Some("Clara".into()),
+                ..message(2, Role::User, "You live in Lund now?")
+            },
+        ];
+        h.feed(Event::Store(StoreReply::Grounds { reply, said }));
+    };
+    check("why", talked, said);
+    check("why_in_detail", talked, |h| h.keys("ctrl-g ctrl-g"));
     check("why_empty", Harness::ready, |h| h.press("ctrl-g"));
 }
 

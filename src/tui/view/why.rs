@@ -1,17 +1,21 @@
-//! *Why*: what was recalled for an answer, and the entropy step by step.
+//! *Why*: what was said that an answer rests on; in detail, all that was considered, and the uncertainty step by step.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::memory::plain_text;
+use crate::memory::{Message, Moment, Role, plain_text};
+use crate::tui::dates;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{State, WhyPane};
 use crate::tui::view::{led, pane_frame};
 use crate::tui::why::{TriedEpisode, Why, WhyText, bar};
-use crate::tui::wrap;
+use crate::tui::{count, wrap};
+
+/// Messages that the answer in words quotes.
+const N_SAID_MAX: usize = 5;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
     let palette = &state.palette;
@@ -23,13 +27,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     let replies = state.transcript.replies();
     let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
     let hint = |action| keys::hint_text(Context::WhyPane, action);
-    let (answer, close) = (hint(Action::Left), hint(Action::Close));
-    let keys = match at {
-        Some(at) if replies.len() > 1 => {
-            format!("{answer} {} of {} · {close}", at + 1, replies.len())
-        }
-        _ => close,
-    };
+    let mut keys = Vec::new();
+    if let Some(at) = at.filter(|_| replies.len() > 1) {
+        keys.push(format!("{} {} of {}", hint(Action::Left), at + 1, replies.len()));
+    }
+    if !pane.in_detail && pane.reply.is_some() {
+        keys.push(hint(Action::Why));
+    }
+    keys.push(hint(Action::Close));
+    let keys = keys.join(" · ");
     let keys = wrap::ellipsis(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
@@ -38,8 +44,7 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let Some(id) = pane.reply else {
         return wrap::plain(
-            "\nNo answer yet. After one, this shows which memories it was made from, and how \
-             each changed the model's uncertainty.",
+            "\nNo answer yet. After one, this shows what you said that it rests on.",
             palette.muted,
             width,
         );
@@ -51,6 +56,10 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
         lines.extend(rows.into_iter().map(|row| led(Span::styled("▌ ", palette.user), row)));
     }
     match state.transcript.why(id) {
+        Some((Some(why), _)) if !pane.in_detail => {
+            let said = pane.grounds.as_deref();
+            in_words(&mut lines, why, said, state.now, palette, width);
+        }
         Some((Some(why), _)) => {
             read(&mut lines, why, palette, width, true);
             chart(&mut lines, why, palette, width);
@@ -73,6 +82,58 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
 fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
     lines.push(Line::raw(""));
     lines.push(Line::styled(text.to_owned(), palette.heading));
+}
+
+/// What was said that the answer rests on.
+fn in_words(
+    lines: &mut Vec<Line<'static>>,
+    why: &Why,
+    said: Option<&[Message]>,
+    now: Moment,
+    palette: &Palette,
+    width: usize,
+) {
+    let Some(said) = said else { return };
+    let (first, is_quoted) = match &why.quoted {
+        Some(_) => ("Because ", true),
+        None => ("It was shown what ", false),
+    };
+    // The newest count most.
+    let n_left = said.len().saturating_sub(N_SAID_MAX);
+    for (at, message) in said[n_left..].iter().enumerate() {
+        let who = match (&message.speaker, message.role) {
+            (Some(name), _) => plain_text(name).into_owned(),
+            (None, Role::User) => "you".into(),
+            (None, Role::Assistant) => "the assistant".into(),
+        };
+        let when = dates::day_and_time(message.created_at, now);
+        let begin = if at == 0 { first } else { "And " };
+        heading(lines, &format!("{begin}{who} said, {when}:"), palette);
+        let text: Vec<&str> = message.content.split_whitespace().collect();
+        let text = wrap::ellipsis(&plain_text(&text.join(" ")), width.saturating_sub(2) * 4);
+        lines.extend(wrap::plain(&format!("“{text}”"), palette.text, width));
+    }
+    if said.is_empty() {
+        read(lines, why, palette, width, is_quoted);
+    }
+    if let Some(uncovered) = why.final_nats.filter(|_| why.overlap && is_quoted) {
+        let (gauge, part) = match uncovered {
+            share if share <= 0.05 => ("▰▰▰", "all"),
+            share if share <= 0.5 => ("▰▰▱", "most"),
+            _ => ("▰▱▱", "little"),
+        };
+        lines.push(Line::raw(""));
+        lines.push(Line::from(vec![
+            Span::styled(gauge, palette.bar),
+            Span::styled(format!("  answers {part} of the question"), palette.muted),
+        ]));
+    }
+    let n_others = why.facts.len() + why.messages.len() - why.grounds().len();
+    if n_left + n_others > 0 {
+        let others = count(n_left + n_others, "other memory", "other memories");
+        lines.push(Line::raw(""));
+        lines.extend(wrap::plain(&format!("{others} considered"), palette.muted, width));
+    }
 }
 
 /// To two decimal places, and never "-0.00".
