@@ -1,6 +1,6 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
-//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
+//! The machine decides (`machine`, `policy`, `sampling`, `window`, `prompt`, `stream`), the driver acts
 //! (`driver`, `executor`). Nothing here knows a terminal.
 
 mod ask;
@@ -15,6 +15,7 @@ mod machine;
 mod persona;
 pub mod policy;
 mod prompt;
+pub mod sampling;
 mod speech;
 mod stream;
 mod window;

@@ -15,7 +15,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use crate::interfaces::Sampling;
+use crate::chat::sampling::{Setting, Settings};
 
 /// Longer ones leave no room for a conversation.
 const BYTES_MAX: usize = 16_000;
@@ -31,9 +31,8 @@ pub struct Persona {
     pub model: Option<String>,
     /// Whether memory is asked.
     pub memory: bool,
-    temperature: Option<f32>,
-    top_p: Option<f32>,
-    tokens_max: Option<usize>,
+    /// How its replies are drawn.
+    pub(super) sampling: Settings,
 }
 
 impl Persona {
@@ -47,9 +46,7 @@ impl Persona {
             system: String::new(),
             model: None,
             memory: true,
-            temperature: None,
-            top_p: None,
-            tokens_max: None,
+            sampling: Settings::new(),
         };
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
         let (head, body) = match text.strip_prefix("---\n") {
@@ -74,27 +71,21 @@ impl Persona {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let number = |most: f32| match value.parse::<f32>() {
-            Ok(n) if (0.0..=most).contains(&n) => Ok(Some(n)),
-            _ => Err(format!("`{key}` is a number from 0 to {most}")),
-        };
         match key {
             "model" if !value.is_empty() => self.model = Some(value.to_owned()),
-            "temperature" => self.temperature = number(5.0)?,
-            "top_p" => self.top_p = number(1.0)?,
-            "reply_tokens_max" => match value.parse() {
-                Ok(n @ 1..) => self.tokens_max = Some(n),
-                _ => return Err("`reply_tokens_max` is a number from 1 on".into()),
-            },
             "memory" => match value {
                 "yes" | "true" => self.memory = true,
                 "no" | "false" => self.memory = false,
                 _ => return Err("`memory` is yes or no".into()),
             },
             _ => {
-                return Err(format!(
-                    "`{key}` is none of model, temperature, top_p, reply_tokens_max, memory"
-                ));
+                let Some(setting) = Setting::named(key) else {
+                    let settings = Setting::ALL.map(Setting::name).join(", ");
+                    return Err(format!("`{key}` is none of model, memory, {settings}"));
+                };
+                let value = setting.parse(value);
+                let value = value.ok_or_else(|| format!("`{key}` is {}", setting.range_text()))?;
+                self.sampling.insert(setting, value);
             }
         }
         Ok(())
@@ -137,13 +128,6 @@ impl Persona {
         }
         (roles, unusable)
     }
-
-    /// The sampling with what the role says of it.
-    pub(super) fn adapt(&self, sampling: &mut Sampling) {
-        sampling.temperature = self.temperature.unwrap_or(sampling.temperature);
-        sampling.top_p = self.top_p.unwrap_or(sampling.top_p);
-        sampling.tokens_max = self.tokens_max.unwrap_or(sampling.tokens_max);
-    }
 }
 
 /// A file of no more than a role may have, and a little.
@@ -157,6 +141,7 @@ fn read_text(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::sampling::SettingValue;
 
     #[test]
     fn a_file_is_settings_and_a_text() {
@@ -166,7 +151,11 @@ mod tests {
         );
         let role = role.unwrap();
         assert_eq!((role.model.as_deref(), role.memory), (Some("qwen3-4b"), false));
-        assert_eq!((role.system.as_str(), role.temperature), ("Translate.", Some(0.2)));
+        let temperature = role.sampling.get(&Setting::Temperature).copied();
+        assert_eq!(
+            (role.system.as_str(), temperature),
+            ("Translate.", Some(SettingValue::Number(0.2)))
+        );
         let plain = Persona::parse("x", "Be brief.\n---\nAlways.").unwrap();
         assert_eq!((plain.system.as_str(), plain.memory), ("Be brief.\n---\nAlways.", true));
         assert_eq!(Persona::parse("x", "---\r\n---\r\nHi\r\n").unwrap().system, "Hi");
@@ -178,7 +167,7 @@ mod tests {
             ("---\n\ntop_p: 2\n---\nHi", "line 3: `top_p`"),
             ("---\nvoice: deep\n---\nHi", "`voice` is none of"),
             ("---\nmodel\n---\nHi", "`key: value`"),
-            ("---\nreply_tokens_max: 0\n---\nHi", "from 1 on"),
+            ("---\nreply_tokens_max: 0\n---\nHi", "from 1 up"),
         ] {
             let error = Persona::parse("x", text).unwrap_err();
             assert!(error.contains(why), "{text:?}: {error}");

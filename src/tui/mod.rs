@@ -23,6 +23,7 @@ mod panes;
 mod pickers;
 mod pulls;
 mod runner;
+mod settings;
 pub mod slash;
 pub mod state;
 mod store_replies;

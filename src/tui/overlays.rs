@@ -113,7 +113,7 @@ fn opened_by(kind: PickerKind) -> Action {
         PickerKind::History => Action::History,
         PickerKind::Look => Action::Look,
         // No key opens it.
-        PickerKind::Roles => Action::Close,
+        PickerKind::Roles | PickerKind::Settings => Action::Close,
     }
 }
 

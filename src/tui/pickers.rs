@@ -33,6 +33,7 @@ pub enum PickerKind {
     Sessions,
     Models,
     Roles,
+    Settings,
     History,
     /// Palettes: the chosen one is tried at once.
     Look,
@@ -131,7 +132,7 @@ impl Picker {
             (_, _, PickerKind::Models) => "no models",
             (_, _, PickerKind::Roles) => "none",
             (_, _, PickerKind::History) => "nothing sent yet",
-            (_, _, PickerKind::Palette | PickerKind::Look) => "",
+            (_, _, PickerKind::Palette | PickerKind::Look | PickerKind::Settings) => "",
         }
     }
 }

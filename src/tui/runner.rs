@@ -130,6 +130,7 @@ fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft, palette: Option<&st
     for text in notices {
         state.notice(Level::Warning, text);
     }
+    state.sampling.clone_from(&parts.config.sampling);
     state.incognito = parts.incognito || draft.incognito;
     if !draft.text.is_empty() {
         state.editor.set(&draft.text);

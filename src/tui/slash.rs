@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use crate::chat::sampling::Setting;
 use crate::chat::{Command, MessageKind};
 use crate::memory::SessionId;
 use crate::store::AnyId;
@@ -13,7 +14,7 @@ use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{chats, panes, update};
+use crate::tui::{chats, panes, settings, update};
 
 /// One command.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +93,10 @@ pub const COMMANDS: &[SlashCommand] = &[
     .optional("[NAME]")
     .aliases(&["roles"])
     .palette("Choose what the model is"),
+    command("set", "temperature, seed … (NAME alone: as before)", settings::set)
+        .optional("[NAME [NUMBER]]")
+        .aliases(&["settings"])
+        .palette("Change the temperature, the seed …"),
     command("theme", "choose the screen's colours", |state, name| {
         if !is_name(name) {
             return update::run(state, Action::Look);
@@ -193,10 +198,38 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
     }
 }
 
-/// The commands that a line may become; none once an argument is begun.
-pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
+/// What a line may become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// "/forget".
+    pub line: String,
+    /// What follows it.
+    pub arguments: &'static str,
+    pub help: &'static str,
+    /// It is sent as it is; otherwise something has to follow.
+    pub is_whole: bool,
+}
+
+/// The commands that a line may become, or the settings, once it is `/set `.
+pub fn completions(line: &str) -> Vec<Completion> {
     let Some(word) = line.strip_prefix('/') else { return Vec::new() };
-    COMMANDS.iter().filter(|c| c.name.starts_with(word)).collect()
+    if let Some(word) = word.strip_prefix("set ") {
+        let settings = Setting::ALL.into_iter().filter(|s| s.name().starts_with(word));
+        let completion = |setting: Setting| Completion {
+            line: format!("/set {}", setting.name()),
+            arguments: "[NUMBER]",
+            help: setting.help(),
+            is_whole: word == setting.name(),
+        };
+        return settings.map(completion).collect();
+    }
+    let completion = |command: &SlashCommand| Completion {
+        line: format!("/{}", command.name),
+        arguments: command.arguments,
+        help: command.help,
+        is_whole: !command.needs_arguments(),
+    };
+    COMMANDS.iter().filter(|c| c.name.starts_with(word)).map(completion).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use tui_tree_widget::TreeState;
 
+use crate::chat::sampling::SamplingSettings;
 use crate::chat::{Level, MessageKind, ModelProfile, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
@@ -15,7 +16,7 @@ use crate::tui::event::{Greeting, Tree};
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
 use crate::tui::pulls::Pull;
-use crate::tui::slash::{self, SlashCommand};
+use crate::tui::slash::{self, Completion};
 use crate::tui::transcript::{Body, Transcript};
 use crate::tui::{Draft, memory_tree};
 use crate::worker::{WorkerState, WorkerStatus};
@@ -47,6 +48,8 @@ pub struct State {
     /// Esc closed the popup; typing opens it again.
     pub completion_closed: bool,
     pub model: ModelLine,
+    /// What the configuration and this chat say of how replies are drawn.
+    pub sampling: SamplingSettings,
     pub worker: Option<WorkerStatus>,
     pub window: Option<Window>,
     /// Of the last generated reply.
@@ -224,6 +227,7 @@ impl State {
             completion: 0,
             completion_closed: false,
             model: ModelLine::Loading { name: model_name.to_owned(), progress: None, still: None },
+            sampling: SamplingSettings::default(),
             worker: None,
             window: None,
             tokens_per_second: None,
@@ -253,8 +257,8 @@ impl State {
         self.worker.as_ref().is_some_and(|w| matches!(w.state, WorkerState::Working { .. }))
     }
 
-    /// The commands that the popup offers now.
-    pub fn completions(&self) -> Vec<&'static SlashCommand> {
+    /// What the popup offers now.
+    pub fn completions(&self) -> Vec<Completion> {
         if self.completion_closed
             || self.focus != Focus::Input
             || self.editor.area.lines().len() != 1

@@ -133,20 +133,20 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 
 /// Keys of the completion popup.
 fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
-    let offered = state.completions();
+    let mut offered = state.completions();
     let last = offered.len().checked_sub(1)?;
     let chosen = state.completion.min(last);
-    let command = offered[chosen];
+    let completion = offered.swap_remove(chosen);
     match keys::lookup(Context::Completion, key)? {
         Action::Up => state.completion = chosen.checked_sub(1).unwrap_or(last),
         Action::Down => state.completion = if chosen == last { 0 } else { chosen + 1 },
         Action::Close => state.completion_closed = true,
-        Action::Accept if !command.needs_arguments() => {
-            state.editor.set(&format!("/{}", command.name));
+        Action::Accept if completion.is_whole => {
+            state.editor.set(&completion.line);
             return Some(send(state));
         }
         _ => {
-            state.editor.set(&format!("/{} ", command.name));
+            state.editor.set(&format!("{} ", completion.line));
             state.completion = 0;
         }
     }

@@ -119,6 +119,7 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::UseRole(role) => {
                     format!("role {:?}", role.as_ref().map(|role| &role.name))
                 }
+                Effect::UseSampling(settings) => format!("sampling of {}", settings.len()),
                 Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
                 Effect::Start(ReplyJob { history, step, .. }) => match step {
                     ReplyStep::Recall { .. } => format!("recall after {}", history.len()),

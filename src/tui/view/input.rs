@@ -85,10 +85,10 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
     let inner = block.inner(rect);
     frame.render_widget(block, rect);
     let cells = usize::from(inner.width);
-    let lines = offered.iter().enumerate().map(|(n, command)| {
-        let name = format!(" /{} {}", command.name, command.arguments);
+    let lines = offered.iter().enumerate().map(|(n, completion)| {
+        let name = format!(" {} {}", completion.line, completion.arguments);
         let room = cells.saturating_sub(wrap::width(&name) + 3);
-        let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
+        let help = if room < 12 { String::new() } else { wrap::ellipsis(completion.help, room) };
         list_line(palette, name, &help, n == chosen, cells)
     });
     let mut scrolled = ListState::default().with_selected(Some(chosen));

@@ -23,6 +23,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
         PickerKind::History => "your messages",
         PickerKind::Look => "colours",
         PickerKind::Roles => "roles",
+        PickerKind::Settings => "sampling",
     };
     let rows = picker.items.iter().map(|i| 1 + u16::from(i.preview.is_some())).sum::<u16>();
     let is_large = picker.kind == PickerKind::Sessions;
