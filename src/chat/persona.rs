@@ -12,13 +12,8 @@
 //! What stands between the dashes may be left out. With `memory: no` nothing is recalled for an answer; what the person says is kept all
 //! the same.
 
-use std::path::Path;
-use std::{fs, io};
-
+use crate::chat::own_files::{self, OwnFile};
 use crate::chat::sampling::{Setting, Settings};
-
-/// Longer ones leave no room for a conversation.
-const BYTES_MAX: usize = 16_000;
 
 /// A role as its file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,41 +30,25 @@ pub struct Persona {
     pub(super) sampling: Settings,
 }
 
-impl Persona {
-    /// Reads a role's text.
-    ///
-    /// # Errors
-    /// Which line is wrong, and how, for people.
-    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let mut role = Self {
-            name: name.to_owned(),
-            system: String::new(),
-            model: None,
-            memory: true,
-            sampling: Settings::new(),
-        };
-        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-        let (head, body) = match text.strip_prefix("---\n") {
-            Some(rest) => {
-                let end = rest.strip_prefix("---\n").map(|body| ("", body));
-                end.or_else(|| rest.split_once("\n---\n")).ok_or("no line --- ends its settings")?
-            }
-            None => ("", text.as_str()),
-        };
-        for (n, line) in head.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |why: &str| format!("line {}: {why}", n + 2);
-            let (key, value) =
-                line.split_once(':').ok_or_else(|| wrong("`key: value` is wanted"))?;
-            role.set(key.trim(), value.trim().trim_matches('"')).map_err(|why| wrong(&why))?;
-        }
-        body.trim().clone_into(&mut role.system);
-        match role.system.len() {
-            0 => Err("it says nothing to the model".into()),
-            n if n > BYTES_MAX => Err(format!("it is {n} bytes long (at most {BYTES_MAX})")),
-            _ => Ok(role),
-        }
+impl OwnFile for Persona {
+    const WHAT: &'static str = "role";
+
+    fn name(&self) -> &str {
+        &self.name
     }
 
+    fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let (settings, system) = own_files::divide(text)?;
+        let (name, sampling) = (name.to_owned(), Settings::new());
+        let mut role = Self { name, system, model: None, memory: true, sampling };
+        for (n, key, value) in settings {
+            role.set(&key, &value).map_err(|why| format!("line {n}: {why}"))?;
+        }
+        Ok(role)
+    }
+}
+
+impl Persona {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "model" if !value.is_empty() => self.model = Some(value.to_owned()),
@@ -90,56 +69,12 @@ impl Persona {
         }
         Ok(())
     }
-
-    /// The role called `name` in a folder.
-    ///
-    /// # Errors
-    /// If there is none, or it can't be used; for people, with those that there are.
-    pub fn read(folder: &Path, name: &str) -> Result<Self, String> {
-        let (roles, unusable) = Self::read_all(folder);
-        if let Some(why) = unusable.iter().find(|(other, _)| other == name).map(|(_, why)| why) {
-            return Err(format!("the role {name} can't be used: {why}"));
-        }
-        let names: Vec<String> = roles.iter().map(|role| role.name.clone()).collect();
-        roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
-            let folder = folder.display();
-            match names.as_slice() {
-                [] => format!("there are no roles yet; {folder}/{name}.md would be this one"),
-                names => format!("there is no role {name} in {folder}, but {}", names.join(", ")),
-            }
-        })
-    }
-
-    /// All roles in a folder by name, and those that can't be used with the reason. Nothing, if there is no such folder.
-    pub fn read_all(folder: &Path) -> (Vec<Self>, Vec<(String, String)>) {
-        let Ok(entries) = fs::read_dir(folder) else { return Default::default() };
-        let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let mut files: Vec<_> =
-            files.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
-        files.sort();
-        let (mut roles, mut unusable) = (Vec::new(), Vec::new());
-        for path in files {
-            let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
-            let text = read_text(&path).map_err(|error| error.to_string());
-            match text.and_then(|text| Self::parse(name, &text)) {
-                Ok(role) => roles.push(role),
-                Err(why) => unusable.push((name.to_owned(), why)),
-            }
-        }
-        (roles, unusable)
-    }
-}
-
-/// A file of no more than a role may have, and a little.
-fn read_text(path: &Path) -> io::Result<String> {
-    use io::Read as _;
-    let mut text = String::new();
-    fs::File::open(path)?.take(2 * BYTES_MAX as u64).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::chat::sampling::SettingValue;
 

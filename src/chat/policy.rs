@@ -329,6 +329,7 @@ pub fn quote<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::own_files::OwnFile as _;
     use crate::chat::sampling::SamplingSettings;
     use crate::testing::message;
 

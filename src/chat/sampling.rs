@@ -192,6 +192,7 @@ impl SamplingSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::own_files::OwnFile as _;
     use crate::chat::persona::Persona;
     use crate::chat::policy::Reader;
     use crate::interfaces::LanguageModel as _;

@@ -104,6 +104,9 @@ pub struct Ask {
     /// As what the model answers: a file in the folder `roles` beside the settings (`docs/guide.md`)
     #[arg(short, long, value_name = "NAME")]
     pub role: Option<String>,
+    /// A prompt of your own that the words fill: a file in the folder `prompts` beside the settings (`docs/guide.md`)
+    #[arg(short, long, value_name = "NAME")]
+    pub prompt: Option<String>,
     /// The answer with its evidence, entropies, tokens and times
     #[arg(long)]
     pub json: bool,

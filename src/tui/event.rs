@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crossterm::event::Event as TerminalEvent;
 use serde_json::Value;
 
-use crate::chat::{Command, Persona, Update};
+use crate::chat::{Command, Persona, Template, Update};
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
@@ -78,6 +78,8 @@ pub enum StoreRequest {
     Models,
     /// One, or all.
     Roles(Option<String>),
+    /// The person's own.
+    Prompts,
     /// The person's own messages, for Ctrl+R and the arrow keys.
     History,
     Why(MessageId),
@@ -161,6 +163,11 @@ pub enum StoreReply {
     },
     Roles {
         roles: Vec<Persona>,
+        /// Those that can't be used, and why.
+        unusable: Vec<(String, String)>,
+    },
+    Prompts {
+        prompts: Vec<Template>,
         /// Those that can't be used, and why.
         unusable: Vec<(String, String)>,
     },

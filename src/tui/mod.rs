@@ -21,6 +21,7 @@ mod overlays;
 pub mod palette;
 mod panes;
 mod pickers;
+mod prompts;
 mod pulls;
 mod runner;
 mod settings;

@@ -175,6 +175,7 @@ async fn drive(
         .map_err(fail)?;
     let store = &*requests.insert(store);
     store.send(StoreRequest::History);
+    store.send(StoreRequest::Prompts);
     store.send(StoreRequest::Greeting);
     let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));

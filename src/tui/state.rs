@@ -15,6 +15,7 @@ use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
+use crate::tui::prompts::Prompts;
 use crate::tui::pulls::Pull;
 use crate::tui::slash::{self, Completion};
 use crate::tui::transcript::{Body, Transcript};
@@ -43,6 +44,7 @@ pub struct State {
     pub editor: Editor,
     /// Written while a reply was on its way: each is sent when the chat is free.
     pub queue: VecDeque<(String, MessageKind)>,
+    pub prompts: Prompts,
     /// The line of the completion popup that is chosen.
     pub completion: usize,
     /// Esc closed the popup; typing opens it again.
@@ -224,6 +226,7 @@ impl State {
             greeting: Greeting::default(),
             editor: Editor::default(),
             queue: VecDeque::new(),
+            prompts: Prompts::default(),
             completion: 0,
             completion_closed: false,
             model: ModelLine::Loading { name: model_name.to_owned(), progress: None, still: None },
@@ -265,7 +268,7 @@ impl State {
         {
             return Vec::new();
         }
-        slash::completions(&self.editor.area.lines()[0])
+        slash::completions(&self.editor.area.lines()[0], &self.prompts.usable)
     }
 
     /// Says something for three seconds in place of the status line.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::chat::{Parts, Persona, export};
+use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
@@ -83,6 +83,7 @@ impl StoreThread {
             StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => "read the files",
             StoreRequest::Models => "list the models",
             StoreRequest::Roles(_) => "read the roles",
+            StoreRequest::Prompts => "read the prompts",
             StoreRequest::History => "read your earlier messages",
             StoreRequest::Why(_) | StoreRequest::Whys(_) => "read the evidence",
             StoreRequest::PlanForget { .. }
@@ -144,6 +145,10 @@ impl StoreThread {
             StoreRequest::Roles(None) => {
                 let (roles, unusable) = Persona::read_all(&self.0.config.roles);
                 StoreReply::Roles { roles, unusable }
+            }
+            StoreRequest::Prompts => {
+                let (prompts, unusable) = Template::read_all(&self.0.config.prompts);
+                StoreReply::Prompts { prompts, unusable }
             }
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {

@@ -16,7 +16,7 @@ use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
-    chat_updates, chats, files, messages, overlays, panes, pickers, slash, store_replies,
+    chat_updates, chats, files, messages, overlays, panes, pickers, prompts, slash, store_replies,
 };
 
 /// One step of the screen.
@@ -128,7 +128,9 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return run(state, action);
     }
     input_key(state, key);
-    Vec::new()
+    // What may have been written since stands in the popup.
+    let begins = state.editor.area.lines() == ["/"];
+    begins.then_some(Effect::Store(StoreRequest::Prompts)).into_iter().collect()
 }
 
 /// Keys of the completion popup.
@@ -253,6 +255,9 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),
         Action::SwitchFocus => {
+            if state.focus == Focus::Input && prompts::to_next_place(state) {
+                return Vec::new();
+            }
             if let Some(word) = state.editor.word().filter(|word| word.starts_with('@')) {
                 return vec![Effect::Store(StoreRequest::CompletePath(word))];
             }
@@ -334,10 +339,15 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if slash::is_command(&text) {
+        if let Some(filled) = prompts::called(state, &text) {
+            state.editor.remember(text.trim());
+            return prompts::put(state, filled);
+        }
         return match slash::parse(&text) {
             Ok((command, arguments)) => {
                 state.editor.remember(text.trim());
                 state.editor.clear();
+                prompts::tell_hidden(state, &text);
                 (command.run)(state, arguments)
             }
             Err(why) => {
@@ -345,6 +355,9 @@ fn send(state: &mut State) -> Vec<Effect> {
                 Vec::new()
             }
         };
+    }
+    if prompts::to_next_place(state) {
+        return Vec::new();
     }
     if text.len() > SEND_BYTES_MAX {
         state.overlay = Some(Overlay::Confirm(Confirm {

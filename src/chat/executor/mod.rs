@@ -39,6 +39,8 @@ pub struct ChatConfig {
     pub role: Option<Arc<Persona>>,
     /// Where roles are.
     pub roles: PathBuf,
+    /// Where the person's own prompts are.
+    pub prompts: PathBuf,
 }
 
 impl Default for ChatConfig {
@@ -48,6 +50,7 @@ impl Default for ChatConfig {
             sampling: SamplingSettings::default(),
             role: None,
             roles: PathBuf::new(),
+            prompts: PathBuf::new(),
         }
     }
 }

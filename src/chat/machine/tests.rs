@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::turn::CHECKPOINT_BYTES;
 use super::*;
+use crate::chat::own_files::OwnFile as _;
 use crate::chat::policy::Reader;
 use crate::chat::window::Window;
 use crate::interfaces::{Clock, LanguageModel};

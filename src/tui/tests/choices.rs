@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chat::sampling::{Setting, SettingValue, Settings};
-use crate::chat::{Command, Persona, Update};
+use crate::chat::{Command, OwnFile as _, Persona, Update};
 use crate::tui::event::StoreRequest;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chat::sampling::{Setting, SettingValue, Settings};
-use crate::chat::{Level, Persona, Window};
+use crate::chat::{Level, OwnFile as _, Persona, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::memory::Moment;
 use crate::store::{ForgetPlan, Found};
@@ -11,7 +11,7 @@ use crate::tui::event::{Greeting, OtherPlan};
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
 #[track_caller]
-fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
+pub(super) fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
     for (width, height) in SIZES {
         let mut h = start(width, height);
         then(&mut h);
