@@ -256,6 +256,13 @@ pub enum Memory {
         #[arg(long)]
         json: bool,
     },
+    /// What came of imports, the newest first, as far as you have not kept it in the chat (/learned)
+    Learned {
+        /// Only this import: its file's name
+        import: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
     /// One theme (t2), fact (s31), episode (e4), message (m12) or session (c3)
     Show {
         #[arg(value_parser = parse_any)]

@@ -11,7 +11,7 @@ use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{AnyId, ForgetPlan, Found, Session};
+use crate::store::{AnyId, ForgetPlan, Found, Learned, Session};
 use crate::tui::why::Why;
 
 /// What the loop feeds to [`crate::tui::update()`].
@@ -48,6 +48,8 @@ pub struct Greeting {
     pub chats: Vec<(String, Moment)>,
     /// The newest facts, as they are said to the person.
     pub facts: Vec<String>,
+    /// How much was learnt from the newest import, and its name, until the person has looked at it.
+    pub learned: Option<(usize, String)>,
 }
 
 /// Work on the store that is not part of a turn; done on the store's own thread.
@@ -97,6 +99,12 @@ pub enum StoreRequest {
     /// Everything that came from the same file as this.
     PlanForgetFile(AnyId),
     Forget(ForgetPlan),
+    /// What was learnt from imports is on the screen.
+    SeeLearned,
+    /// Facts that need not be looked at again.
+    KeepLearned(Vec<SemanticId>),
+    /// The facts alone go; what they come from stays.
+    Strike(Vec<SemanticId>),
     Edit {
         semantic: SemanticId,
         text: String,
@@ -116,6 +124,7 @@ pub struct Tree {
     pub n_messages: usize,
     /// Episodes that no fact came from.
     pub without_facts: Vec<EpisodeId>,
+    pub learned: Vec<Learned>,
 }
 
 /// One theme of the tree.

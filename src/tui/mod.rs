@@ -14,6 +14,7 @@ mod files;
 mod forgetting;
 mod highlight;
 pub mod keys;
+mod learned;
 mod markdown;
 mod memory_tree;
 mod messages;

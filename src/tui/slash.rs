@@ -14,7 +14,7 @@ use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{chats, panes, settings, update};
+use crate::tui::{chats, learned, panes, settings, update};
 
 /// One command.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +54,8 @@ pub const COMMANDS: &[SlashCommand] = &[
     )
     .palette("Take something out of memory for good"),
     command("memory", "browse what is remembered", |state, _| panes::open_memory(state)),
+    command("learned", "look through what imports taught", |state, _| learned::open(state))
+        .palette("Look through what imports taught"),
     command("why", "what the last answer was made from", |state, _| panes::open_why(state)),
     command("new", "start a new chat", |state, _| update::run(state, Action::NewSession)),
     command("sessions", "open an earlier chat", |state, _| update::run(state, Action::Sessions)),

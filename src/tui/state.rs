@@ -117,6 +117,8 @@ pub enum Node {
     Unit(AnyId),
     /// The episodes without facts.
     WithoutFacts,
+    /// What was learnt from one import, by its place in the list.
+    Import(usize),
     /// Stands in for messages that are being read.
     Wait(EpisodeId),
 }
@@ -135,6 +137,10 @@ pub struct MemoryPane {
     /// Built from the tree and the search; shared with the view.
     pub items: Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>>,
     pub n_found: usize,
+    /// What was learnt from imports stands here instead of the themes.
+    pub learned: bool,
+    /// Facts that go when the pane is closed, by the key that threw them away.
+    pub thrown: Vec<Vec<SemanticId>>,
 }
 
 /// The *why* pane.

@@ -89,7 +89,8 @@ impl StoreThread {
             StoreRequest::PlanForget { .. }
             | StoreRequest::PlanForgetAbout { .. }
             | StoreRequest::PlanForgetFile(_) => "look for that",
-            StoreRequest::Forget(_) => "forget that",
+            StoreRequest::Forget(_) | StoreRequest::Strike(_) => "forget that",
+            StoreRequest::SeeLearned | StoreRequest::KeepLearned(_) => "keep what was learnt",
             StoreRequest::Edit { .. } => "correct it",
             StoreRequest::Undo => "undo",
             StoreRequest::Export { .. } => "save the chat",
@@ -178,6 +179,18 @@ impl StoreThread {
                 })?
             }
             StoreRequest::Forget(plan) => self.forget(&plan)?,
+            StoreRequest::Strike(facts) => {
+                let ids: Vec<AnyId> = facts.into_iter().map(AnyId::Semantic).collect();
+                self.forget(&store.read(|r| r.plan_strike(&ids))?)?
+            }
+            StoreRequest::SeeLearned => {
+                store.write(|tx| tx.see_learned())?;
+                StoreReply::Done
+            }
+            StoreRequest::KeepLearned(facts) => {
+                store.write(|tx| tx.keep_learned(&facts))?;
+                StoreReply::Done
+            }
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
             StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
@@ -292,6 +305,7 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
         without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
         episodes,
         n_messages: r.stats()?.messages,
+        learned: r.learned()?,
     })
 }
 
@@ -334,9 +348,14 @@ fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
     chats.sort_by_key(|chat| Reverse(chat.updated_at));
     chats.truncate(N_CHATS);
     let facts = r.newest_facts(N_FACTS)?;
+    let seen = r.learned_seen()?;
+    let is_new = r.next_semantic_id()?.0 - 1 > seen.0;
+    let mut imports = if is_new { r.learned()? } else { Vec::new() }.into_iter();
+    let unseen = imports.find(|import| import.facts.iter().any(|(fact, _)| *fact > seen));
     Ok(Greeting {
         chats: chats.into_iter().map(|chat| (chat.title, chat.updated_at)).collect(),
         facts: facts.iter().map(|fact| to_second_person(fact, name.as_deref())).collect(),
+        learned: unseen.map(|import| (import.facts.len(), import.source)),
         name,
     })
 }

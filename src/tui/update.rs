@@ -16,7 +16,8 @@ use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
-    chat_updates, chats, files, messages, overlays, panes, pickers, prompts, slash, store_replies,
+    chat_updates, chats, files, learned, messages, overlays, panes, pickers, prompts, slash,
+    store_replies,
 };
 
 /// One step of the screen.
@@ -25,6 +26,9 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     let mut effects = step(state, event);
     if state.trash.is_some() && effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
         effects.splice(0..0, chats::delete(state));
+    }
+    if effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
+        effects.splice(0..0, learned::leave(state));
     }
     if state.queue.is_empty() {
         return effects;
@@ -46,7 +50,7 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     } else if effects.contains(&Effect::Quit(0)) {
         take_back(state, "");
         state.say("These were not sent yet. Once more leaves.");
-        return Vec::new();
+        effects.retain(|e| !matches!(e, Effect::Quit(_)));
     }
     effects
 }
@@ -248,9 +252,11 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Models => return open_picker(state, PickerKind::Models, StoreRequest::Models),
         Action::History => return open_picker(state, PickerKind::History, StoreRequest::History),
-        Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => panes::close(state),
+        Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => {
+            return panes::close(state);
+        }
         Action::Memory => return panes::open_memory(state),
-        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => panes::close(state),
+        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => return panes::close(state),
         Action::Why => return panes::open_why(state),
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),
@@ -301,7 +307,7 @@ fn escape(state: &mut State) -> Vec<Effect> {
     } else if state.pull.is_some() && state.pane.is_none() && state.transcript.top.get().is_none() {
         return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
-        panes::close(state);
+        return panes::close(state);
     } else if state.transcript.top.get().is_some() {
         state.transcript.top.set(None);
     }

@@ -5,7 +5,7 @@ use inglenook::store::Store;
 use super::Home;
 
 /// A memory that knows where the person lives and what their dog is called.
-fn remembering() -> Home {
+pub fn remembering() -> Home {
     let home = Home::new();
     home.import(&[
         ("user", "I live in Lund."),

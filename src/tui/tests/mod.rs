@@ -4,6 +4,7 @@ mod chats;
 mod choices;
 mod flows;
 mod input;
+mod learned;
 mod messages;
 mod prompts;
 mod screens;
@@ -285,6 +286,7 @@ pub fn tree() -> Tree {
         ],
         n_messages: 6,
         without_facts: vec![EpisodeId(6)],
+        learned: Vec::new(),
     }
 }
 

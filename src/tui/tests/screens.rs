@@ -79,6 +79,7 @@ fn welcome_back() {
                     at("16"),
                 ),
             ],
+            learned: None,
             facts: vec!["You moved to Lund (week of 9 November 2026).".into()],
         })));
     });
