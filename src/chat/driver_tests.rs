@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use super::*;
 use crate::chat::ask::Answered;
 use crate::chat::machine::{Forked, Level, MessageKind};
+use crate::chat::sampling::{Setting, SettingValue};
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{
@@ -361,4 +362,32 @@ fn only_a_reply_that_may_rest_on_what_was_forgotten_meanwhile_is_dropped() {
     let messages = store.read(|r| r.messages(kept.session)).unwrap();
     let roles: Vec<Role> = messages.iter().map(|m| m.role).collect();
     assert_eq!(roles, [Role::User, Role::User], "the first reply quoted it, too");
+}
+
+#[test]
+fn what_is_set_holds_for_this_chat_alone() {
+    let store = Store::in_memory().unwrap();
+    let model = ScriptedModel::new(&[]).with_default_reply("A frog jumps in.");
+    let heard = Heard::start(parts(&store, models(model), Memory::Lund));
+    let answer = || {
+        heard.submit("Write a haiku about a pond.");
+        let (message, _) = heard.reply();
+        heard.idle();
+        message.content
+    };
+    let set = |value| heard.driver.send(Command::Set(Setting::ReplyTokensMax, value));
+    // Also before the first model is there.
+    set(Some(SettingValue::Whole(6)));
+    assert_eq!(answer(), "A frog");
+    set(None);
+    assert_eq!(answer(), "A frog jumps in.");
+    set(Some(SettingValue::Whole(1)));
+    heard.driver.send(Command::NewSession);
+    assert_eq!(answer(), "A frog jumps in.");
+    let told = heard.log.lock().unwrap();
+    let last = told.iter().rev().find_map(|update| match update {
+        Update::Sampling(settings) => Some(settings.len()),
+        _ => None,
+    });
+    assert_eq!(last, Some(0));
 }

@@ -1,6 +1,6 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
-//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
+//! The machine decides (`machine`, `policy`, `sampling`, `window`, `prompt`, `stream`), the driver acts
 //! (`driver`, `executor`). Nothing here knows a terminal.
 
 mod ask;
@@ -12,18 +12,23 @@ mod driver;
 mod executor;
 pub mod export;
 mod machine;
+mod own_files;
 mod persona;
 pub mod policy;
 pub mod prompt;
+pub mod sampling;
 mod speech;
 mod stream;
+mod template;
 mod window;
 
 pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
 pub use executor::{Allowed, ChatConfig, Parts, reader_of};
 pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
+pub use own_files::OwnFile;
 pub use persona::Persona;
 pub use policy::ModelProfile;
 pub use stream::Stream as Thoughts;
+pub use template::{Filled, INPUT, Template};
 pub use window::Window;

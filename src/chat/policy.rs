@@ -11,8 +11,9 @@ use jiff::civil::DateTime;
 
 use crate::chat::machine::MessageKind;
 use crate::chat::persona::Persona;
+use crate::chat::sampling::{Setting, SettingValue};
 use crate::extractive::{self, Candidate, Intent, Wants};
-use crate::interfaces::{ModelInfo, Reranker, Sampling};
+use crate::interfaces::{ModelInfo, Reranker};
 use crate::memory::{Message, MessageId, Moment, Origin, Role, attached, own_words};
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
 use crate::prompts::{Style, chat_system, role_system};
@@ -20,7 +21,7 @@ use crate::prompts::{Style, chat_system, role_system};
 /// Says that memory has no answer.
 pub const NOTHING_FOUND: &str = "You have not told me that.";
 /// Starter only: what it says is short; longer is babble.
-const STARTER_REPLY_TOKENS: usize = 256;
+const STARTER_REPLY_TOKENS: u64 = 256;
 /// Qwen2.5-0.5B put the sister in Lisbon into its haiku about a greyhound; no size in between was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
 
@@ -81,19 +82,15 @@ impl ModelProfile {
         }
     }
 
-    /// The configured sampling, adapted to the model: greedy if small, short replies from the starter.
-    pub fn sampling(&self, configured: &Sampling) -> Sampling {
-        let mut sampling = configured.clone();
-        if self.is_small {
-            sampling.temperature = 0.0;
+    /// What suits the model better than a configured value: greedy if small, short replies from the starter.
+    pub(super) fn suits(&self, setting: Setting, value: SettingValue) -> Option<SettingValue> {
+        match (setting, value) {
+            (Setting::Temperature, _) if self.is_small => Some(SettingValue::Number(0.0)),
+            (Setting::ReplyTokensMax, SettingValue::Whole(n)) if self.starter => {
+                (n > STARTER_REPLY_TOKENS).then_some(SettingValue::Whole(STARTER_REPLY_TOKENS))
+            }
+            _ => None,
         }
-        if self.starter {
-            sampling.tokens_max = sampling.tokens_max.min(STARTER_REPLY_TOKENS);
-        }
-        if let Some(role) = &self.role {
-            role.adapt(&mut sampling);
-        }
-        sampling
     }
 }
 
@@ -332,6 +329,8 @@ pub fn quote<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::own_files::OwnFile as _;
+    use crate::chat::sampling::SamplingSettings;
     use crate::testing::message;
 
     fn now() -> Moment {
@@ -438,7 +437,7 @@ mod tests {
         assert_eq!(plan(&reads, MessageKind::Remember, "I am 34"), Plan::Acknowledge);
         let system = reads.system(now());
         assert!(system.starts_with("You translate.\nToday is "), "{system}");
-        let sampling = reads.sampling(&crate::chat::ChatConfig::default().sampling);
+        let sampling = SamplingSettings::default().sampling(Some(&reads), 1);
         assert_eq!((sampling.temperature, sampling.tokens_max), (0.1, 50));
         // One without memory asks it nothing.
         reads.role = role("---\nmemory: no\n---\nYou translate.");

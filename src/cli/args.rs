@@ -106,6 +106,9 @@ pub struct Ask {
     /// As what the model answers: a file in the folder `roles` beside the settings (`docs/guide.md`)
     #[arg(short, long, value_name = "NAME")]
     pub role: Option<String>,
+    /// A prompt of your own that the words fill: a file in the folder `prompts` beside the settings (`docs/guide.md`)
+    #[arg(short, long, value_name = "NAME")]
+    pub prompt: Option<String>,
     /// The answer with its evidence, entropies, tokens and times
     #[arg(long)]
     pub json: bool,
@@ -267,6 +270,13 @@ pub enum Memory {
         /// How many
         #[arg(short, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
         k: u16,
+        #[arg(long)]
+        json: bool,
+    },
+    /// What came of imports, the newest first, as far as you have not kept it in the chat (/learned)
+    Learned {
+        /// Only this import: its file's name
+        import: Option<String>,
         #[arg(long)]
         json: bool,
     },

@@ -9,7 +9,7 @@ use super::App;
 use super::args;
 use super::report::{EXIT_INTERRUPTED, Failure, Outcome, done, text_of};
 use crate::attachments::{self, AttachError, Attachment};
-use crate::chat::{Parts, Persona, Update, answer_in};
+use crate::chat::{Filled, INPUT, OwnFile as _, Parts, Persona, Template, Update, answer_in};
 use crate::extractive::asked_to_forget;
 use crate::interfaces::{LoadProgress, ModelSource, Models, SystemClock};
 use crate::memory::{SessionId, plain_text, with_attached};
@@ -114,6 +114,23 @@ fn role(app: &App, name: &str) -> Result<Persona, Failure> {
         .map_err(|what| Failure::Usage { what, hint: "docs/guide.md shows one".into() })
 }
 
+fn prompt(app: &App, name: &str) -> Result<Template, Failure> {
+    Template::read(&app.dirs.prompts(), name)
+        .map_err(|what| Failure::Usage { what, hint: "docs/guide.md shows one".into() })
+}
+
+/// A prompt with these words, and what stdin holds in the place of those that it takes.
+fn filled(prompt: &Template, words: &[String], has_stdin: bool) -> Result<String, Failure> {
+    let Filled { text, missing } = prompt.fill_words(words, has_stdin);
+    let Some(place) = missing.first() else { return Ok(text) };
+    let (name, usage) = (&prompt.name, prompt.usage());
+    let piped = if prompt.has(INPUT) { ", or a text on stdin in the place of INPUT" } else { "" };
+    Err(Failure::Usage {
+        what: format!("nothing fills {place} of the prompt {name}"),
+        hint: format!("inglenook ask -p {name} {usage}{piped}"),
+    })
+}
+
 /// Builds the memory of earlier messages, so that recall finds them although no chat has run since.
 /// An answer without them is better than none, so a failure is only a warning.
 fn catch_up(app: &App, store: &Store, models: &Models, current_session: Option<SessionId>) {
@@ -141,6 +158,7 @@ fn note_pending_steps(app: &App, store: &Store) {
 
 /// What was asked, with what the files and stdin hold. With nothing else, stdin is the question.
 fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
+    let prompt = args.prompt.as_deref().map(|name| prompt(app, name)).transpose()?;
     let mut question = args.question.join(" ").trim().to_owned();
     let mut files = Vec::new();
     for path in &args.file {
@@ -148,7 +166,7 @@ fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
     }
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        if question.is_empty() {
+        if question.is_empty() && prompt.is_none() {
             // A question has no heading, and may be a few words.
             let text = attachments::read_from(stdin.lock(), "stdin");
             question = match text {
@@ -165,6 +183,9 @@ fn question(app: &App, args: &args::Ask) -> Result<String, Failure> {
         } else {
             app.console.note("Nothing came on stdin; the question goes without it.");
         }
+    }
+    if let Some(prompt) = prompt {
+        question = filled(&prompt, &args.question, files.len() > args.file.len())?;
     }
     if question.is_empty() && files.is_empty() {
         return Err(Failure::Usage {

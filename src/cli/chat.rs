@@ -76,7 +76,11 @@ impl App {
             store,
             source,
             clock: Arc::new(SystemClock),
-            config: ChatConfig { roles: self.dirs.roles(), ..self.config.chat.clone() },
+            config: ChatConfig {
+                roles: self.dirs.roles(),
+                prompts: self.dirs.prompts(),
+                ..self.config.chat.clone()
+            },
             recall: self.recall_config(uncertainty)?,
             recaller: Arc::new(|recall, request, report| recall.run(request, report)),
             reader: self.config.reader,

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::chat::ChatConfig;
+use crate::chat::sampling::Setting;
 use crate::model_policy::Mode;
 use crate::tui::palette;
 
@@ -113,18 +114,10 @@ impl ConfigReader<'_> {
 
     fn set(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), String> {
         let config = &mut self.config;
-        let sampling = &mut config.chat.sampling;
         let signal = &["auto", "entropy", "nll", "question-nll", "overlap"];
         match name {
             "model" => config.model = Some(text(name, value)?),
             "chat.window_tokens" => config.chat.window_tokens = count(name, value, 256)?,
-            "chat.reply_tokens_max" => sampling.tokens_max = count(name, value, 1)?,
-            "chat.temperature" => sampling.temperature = number(name, value, 0.0, 5.0)?,
-            "chat.top_p" => sampling.top_p = number(name, value, 0.0, 1.0)?,
-            "chat.min_p" => sampling.min_p = number(name, value, 0.0, 1.0)?,
-            "chat.repetition_penalty" => {
-                sampling.repetition_penalty = number(name, value, 0.5, 3.0)?;
-            }
             "chat.lock_minutes" => config.lock_minutes = number(name, value, 0.0, 1e6)?.into(),
             "memory.writer" => config.writer = mode(name, value)?,
             "recall.reader" => config.reader = mode(name, value)?,
@@ -134,6 +127,12 @@ impl ConfigReader<'_> {
             }
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
+                if let Some(setting) = name.strip_prefix("chat.").and_then(Setting::named) {
+                    let text = digits(value).and_then(|text| setting.parse(&text));
+                    let must = || format!("`{name}` must be {}", setting.range_text());
+                    config.chat.sampling.configured.insert(setting, text.ok_or_else(must)?);
+                    return Ok(());
+                }
                 let line = line_of(self.text, value.span().start);
                 self.warnings.push(format!("{}, line {line}: unknown key `{name}`", self.path));
             }
@@ -160,20 +159,22 @@ fn mode(name: &str, value: &Spanned<DeValue<'_>>) -> Result<Mode, String> {
     serde_json::from_value(mode.into()).map_err(|error| error.to_string())
 }
 
-fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {
-    let parsed = match value.get_ref() {
-        DeValue::Integer(n) => n.as_str().replace('_', "").parse().ok(),
+/// A number as it is written.
+fn digits(value: &Spanned<DeValue<'_>>) -> Option<String> {
+    match value.get_ref() {
+        DeValue::Integer(n) => Some(n.as_str().replace('_', "")),
+        DeValue::Float(n) => Some(n.as_str().replace('_', "")),
         _ => None,
-    };
+    }
+}
+
+fn count(name: &str, value: &Spanned<DeValue<'_>>, min: usize) -> Result<usize, String> {
+    let parsed = digits(value).and_then(|text| text.parse().ok());
     parsed.filter(|&n| n >= min).ok_or_else(|| format!("`{name}` must be a number from {min} up"))
 }
 
 fn number(name: &str, value: &Spanned<DeValue<'_>>, min: f32, max: f32) -> Result<f32, String> {
-    let parsed = match value.get_ref() {
-        DeValue::Integer(n) => n.as_str().parse().ok(),
-        DeValue::Float(n) => n.as_str().parse::<f32>().ok(),
-        _ => None,
-    };
+    let parsed = digits(value).and_then(|text| text.parse::<f32>().ok());
     parsed
         .filter(|n| (min..=max).contains(n))
         .ok_or_else(|| format!("`{name}` must be a number from {min} to {max}"))
@@ -189,7 +190,14 @@ mod tests {
         let (example, _) = example.split_once("```").unwrap();
         let (config, warnings) = Config::parse(example, "config.toml").unwrap();
         assert_eq!(warnings, Vec::<String>::new());
-        assert_eq!(config.chat, ChatConfig::default());
+        let mut chat = config.chat.clone();
+        let configured = std::mem::take(&mut chat.sampling.configured);
+        assert_eq!(chat, ChatConfig::default());
+        // All but the seed, with the values that hold without the file.
+        for setting in Setting::ALL {
+            let (value, _) = ChatConfig::default().sampling.value(setting, None);
+            assert_eq!(configured.get(&setting), value.as_ref(), "{}", setting.name());
+        }
         assert_eq!(config.uncertainty.as_deref(), Some("auto"));
         assert_eq!(config.rerank, Some(48));
         assert_eq!(config.writer, Mode::Auto);

@@ -27,6 +27,11 @@ impl Directories {
         self.config_file.with_file_name("roles")
     }
 
+    /// Where the person's own prompts are.
+    pub fn prompts(&self) -> PathBuf {
+        self.config_file.with_file_name("prompts")
+    }
+
     /// `--data-dir` and `--config` first, then `INGLENOOK_HOME`, then the XDG variables.
     ///
     /// # Errors

@@ -406,7 +406,7 @@ fn print(app: &App, counts: &Counts, file: &str) -> Result<(), Failure> {
     if counts.messages > 0 {
         app.console.note(
             "Next: `inglenook memory consolidate --wait` builds the memory now; the chat builds it \
-             in the background.",
+             in the background. `inglenook memory learned`, or /learned in the chat, lists what came of it.",
         );
     }
     Ok(())

@@ -30,6 +30,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         }
         Update::Pulled { name, result } => pulls::ended(state, &name, result),
         Update::Ready(profile) => ready(state, profile),
+        Update::Sampling(settings) => state.sampling.chat = settings,
         Update::LoadFailed { error, still } => {
             let rest = match &still {
                 Some(profile) => format!(" Going on with {}.", profile.name),

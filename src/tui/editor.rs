@@ -37,6 +37,8 @@ pub struct Editor {
     at: Option<usize>,
     /// What was being written before that.
     draft: String,
+    /// The places of a prompt that nothing filled, as they are written.
+    places: Vec<String>,
 }
 
 impl Default for Editor {
@@ -48,6 +50,7 @@ impl Default for Editor {
             history: Vec::new(),
             at: None,
             draft: String::new(),
+            places: Vec::new(),
         }
     }
 }
@@ -101,10 +104,48 @@ impl Editor {
     pub fn set(&mut self, text: &str) {
         self.area = fresh();
         self.pastes.clear();
+        self.places.clear();
         self.at = None;
         if !text.is_empty() {
             self.paste(text);
         }
+    }
+
+    /// Replaces everything with a prompt, whose text is shown whole while it is no longer than a file of one. `places` are still to
+    /// be filled.
+    pub fn set_template(&mut self, text: &str, places: Vec<String>) {
+        const WHOLE_BYTES: usize = 20_000;
+        self.clear();
+        if text.len() <= WHOLE_BYTES {
+            self.area.insert_str(crate::memory::plain_text(text).as_ref());
+        } else {
+            self.paste(text);
+        }
+        self.places = places;
+    }
+
+    /// Selects the next place that is still to be filled, so that what is typed takes it. Without one, everything stays as it is.
+    pub fn next_place(&mut self, style: Style) -> Option<&str> {
+        let DataCursor(row, column) = self.area.cursor();
+        let mut found: Vec<(usize, usize, usize)> = Vec::new();
+        for (n, line) in self.area.lines().iter().enumerate() {
+            let column_of = |at| line[..at].chars().count();
+            for (i, place) in self.places.iter().enumerate() {
+                found.extend(line.match_indices(place).map(|(at, _)| (n, column_of(at), i)));
+            }
+        }
+        found.sort_unstable();
+        let after = found.iter().find(|(n, begin, _)| (*n, *begin) >= (row, column));
+        let &(n, begin, place) = after.or(found.first())?;
+        let place = &self.places[place];
+        let end = begin + place.chars().count();
+        let to = |column| CursorMove::Jump(n as u16, column as u16);
+        self.area.cancel_selection();
+        self.area.move_cursor(to(begin));
+        self.area.start_selection();
+        self.area.move_cursor(to(end));
+        self.area.set_selection_style(style);
+        Some(place)
     }
 
     /// Handles a key that is not a command.

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use crossterm::event::Event as TerminalEvent;
 use serde_json::Value;
 
-use crate::chat::{Command, Persona, Update};
+use crate::chat::{Command, Persona, Template, Update};
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
-use crate::store::{AnyId, ForgetPlan, Found, Session};
+use crate::store::{AnyId, ForgetPlan, Found, Learned, Session};
 use crate::tui::why::Why;
 
 /// What the loop feeds to [`crate::tui::update()`].
@@ -48,6 +48,8 @@ pub struct Greeting {
     pub chats: Vec<(String, Moment)>,
     /// The newest facts, as they are said to the person.
     pub facts: Vec<String>,
+    /// How much was learnt from the newest import, and its name, until the person has looked at it.
+    pub learned: Option<(usize, String)>,
 }
 
 /// Work on the store that is not part of a turn; done on the store's own thread.
@@ -78,6 +80,8 @@ pub enum StoreRequest {
     Models,
     /// One, or all.
     Roles(Option<String>),
+    /// The person's own.
+    Prompts,
     /// The person's own messages, for Ctrl+R and the arrow keys.
     History,
     Why(MessageId),
@@ -100,6 +104,12 @@ pub enum StoreRequest {
     /// Everything that came from the same file as this.
     PlanForgetFile(AnyId),
     Forget(ForgetPlan),
+    /// What was learnt from imports is on the screen.
+    SeeLearned,
+    /// Facts that need not be looked at again.
+    KeepLearned(Vec<SemanticId>),
+    /// The facts alone go; what they come from stays.
+    Strike(Vec<SemanticId>),
     Edit {
         semantic: SemanticId,
         text: String,
@@ -119,6 +129,7 @@ pub struct Tree {
     pub n_messages: usize,
     /// Episodes that no fact came from.
     pub without_facts: Vec<EpisodeId>,
+    pub learned: Vec<Learned>,
 }
 
 /// One theme of the tree.
@@ -166,6 +177,11 @@ pub enum StoreReply {
     },
     Roles {
         roles: Vec<Persona>,
+        /// Those that can't be used, and why.
+        unusable: Vec<(String, String)>,
+    },
+    Prompts {
+        prompts: Vec<Template>,
         /// Those that can't be used, and why.
         unusable: Vec<(String, String)>,
     },

@@ -11,8 +11,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use Action as A;
 use Context::{
-    Chat, ChatList, Completion, Confirm, Edit, Help, Input, MemoryPane, MemorySearch, Messages,
-    Picker, WhyPane,
+    Chat, ChatList, Completion, Confirm, Edit, Help, Input, Learned, MemoryPane, MemorySearch,
+    Messages, Picker, WhyPane,
 };
 use Key::{Any, Arrow, Char, Ctrl, Plain, With};
 
@@ -28,6 +28,8 @@ pub enum Context {
     /// A message of the chat that is chosen.
     Messages,
     MemoryPane,
+    /// The memory pane with what was learnt from imports, before [`Context::MemoryPane`].
+    Learned,
     MemorySearch,
     WhyPane,
     /// The `?` page.
@@ -81,6 +83,11 @@ pub enum Action {
     ForgetFile,
     Edit,
     Undo,
+    // What was learnt from imports.
+    Keep,
+    KeepRest,
+    Throw,
+    ThrowRest,
     DeleteChar,
     ClearText,
     // The list of chats.
@@ -290,6 +297,14 @@ pub const BINDINGS: &[Binding] = &[
     row(MemoryPane, &[(Char('u'), A::Undo)]).help("u", "undo the last change"),
     row(MemoryPane, CLOSE_PANE).hint("Esc", "close"),
     row(MemoryPane, &[(Char('?'), A::Help)]),
+    // What was learnt from imports.
+    row(Learned, &[(Char('a'), A::Keep)]).help("a", "keep the fact").hint("a", "keep"),
+    row(Learned, &[(Char('x'), A::Throw), (Any(Delete), A::Throw)])
+        .help("x", "throw it away; u takes that back until the pane is closed")
+        .hint("x", "throw away"),
+    row(Learned, &[(Char('A'), A::KeepRest), (Char('X'), A::ThrowRest)])
+        .help("A X", "keep the rest of the import, throw it away")
+        .hint("A X", "the rest"),
     row(MemorySearch, &[(Plain(Enter), A::Accept), (Arrow(Down), A::Accept)]).hint("Enter", "done"),
     row(MemorySearch, &[(Any(Esc), A::Close)]).hint("Esc", "clear"),
     row(MemorySearch, &[(Any(Backspace), A::DeleteChar)]),

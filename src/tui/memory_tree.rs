@@ -1,15 +1,16 @@
 //! The memory as tree items: theme → fact → episode → message, filtered by words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use ratatui::text::{Line, Span};
 use tui_tree_widget::TreeItem;
 
 use crate::chat::export::speaker;
-use crate::memory::{Episode, EpisodeId, Message, Semantic, plain_text};
+use crate::memory::{Episode, EpisodeId, Message, Semantic, SemanticId, plain_text};
 use crate::store::AnyId;
 use crate::tui::dates;
+use crate::tui::event::Tree;
 use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
 use crate::tui::wrap;
@@ -24,6 +25,7 @@ fn row(text: &str) -> String {
 struct Builder<'a> {
     episodes: HashMap<EpisodeId, &'a Episode>,
     messages: HashMap<EpisodeId, &'a [Message]>,
+    thrown: HashSet<SemanticId>,
     palette: &'a Palette,
 }
 
@@ -53,13 +55,37 @@ impl Builder<'_> {
     }
 
     fn fact(&self, fact: &Semantic) -> Option<TreeItem<'static, Node>> {
-        let style =
-            if fact.superseded_by.is_some() { self.palette.superseded } else { self.palette.text };
+        let is_gone = fact.superseded_by.is_some() || self.thrown.contains(&fact.id);
+        let style = if is_gone { self.palette.superseded } else { self.palette.text };
         let mut episodes = fact.episodes.clone();
         episodes.dedup();
         let children = episodes.iter().filter_map(|&id| self.episode(id)).collect();
         let line = Line::styled(row(&fact.content), style);
         TreeItem::new(Node::Unit(AnyId::Semantic(fact.id)), line, children).ok()
+    }
+}
+
+impl Builder<'_> {
+    /// The imports with the facts that came of them, and how many facts those are.
+    fn learned(&self, tree: &Tree, words: &[String]) -> (Rc<Vec<TreeItem<'static, Node>>>, usize) {
+        let facts: HashMap<SemanticId, &Semantic> =
+            tree.themes.iter().flat_map(|theme| &theme.facts).map(|fact| (fact.id, fact)).collect();
+        let (mut items, mut n_found) = (Vec::new(), 0);
+        for (n, import) in tree.learned.iter().enumerate() {
+            let of_import = import.facts.iter().filter_map(|(id, _)| facts.get(id));
+            let wanted: Vec<_> = of_import.filter(|fact| found(&fact.content, words)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            n_found += wanted.len();
+            let line = Line::from(vec![
+                Span::styled(format!("{:>2}  ", wanted.len()), self.palette.muted),
+                Span::styled(row(&import.source), self.palette.theme),
+            ]);
+            let children = wanted.into_iter().filter_map(|fact| self.fact(fact)).collect();
+            items.extend(TreeItem::new(Node::Import(n), line, children).ok());
+        }
+        (Rc::new(items), n_found)
     }
 }
 
@@ -75,8 +101,13 @@ pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
     let builder = Builder {
         episodes: tree.episodes.iter().map(|e| (e.id, e)).collect(),
         messages: pane.messages.iter().map(|(id, m)| (*id, m.as_slice())).collect(),
+        thrown: pane.thrown.iter().flatten().copied().collect(),
         palette,
     };
+    if pane.learned {
+        (pane.items, pane.n_found) = builder.learned(tree, &words);
+        return;
+    }
     let mut n_found = 0;
     let mut items = Vec::new();
     for theme in &tree.themes {

@@ -8,7 +8,7 @@ use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::pickers::{Pick, PickerKind};
 use crate::tui::state::{Confirmed, Edited, Overlay, State};
-use crate::tui::{chats, messages, pulls, update};
+use crate::tui::{chats, messages, prompts, pulls, update};
 
 /// One key.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
@@ -113,7 +113,7 @@ fn opened_by(kind: PickerKind) -> Action {
         PickerKind::History => Action::History,
         PickerKind::Look => Action::Look,
         // No key opens it.
-        PickerKind::Roles => Action::Close,
+        PickerKind::Roles | PickerKind::Settings | PickerKind::Prompts => Action::Close,
     }
 }
 
@@ -218,6 +218,7 @@ fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
             state.set_palette(&palette);
             vec![Effect::Store(StoreRequest::Look(name.to_owned()))]
         }
+        Pick::Prompt(prompt) => prompts::put(state, prompt.fill("")),
         Pick::Text(text) => {
             state.editor.set(&text);
             Vec::new()

@@ -13,12 +13,14 @@ use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Edited, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
 use crate::tui::why::Why;
-use crate::tui::{memory_tree, overlays};
+use crate::tui::{learned, memory_tree, overlays};
 
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
+    let mut effects = learned::leave(state);
     state.pane = Some(Pane::Memory(Box::default()));
     state.focus = Focus::Pane;
-    vec![Effect::Store(StoreRequest::Tree)]
+    effects.push(Effect::Store(StoreRequest::Tree));
+    effects
 }
 
 pub(super) fn open_why(state: &mut State) -> Vec<Effect> {
@@ -32,9 +34,11 @@ pub(super) fn open_why_of(state: &mut State, reply: MessageId) -> Vec<Effect> {
 }
 
 fn show_why(state: &mut State, reply: Option<MessageId>) -> Vec<Effect> {
+    let mut effects = learned::leave(state);
     state.pane = Some(Pane::Why(WhyPane { reply, ..WhyPane::default() }));
     state.focus = Focus::Pane;
-    ask_why(state)
+    effects.extend(ask_why(state));
+    effects
 }
 
 /// Another answer, in the same way.
@@ -43,9 +47,12 @@ pub(super) fn why_of_another(pane: &mut WhyPane, reply: MessageId) {
 }
 
 /// In detail, and then no more.
-pub(super) fn more_of_why(state: &mut State) {
+pub(super) fn more_of_why(state: &mut State) -> Vec<Effect> {
     match &mut state.pane {
-        Some(Pane::Why(pane)) if !pane.in_detail => (pane.in_detail, pane.scroll) = (true, 0),
+        Some(Pane::Why(pane)) if !pane.in_detail => {
+            (pane.in_detail, pane.scroll) = (true, 0);
+            Vec::new()
+        }
         _ => close(state),
     }
 }
@@ -80,10 +87,12 @@ pub(super) fn ask_why(state: &State) -> Vec<Effect> {
     vec![Effect::Store(request)]
 }
 
-/// Closes the pane.
-pub(super) fn close(state: &mut State) {
+/// Closes the pane; what was thrown away there goes.
+pub(super) fn close(state: &mut State) -> Vec<Effect> {
+    let effects = learned::leave(state);
     state.pane = None;
     state.focus = Focus::Input;
+    effects
 }
 
 /// The wheel, while the pane has the focus.
@@ -125,14 +134,8 @@ fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
             state.overlay = Some(Overlay::Help { scroll: 0 });
             return Some(Vec::new());
         }
-        Action::Close => {
-            close(state);
-            return Some(Vec::new());
-        }
-        Action::Why => {
-            more_of_why(state);
-            return Some(Vec::new());
-        }
+        Action::Close => return Some(close(state)),
+        Action::Why => return Some(more_of_why(state)),
         _ => {
             pane.scroll = overlays::scrolled(pane.scroll, Some(action), 10);
             None
@@ -163,6 +166,12 @@ fn search_key(pane: &mut MemoryPane, key: KeyEvent, palette: &Palette) -> Option
 
 fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let palette = state.palette;
+    let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
+    if pane.learned
+        && let Some(effects) = learned::on_key(state, key)
+    {
+        return Some(effects);
+    }
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
     let Some(action) = keys::lookup(Context::MemoryPane, key) else {
         // Typing a wrong letter here must not write into the message.
@@ -207,7 +216,7 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
             }
         }
         Action::Undo => return Some(vec![Effect::Store(StoreRequest::Undo)]),
-        Action::Close if pane.search.is_empty() => close(state),
+        Action::Close if pane.search.is_empty() => return Some(close(state)),
         Action::Close => {
             pane.search.clear();
             memory_tree::rebuild(pane, &palette);
@@ -218,19 +227,26 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     Some(Vec::new())
 }
 
-/// Moves among the visible rows. The widget's own keys go by the last drawn frame, and a second key
-/// may come before the next frame.
-fn step(pane: &mut MemoryPane, by: isize) {
+/// The visible rows, and which of them is chosen.
+pub(super) fn rows(pane: &mut MemoryPane) -> (Vec<Vec<Node>>, Option<usize>) {
     let items = Rc::clone(&pane.items);
     let state = pane.state.get_mut();
     let rows: Vec<Vec<Node>> =
         state.flatten(&items).into_iter().map(|row| row.identifier).collect();
+    let at = rows.iter().position(|row| row == state.selected());
+    (rows, at)
+}
+
+/// Moves among the visible rows. The widget's own keys go by the last drawn frame, and a second key
+/// may come before the next frame.
+pub(super) fn step(pane: &mut MemoryPane, by: isize) {
+    let (rows, at) = rows(pane);
     let Some(last) = rows.len().checked_sub(1) else { return };
-    let to = match rows.iter().position(|row| row == state.selected()) {
+    let to = match at {
         Some(at) => at.saturating_add_signed(by).min(last),
         None => 0,
     };
-    state.select(rows[to].clone());
+    pane.state.get_mut().select(rows[to].clone());
 }
 
 /// Asks for the messages of an episode that was opened.
@@ -253,7 +269,7 @@ pub fn selected(pane: &MemoryPane) -> Option<AnyId> {
     }
 }
 
-fn selected_fact(pane: &MemoryPane) -> Option<(SemanticId, String)> {
+pub(super) fn selected_fact(pane: &MemoryPane) -> Option<(SemanticId, String)> {
     let AnyId::Semantic(id) = selected(pane)? else { return None };
     let fact = pane.tree.as_ref()?.themes.iter().flat_map(|t| &t.facts).find(|f| f.id == id)?;
     Some((fact.id, fact.content.clone()))
@@ -270,6 +286,9 @@ pub(super) fn set_tree(state: &mut State, tree: Tree) {
         memory_tree::rebuild(pane, &palette);
         if first && let Some(item) = pane.items.first() {
             pane.state.get_mut().select(vec![*item.identifier()]);
+            if pane.learned {
+                learned::open_first(pane);
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::iter;
 use std::sync::Arc;
 
-use crate::chat::Persona;
+use crate::chat::{Persona, Template};
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{MessageId, Moment, SessionId, plain_text};
 use crate::store::{Found, Session};
@@ -33,6 +33,9 @@ pub enum PickerKind {
     Sessions,
     Models,
     Roles,
+    Settings,
+    /// The person's own.
+    Prompts,
     History,
     /// Palettes: the chosen one is tried at once.
     Look,
@@ -82,6 +85,7 @@ pub enum Pick {
     /// A palette, by its name.
     Look(&'static str),
     Text(String),
+    Prompt(Template),
     /// It is chosen already.
     Close,
 }
@@ -130,8 +134,9 @@ impl Picker {
             (_, _, PickerKind::Sessions) => "no earlier chats yet",
             (_, _, PickerKind::Models) => "no models",
             (_, _, PickerKind::Roles) => "none",
+            (_, _, PickerKind::Prompts) => "none yet: docs/guide.md shows one",
             (_, _, PickerKind::History) => "nothing sent yet",
-            (_, _, PickerKind::Palette | PickerKind::Look) => "",
+            (_, _, PickerKind::Palette | PickerKind::Look | PickerKind::Settings) => "",
         }
     }
 }
@@ -183,12 +188,14 @@ pub(super) fn role_items(roles: Vec<Persona>, unusable: Vec<(String, String)>) -
         let begins = plain_text(role.system.lines().next().unwrap_or_default()).into_owned();
         Item::new(plain_text(&role.name).into_owned(), begins, Pick::Role(Some(role.into())))
     };
-    let broken = |(name, why): (String, String)| {
-        Item::new(plain_text(&name), format!("can't be used: {why}"), Pick::Close)
-    };
     let none = Item::new("none", "the assistant", Pick::Role(None));
     let roles = roles.into_iter().map(item);
-    iter::once(none).chain(roles).chain(unusable.into_iter().map(broken)).collect()
+    iter::once(none).chain(roles).chain(unusable.into_iter().map(unusable_item)).collect()
+}
+
+/// A file that can't be used, and why.
+pub(super) fn unusable_item((name, why): (String, String)) -> Item {
+    Item::new(plain_text(&name), format!("can't be used: {why}"), Pick::Close)
 }
 
 /// All palettes.

@@ -130,6 +130,7 @@ fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft, palette: Option<&st
     for text in notices {
         state.notice(Level::Warning, text);
     }
+    state.sampling.clone_from(&parts.config.sampling);
     state.incognito = parts.incognito || draft.incognito;
     if !draft.text.is_empty() {
         state.editor.set(&draft.text);
@@ -174,6 +175,7 @@ async fn drive(
         .map_err(fail)?;
     let store = &*requests.insert(store);
     store.send(StoreRequest::History);
+    store.send(StoreRequest::Prompts);
     store.send(StoreRequest::Greeting);
     let started = Driver::start(parts, move |update: Update| {
         let _ = sender.send(Event::Chat(update));

@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use crate::chat::{Command, MessageKind};
+use crate::chat::sampling::Setting;
+use crate::chat::{Command, MessageKind, Template};
 use crate::memory::SessionId;
 use crate::store::AnyId;
 use crate::tui::event::{Effect, StoreRequest};
@@ -13,7 +14,7 @@ use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{chats, panes, update};
+use crate::tui::{chats, learned, panes, settings, update};
 
 /// One command.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,8 @@ pub const COMMANDS: &[SlashCommand] = &[
     )
     .palette("Take something out of memory for good"),
     command("memory", "browse what is remembered", |state, _| panes::open_memory(state)),
+    command("learned", "look through what imports taught", |state, _| learned::open(state))
+        .palette("Look through what imports taught"),
     command("why", "what the last answer was made from", |state, _| panes::open_why(state)),
     command("new", "start a new chat", |state, _| update::run(state, Action::NewSession)),
     command("sessions", "open an earlier chat", |state, _| update::run(state, Action::Sessions)),
@@ -92,6 +95,15 @@ pub const COMMANDS: &[SlashCommand] = &[
     .optional("[NAME]")
     .aliases(&["roles"])
     .palette("Choose what the model is"),
+    command("prompts", "your own prompts; /NAME fills one", |state, _| {
+        state.overlay = Some(Overlay::Picker(Picker::new(PickerKind::Prompts)));
+        vec![Effect::Store(StoreRequest::Prompts)]
+    })
+    .palette("Your own prompts"),
+    command("set", "temperature, seed … (NAME alone: as before)", settings::set)
+        .optional("[NAME [NUMBER]]")
+        .aliases(&["settings"])
+        .palette("Change the temperature, the seed …"),
     command("theme", "choose the screen's colours", |state, name| {
         if !is_name(name) {
             return update::run(state, Action::Look);
@@ -168,8 +180,20 @@ pub fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix('/') else { return false };
     let word = rest.split_whitespace().next().unwrap_or("");
     rest.starts_with(word)
-        && !word.is_empty()
-        && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+        && word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
+}
+
+/// The name in a line that [`is_command`], and what follows it.
+pub fn divide(line: &str) -> (&str, &str) {
+    let line = line.trim().trim_start_matches('/');
+    let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    (name, arguments.trim())
+}
+
+/// The command of this name.
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
+    COMMANDS.iter().find(|c| c.name == name || c.aliases.contains(&name))
 }
 
 /// The command of a line that [`is_command`], and its arguments.
@@ -177,13 +201,9 @@ pub fn is_command(line: &str) -> bool {
 /// # Errors
 /// What is wrong with the line, in words for the person.
 pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
-    let line = line.trim().trim_start_matches('/');
-    let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let arguments = arguments.trim();
-    let command = COMMANDS
-        .iter()
-        .find(|c| c.name == name || c.aliases.contains(&name))
-        .ok_or_else(|| format!("There is no /{name}. Type / to see the commands."))?;
+    let (name, arguments) = divide(line);
+    let command =
+        find(name).ok_or_else(|| format!("There is no /{name}. Type / to see the commands."))?;
     match command.missing {
         Some(missing) if arguments.is_empty() => Err(missing.into()),
         None if command.arguments.is_empty() && !arguments.is_empty() => {
@@ -193,10 +213,46 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
     }
 }
 
-/// The commands that a line may become; none once an argument is begun.
-pub fn completions(line: &str) -> Vec<&'static SlashCommand> {
+/// What a line may become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// "/forget".
+    pub line: String,
+    /// What follows it.
+    pub arguments: String,
+    pub help: String,
+    /// It is sent as it is; otherwise something has to follow.
+    pub is_whole: bool,
+}
+
+/// The commands and prompts that a line may become, or the settings, once it is `/set `.
+pub fn completions(line: &str, prompts: &[Template]) -> Vec<Completion> {
     let Some(word) = line.strip_prefix('/') else { return Vec::new() };
-    COMMANDS.iter().filter(|c| c.name.starts_with(word)).collect()
+    if let Some(word) = word.strip_prefix("set ") {
+        let settings = Setting::ALL.into_iter().filter(|s| s.name().starts_with(word));
+        let completion = |setting: Setting| Completion {
+            line: format!("/set {}", setting.name()),
+            arguments: "[NUMBER]".into(),
+            help: setting.help().into(),
+            is_whole: word == setting.name(),
+        };
+        return settings.map(completion).collect();
+    }
+    let completion = |command: &SlashCommand| Completion {
+        line: format!("/{}", command.name),
+        arguments: command.arguments.into(),
+        help: command.help.into(),
+        is_whole: !command.needs_arguments(),
+    };
+    let commands = COMMANDS.iter().filter(|c| c.name.starts_with(word)).map(completion);
+    let prompts = prompts.iter().filter(|prompt| prompt.name.starts_with(word));
+    let prompts = prompts.map(|prompt| Completion {
+        line: format!("/{}", prompt.name),
+        arguments: prompt.usage(),
+        help: prompt.description.clone(),
+        is_whole: prompt.usage().is_empty(),
+    });
+    commands.chain(prompts).collect()
 }
 
 #[cfg(test)]
@@ -205,7 +261,7 @@ mod tests {
 
     #[test]
     fn paths_are_not_commands() {
-        for line in ["/usr/bin is a folder", "//", "/", "/ forget", "a /new", "", "/Ünder"] {
+        for line in ["/usr/bin is a folder", "//", "/", "/ forget", "a /new", "", "/Ünder", "/2"] {
             assert!(!is_command(line), "{line}");
         }
     }

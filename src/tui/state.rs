@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use tui_tree_widget::TreeState;
 
+use crate::chat::sampling::SamplingSettings;
 use crate::chat::{Level, MessageKind, ModelProfile, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
@@ -14,8 +15,9 @@ use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
+use crate::tui::prompts::Prompts;
 use crate::tui::pulls::Pull;
-use crate::tui::slash::{self, SlashCommand};
+use crate::tui::slash::{self, Completion};
 use crate::tui::transcript::{Body, Transcript};
 use crate::tui::{Draft, memory_tree};
 use crate::worker::{WorkerState, WorkerStatus};
@@ -42,11 +44,14 @@ pub struct State {
     pub editor: Editor,
     /// Written while a reply was on its way: each is sent when the chat is free.
     pub queue: VecDeque<(String, MessageKind)>,
+    pub prompts: Prompts,
     /// The line of the completion popup that is chosen.
     pub completion: usize,
     /// Esc closed the popup; typing opens it again.
     pub completion_closed: bool,
     pub model: ModelLine,
+    /// What the configuration and this chat say of how replies are drawn.
+    pub sampling: SamplingSettings,
     pub worker: Option<WorkerStatus>,
     pub window: Option<Window>,
     /// Of the last generated reply.
@@ -112,6 +117,8 @@ pub enum Node {
     Unit(AnyId),
     /// The episodes without facts.
     WithoutFacts,
+    /// What was learnt from one import, by its place in the list.
+    Import(usize),
     /// Stands in for messages that are being read.
     Wait(EpisodeId),
 }
@@ -130,6 +137,10 @@ pub struct MemoryPane {
     /// Built from the tree and the search; shared with the view.
     pub items: Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>>,
     pub n_found: usize,
+    /// What was learnt from imports stands here instead of the themes.
+    pub learned: bool,
+    /// Facts that go when the pane is closed, by the key that threw them away.
+    pub thrown: Vec<Vec<SemanticId>>,
 }
 
 /// The *why* pane.
@@ -225,9 +236,11 @@ impl State {
             greeting: Greeting::default(),
             editor: Editor::default(),
             queue: VecDeque::new(),
+            prompts: Prompts::default(),
             completion: 0,
             completion_closed: false,
             model: ModelLine::Loading { name: model_name.to_owned(), progress: None, still: None },
+            sampling: SamplingSettings::default(),
             worker: None,
             window: None,
             tokens_per_second: None,
@@ -257,15 +270,15 @@ impl State {
         self.worker.as_ref().is_some_and(|w| matches!(w.state, WorkerState::Working { .. }))
     }
 
-    /// The commands that the popup offers now.
-    pub fn completions(&self) -> Vec<&'static SlashCommand> {
+    /// What the popup offers now.
+    pub fn completions(&self) -> Vec<Completion> {
         if self.completion_closed
             || self.focus != Focus::Input
             || self.editor.area.lines().len() != 1
         {
             return Vec::new();
         }
-        slash::completions(&self.editor.area.lines()[0])
+        slash::completions(&self.editor.area.lines()[0], &self.prompts.usable)
     }
 
     /// Says something for three seconds in place of the status line.

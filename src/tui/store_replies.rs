@@ -7,7 +7,7 @@ use crate::tui::pickers::PickerKind;
 use crate::tui::state::{Pane, State};
 use crate::tui::update::{deliver, take_back};
 use crate::tui::why::Why;
-use crate::tui::{count, files, forgetting, panes, pickers, pulls};
+use crate::tui::{count, files, forgetting, panes, pickers, prompts, pulls};
 
 /// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
@@ -45,9 +45,9 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             pickers::fill(state, PickerKind::Models, items);
         }
         StoreReply::Roles { roles, unusable } => {
-            let items = pickers::role_items(roles, unusable);
-            pickers::fill(state, PickerKind::Roles, items);
+            pickers::fill(state, PickerKind::Roles, pickers::role_items(roles, unusable));
         }
+        StoreReply::Prompts { prompts, unusable } => prompts::set(state, prompts, unusable),
         StoreReply::Role(Ok(role)) => return vec![Effect::Chat(Command::Role(Some(role.into())))],
         StoreReply::Role(Err(why)) => state.notice(Level::Warning, why),
         StoreReply::History(history) => {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::chat::{Parts, Persona, export};
+use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
@@ -83,6 +83,7 @@ impl StoreThread {
             StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => "read the files",
             StoreRequest::Models => "list the models",
             StoreRequest::Roles(_) => "read the roles",
+            StoreRequest::Prompts => "read the prompts",
             StoreRequest::History => "read your earlier messages",
             StoreRequest::Why(_) | StoreRequest::Whys(_) | StoreRequest::Grounds { .. } => {
                 "read the evidence"
@@ -90,7 +91,8 @@ impl StoreThread {
             StoreRequest::PlanForget { .. }
             | StoreRequest::PlanForgetAbout { .. }
             | StoreRequest::PlanForgetFile(_) => "look for that",
-            StoreRequest::Forget(_) => "forget that",
+            StoreRequest::Forget(_) | StoreRequest::Strike(_) => "forget that",
+            StoreRequest::SeeLearned | StoreRequest::KeepLearned(_) => "keep what was learnt",
             StoreRequest::Edit { .. } => "correct it",
             StoreRequest::Undo => "undo",
             StoreRequest::Export { .. } => "save the chat",
@@ -147,13 +149,15 @@ impl StoreThread {
                 let (roles, unusable) = Persona::read_all(&self.0.config.roles);
                 StoreReply::Roles { roles, unusable }
             }
+            StoreRequest::Prompts => {
+                let (prompts, unusable) = Template::read_all(&self.0.config.prompts);
+                StoreReply::Prompts { prompts, unusable }
+            }
             StoreRequest::History => StoreReply::History(store.read(history)?),
             StoreRequest::Why(message) => {
                 StoreReply::Why { message, record: store.read(|r| r.answer_record(message))? }
             }
-            StoreRequest::Grounds { reply, of } => {
-                StoreReply::Grounds { reply, said: store.read(|r| grounds(r, &of))? }
-            }
+            StoreRequest::Grounds { reply, of } => store.read(|r| grounds(r, reply, &of))?,
             StoreRequest::Whys(session) => StoreReply::Whys(store.read(|r| whys(r, session))?),
             StoreRequest::PlanForget { ids, matching } => {
                 store.read(|r| forgetting::plan(r, &ids, matching.as_deref()))?
@@ -178,6 +182,18 @@ impl StoreThread {
                 })?
             }
             StoreRequest::Forget(plan) => self.forget(&plan)?,
+            StoreRequest::Strike(facts) => {
+                let ids: Vec<AnyId> = facts.into_iter().map(AnyId::Semantic).collect();
+                self.forget(&store.read(|r| r.plan_strike(&ids))?)?
+            }
+            StoreRequest::SeeLearned => {
+                store.write(|tx| tx.see_learned())?;
+                StoreReply::Done
+            }
+            StoreRequest::KeepLearned(facts) => {
+                store.write(|tx| tx.keep_learned(&facts))?;
+                StoreReply::Done
+            }
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
             StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
@@ -292,6 +308,7 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
         without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
         episodes,
         n_messages: r.stats()?.messages,
+        learned: r.learned()?,
     })
 }
 
@@ -334,9 +351,14 @@ fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
     chats.sort_by_key(|chat| Reverse(chat.updated_at));
     chats.truncate(N_CHATS);
     let facts = r.newest_facts(N_FACTS)?;
+    let seen = r.learned_seen()?;
+    let is_new = r.next_semantic_id()?.0 - 1 > seen.0;
+    let mut imports = if is_new { r.learned()? } else { Vec::new() }.into_iter();
+    let unseen = imports.find(|import| import.facts.iter().any(|(fact, _)| *fact > seen));
     Ok(Greeting {
         chats: chats.into_iter().map(|chat| (chat.title, chat.updated_at)).collect(),
         facts: facts.iter().map(|fact| to_second_person(fact, name.as_deref())).collect(),
+        learned: unseen.map(|import| (import.facts.len(), import.source)),
         name,
     })
 }
@@ -351,7 +373,7 @@ fn files(r: &Reader<'_>, chats: &[AnyId]) -> Result<String, StoreError> {
 }
 
 /// The messages that these memories were made of, and those among them; the oldest first.
-fn grounds(r: &Reader<'_>, of: &[AnyId]) -> Result<Vec<Message>, StoreError> {
+fn grounds(r: &Reader<'_>, reply: MessageId, of: &[AnyId]) -> Result<StoreReply, StoreError> {
     let (mut facts, mut messages) = (Vec::new(), Vec::new());
     for id in of {
         match *id {
@@ -365,7 +387,7 @@ fn grounds(r: &Reader<'_>, of: &[AnyId]) -> Result<Vec<Message>, StoreError> {
     messages.extend(facts.into_iter().flat_map(|fact| fact.messages));
     messages.sort_unstable();
     messages.dedup();
-    r.messages_by_id(&messages)
+    Ok(StoreReply::Grounds { reply, said: r.messages_by_id(&messages)? })
 }
 
 /// What the answers of a chat rest on.

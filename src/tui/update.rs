@@ -16,7 +16,8 @@ use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
-    chat_updates, chats, files, messages, overlays, panes, pickers, slash, store_replies,
+    chat_updates, chats, files, learned, messages, overlays, panes, pickers, prompts, slash,
+    store_replies,
 };
 
 /// One step of the screen.
@@ -25,6 +26,9 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     let mut effects = step(state, event);
     if state.trash.is_some() && effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
         effects.splice(0..0, chats::delete(state));
+    }
+    if effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
+        effects.splice(0..0, learned::leave(state));
     }
     if state.queue.is_empty() {
         return effects;
@@ -46,7 +50,7 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     } else if effects.contains(&Effect::Quit(0)) {
         take_back(state, "");
         state.say("These were not sent yet. Once more leaves.");
-        return Vec::new();
+        effects.retain(|e| !matches!(e, Effect::Quit(_)));
     }
     effects
 }
@@ -128,25 +132,27 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return run(state, action);
     }
     input_key(state, key);
-    Vec::new()
+    // What may have been written since stands in the popup.
+    let begins = state.editor.area.lines() == ["/"];
+    begins.then_some(Effect::Store(StoreRequest::Prompts)).into_iter().collect()
 }
 
 /// Keys of the completion popup.
 fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
-    let offered = state.completions();
+    let mut offered = state.completions();
     let last = offered.len().checked_sub(1)?;
     let chosen = state.completion.min(last);
-    let command = offered[chosen];
+    let completion = offered.swap_remove(chosen);
     match keys::lookup(Context::Completion, key)? {
         Action::Up => state.completion = chosen.checked_sub(1).unwrap_or(last),
         Action::Down => state.completion = if chosen == last { 0 } else { chosen + 1 },
         Action::Close => state.completion_closed = true,
-        Action::Accept if !command.needs_arguments() => {
-            state.editor.set(&format!("/{}", command.name));
+        Action::Accept if completion.is_whole => {
+            state.editor.set(&completion.line);
             return Some(send(state));
         }
         _ => {
-            state.editor.set(&format!("/{} ", command.name));
+            state.editor.set(&format!("{} ", completion.line));
             state.completion = 0;
         }
     }
@@ -246,13 +252,20 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Models => return open_picker(state, PickerKind::Models, StoreRequest::Models),
         Action::History => return open_picker(state, PickerKind::History, StoreRequest::History),
-        Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => panes::close(state),
+        Action::Memory if matches!(state.pane, Some(Pane::Memory(_))) => {
+            return panes::close(state);
+        }
         Action::Memory => return panes::open_memory(state),
-        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => panes::more_of_why(state),
+        Action::Why if matches!(state.pane, Some(Pane::Why(_))) => {
+            return panes::more_of_why(state);
+        }
         Action::Why => return panes::open_why(state),
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Copy => return copy(state),
         Action::SwitchFocus => {
+            if state.focus == Focus::Input && prompts::to_next_place(state) {
+                return Vec::new();
+            }
             if let Some(word) = state.editor.word().filter(|word| word.starts_with('@')) {
                 return vec![Effect::Store(StoreRequest::CompletePath(word))];
             }
@@ -296,7 +309,7 @@ fn escape(state: &mut State) -> Vec<Effect> {
     } else if state.pull.is_some() && state.pane.is_none() && state.transcript.top.get().is_none() {
         return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
-        panes::close(state);
+        return panes::close(state);
     } else if state.transcript.top.get().is_some() {
         state.transcript.top.set(None);
     }
@@ -334,10 +347,15 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if slash::is_command(&text) {
+        if let Some(filled) = prompts::called(state, &text) {
+            state.editor.remember(text.trim());
+            return prompts::put(state, filled);
+        }
         return match slash::parse(&text) {
             Ok((command, arguments)) => {
                 state.editor.remember(text.trim());
                 state.editor.clear();
+                prompts::tell_hidden(state, &text);
                 (command.run)(state, arguments)
             }
             Err(why) => {
@@ -345,6 +363,9 @@ fn send(state: &mut State) -> Vec<Effect> {
                 Vec::new()
             }
         };
+    }
+    if prompts::to_next_place(state) {
+        return Vec::new();
     }
     if text.len() > SEND_BYTES_MAX {
         state.overlay = Some(Overlay::Confirm(Confirm {

@@ -5,7 +5,7 @@ use inglenook::store::Store;
 use super::Home;
 
 /// A memory that knows where the person lives and what their dog is called.
-fn remembering() -> Home {
+pub fn remembering() -> Home {
     let home = Home::new();
     home.import(&[
         ("user", "I live in Lund."),
@@ -67,6 +67,31 @@ fn a_role_is_a_file_beside_the_settings() {
     write("bad.md", "---\nvoice: deep\n---\nHi");
     let bad = home.fails(&["ask", "-r", "bad", "hello"], 2);
     assert!(bad.contains("line 2: `voice`"), "{bad}");
+}
+
+#[test]
+fn a_prompt_is_a_file_beside_the_settings() {
+    let home = Home::new();
+    let none = home.fails(&["ask", "-p", "translate", "hello"], 2);
+    assert!(none.contains("prompts/translate.md would be this one"), "{none}");
+    let prompts = home.data().join("prompts");
+    std::fs::create_dir_all(&prompts).unwrap();
+    let text = "---\ndescription: x\n---\nInto {{language}}, briefly:\n\n{{input}}\n";
+    std::fs::write(prompts.join("translate.md"), text).unwrap();
+    let missing = home.fails(&["ask", "--prompt", "translate"], 2);
+    assert!(missing.contains("nothing fills {{language}} of the prompt translate"), "{missing}");
+    assert!(missing.contains("inglenook ask -p translate LANGUAGE INPUT…"), "{missing}");
+    home.ok(&["ask", "-p", "translate", "French", "good", "evening"]);
+    // What is piped is no word of the person's.
+    let args = ["ask", "-p", "translate", "Old Norse"];
+    let output = home.command(&args).write_stdin("I live in Oslo.").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = home.ok(&["export"]);
+    assert!(said.contains("\"Into French, briefly:\\n\\ngood evening\""), "{said}");
+    let piped = "\"Into Old Norse, briefly:\\n\\n[attached: stdin, 15 bytes]\\nI live in Oslo.";
+    assert!(said.contains(piped), "{said}");
+    home.ok(&["memory", "consolidate", "--wait"]);
+    assert!(!home.ok(&["memory", "tree", "--depth", "2"]).contains("Oslo"));
 }
 
 #[test]

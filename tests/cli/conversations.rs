@@ -361,3 +361,21 @@ fn a_folder_of_notes_is_taken_again_as_it_changes() {
     home.fails(&["import", "notes", "/no/such/folder"], 1);
     home.fails(&["import", "chat.jsonl", folder], 2);
 }
+
+#[test]
+fn what_imports_taught_is_listed_by_import() {
+    let home = Home::new();
+    let nothing = home.run(&["memory", "learned"]);
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("Nothing from an import"));
+    let home = super::ask::remembering();
+    let text = home.ok(&["memory", "learned"]);
+    assert!(text.starts_with("import.jsonl\n") && text.contains("Lund"), "{text}");
+    let list = home.json(&["memory", "learned", "import.jsonl", "--json"]);
+    let fact = &list[0]["facts"][0];
+    assert_eq!(list[0]["import"], "import.jsonl");
+    for key in ["id", "text", "at", "chat"] {
+        assert!(fact[key].as_str().is_some_and(|value| !value.is_empty()), "{key} in {list}");
+    }
+    let wrong = home.fails(&["memory", "learned", "other.zip"], 2);
+    assert!(wrong.contains("there is something from import.jsonl"), "{wrong}");
+}

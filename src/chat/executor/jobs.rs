@@ -77,11 +77,13 @@ impl Job {
     /// Tokens for the prompt and for the reply.
     fn budgets(&self) -> (usize, usize) {
         let context = self.models.language.info().context_tokens;
-        window::budgets(
-            context,
-            self.parts.config.window_tokens,
-            self.parts.config.sampling.tokens_max,
-        )
+        window::budgets(context, self.parts.config.window_tokens, self.sampling().tokens_max)
+    }
+
+    /// How a reply is drawn that no memories are read for.
+    fn sampling(&self) -> Sampling {
+        let seed = self.request.turn ^ self.now.as_millisecond().unsigned_abs();
+        self.parts.config.sampling.sampling(Some(&self.profile), seed)
     }
 
     /// Whether a model is to do something with what memory knows, not to say what it knows. (The starter is not trained for it.)
@@ -288,10 +290,9 @@ impl Job {
         let mut sampling = if with_memories && !self.is_task() {
             Sampling::greedy(ANSWER_TOKENS_MAX)
         } else {
-            self.profile.sampling(&self.parts.config.sampling)
+            self.sampling()
         };
         sampling.tokens_max = sampling.tokens_max.min(reply_tokens);
-        sampling.seed ^= self.request.turn ^ self.now.as_millisecond().unsigned_abs();
         let since = Instant::now();
         let mut first: Option<Instant> = None;
         // What goes on begins with neither thoughts nor blanks that are not its own.

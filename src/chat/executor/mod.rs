@@ -14,11 +14,12 @@ use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Reader};
 use crate::chat::prompt;
+use crate::chat::sampling::SamplingSettings;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
 use crate::interfaces::{
-    Cancel, Clock, Context, ModelError, ModelInfo, ModelSource, Models, Priority, Sampling,
+    Cancel, Clock, Context, ModelError, ModelInfo, ModelSource, Models, Priority,
 };
 use crate::memory::MessageId;
 use crate::model_policy::{Grade, Mode, reader_generates};
@@ -33,28 +34,23 @@ pub(super) use jobs::Job;
 pub struct ChatConfig {
     /// The sliding window; the model's own limit if that is smaller.
     pub window_tokens: usize,
-    pub sampling: Sampling,
+    pub sampling: SamplingSettings,
     /// What the model is told that it is.
     pub role: Option<Arc<Persona>>,
     /// Where roles are.
     pub roles: PathBuf,
+    /// Where the person's own prompts are.
+    pub prompts: PathBuf,
 }
 
 impl Default for ChatConfig {
     fn default() -> Self {
         Self {
             window_tokens: window::WINDOW_TOKENS,
-            sampling: Sampling {
-                temperature: 0.7,
-                top_p: 0.9,
-                min_p: 0.05,
-                repetition_penalty: 1.1,
-                seed: 0,
-                tokens_max: 1_024,
-                constraint: None,
-            },
+            sampling: SamplingSettings::default(),
             role: None,
             roles: PathBuf::new(),
+            prompts: PathBuf::new(),
         }
     }
 }
@@ -343,6 +339,10 @@ impl Executor {
                 if let Some(loaded) = loaded.as_mut() {
                     loaded.profile.role = role;
                 }
+                None
+            }
+            Effect::UseSampling(settings) => {
+                self.parts.config.sampling.chat = settings;
                 None
             }
             Effect::UseStore { incognito } => {

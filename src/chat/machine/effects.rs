@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
 use crate::chat::persona::Persona;
 use crate::chat::policy::{Cited, ModelProfile};
+use crate::chat::sampling::Settings;
 use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
 use crate::memory::{Message, MessageId, Moment, SessionId};
@@ -18,6 +19,8 @@ pub enum Effect {
     Pull(String),
     StopPull,
     UseRole(Option<Arc<Persona>>),
+    /// What the open chat says of how replies are drawn.
+    UseSampling(Settings),
     /// Durably: the session if it is new, the message, its memory job (`/remember`: its facts).
     SaveUser(UserMessage),
     /// On a thread of its own.
@@ -128,6 +131,8 @@ pub enum Update {
         result: Result<bool, String>,
     },
     Ready(ModelProfile),
+    /// What the open chat says of how replies are drawn.
+    Sampling(Settings),
     /// `still` is the model that stays in use.
     LoadFailed {
         error: String,

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Quote};
+use crate::chat::sampling::{Setting, SettingValue};
 use crate::chat::window::Window;
 use crate::memory::{Message, MessageId, Moment, SessionId};
 use crate::store::Conversation;
@@ -63,6 +64,8 @@ pub enum Command {
     StopPull,
     /// What the model is told that it is; an assistant again, without one.
     Role(Option<Arc<Persona>>),
+    /// How this chat's replies are drawn from now on; as without it, where there is no value.
+    Set(Setting, Option<SettingValue>),
     Incognito(bool),
     Reload,
     Leave,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::chat::machine::turn::Phase;
 use crate::chat::persona::Persona;
 use crate::chat::policy::ModelProfile;
+use crate::chat::sampling::{Setting, SettingValue, Settings};
 use crate::memory::{Message, MessageId, Moment, SessionId, title_of};
 use crate::store::Conversation;
 
@@ -62,6 +63,8 @@ pub struct Machine {
     model: Model,
     session: Option<OpenSession>,
     incognito: bool,
+    /// How the replies of the chat on the screen are drawn.
+    sampling: Settings,
     /// A model that was downloaded while a reply was being written.
     arrived: Option<String>,
     /// The person's name, as of the last saved message.
@@ -133,13 +136,14 @@ impl Machine {
             Command::Pull(name) => vec![Effect::Pull(name)],
             Command::StopPull => vec![Effect::StopPull],
             Command::Role(role) => self.set_role(role),
+            Command::Set(setting, value) => self.set(setting, value),
             Command::NewSession => {
-                let mut effects = self.leave_session();
+                let mut effects = self.leave_chat();
                 effects.push(self.tell_session(Conversation::default()));
                 effects
             }
             Command::OpenSession(session) => {
-                let mut effects = self.leave_session();
+                let mut effects = self.leave_chat();
                 effects.push(Effect::LoadSession(session));
                 effects
             }
@@ -190,6 +194,19 @@ impl Machine {
         effects
     }
 
+    fn set(&mut self, setting: Setting, value: Option<SettingValue>) -> Vec<Effect> {
+        match value {
+            Some(value) => self.sampling.insert(setting, value),
+            None => self.sampling.remove(&setting),
+        };
+        self.use_sampling()
+    }
+
+    fn use_sampling(&self) -> Vec<Effect> {
+        let settings = self.sampling.clone();
+        vec![Effect::UseSampling(settings.clone()), Effect::Tell(Update::Sampling(settings))]
+    }
+
     fn pulled(&mut self, name: String, result: Result<bool, String>) -> Vec<Effect> {
         let is_here = result == Ok(true);
         let mut effects = vec![Effect::Tell(Update::Pulled { name: name.clone(), result })];
@@ -226,6 +243,16 @@ impl Machine {
     }
 
     // — sessions —
+
+    /// Another chat comes, which does not go on from this one.
+    fn leave_chat(&mut self) -> Vec<Effect> {
+        let mut effects = self.leave_session();
+        if !self.sampling.is_empty() {
+            self.sampling.clear();
+            effects.extend(self.use_sampling());
+        }
+        effects
+    }
 
     fn leave_session(&mut self) -> Vec<Effect> {
         let mut effects = self.stop();
@@ -331,7 +358,7 @@ impl Machine {
             let text = if on { "Incognito is on already." } else { "Incognito is off already." };
             return vec![hint(text)];
         }
-        let mut effects = self.leave_session();
+        let mut effects = self.leave_chat();
         self.incognito = on;
         effects.push(Effect::UseStore { incognito: on });
         effects.push(self.tell_session(Conversation::default()));

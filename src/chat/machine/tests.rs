@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::turn::CHECKPOINT_BYTES;
 use super::*;
+use crate::chat::own_files::OwnFile as _;
 use crate::chat::policy::Reader;
 use crate::chat::window::Window;
 use crate::interfaces::{Clock, LanguageModel};
@@ -119,6 +120,7 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::UseRole(role) => {
                     format!("role {:?}", role.as_ref().map(|role| &role.name))
                 }
+                Effect::UseSampling(settings) => format!("sampling of {}", settings.len()),
                 Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
                 Effect::Start(ReplyJob { history, step, .. }) => match step {
                     ReplyStep::Recall { .. } => format!("recall after {}", history.len()),

@@ -3,6 +3,7 @@
 mod consolidate;
 mod edit;
 pub mod forget;
+mod learned;
 pub mod search;
 pub mod show;
 mod tree;
@@ -22,6 +23,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
     match args {
         Args::Tree { depth, theme, json } => tree::run(app, depth, theme, json),
         Args::Search { query, k, json } => search::run(app, &query.join(" "), k.into(), json),
+        Args::Learned { import, json } => learned::run(app, import.as_deref(), json),
         Args::Show { id, json } => show::run(app, id, json),
         Args::Edit { id, text, title, .. } => edit::run(app, id, &text, title.as_deref()),
         Args::Forget { ids, matching, source, only, redact, yes, .. } => {

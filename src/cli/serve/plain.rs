@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::of_model;
+use crate::chat::sampling::SamplingSettings;
 use crate::chat::{ModelProfile, Parts, Thoughts, prompt, reader_of};
 use crate::interfaces::{
     Cancel, Clock as _, Context, Finish, LanguageModel, ModelError, Models, Priority, Sampling,
@@ -23,7 +24,7 @@ const CHUNK_TOKENS: usize = 512;
 pub struct Plain {
     model: Arc<dyn LanguageModel>,
     profile: ModelProfile,
-    sampling: Sampling,
+    sampling: SamplingSettings,
     prefixes: Mutex<Prefixes>,
 }
 
@@ -120,12 +121,12 @@ impl Plain {
     }
 
     fn sampling(&self, asked: &Asked, tokens_max: usize, now: Moment) -> Sampling {
-        let own = self.profile.sampling(&self.sampling);
         let fresh = now.timestamp.as_nanosecond() as u64;
+        let own = self.sampling.sampling(Some(&self.profile), fresh);
         Sampling {
             temperature: asked.temperature.unwrap_or(own.temperature),
             top_p: asked.top_p.unwrap_or(own.top_p),
-            seed: asked.seed.unwrap_or(fresh),
+            seed: asked.seed.unwrap_or(own.seed),
             // The marks of JSON are repeated by nature.
             repetition_penalty: if asked.form.is_some() { 1.0 } else { own.repetition_penalty },
             tokens_max,

@@ -9,6 +9,7 @@ use super::super::mcp::plain_value;
 use super::super::report::Failure;
 use super::of_failure;
 use super::plain::Said;
+use crate::chat::sampling::{SamplingSettings, Setting, SettingValue};
 use crate::chat::{ChatError, Parts, SavedReply, Update, answer_in};
 use crate::interfaces::{Cancel, Clock as _, Models, SystemClock};
 use crate::memory::{Message, NewMessage, Role, SessionId, plain_text, title_of};
@@ -112,12 +113,7 @@ impl Remembering {
     ) -> Result<Replied, ApiError> {
         let mut parts = self.parts.clone();
         parts.models = Arc::default();
-        let sampling = &mut parts.config.sampling;
-        sampling.temperature = asked.temperature.unwrap_or(sampling.temperature);
-        sampling.top_p = asked.top_p.unwrap_or(sampling.top_p);
-        sampling.seed = asked.seed.unwrap_or(sampling.seed);
-        sampling.tokens_max =
-            asked.tokens_max.unwrap_or(sampling.tokens_max).min(sampling.tokens_max);
+        set_sampling(&mut parts.config.sampling, asked);
         let mut said = Said::new(asked, on_text);
         let (mut kept, mut is_empty) = (None, true);
         let answered = answer_in(parts, session, question, cancel, &mut |update| match update {
@@ -205,6 +201,22 @@ impl Remembering {
             tx.enqueue(&JobKind::Boundary(session))?;
             Ok(session)
         })
+    }
+}
+
+/// What is asked goes before what is set here, but for a longer reply.
+fn set_sampling(settings: &mut SamplingSettings, asked: &Asked) {
+    let longest = settings.sampling(None, 0).tokens_max;
+    let tokens = asked.tokens_max.map(|n| SettingValue::Whole(n.min(longest) as u64));
+    for (setting, value) in [
+        (Setting::Temperature, asked.temperature.map(SettingValue::Number)),
+        (Setting::TopP, asked.top_p.map(SettingValue::Number)),
+        (Setting::Seed, asked.seed.map(SettingValue::Whole)),
+        (Setting::ReplyTokensMax, tokens),
+    ] {
+        if let Some(value) = value {
+            settings.chat.insert(setting, value);
+        }
     }
 }
 

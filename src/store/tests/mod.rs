@@ -9,6 +9,7 @@ mod flips;
 mod forgetting;
 mod forgotten_bytes;
 mod hierarchy;
+mod learned;
 mod migrating;
 mod opening;
 mod processes;

@@ -1,7 +1,8 @@
 //! Roles, downloads, and sentences that ask to forget.
 
 use super::*;
-use crate::chat::{Command, Persona, Update};
+use crate::chat::sampling::{Setting, SettingValue, Settings};
+use crate::chat::{Command, OwnFile as _, Persona, Update};
 use crate::tui::event::StoreRequest;
 
 #[test]
@@ -86,4 +87,61 @@ fn a_sentence_that_forgets_nothing_is_not_lost() {
     h.feed(Event::Store(StoreReply::NothingAbout { what, text }));
     assert_eq!(h.state.editor.shown(), "forget my shoe size");
     assert!(h.screen().contains("I know nothing of my shoe size."));
+}
+
+#[test]
+fn how_replies_are_drawn_is_seen_and_changed() {
+    let set = |setting, value| Effect::Chat(Command::Set(setting, value));
+    let mut h = Harness::ready(80, 24);
+    for (typed, said, done) in [
+        (
+            "/set temperature 0.2",
+            "temperature is 0.2 in this chat; it was 0.7 (default).",
+            vec![set(Setting::Temperature, Some(SettingValue::Number(0.2)))],
+        ),
+        (
+            "/set Top-P=0.5",
+            "top_p is 0.5 in this chat",
+            vec![set(Setting::TopP, Some(SettingValue::Number(0.5)))],
+        ),
+        (
+            "/set temperature hot",
+            "temperature is a number from 0 to 5: /set temperature hot",
+            vec![],
+        ),
+        ("/set seed 1 2", "seed is a whole number from 0 up", vec![]),
+        ("/set heat 1", "There is no heat, but temperature, top_p", vec![]),
+        (
+            "/set seed",
+            "seed is random (default). It can be a whole number",
+            vec![set(Setting::Seed, None)],
+        ),
+    ] {
+        h.paste(typed);
+        h.press("enter");
+        assert_eq!(h.take(), done, "{typed}");
+        assert!(h.screen().contains(said), "{typed}: {}", h.screen());
+        h.state.editor.clear();
+    }
+    h.chat(Update::Sampling(Settings::from([(Setting::Temperature, SettingValue::Number(0.2))])));
+    // The list says where each comes from, and leads into the input.
+    h.paste("/set");
+    h.press("enter");
+    let screen = h.screen();
+    let row = |words: &[&str]| screen.lines().any(|row| words.iter().all(|w| row.contains(w)));
+    assert!(row(&["temperature", "0.2", "this chat"]), "{screen}");
+    assert!(row(&["seed", "random", "default"]), "{screen}");
+    h.press("enter");
+    assert_eq!(h.state.editor.shown(), "/set temperature ");
+    h.press("enter");
+    assert_eq!(h.take(), [set(Setting::Temperature, None)]);
+    assert!(h.screen().contains("temperature is 0.7 (default) again."), "{}", h.screen());
+    // Names are completed; one that is whole is sent.
+    h.type_str("/set rep");
+    h.press("tab");
+    assert_eq!(h.state.editor.shown(), "/set repetition_penalty ");
+    h.press("ctrl-c");
+    h.type_str("/set seed");
+    h.press("enter");
+    assert_eq!(h.take(), [set(Setting::Seed, None)]);
 }

@@ -4,7 +4,9 @@ mod chats;
 mod choices;
 mod flows;
 mod input;
+mod learned;
 mod messages;
+mod prompts;
 mod screens;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
@@ -18,7 +20,7 @@ use crate::interfaces::{Clock, LanguageModel, PullableModel};
 use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, SessionId, ThemeId};
 use crate::store::{Conversation, Session};
 use crate::testing::{ManualClock, ScriptedModel, episode, fact, message};
-use crate::tui::event::{Effect, Event, StoreReply, ThemeRow, Tree};
+use crate::tui::event::{Effect, Event, StoreReply, StoreRequest, ThemeRow, Tree};
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::{update, view};
@@ -30,6 +32,8 @@ pub struct Harness {
     terminal: Terminal<TestBackend>,
     /// Everything asked for since the last [`Self::take`].
     pub effects: Vec<Effect>,
+    /// How often the prompts were read, which every `/` that is typed asks for.
+    pub n_prompts_read: usize,
 }
 
 pub fn at(time: &str) -> Moment {
@@ -41,7 +45,7 @@ impl Harness {
         let clock = ManualClock::at("2026-11-21T10:00:00Z");
         let state = State::new(&Palette::named("ansi"), clock.now(), "starter");
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        Self { state, clock, terminal, effects: Vec::new() }
+        Self { state, clock, terminal, effects: Vec::new(), n_prompts_read: 0 }
     }
 
     /// With the starter loaded.
@@ -54,7 +58,12 @@ impl Harness {
 
     pub fn feed(&mut self, event: Event) {
         let now = self.clock.now();
-        self.effects.extend(update(&mut self.state, event, now));
+        for effect in update(&mut self.state, event, now) {
+            match effect {
+                Effect::Store(StoreRequest::Prompts) => self.n_prompts_read += 1,
+                effect => self.effects.push(effect),
+            }
+        }
     }
 
     pub fn chat(&mut self, update: Update) {
@@ -277,6 +286,7 @@ pub fn tree() -> Tree {
         ],
         n_messages: 6,
         without_facts: vec![EpisodeId(6)],
+        learned: Vec::new(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Snapshots at 40×12, 80×24 and 200×60.
 
 use super::*;
-use crate::chat::{Level, Window};
+use crate::chat::sampling::{Setting, SettingValue, Settings};
+use crate::chat::{Level, OwnFile as _, Persona, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::memory::Moment;
 use crate::store::{ForgetPlan, Found};
@@ -11,7 +12,7 @@ use crate::tui::state::{Pane, WhyPane};
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
 #[track_caller]
-fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
+pub(super) fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
     for (width, height) in SIZES {
         let mut h = start(width, height);
         then(&mut h);
@@ -79,6 +80,7 @@ fn welcome_back() {
                     at("16"),
                 ),
             ],
+            learned: None,
             facts: vec!["You moved to Lund (week of 9 November 2026).".into()],
         })));
     });
@@ -123,12 +125,30 @@ fn recalling() {
 #[test]
 fn multi_line_input_and_completion() {
     check("completion", Harness::ready, |h| h.type_str("/m"));
+    check("completion_settings", Harness::ready, |h| h.type_str("/set "));
     check("multi_line", talked, |h| {
         h.type_str("one line");
         h.press("alt-enter");
         h.type_str("a second line that is long enough to wrap at forty columns");
         h.press("shift-enter");
         h.paste(&"pasted ".repeat(1_000));
+    });
+}
+
+#[test]
+fn how_replies_are_drawn() {
+    check("settings", talked, |h| {
+        let mut profile = qwen();
+        let text = "---\ntop_p: 0.5\n---\nYou translate.";
+        profile.role = Some(Persona::parse("fr", text).unwrap().into());
+        h.chat(Update::Ready(profile));
+        h.state.sampling.configured.insert(Setting::MinP, SettingValue::Number(0.1));
+        h.chat(Update::Sampling(Settings::from([(
+            Setting::Temperature,
+            SettingValue::Number(0.2),
+        )])));
+        h.tick(40);
+        h.enter("/set");
     });
 }
 

@@ -54,6 +54,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     lines.push(Line::raw(""));
     lines.push(Line::styled("In the memory pane", palette.heading));
     keys_of(Context::MemoryPane, &mut lines);
+    lines.push(Line::raw(""));
+    lines.push(Line::styled("On what imports taught (/learned)", palette.heading));
+    keys_of(Context::Learned, &mut lines);
     let height = area.height.saturating_sub(1);
     let most = (lines.len() as u16).saturating_sub(height);
     let scroll = scroll.min(most);

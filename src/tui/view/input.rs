@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, List, ListState};
 use ratatui_textarea::TextArea;
 
+use crate::memory::plain_text;
 use crate::tui::state::State;
 use crate::tui::view::{clear, framed, list_line};
 use crate::tui::wrap;
@@ -85,10 +86,14 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
     let inner = block.inner(rect);
     frame.render_widget(block, rect);
     let cells = usize::from(inner.width);
-    let lines = offered.iter().enumerate().map(|(n, command)| {
-        let name = format!(" /{} {}", command.name, command.arguments);
+    let lines = offered.iter().enumerate().map(|(n, completion)| {
+        let name = format!(" {} {}", completion.line, completion.arguments);
         let room = cells.saturating_sub(wrap::width(&name) + 3);
-        let help = if room < 12 { String::new() } else { wrap::ellipsis(command.help, room) };
+        let help = if room < 12 {
+            String::new()
+        } else {
+            wrap::ellipsis(&plain_text(&completion.help), room)
+        };
         list_line(palette, name, &help, n == chosen, cells)
     });
     let mut scrolled = ListState::default().with_selected(Some(chosen));

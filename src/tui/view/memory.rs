@@ -9,7 +9,7 @@ use tui_tree_widget::Tree as TreeWidget;
 use crate::chat::export::speaker;
 use crate::memory::plain_text;
 use crate::store::AnyId;
-use crate::tui::keys::{self, Context};
+use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected;
 use crate::tui::state::{MemoryPane, State};
@@ -18,7 +18,8 @@ use crate::tui::{count, dates, wrap};
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
-    let (inner, focused) = pane_frame(frame, state, "memory", area);
+    let title = if pane.learned { "learnt from imports" } else { "memory" };
+    let (inner, focused) = pane_frame(frame, state, title, area);
     let detail = detail(pane, palette, usize::from(inner.width));
     let below = match (detail.len() as u16 + 1).min(inner.height / 3) {
         n if n >= 3 && !detail.is_empty() => n,
@@ -39,8 +40,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
         frame.render_widget(block, bottom);
         frame.render_widget(Paragraph::new(detail), space);
     }
-    let context = if pane.searching { Context::MemorySearch } else { Context::MemoryPane };
-    let keys = wrap::ellipsis(&keys::hints(context), usize::from(foot.width));
+    let keys = if pane.searching {
+        keys::hints(Context::MemorySearch)
+    } else if pane.learned {
+        let more = |action| keys::hint_text(Context::MemoryPane, action);
+        let more = [Action::Edit, Action::Search, Action::Close].map(more).join(" · ");
+        format!("{} · {more}", keys::hints(Context::Learned))
+    } else {
+        keys::hints(Context::MemoryPane)
+    };
+    let keys = wrap::ellipsis(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
@@ -60,6 +69,17 @@ fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Re
         return;
     }
     let Some(tree) = &pane.tree else { return };
+    if pane.learned {
+        let n: usize = tree.learned.iter().map(|import| import.facts.len()).sum();
+        let mut text = count(n, "fact", "facts");
+        match pane.thrown.iter().flatten().count() {
+            0 => {}
+            n => text = format!("{text} · {n} to go when this is closed, u takes that back"),
+        }
+        let text = wrap::ellipsis(&text, usize::from(area.width));
+        frame.render_widget(Span::styled(text, palette.muted), area);
+        return;
+    }
     let facts: usize = tree.themes.iter().map(|t| t.facts.len()).sum();
     let text = format!(
         "{} · {} · {} · {}",
@@ -79,6 +99,9 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
             (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
             (None, None) => "reading…".into(),
             (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
+            (Some(_), None) if pane.learned => {
+                "Nothing from an import is left to look through.".into()
+            }
             (Some(tree), None) if tree.n_messages > 0 => {
                 "Nothing has settled into memory yet. That happens by itself, a little after \
                  a topic ends; a new chat (Ctrl+N) ends it now."
@@ -125,6 +148,10 @@ fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
             let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
             if let Some(later) = fact.superseded_by {
                 head = format!("{head} · replaced by {later}");
+            }
+            let mut learned = tree.learned.iter().filter(|_| pane.learned).flat_map(|l| &l.facts);
+            if let Some((_, chat)) = learned.find(|(fact, _)| *fact == id) {
+                head = format!("{head} · {chat}");
             }
             Some((head, fact.content.clone()))
         }

@@ -23,6 +23,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
         PickerKind::History => "your messages",
         PickerKind::Look => "colours",
         PickerKind::Roles => "roles",
+        PickerKind::Prompts => "your prompts",
+        PickerKind::Settings => "sampling",
     };
     let rows = picker.items.iter().map(|i| 1 + u16::from(i.preview.is_some())).sum::<u16>();
     let is_large = picker.kind == PickerKind::Sessions;
@@ -57,7 +59,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
         let room = width.saturating_sub(2);
         let is_gone = item.session().is_some_and(|id| chats::is_deleted(state, id));
         let detail = if is_gone { "deleted" } else { &item.detail };
-        let detail = wrap::ellipsis(detail, room / 2);
+        let beside = room.saturating_sub(wrap::width(&item.label) + 2);
+        let detail = wrap::ellipsis(detail, beside.max(room / 2));
         let label = wrap::ellipsis(&item.label, room.saturating_sub(wrap::width(&detail) + 2));
         let mut line = list_line(palette, format!(" {label}"), &detail, n == chosen, width);
         if is_gone && n != chosen {

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::tui::count;
 use crate::tui::dates;
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
@@ -27,6 +28,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         coming_back(state, width)
     };
     let palette = &state.palette;
+    if let Some((n, source)) = state.greeting.learned.as_ref().filter(|_| !state.incognito) {
+        let source = wrap::ellipsis(&plain_text(source), 40);
+        let n = count(*n, "thing", "things");
+        let text = format!("{n} learnt from {source}: /learned lists them.");
+        // Below the title, where there is room for no more.
+        short.truncate(1);
+        for lines in [&mut full, &mut short] {
+            lines.push(Line::raw(""));
+            lines.extend(wrap::plain(&text, palette.accent, width));
+        }
+    }
     if let ModelLine::Absent = state.model {
         full.push(Line::raw(""));
         full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
