@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "chat",
         &[
+            "mcp",
             "worker",
             "recall",
             "model_policy",
@@ -45,6 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "attachments",
             "chat",
+            "mcp",
             "worker",
             "recall",
             "model_policy",
@@ -88,6 +90,7 @@ const ALLOWED_ANYWHERE: &[&str] = &["error_chain"];
 /// What the tests of a module may name in addition: test doubles, and what a test wires together.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("registry", &[]),
+    ("mcp", &["testing"]),
     ("attachments.rs", &["testing"]),
     ("imports", &["testing", "interfaces"]),
     ("recall", &["testing", "inference"]),

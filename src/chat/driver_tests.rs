@@ -362,3 +362,6 @@ fn only_a_reply_that_may_rest_on_what_was_forgotten_meanwhile_is_dropped() {
     let roles: Vec<Role> = messages.iter().map(|m| m.role).collect();
     assert_eq!(roles, [Role::User, Role::User], "the first reply quoted it, too");
 }
+
+#[path = "tool_tests.rs"]
+mod tools;

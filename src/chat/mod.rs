@@ -1,6 +1,6 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
-//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`), the driver acts
+//! The machine decides (`machine`, `policy`, `window`, `prompt`, `stream`, `tools`), the driver acts
 //! (`driver`, `executor`). Nothing here knows a terminal.
 
 mod ask;
@@ -17,6 +17,7 @@ pub mod policy;
 mod prompt;
 mod speech;
 mod stream;
+mod tools;
 mod window;
 
 pub use ask::{ChatError, answer_in};
@@ -25,4 +26,5 @@ pub use executor::{Allowed, ChatConfig, Parts};
 pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
 pub use persona::Persona;
 pub use policy::ModelProfile;
+pub use tools::{Call, CallResult, Permission, ToolsStatus};
 pub use window::Window;

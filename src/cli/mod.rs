@@ -32,6 +32,7 @@ mod pullable;
 mod report;
 mod session;
 mod shell;
+mod tools;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
 use crate::chat::persona::Persona;
 use crate::chat::policy::{Cited, ModelProfile};
+use crate::chat::tools::{Call, CallResult, Exchange, ToolUse, ToolsStatus};
 use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
 use crate::memory::{Message, MessageId, Moment, SessionId};
@@ -35,6 +36,12 @@ pub enum Effect {
         at: Moment,
         then: Forked,
     },
+    /// Reports what tools there are; whether they are on is known here.
+    ListTools {
+        on: bool,
+    },
+    /// Ends their servers.
+    StopTools,
     /// Of several versions of a reply, shows one.
     Choose {
         chosen: MessageId,
@@ -86,6 +93,8 @@ pub struct ReplyJob {
     pub step: ReplyStep,
     /// The reply that it goes on with.
     pub begun: Option<Begun>,
+    /// The calls of this turn that are over.
+    pub exchanges: Vec<Exchange>,
 }
 
 /// A reply that was stopped or cut, and goes on.
@@ -96,7 +105,7 @@ pub struct Begun {
 }
 
 /// Which step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ReplyStep {
     Recall {
         /// Leaves a prompt in the model's context, not only candidates to quote.
@@ -106,7 +115,10 @@ pub enum ReplyStep {
     },
     Generate {
         with_memories: bool,
+        tools: ToolUse,
     },
+    /// Runs a tool.
+    Call(Call),
 }
 
 /// What the screen is told.
@@ -153,6 +165,17 @@ pub enum Update {
     },
     /// The reply failed before its first word.
     ReplyDropped,
+    /// May this call be made?
+    Asks(Call),
+    /// It was made, or not.
+    Called {
+        call: Call,
+        result: CallResult,
+    },
+    /// Whether tools are on in this chat.
+    ToolsOn(bool),
+    /// What tools there are.
+    Tools(ToolsStatus),
     Window(Window),
     Session {
         session: Option<SessionId>,
@@ -189,5 +212,8 @@ pub enum PhaseName {
     AwaitingModel,
     Recalling,
     Replying,
+    /// The person is asked whether a tool may be called.
+    Asking,
+    Calling,
     Finishing,
 }

@@ -6,6 +6,7 @@ mod flows;
 mod input;
 mod messages;
 mod screens;
+mod tools;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
