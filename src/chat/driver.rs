@@ -115,6 +115,8 @@ impl Conversation {
                 Err(RecvTimeoutError::Timeout) => self.poll(),
             }
         }
+        // Before it is told to: these servers end before the program does.
+        self.executor.end_tools();
         self.command(Command::Leave);
         self.executor.background = None;
     }
@@ -160,6 +162,10 @@ impl Conversation {
             (self.tell)(Update::Notice { level: Level::Error, text });
             return;
         }
+        if let (Command::Tools(true), Err(why)) = (&command, &self.executor.parts.allowed.tools) {
+            (self.tell)(Update::Notice { level: Level::Warning, text: why.clone() });
+            return;
+        }
         // No answer is made from what is gone.
         if matches!(command, Command::Submit { .. } | Command::Regenerate | Command::Continue) {
             self.look_for_forgetting();
@@ -203,6 +209,10 @@ impl Conversation {
                 self.reply(job);
             }
             Effect::Cancel => self.executor.cancel(),
+            Effect::ListTools { on } => {
+                let status = self.executor.tools_status(on);
+                (self.tell)(Update::Tools(status));
+            }
             quick => return self.executor.execute(quick),
         }
         None

@@ -391,3 +391,6 @@ fn what_is_set_holds_for_this_chat_alone() {
     });
     assert_eq!(last, Some(0));
 }
+
+#[path = "tool_tests.rs"]
+mod tools;

@@ -1,6 +1,6 @@
 //! One conversation: a pure turn machine, the driver that runs it, and one question for `ask`.
 //!
-//! The machine decides (`machine`, `policy`, `sampling`, `window`, `prompt`, `stream`), the driver acts
+//! The machine decides (`machine`, `policy`, `sampling`, `window`, `prompt`, `stream`, `tools`), the driver acts
 //! (`driver`, `executor`). Nothing here knows a terminal.
 
 mod ask;
@@ -20,6 +20,7 @@ pub mod sampling;
 mod speech;
 mod stream;
 mod template;
+mod tools;
 mod window;
 
 pub use ask::{ChatError, answer_in};
@@ -31,4 +32,5 @@ pub use persona::Persona;
 pub use policy::ModelProfile;
 pub use stream::Stream as Thoughts;
 pub use template::{Filled, INPUT, Template};
+pub use tools::{Call, CallResult, Permission, ToolsStatus};
 pub use window::Window;

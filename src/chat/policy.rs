@@ -47,6 +47,8 @@ pub struct ModelProfile {
     pub starter: bool,
     /// What it is told that it is; an assistant, without one.
     pub role: Option<Arc<Persona>>,
+    /// Its format says how it is offered tools.
+    pub knows_tools: bool,
     /// So small that it talks about whatever it is told, and that too many words other than the likeliest are wrong.
     is_small: bool,
     /// So small that what was said before gets into whatever it writes.
@@ -68,6 +70,7 @@ impl ModelProfile {
             style: prompt_style(info),
             starter: info.starter,
             role: None,
+            knows_tools: false,
             is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
             is_distracted: info.n_parameters < N_PARAMETERS_UNDISTRACTED,
         }
@@ -147,6 +150,11 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
 pub fn is_task(text: &str) -> bool {
     let text = head(text);
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
+}
+
+/// Whether a tool may help with a message: something is to be done, or to be known.
+pub fn may_need_tools(profile: &ModelProfile, kind: MessageKind, text: &str) -> bool {
+    kind == MessageKind::Chat && matches!(profile.wants(text), Wants::World | Wants::Memory)
 }
 
 /// Whether the starter says in its own words that memory has nothing, where it has nothing. Not of a question about the

@@ -2,6 +2,7 @@
 //!
 //! It asks the model for tokens and turns only. Prompts with memories are built by `recall`.
 
+use crate::chat::tools::Exchange;
 use crate::chat::window;
 use crate::interfaces::{LanguageModel, TurnRole};
 use crate::memory::{Message, Role};
@@ -15,19 +16,33 @@ pub struct Prompt {
     pub is_cut: bool,
 }
 
+/// What tools add to a prompt.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tools<'a> {
+    /// Those that are offered, each a line of JSON.
+    pub listed: &'a [String],
+    /// The calls of this turn so far.
+    pub exchanges: &'a [Exchange],
+}
+
 /// Everything up to the assistant's turn, within `budget` tokens unless the system turn alone is longer.
 pub fn build(
     model: &dyn LanguageModel,
     system: &str,
     history: &[Message],
     question: &str,
+    tools: Tools<'_>,
     budget: usize,
 ) -> Prompt {
     let mut head = model.begin();
-    head.extend(model.turn(TurnRole::System, system));
+    head.extend(match tools.listed {
+        [] => model.turn(TurnRole::System, system),
+        listed => model.system_with_tools(system, listed),
+    });
     let mut words = model.encode(question.trim());
     let (opened, opened_first) = (model.open_turn(TurnRole::User), model.open_first_turn());
     let mut closed = model.close_turn(TurnRole::User);
+    closed.extend(calls(model, tools.exchanges, budget / 2));
     closed.extend(model.open_reply());
     let fixed = head.len() + opened.len() + closed.len();
     let room = budget.saturating_sub(fixed);
@@ -57,6 +72,13 @@ pub fn build(
     Prompt { tokens, n_dropped: first, is_cut }
 }
 
+/// The turns of the newest calls that fit.
+fn calls(model: &dyn LanguageModel, exchanges: &[Exchange], budget: usize) -> Vec<u32> {
+    let turns = |e: &Exchange| model.call_turns(&e.said, &e.written, &e.result.text);
+    let turns: Vec<Vec<u32>> = exchanges.iter().map(turns).collect();
+    turns[window::fit(turns.iter().map(Vec::len), budget)..].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +97,7 @@ mod tests {
         (n_dropped, n_tokens, is_cut): (usize, usize, bool),
     ) {
         let model = ScriptedModel::new(&[]);
-        let prompt = build(&model, system, history, question, 100);
+        let prompt = build(&model, system, history, question, Tools::default(), 100);
         assert_eq!((prompt.n_dropped, prompt.tokens.len()), (n_dropped, n_tokens));
         assert_eq!(prompt.is_cut, is_cut);
         assert_eq!(prompt.tokens.last(), model.open_turn(TurnRole::Assistant).first());
@@ -84,13 +106,14 @@ mod tests {
     #[test]
     fn where_the_system_opens_the_first_turn_no_reply_comes_first() {
         let model = ScriptedModel::new(&[]).joining_system();
-        let prompt = build(&model, "sys", &lines(100, "0123456789"), "where?", 100);
+        let prompt =
+            build(&model, "sys", &lines(100, "0123456789"), "where?", Tools::default(), 100);
         // As below, but for the reply of message 93 and the opening of message 94.
         assert_eq!((prompt.n_dropped, prompt.tokens.len()), (94, 14 + 6 * 12 - 1));
         let open = model.open_turn(TurnRole::User);
         assert_eq!(prompt.tokens[5..7], [u32::from(b'0'), u32::from(b'1')]);
         assert_eq!(prompt.tokens.iter().filter(|token| open.contains(token)).count(), 3);
-        let first = build(&model, "sys", &[], "where?", 100).tokens;
+        let first = build(&model, "sys", &[], "where?", Tools::default(), 100).tokens;
         assert_eq!(first.len(), 13);
         assert_eq!(first[5..11], model.encode("where?"));
     }

@@ -15,6 +15,8 @@ use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
+    let mut notices = notices;
+    notices.extend(app.servers().err().filter(|none| none.is_broken).map(|none| none.why));
     let mut beginning = Beginning { notices, ..Beginning::default() };
     // A wrong name is said before anything is opened.
     let registry = app.registry()?;
@@ -87,7 +89,11 @@ impl App {
             worker: None,
             models: Arc::default(),
             incognito: self.policy.is_incognito(),
-            allowed: Allowed { exports: self.policy.exports(), audit: self.audit_file() },
+            allowed: Allowed {
+                exports: self.policy.exports(),
+                audit: self.audit_file(),
+                tools: self.servers().map_err(|none| none.why),
+            },
         })
     }
 

@@ -34,6 +34,7 @@ mod report;
 mod serve;
 mod session;
 mod shell;
+mod tools;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

@@ -33,6 +33,8 @@ pub struct Policy {
     export: Option<bool>,
     /// Whether other programs may use the memory, through `inglenook mcp` or `serve`; where `export` is forbidden, only if this says so.
     mcp: Option<bool>,
+    /// Whether a chat may use the tools of other programs (`mcp.json`); where `export` is forbidden, only if this says so.
+    tools: Option<bool>,
     /// Every chat and question is incognito.
     incognito: bool,
     /// The memory has to be encrypted.
@@ -41,7 +43,7 @@ pub struct Policy {
     models: Option<Vec<String>>,
     /// Messages older than this are forgotten when the memory is opened for writing.
     retention_days: Option<NonZeroU32>,
-    /// Imports, exports, backups, agents' notes and forgettings are noted in `audit.jsonl` beside the memory, without their content.
+    /// Imports, exports, backups, agents' notes, calls of tools and forgettings are noted in `audit.jsonl` beside the memory, without their content.
     audit: bool,
 }
 
@@ -88,6 +90,7 @@ impl Policy {
             pull: both(self.pull, other.pull),
             export: both(self.export, other.export),
             mcp: both(self.mcp, other.mcp),
+            tools: both(self.tools, other.tools),
             incognito: self.incognito || other.incognito,
             encryption: self.encryption || other.encryption,
             models,
@@ -109,6 +112,11 @@ impl Policy {
     /// Whether other programs may use the memory.
     pub fn serves(&self) -> bool {
         self.mcp.unwrap_or_else(|| self.exports())
+    }
+
+    /// Whether a chat may use other programs' tools.
+    pub fn tools(&self) -> bool {
+        self.tools.unwrap_or_else(|| self.exports())
     }
 
     /// # Errors

@@ -104,6 +104,28 @@ impl LanguageModel for EngineModel {
         tokens
     }
 
+    fn call_marks(&self) -> Option<[&'static str; 2]> {
+        self.0.template.tools().map(|tools| tools.call)
+    }
+
+    fn system_with_tools(&self, text: &str, tools: &[String]) -> Vec<u32> {
+        let Shared { template, tokenizer, .. } = &*self.0;
+        match template.tools() {
+            Some(format) => template.system_with_tools(tokenizer, format, text, tools),
+            None => self.turn(TurnRole::System, text),
+        }
+    }
+
+    fn call_turns(&self, said: &str, call: &str, result: &str) -> Vec<u32> {
+        let Shared { template, tokenizer, .. } = &*self.0;
+        match template.tools() {
+            Some(format) => template.call_turns(tokenizer, format, said, call, result),
+            None => {
+                [self.turn(TurnRole::Assistant, said), self.turn(TurnRole::User, result)].concat()
+            }
+        }
+    }
+
     fn begin(&self) -> Vec<u32> {
         self.0.template.begin().to_vec()
     }

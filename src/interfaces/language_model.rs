@@ -220,6 +220,21 @@ pub trait LanguageModel: Send + Sync {
         [&self.open_first_turn(), turn.get(opening..).unwrap_or_default()].concat()
     }
 
+    /// What a call of a tool stands between in this model's replies; `None` if its format knows no tools.
+    fn call_marks(&self) -> Option<[&'static str; 2]> {
+        None
+    }
+
+    /// The system's turn with these tools, each a line of JSON; nothing of them if its format knows none.
+    fn system_with_tools(&self, text: &str, _tools: &[String]) -> Vec<u32> {
+        self.turn(TurnRole::System, text)
+    }
+
+    /// The turns of a call: what was said before it, the call, and what came of it, which is data whatever it says.
+    fn call_turns(&self, said: &str, _call: &str, result: &str) -> Vec<u32> {
+        [self.turn(TurnRole::Assistant, said), self.turn(TurnRole::User, result)].concat()
+    }
+
     /// Tokens at the very start of a prompt (Llama 3: `<|begin_of_text|>`), often none.
     fn begin(&self) -> Vec<u32>;
 

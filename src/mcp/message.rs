@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0, without a transport: bytes → messages.
+//! JSON-RPC 2.0, without a transport: bytes → messages. Both ends of a pipe read with it.
 
 use serde_json::{Map, Value, json};
 
@@ -32,7 +32,7 @@ pub struct Request {
     pub params: Map<String, Value>,
 }
 
-/// One JSON-RPC message, as far as a server cares.
+/// One JSON-RPC message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Request(Request),
@@ -41,10 +41,20 @@ pub enum Message {
         method: String,
         params: Map<String, Value>,
     },
-    /// An answer to something: nothing was asked.
-    Response,
+    /// An answer: a server has asked nothing, a client looks for the id of its request.
+    Response {
+        id: Value,
+        outcome: Result<Value, Fault>,
+    },
     /// No message at all: the error to answer with.
     Invalid(Value),
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub code: i64,
+    pub message: String,
 }
 
 /// What a line holds.
@@ -74,6 +84,15 @@ pub fn result(id: &Value, result: Map<String, Value>) -> Value {
 
 fn invalid(id: &Value, why: &str) -> Message {
     Message::Invalid(error(id, INVALID_REQUEST, &format!("invalid request: {why}")))
+}
+
+/// A request; without an `id`, a notification.
+pub fn request(id: Option<u64>, method: &str, params: Value) -> Value {
+    let mut request = json!({"jsonrpc": "2.0", "method": method, "params": params});
+    if let Some(id) = id {
+        request["id"] = id.into();
+    }
+    request
 }
 
 /// Reads one line.
@@ -118,7 +137,14 @@ fn message(value: Value) -> Message {
         Some(Value::String(method)) => method,
         Some(_) => return invalid(&known, "`method` has to be text"),
         None if object.contains_key("result") || object.contains_key("error") => {
-            return Message::Response;
+            let outcome = match (object.remove("error"), object.remove("result")) {
+                (Some(error), _) => Err(Fault {
+                    code: error["code"].as_i64().unwrap_or(INTERNAL_ERROR),
+                    message: error["message"].as_str().unwrap_or_default().to_owned(),
+                }),
+                (None, result) => Ok(result.unwrap_or_default()),
+            };
+            return Message::Response { id: known, outcome };
         }
         None => return invalid(&known, "it has no `method`"),
     };
@@ -189,8 +215,21 @@ mod tests {
         assert!(
             matches!(told, Message::Notification { method, .. } if method == "notifications/x")
         );
-        assert_eq!(one(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Message::Response);
-        assert_eq!(one(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Message::Response);
+        let answer = |id, outcome| Message::Response { id, outcome };
+        let fault = |code, message: &str| Err(Fault { code, message: message.into() });
+        for (line, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"result":{"a":2}}"#, answer(json!(1), Ok(json!({"a": 2})))),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{}}"#,
+                answer(Value::Null, fault(INTERNAL_ERROR, "")),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}"#,
+                answer(json!(3), fault(METHOD_NOT_FOUND, "no")),
+            ),
+        ] {
+            assert_eq!(one(line), expected);
+        }
         let batch = parse(br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 3]"#);
         let Incoming::Batch(batch) = batch else { panic!("no batch") };
         assert!(matches!(batch[..], [Message::Request(_), Message::Invalid(_)]));

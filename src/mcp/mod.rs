@@ -1,4 +1,4 @@
-//! The Model Context Protocol, as a server speaks it: JSON-RPC over lines or HTTP.
+//! The Model Context Protocol: as a server speaks it, over lines of JSON-RPC or HTTP, and as a client of servers that it starts.
 //!
 //! Two eras at once (`docs/decisions/028-own-json-rpc-for-mcp.md`): since revision 2026-07-28 every request carries its
 //! version and nothing is remembered between two of them; before, a client begins with `initialize`. What a server offers is
@@ -9,11 +9,14 @@
 //! - [`http`]: one message, answered in its response.
 //! - `stdio`: lines in and out, one request worked on at a time, bounded in every direction.
 //! - `schema`: the part of JSON Schema that the tools use.
+//! - `client`: one server that was started here; `servers`: all that a file names.
 
+mod client;
 pub mod http;
 mod message;
 mod protocol;
 pub mod schema;
+mod servers;
 mod stdio;
 
 use std::time::Duration;
@@ -22,6 +25,7 @@ use serde_json::{Map, Value};
 
 use crate::interfaces::Cancel;
 
+pub use servers::{Offered, ServerConfig, ServerState, Servers, Tool, read_servers};
 pub use stdio::serve;
 
 /// What a tool answers.

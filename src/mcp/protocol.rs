@@ -10,15 +10,15 @@ use super::{Caller, Page, Refusal, Service, schema};
 use crate::interfaces::Cancel;
 
 /// Revisions without a handshake, the newest first.
-const MODERN: [&str; 1] = ["2026-07-28"];
+pub(super) const MODERN: [&str; 1] = ["2026-07-28"];
 /// Revisions that begin with `initialize`, the newest first.
-const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The one that has batches.
 pub const WITH_BATCHES: &str = "2025-03-26";
 
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+pub(super) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -94,7 +94,7 @@ impl Connection {
                 Some(id) if method == "notifications/cancelled" => Step::Cancel(id),
                 _ => Step::Nothing,
             },
-            Message::Response => Step::Nothing,
+            Message::Response { .. } => Step::Nothing,
             Message::Invalid(reply) => Step::Reply(reply),
         }
     }
@@ -232,7 +232,8 @@ fn capabilities() -> Value {
     json!({"tools": {}, "resources": {}})
 }
 
-fn server() -> Value {
+/// This program, as either end.
+pub(super) fn server() -> Value {
     json!({"name": "inglenook", "title": "inglenook", "version": env!("CARGO_PKG_VERSION")})
 }
 

@@ -19,9 +19,9 @@ use super::protocol::{Connection, Step, Work, no_batches, not_in_a_batch};
 use crate::interfaces::Cancel;
 
 /// Bytes of a line; a longer one is read past.
-const LINE_BYTES_MAX: usize = 2 << 20;
+pub(super) const LINE_BYTES_MAX: usize = 2 << 20;
 /// Lines that were read and not yet looked at.
-const LINES_MAX: usize = 2;
+pub(super) const LINES_MAX: usize = 2;
 /// Requests, or batches of them, that wait to be worked on.
 const WAITING_MAX: usize = 32;
 
@@ -51,8 +51,8 @@ pub fn serve(
     output.0.into_inner().unwrap_or_else(PoisonError::into_inner).broken.map_or(Ok(()), Err)
 }
 
-/// What the dispatching thread waits for.
-enum Event {
+/// What comes in.
+pub(super) enum Event {
     Line(Vec<u8>),
     /// A line was longer than [`LINE_BYTES_MAX`].
     TooLong,
@@ -60,7 +60,8 @@ enum Event {
     End,
 }
 
-fn read(input: impl Read, events: &SyncSender<Event>) {
+/// Reads lines until there are no more, or nobody wants them.
+pub(super) fn read(input: impl Read, events: &SyncSender<Event>) {
     let mut input = BufReader::new(input);
     loop {
         let event = next_line(&mut input);

@@ -28,6 +28,7 @@ struct Script {
     uncertainty: Box<UncertaintyRule>,
     nll: Box<NllRule>,
     joins_system: bool,
+    knows_tools: bool,
     log: Mutex<Vec<String>>,
 }
 
@@ -53,6 +54,7 @@ impl ScriptedModel {
             uncertainty: Box::new(|_, _| 1.0),
             nll: Box::new(|_, _| 1.0),
             joins_system: false,
+            knows_tools: false,
             log: Mutex::default(),
         }))
     }
@@ -90,6 +92,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn joining_system(mut self) -> Self {
         self.script().joins_system = true;
+        self
+    }
+
+    /// Its format knows tools: a call stands between `<tool_call>` and `</tool_call>`.
+    #[must_use]
+    pub fn knowing_tools(mut self) -> Self {
+        self.script().knows_tools = true;
         self
     }
 
@@ -208,6 +217,14 @@ impl LanguageModel for ScriptedModel {
 
     fn turn(&self, role: TurnRole, text: &str) -> Vec<u32> {
         [self.open_turn(role), self.encode(text), self.close_turn(role)].concat()
+    }
+
+    fn call_marks(&self) -> Option<[&'static str; 2]> {
+        self.0.knows_tools.then_some(["<tool_call>", "</tool_call>"])
+    }
+
+    fn system_with_tools(&self, text: &str, tools: &[String]) -> Vec<u32> {
+        self.turn(TurnRole::System, &format!("{text}\n{}", tools.join("\n")))
     }
 
     fn begin(&self) -> Vec<u32> {

@@ -8,7 +8,7 @@ use crate::tui::state::{Focus, ModelLine, Pane, State, WhyPane};
 use crate::tui::transcript::{Body, Entry};
 use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
-use crate::tui::{messages, panes, pulls, store_replies};
+use crate::tui::{messages, panes, pulls, store_replies, tools};
 
 /// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
@@ -87,6 +87,17 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.transcript.live = None;
             state.transcript.replaced.clear();
         }
+        Update::Asks(call) => state.asks = Some(call),
+        Update::Called { call, result } => tools::called(state, &call, result),
+        Update::ToolsOn(on) => {
+            state.tools_on = on;
+            state.say(if on {
+                "Tools are on in this chat. Each call is asked for."
+            } else {
+                "Tools are off."
+            });
+        }
+        Update::Tools(status) => tools::list(state, status),
         Update::Window(window) => {
             state.window = Some(window);
             state.transcript.n_dropped = window.n_dropped;
@@ -126,6 +137,9 @@ fn ready(state: &mut State, profile: ModelProfile) {
 }
 
 fn set_phase(state: &mut State, phase: PhaseName) {
+    if phase != PhaseName::Asking {
+        tools::forget_question(state);
+    }
     let transcript = &mut state.transcript;
     transcript.phase = phase;
     transcript.progress.clear();
@@ -139,7 +153,11 @@ fn set_phase(state: &mut State, phase: PhaseName) {
                 transcript.push(Body::Unsaved(text));
             }
         }
-        PhaseName::Recalling | PhaseName::AwaitingModel | PhaseName::Replying => {
+        PhaseName::Recalling
+        | PhaseName::AwaitingModel
+        | PhaseName::Replying
+        | PhaseName::Asking
+        | PhaseName::Calling => {
             transcript.live.get_or_insert_default();
         }
         PhaseName::Saving | PhaseName::Finishing => {}

@@ -99,6 +99,7 @@ pub(super) fn ask(
         then: Confirmed::Forget(Box::new(plan)),
         other,
         scroll: 0,
+        armed: 0,
     }));
 }
 

@@ -31,6 +31,7 @@ pub mod state;
 mod store_replies;
 mod store_thread;
 mod terminal;
+mod tools;
 mod transcript;
 mod update;
 mod view;

@@ -2,13 +2,13 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::chat::{Command, MessageKind};
+use crate::chat::{Command, MessageKind, Permission};
 use crate::memory::SessionId;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::pickers::{Pick, PickerKind};
 use crate::tui::state::{Confirmed, Edited, Overlay, State};
-use crate::tui::{chats, messages, prompts, pulls, update};
+use crate::tui::{chats, messages, prompts, pulls, tools, update};
 
 /// One key.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
@@ -17,6 +17,10 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             Some(Action::Close) => state.overlay = None,
             action => *scroll = scrolled(*scroll, action, 10),
         },
+        // Whoever goes on typing has not read it.
+        Some(Overlay::Confirm(confirm)) if state.tick < confirm.armed => {
+            confirm.armed = state.tick + tools::ARMED_TICKS;
+        }
         Some(Overlay::Confirm(confirm)) => match keys::lookup(Context::Confirm, key) {
             Some(Action::Accept) => {
                 let then = confirm.then.clone();
@@ -29,7 +33,17 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
                     return confirmed(state, then);
                 }
             }
-            Some(Action::Close) => state.overlay = None,
+            Some(Action::Close) => {
+                let is_call = matches!(confirm.then, Confirmed::Call(_));
+                state.overlay = None;
+                if is_call {
+                    return confirmed(state, Confirmed::Call(Permission::No));
+                }
+            }
+            // Somebody writes who has not read it.
+            None if matches!(confirm.then, Confirmed::Call(_)) => {
+                confirm.armed = state.tick + tools::ARMED_TICKS;
+            }
             action => confirm.scroll = scrolled(confirm.scroll, action, 8),
         },
         Some(Overlay::Picker(_)) => return picker_key(state, key),
@@ -58,6 +72,8 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
             }
             vec![Effect::Store(StoreRequest::Forget(*plan))]
         }
+        Confirmed::Call(permission) => vec![Effect::Chat(Command::Permit(permission))],
+        Confirmed::Tools(on) => vec![Effect::Chat(Command::Tools(on))],
         Confirmed::Pull(name) => pulls::begin(state, name),
         Confirmed::SendPart => {
             let part = state.editor.take_part();

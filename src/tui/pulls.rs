@@ -82,6 +82,7 @@ pub(super) fn ask(state: &mut State, model: &PullableModel) {
         then: Confirmed::Pull(model.name.clone()),
         other: None,
         scroll: 0,
+        armed: 0,
     }));
 }
 

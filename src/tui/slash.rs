@@ -14,7 +14,7 @@ use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{chats, learned, panes, settings, update};
+use crate::tui::{chats, learned, panes, settings, tools, update};
 
 /// One command.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +115,9 @@ pub const COMMANDS: &[SlashCommand] = &[
     .optional("[NAME]")
     .aliases(&["themes", "palette"])
     .palette("Choose the screen's colours"),
+    command("tools", "let the model use tools (MCP servers)", tools::command)
+        .optional("[on|off|show]")
+        .palette("Let the model use tools (MCP servers)"),
     command("incognito", "a chat that is not kept (again: back)", |state, _| {
         vec![Effect::Chat(Command::Incognito(!state.incognito))]
     })

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tui_tree_widget::TreeState;
 
 use crate::chat::sampling::SamplingSettings;
-use crate::chat::{Level, MessageKind, ModelProfile, Window};
+use crate::chat::{Call, Level, MessageKind, ModelProfile, Permission, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
@@ -69,6 +69,10 @@ pub struct State {
     pub incognito: bool,
     /// A model that is being downloaded.
     pub pull: Option<Pull>,
+    /// Whether tools are on in this chat.
+    pub tools_on: bool,
+    /// A call that the person is to be asked about.
+    pub asks: Option<Call>,
 }
 
 /// Where keys go.
@@ -173,6 +177,8 @@ pub struct Confirm {
     /// Another way of yes: its words, and what it does.
     pub other: Option<(String, Confirmed)>,
     pub scroll: u16,
+    /// The tick from which keys count: nobody types a yes into a question that has just appeared.
+    pub armed: u64,
 }
 
 /// What yes does.
@@ -181,6 +187,9 @@ pub enum Confirmed {
     Forget(Box<ForgetPlan>),
     Pull(String),
     SendPart,
+    /// No: the model is told so.
+    Call(Permission),
+    Tools(bool),
 }
 
 /// An earlier message that is being written anew: sent, it begins a chat that goes on from what stood before it.
@@ -253,6 +262,8 @@ impl State {
             leaving_until: None,
             pull: None,
             incognito: false,
+            tools_on: false,
+            asks: None,
         }
     }
 

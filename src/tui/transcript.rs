@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ratatui::text::Line;
 
-use crate::chat::{Level, PhaseName};
+use crate::chat::{CallResult, Level, PhaseName};
 use crate::memory::{Message, MessageId, Role, SessionId};
 use crate::tui::why::Why;
 
@@ -30,7 +30,7 @@ impl Entry {
         match &self.body {
             Body::User(message) => Some(message),
             Body::Reply(versions) => Some(&versions.shown().message),
-            Body::Unsaved(_) | Body::Notice { .. } => None,
+            Body::Unsaved(_) | Body::Called { .. } | Body::Notice { .. } => None,
         }
     }
 }
@@ -41,6 +41,11 @@ pub enum Body {
     Reply(Versions),
     /// A reply that could not be saved.
     Unsaved(String),
+    /// A tool was called, or not.
+    Called {
+        head: String,
+        result: CallResult,
+    },
     Notice {
         level: Level,
         text: String,
@@ -136,6 +141,8 @@ pub struct Transcript {
     pub sending: Option<String>,
     /// Messages of this session that the model no longer reads word for word.
     pub n_dropped: usize,
+    /// Whether what tools gave is shown whole.
+    pub unfolded: bool,
     /// The entry that is chosen, while the messages have the focus.
     pub chosen: Option<usize>,
     /// The code block of it that was copied last.
@@ -272,7 +279,7 @@ impl Transcript {
         self.entries.iter().position(|entry| match &entry.body {
             Body::User(message) => message.id == id,
             Body::Reply(versions) => versions.has(id),
-            Body::Unsaved(_) | Body::Notice { .. } => false,
+            Body::Unsaved(_) | Body::Called { .. } | Body::Notice { .. } => false,
         })
     }
 

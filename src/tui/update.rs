@@ -17,13 +17,14 @@ use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
     chat_updates, chats, files, learned, messages, overlays, panes, pickers, prompts, slash,
-    store_replies,
+    store_replies, tools,
 };
 
 /// One step of the screen.
 pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     state.now = now;
     let mut effects = step(state, event);
+    tools::ask(state);
     if state.trash.is_some() && effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
         effects.splice(0..0, chats::delete(state));
     }
@@ -383,6 +384,7 @@ fn send(state: &mut State) -> Vec<Effect> {
             then: Confirmed::SendPart,
             other: None,
             scroll: 0,
+            armed: 0,
         }));
         return Vec::new();
     }

@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::chat::driver::Input;
-use crate::chat::executor::{KeptContext, Parts, TurnData, lock};
+use crate::chat::executor::calls::Offer;
+use crate::chat::executor::{KeptContext, Parts, RunningServers, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
 use crate::chat::policy::{self, ModelProfile, Quote};
 use crate::chat::prompt;
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
+use crate::chat::tools::{CallStream, ToolUse, read_call, rewritten};
 use crate::chat::window::{self, Window};
 use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
@@ -30,6 +32,7 @@ pub(in crate::chat) struct Job {
     pub(super) profile: ModelProfile,
     pub(super) data: Arc<Mutex<TurnData>>,
     pub(super) kept: KeptContext,
+    pub(super) servers: RunningServers,
     pub(super) cancel: Cancel,
     pub(super) now: Moment,
     pub(super) user_name: Option<String>,
@@ -39,8 +42,8 @@ impl Job {
     /// Runs to its end; what happens on the way is sent too.
     pub(in crate::chat) fn run(self, send: &mut dyn FnMut(Input)) {
         let turn = self.request.turn;
-        let event = match self.request.step {
-            ReplyStep::Recall { for_model, look } => {
+        let event = match &self.request.step {
+            &ReplyStep::Recall { for_model, look } => {
                 let known = self.known_name();
                 let question = &self.request.question;
                 // The starter knows little of the world: memory is asked first.
@@ -60,12 +63,14 @@ impl Job {
                     self.recall(for_model, look, is_private, &mut report)
                 }
             }
-            ReplyStep::Generate { with_memories } => {
-                let generated = self.generate(with_memories, &mut |event| {
+            ReplyStep::Call(call) => TurnEvent::Called(self.call(call)),
+            &ReplyStep::Generate { with_memories, tools } => {
+                let offer = self.offer(tools, send);
+                let generated = self.generate(with_memories, tools, &offer, &mut |event| {
                     send(Input::Event(Event::Turn(turn, event)));
                 });
                 match generated {
-                    Ok(outcome) => TurnEvent::Generated(outcome),
+                    Ok(event) => event,
                     Err(ModelError::Cancelled) => TurnEvent::Generated(Outcome::Stopped),
                     Err(error) => TurnEvent::Failed { error: error_chain(&error) },
                 }
@@ -75,7 +80,7 @@ impl Job {
     }
 
     /// Tokens for the prompt and for the reply.
-    fn budgets(&self) -> (usize, usize) {
+    pub(super) fn budgets(&self) -> (usize, usize) {
         let context = self.models.language.info().context_tokens;
         window::budgets(context, self.parts.config.window_tokens, self.sampling().tokens_max)
     }
@@ -237,6 +242,7 @@ impl Job {
     fn prefill(
         &self,
         with_memories: bool,
+        offer: &Offer,
         on_event: &mut dyn FnMut(TurnEvent),
     ) -> Result<Box<dyn Context>, ModelError> {
         let (limit_tokens, _) = self.budgets();
@@ -259,7 +265,8 @@ impl Job {
             };
             let room = limit_tokens.saturating_sub(begun.len());
             let system = self.profile.system(self.now);
-            let built = prompt::build(model, &system, &history, question, room);
+            let tools = prompt::Tools { listed: &offer.lines, exchanges: &self.request.exchanges };
+            let built = prompt::build(model, &system, &history, question, tools, room);
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,
@@ -279,44 +286,60 @@ impl Job {
     fn generate(
         &self,
         with_memories: bool,
+        tools: ToolUse,
+        offer: &Offer,
         on_event: &mut dyn FnMut(TurnEvent),
-    ) -> Result<Outcome, ModelError> {
-        let mut context = self.prefill(with_memories, on_event)?;
+    ) -> Result<TurnEvent, ModelError> {
+        let mut context = self.prefill(with_memories, offer, on_event)?;
         if self.cancel.is_cancelled() {
-            return Ok(Outcome::Stopped);
+            return Ok(TurnEvent::Generated(Outcome::Stopped));
         }
         lock(&self.data).n_prompt = Some(context.len());
-        let (_, reply_tokens) = self.budgets();
-        let mut sampling = if with_memories && !self.is_task() {
-            Sampling::greedy(ANSWER_TOKENS_MAX)
-        } else {
-            self.sampling()
-        };
-        sampling.tokens_max = sampling.tokens_max.min(reply_tokens);
+        let sampling = self.reply_sampling(with_memories);
         let since = Instant::now();
         let mut first: Option<Instant> = None;
         // What goes on begins with neither thoughts nor blanks that are not its own.
         let mut stream =
             self.request.begun.as_ref().map_or_else(Stream::default, |_| Stream::going_on());
+        let mut calls = offer.marks.map(CallStream::new);
         let candidates = std::mem::take(&mut lock(&self.data).sources);
-        let listener = self.listener(with_memories, &candidates);
+        let listener = match offer.marks {
+            Some(_) => Listener::World,
+            None => self.listener(with_memories, &candidates),
+        };
         let mut speech = Speech::new(listener, self.user_name.clone());
+        let mut said = String::new();
         let mut show = |piece: String| {
-            if !piece.is_empty() {
+            // Nobody but a tool knows.
+            if !piece.is_empty() && tools != ToolUse::Required {
+                said.push_str(&piece);
                 on_event(TurnEvent::Text(piece));
             }
         };
         let generated = context.generate(&sampling, &self.cancel, &mut |piece| {
             first.get_or_insert_with(Instant::now);
-            show(speech.push(&stream.push(piece)));
-            if speech.is_over() {
+            let piece = stream.push(piece);
+            show(speech.push(&match &mut calls {
+                Some(calls) => calls.push(&piece),
+                None => piece,
+            }));
+            if speech.is_over() || calls.as_ref().is_some_and(CallStream::is_whole) {
                 self.cancel.cancel();
             }
         });
-        show(speech.push(&stream.finish()));
+        let is_whole = calls.as_ref().is_some_and(CallStream::is_whole);
+        let mut rest = stream.finish();
+        let mut call = None;
+        if let Some(mut calls) = calls {
+            rest = calls.push(&rest);
+            let (held, written) = calls.finish();
+            rest.push_str(&held);
+            call = written;
+        }
+        show(speech.push(&rest));
         show(speech.finish());
         // What the person stopped is not answered in its place.
-        let is_stopped = self.cancel.is_cancelled() && !speech.is_over();
+        let is_stopped = self.cancel.is_cancelled() && !speech.is_over() && !is_whole;
         if speech.is_refused() && !is_stopped {
             let quote = self.quote(candidates);
             show(quote.map_or_else(|| policy::NOTHING_FOUND.to_owned(), |quote| quote.text));
@@ -332,11 +355,32 @@ impl Job {
             *lock(&self.kept) = Some(context);
         }
         data.n_generated = generated.n_tokens;
-        Ok(match generated.finish {
+        if let Some(written) = call.filter(|_| !is_stopped) {
+            let call = read_call(&written, &offer.tools);
+            let written = rewritten(&written);
+            return Ok(TurnEvent::Asked { said, written, call });
+        }
+        if tools == ToolUse::Required && !is_stopped {
+            on_event(TurnEvent::Text(policy::NOTHING_FOUND.to_owned()));
+            return Ok(TurnEvent::Generated(Outcome::Ended));
+        }
+        Ok(TurnEvent::Generated(match generated.finish {
             Finish::EndOfTurn => Outcome::Ended,
             Finish::Length => Outcome::Cut,
             Finish::Cancelled if speech.is_over() => Outcome::Ended,
             Finish::Cancelled => Outcome::Stopped,
-        })
+        }))
+    }
+
+    /// How the reply is drawn: what is read from memory, without chance.
+    fn reply_sampling(&self, with_memories: bool) -> Sampling {
+        let (_, reply_tokens) = self.budgets();
+        let mut sampling = if with_memories && !self.is_task() {
+            Sampling::greedy(ANSWER_TOKENS_MAX)
+        } else {
+            self.sampling()
+        };
+        sampling.tokens_max = sampling.tokens_max.min(reply_tokens);
+        sampling
     }
 }

@@ -1,6 +1,7 @@
 //! Executes the machine's effects: quick ones at once (`records`), recall and generation as jobs
 //! for a thread (`jobs`).
 
+mod calls;
 mod jobs;
 mod records;
 
@@ -21,6 +22,7 @@ use crate::extractive::Candidate;
 use crate::interfaces::{
     Cancel, Clock, Context, ModelError, ModelInfo, ModelSource, Models, Priority,
 };
+use crate::mcp::{ServerConfig, Servers};
 use crate::memory::MessageId;
 use crate::model_policy::{Grade, Mode, reader_generates};
 use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
@@ -85,13 +87,15 @@ pub struct Parts {
 pub struct Allowed {
     /// Whether a chat may be written to a file.
     pub exports: bool,
-    /// Where exports and forgettings are noted.
+    /// Where exports, forgettings and calls of tools are noted.
     pub audit: Option<PathBuf>,
+    /// The servers whose tools a chat may use; or why there are none.
+    pub tools: Result<Vec<ServerConfig>, String>,
 }
 
 impl Default for Allowed {
     fn default() -> Self {
-        Self { exports: true, audit: None }
+        Self { exports: true, audit: None, tools: Ok(Vec::new()) }
     }
 }
 
@@ -142,6 +146,9 @@ struct TurnData {
 /// whenever its contents may no longer be read: another model or chat, something forgotten.
 type KeptContext = Arc<Mutex<Option<Box<dyn Context>>>>;
 
+/// The servers of this chat; none until tools were first needed. What waits for one holds the lock.
+type RunningServers = Arc<Mutex<Option<Servers>>>;
+
 pub(super) struct Executor {
     pub(super) parts: Parts,
     /// The chat of `/incognito`, in memory only.
@@ -149,6 +156,7 @@ pub(super) struct Executor {
     pub(super) background: Option<Worker>,
     data: Arc<Mutex<TurnData>>,
     kept: KeptContext,
+    servers: RunningServers,
     cancel: Cancel,
     newest_load: Arc<AtomicU64>,
     /// How often something had been forgotten when the chat was last read.
@@ -179,6 +187,7 @@ impl Executor {
             background: None,
             data: Arc::default(),
             kept: KeptContext::default(),
+            servers: RunningServers::default(),
             cancel: Cancel::default(),
             newest_load: Arc::default(),
         }
@@ -197,6 +206,7 @@ impl Executor {
             let mut profile =
                 ModelProfile::new(info, reader_of(reader, &store, info), models.reranker.clone());
             profile.role = config.role;
+            profile.knows_tools = models.language.call_marks().is_some();
             // The encoder is loaded now, not while the first message waits.
             profile.wants("Hello");
             let loaded = LoadedModels { models, profile: profile.clone() };
@@ -224,7 +234,14 @@ impl Executor {
         let (model, kept) = (Arc::clone(&loaded.models.language), Arc::clone(&self.kept));
         // A failure costs nothing but time: the first message reads it then.
         let _ = thread::Builder::new().name("system turn".into()).spawn(move || {
-            let prompt = prompt::build(model.as_ref(), &system, &[], "", usize::MAX);
+            let prompt = prompt::build(
+                model.as_ref(),
+                &system,
+                &[],
+                "",
+                prompt::Tools::default(),
+                usize::MAX,
+            );
             let mut context = model.context(Priority::Chat)?;
             context.extend(&prompt.tokens)?;
             lock(&kept).get_or_insert(context);
@@ -254,6 +271,8 @@ impl Executor {
     pub(super) fn job(&mut self, request: ReplyJob) -> Option<Job> {
         let LoadedModels { models, profile } = self.parts.loaded()?;
         self.begin(request.turn);
+        // Its own: a call ends a generation, not the turn.
+        self.cancel = Cancel::default();
         if let Some(begun) = &request.begun {
             lock(&self.data).reply = Some(begun.id);
         }
@@ -264,13 +283,14 @@ impl Executor {
             parts: self.parts.clone(),
             data: Arc::clone(&self.data),
             kept: Arc::clone(&self.kept),
+            servers: Arc::clone(&self.servers),
             cancel: self.cancel.clone(),
             now: self.parts.clock.now(),
             user_name: self.user_name(),
         })
     }
 
-    /// Makes the turn's own data and cancel flag at its first effect.
+    /// Makes the turn's own data at its first effect.
     fn begin(&mut self, turn: TurnId) {
         if lock(&self.data).turn != turn {
             // A new value, not a cleared one: a late thread of the previous turn keeps its own.
@@ -280,7 +300,6 @@ impl Executor {
                 started: Some(Instant::now()),
                 ..TurnData::default()
             }));
-            self.cancel = Cancel::default();
         }
     }
 
@@ -320,6 +339,10 @@ impl Executor {
                     }
                     Err(error) => Event::NotForked { error: error_chain(&error), then },
                 })
+            }
+            Effect::StopTools => {
+                self.stop_tools();
+                None
             }
             Effect::Choose { chosen, others } => {
                 // A failure costs nothing but the choice, when the chat is opened again.
@@ -394,7 +417,8 @@ mod tests {
             allowed: Allowed::default(),
         });
         executor.start_background();
-        let first = prompt::build(&model, &system, &[], "hi", usize::MAX).tokens;
+        let first =
+            prompt::build(&model, &system, &[], "hi", prompt::Tools::default(), usize::MAX).tokens;
         let since = Instant::now();
         let read = loop {
             if let Some(context) = lock(&executor.kept).as_ref() {

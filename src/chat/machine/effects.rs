@@ -6,6 +6,7 @@ use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
 use crate::chat::persona::Persona;
 use crate::chat::policy::{Cited, ModelProfile};
 use crate::chat::sampling::Settings;
+use crate::chat::tools::{Call, CallResult, Exchange, ToolUse, ToolsStatus};
 use crate::chat::window::Window;
 use crate::interfaces::LoadProgress;
 use crate::memory::{Message, MessageId, Moment, SessionId};
@@ -38,6 +39,12 @@ pub enum Effect {
         at: Moment,
         then: Forked,
     },
+    /// Reports what tools there are; whether they are on is known here.
+    ListTools {
+        on: bool,
+    },
+    /// Ends their servers.
+    StopTools,
     /// Of several versions of a reply, shows one.
     Choose {
         chosen: MessageId,
@@ -89,6 +96,8 @@ pub struct ReplyJob {
     pub step: ReplyStep,
     /// The reply that it goes on with.
     pub begun: Option<Begun>,
+    /// The calls of this turn that are over.
+    pub exchanges: Vec<Exchange>,
 }
 
 /// A reply that was stopped or cut, and goes on.
@@ -99,7 +108,7 @@ pub struct Begun {
 }
 
 /// Which step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ReplyStep {
     Recall {
         /// Leaves a prompt in the model's context, not only candidates to quote.
@@ -109,7 +118,10 @@ pub enum ReplyStep {
     },
     Generate {
         with_memories: bool,
+        tools: ToolUse,
     },
+    /// Runs a tool.
+    Call(Call),
 }
 
 /// What the screen is told.
@@ -158,6 +170,17 @@ pub enum Update {
     },
     /// The reply failed before its first word.
     ReplyDropped,
+    /// May this call be made?
+    Asks(Call),
+    /// It was made, or not.
+    Called {
+        call: Call,
+        result: CallResult,
+    },
+    /// Whether tools are on in this chat.
+    ToolsOn(bool),
+    /// What tools there are.
+    Tools(ToolsStatus),
     Window(Window),
     Session {
         session: Option<SessionId>,
@@ -194,5 +217,8 @@ pub enum PhaseName {
     AwaitingModel,
     Recalling,
     Replying,
+    /// The person is asked whether a tool may be called.
+    Asking,
+    Calling,
     Finishing,
 }

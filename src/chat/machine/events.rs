@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Quote};
 use crate::chat::sampling::{Setting, SettingValue};
+use crate::chat::tools::{Call, CallResult, Permission};
 use crate::chat::window::Window;
 use crate::memory::{Message, MessageId, Moment, SessionId};
 use crate::store::Conversation;
@@ -67,6 +68,12 @@ pub enum Command {
     /// How this chat's replies are drawn from now on; as without it, where there is no value.
     Set(Setting, Option<SettingValue>),
     Incognito(bool),
+    /// What tools there are?
+    ListTools,
+    /// Offers them to the model in this chat, or no longer.
+    Tools(bool),
+    /// The call that was asked for may be made, or not.
+    Permit(Permission),
     Reload,
     Leave,
 }
@@ -134,6 +141,14 @@ pub enum TurnEvent {
     QuestionCut,
     Text(String),
     Generated(Outcome),
+    /// The model asks for a call, after this text; or wrote one that can't be made, and why.
+    Asked {
+        said: String,
+        written: String,
+        call: Result<Call, String>,
+    },
+    /// What came of the call.
+    Called(CallResult),
     /// The whole reply; what is saved on the way needs no answer.
     ReplySaved(SavedReply),
     /// The message, or the whole reply.

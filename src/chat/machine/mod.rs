@@ -4,13 +4,16 @@
 //! answers each with an event (`events`, `effects`). What belongs to a turn lives in the phase
 //! (`turn`), so an answer that arrives after its turn is over finds nothing to change.
 
+mod calling;
 mod effects;
 mod events;
+mod phase;
 mod turn;
 
 use std::sync::Arc;
 
-use crate::chat::machine::turn::Phase;
+use crate::chat::machine::calling::{NO_TOOLS, Permitted};
+use crate::chat::machine::phase::Phase;
 use crate::chat::persona::Persona;
 use crate::chat::policy::ModelProfile;
 use crate::chat::sampling::{Setting, SettingValue, Settings};
@@ -69,6 +72,8 @@ pub struct Machine {
     arrived: Option<String>,
     /// The person's name, as of the last saved message.
     user_name: Option<String>,
+    /// Tools that need not be asked for again; `None` where none are offered, as in each chat at first.
+    permitted: Option<Permitted>,
 }
 
 fn notice(level: Level, text: impl Into<String>) -> Effect {
@@ -148,6 +153,11 @@ impl Machine {
                 effects
             }
             Command::Incognito(on) => self.set_incognito(on),
+            // A call that is being made holds the servers.
+            Command::ListTools if self.is_busy() => vec![hint(turn::BUSY)],
+            Command::ListTools => vec![Effect::ListTools { on: self.permitted.is_some() }],
+            Command::Tools(on) => self.set_tools(on),
+            Command::Permit(permission) => self.permit(permission),
             Command::Reload => self.session.iter().map(|s| Effect::LoadSession(s.id)).collect(),
             Command::Leave => self.leave_session(),
         }
@@ -220,7 +230,9 @@ impl Machine {
 
     fn model_ready(&mut self, profile: ModelProfile) -> Vec<Effect> {
         self.model = Model::Ready(profile.clone());
+        let lacks_tools = self.permitted.is_some() && !profile.knows_tools;
         let mut effects = vec![Effect::Tell(Update::Ready(profile))];
+        effects.extend(lacks_tools.then(|| notice(Level::Warning, NO_TOOLS)));
         effects.extend(self.answer_waiting());
         effects
     }
@@ -259,6 +271,7 @@ impl Machine {
         if self.is_busy() {
             effects.extend(self.rest());
         }
+        effects.extend(self.end_tools());
         if let Some(session) = self.session.take()
             && !self.incognito
         {

@@ -124,9 +124,10 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::SaveUser(UserMessage { text, .. }) => format!("save user {text:?}"),
                 Effect::Start(ReplyJob { history, step, .. }) => match step {
                     ReplyStep::Recall { .. } => format!("recall after {}", history.len()),
-                    ReplyStep::Generate { with_memories } => {
+                    ReplyStep::Generate { with_memories, .. } => {
                         format!("generate after {} with memories {with_memories}", history.len())
                     }
+                    ReplyStep::Call(call) => format!("call {}", call.tool),
                 },
                 Effect::SaveReply(Reply { text, complete, last, .. }) => {
                     format!("save reply {text:?} complete {complete} last {last}")
@@ -134,6 +135,8 @@ fn outside(effects: &[Effect]) -> Vec<String> {
                 Effect::Fork { parent, before, .. } => format!("fork {parent} before {before}"),
                 Effect::Choose { chosen, others } => format!("choose {chosen} of {}", others.len()),
                 Effect::Cancel => "cancel".into(),
+                Effect::ListTools { .. } => "list tools".into(),
+                Effect::StopTools => "stop tools".into(),
                 Effect::LoadSession(session) => format!("read {session}"),
                 Effect::CloseSession(session) => format!("close {session}"),
                 Effect::UseStore { incognito } => format!("incognito {incognito}"),
@@ -426,6 +429,8 @@ fn an_earlier_chat_goes_on_where_it_was() {
 
 #[path = "again_tests.rs"]
 mod again;
+#[path = "calling_tests.rs"]
+mod calling;
 
 mod any_order {
     use super::*;

@@ -1,100 +1,22 @@
 //! A turn: from a submitted message to its saved reply.
 
+use crate::chat::machine::phase::{Draft, Phase, Turn};
 use crate::chat::machine::{
-    Begun, Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, Reply,
-    ReplyJob, ReplyStep, TurnEvent, TurnId, Update, UserMessage, hint, notice,
+    Begun, Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, ReplyJob,
+    ReplyStep, TurnEvent, TurnId, Update, UserMessage, hint, notice,
 };
 use crate::chat::policy::{self, Cited, Plan, Quote, Reader};
+use crate::chat::tools::{CallResult, ToolUse};
 use crate::chat::window::Window;
 use crate::extractive;
-use crate::memory::{Message, MessageId, Moment, Role, SessionId, title_of};
+use crate::memory::{Message, Moment, Role, title_of};
 
 /// A reply goes to disk each time it has grown by this much.
 pub(super) const CHECKPOINT_BYTES: usize = 600;
 
-/// A turn whose message is on disk.
-#[derive(Debug, Clone)]
-pub(super) struct Turn {
-    id: TurnId,
-    session: SessionId,
-    question: String,
-    kind: MessageKind,
-    at: Moment,
-    /// The replies that its own takes the place of.
-    replaces: Vec<MessageId>,
-    /// The reply that it goes on with.
-    begun: Option<Begun>,
-}
-
 pub(super) const BUSY: &str = "Still answering. Esc stops it.";
 const UNKEPT: &str = "I have read it. Nothing of it is kept: this is incognito.";
 const LIMIT: &str = "The reply reached its limit and ends here. Alt+↑, then g: it goes on.";
-
-/// The reply so far.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
-    text: String,
-    /// Bytes of it that are on disk.
-    n_saved: usize,
-}
-
-/// What the conversation is doing. A turn's data lives only as long as its phases.
-#[derive(Debug, Clone, Default)]
-pub(super) enum Phase {
-    #[default]
-    Idle,
-    /// `stopped`: save the message, but don't answer it.
-    Saving {
-        message: UserMessage,
-        stopped: bool,
-    },
-    /// The message is on disk; the model is still being loaded.
-    AwaitingModel(Turn),
-    Recalling {
-        turn: Turn,
-        for_model: bool,
-    },
-    Replying {
-        turn: Turn,
-        draft: Draft,
-    },
-    /// The reply's text is complete and on its way to disk; `then` is said below it.
-    Finishing {
-        turn: TurnId,
-        then: Option<&'static str>,
-    },
-}
-
-impl Phase {
-    pub(super) fn name(&self) -> PhaseName {
-        match self {
-            Self::Idle => PhaseName::Idle,
-            Self::Saving { .. } => PhaseName::Saving,
-            Self::AwaitingModel(_) => PhaseName::AwaitingModel,
-            Self::Recalling { .. } => PhaseName::Recalling,
-            Self::Replying { .. } => PhaseName::Replying,
-            Self::Finishing { .. } => PhaseName::Finishing,
-        }
-    }
-
-    pub(super) fn turn(&self) -> Option<TurnId> {
-        match self {
-            Self::Idle => None,
-            Self::Saving { message, .. } => Some(message.turn),
-            Self::Finishing { turn, .. } => Some(*turn),
-            Self::AwaitingModel(turn)
-            | Self::Recalling { turn, .. }
-            | Self::Replying { turn, .. } => Some(turn.id),
-        }
-    }
-}
-
-impl Turn {
-    fn save(&self, text: String, complete: bool, last: bool, cited: Cited) -> Effect {
-        let (turn, session, replaces) = (self.id, self.session, self.replaces.clone());
-        Effect::SaveReply(Reply { turn, session, text, complete, last, cited, replaces })
-    }
-}
 
 impl Machine {
     pub(super) fn submit(&mut self, text: String, at: Moment, kind: MessageKind) -> Vec<Effect> {
@@ -159,8 +81,7 @@ impl Machine {
         let n = session.history.iter().rposition(|m| m.role == Role::User)?;
         let replies = session.history.split_off(n + 1);
         let question = session.history[n].content.clone();
-        let (session, kind) = (session.id, MessageKind::Chat);
-        Some((Turn { id, session, question, kind, at, replaces: Vec::new(), begun: None }, replies))
+        Some((Turn::new(id, session.id, question, MessageKind::Chat, at), replies))
     }
 
     fn answer_again(&mut self, turn: Turn, begun: String) -> Vec<Effect> {
@@ -187,8 +108,7 @@ impl Machine {
                 let session = message.session;
                 self.user_saved(&title, &message);
                 let saved = Effect::Tell(Update::UserMessage { title, message });
-                let (id, replaces, begun) = (self.last_turn, Vec::new(), None);
-                let turn = Turn { id, session, question: text, kind, at, replaces, begun };
+                let turn = Turn::new(self.last_turn, session, text, kind, at);
                 let then = if stopped { self.rest() } else { self.answer(turn) };
                 [vec![saved], then].concat()
             }
@@ -219,6 +139,15 @@ impl Machine {
             }
             (Phase::Replying { turn, draft }, TurnEvent::Failed { error }) => {
                 self.generate_failed(turn, draft, &error)
+            }
+            (Phase::Replying { turn, draft }, TurnEvent::Asked { said, written, call }) => {
+                self.asked(turn, draft, (said, written), call)
+            }
+            (Phase::Calling { turn, draft, asked }, TurnEvent::Called(result)) => {
+                self.called(turn, draft, asked, result)
+            }
+            (Phase::Calling { turn, draft, asked }, TurnEvent::Failed { error }) => {
+                self.called(turn, draft, asked, CallResult::error(error))
             }
             (phase @ Phase::Replying { .. }, TurnEvent::Window(window)) => {
                 self.phase = phase;
@@ -299,6 +228,10 @@ impl Machine {
             }
             Plan::Quote => self.recall(turn, false, false),
             Plan::Read => self.recall(turn, true, false),
+            // What is to be done, not known.
+            Plan::Look if policy::is_task(&turn.question) && self.offers_tools(&turn) => {
+                self.generate(turn, false)
+            }
             Plan::Look => {
                 let for_model = profile.reader == Reader::Generative;
                 self.recall(turn, for_model, true)
@@ -313,7 +246,7 @@ impl Machine {
         history.split_last().map_or(&[], |(_, earlier)| earlier)
     }
 
-    fn start(&self, turn: &Turn, step: ReplyStep) -> Effect {
+    pub(super) fn start(&self, turn: &Turn, step: ReplyStep) -> Effect {
         let (question, history) = (turn.question.clone(), self.earlier().to_vec());
         Effect::Start(ReplyJob {
             turn: turn.id,
@@ -321,6 +254,7 @@ impl Machine {
             history,
             step,
             begun: turn.begun.clone(),
+            exchanges: turn.exchanges.clone(),
         })
     }
 
@@ -329,8 +263,12 @@ impl Machine {
         vec![self.to(Phase::Recalling { turn, for_model }), job]
     }
 
-    fn generate(&mut self, turn: Turn, with_memories: bool) -> Vec<Effect> {
-        let job = self.start(&turn, ReplyStep::Generate { with_memories });
+    fn generate(&mut self, mut turn: Turn, with_memories: bool) -> Vec<Effect> {
+        if !with_memories && turn.tools == ToolUse::None && self.offers_tools(&turn) {
+            turn.tools = ToolUse::Offered;
+        }
+        let step = ReplyStep::Generate { with_memories, tools: turn.tools };
+        let job = self.start(&turn, step);
         let text = turn.begun.as_ref().map(|begun| begun.text.clone()).unwrap_or_default();
         let draft = Draft { n_saved: text.len(), text };
         vec![self.to(Phase::Replying { turn, draft }), job]
@@ -345,13 +283,17 @@ impl Machine {
     }
 
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
-    fn quote(&mut self, turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
+    fn quote(&mut self, mut turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
         let by_model = quote
             .as_ref()
             .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
         let says_no = quote.is_none() && self.says_no(&turn.question);
         if by_model && (!is_private || is_task) || says_no {
+            return self.generate(turn, false);
+        }
+        if quote.is_none() && self.offers_tools(&turn) {
+            turn.tools = ToolUse::Required;
             return self.generate(turn, false);
         }
         let nothing = Cited { recalled: Some(Vec::new()), ..Cited::default() };
@@ -420,7 +362,7 @@ impl Machine {
         vec![failed, self.finish(&turn, draft, false, None)]
     }
 
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         turn: &Turn,
         draft: Draft,
@@ -442,10 +384,17 @@ impl Machine {
                 let text = "Stopped. Your message is kept; /retry answers it.";
                 self.end(vec![notice(Level::Info, text)])
             }
-            Phase::Replying { turn, draft } if !draft.text.trim().is_empty() => {
+            Phase::Replying { turn, draft }
+            | Phase::Asking { turn, draft, .. }
+            | Phase::Calling { turn, draft, .. }
+                if !draft.text.trim().is_empty() =>
+            {
                 vec![Effect::Cancel, self.finish(&turn, draft, false, None)]
             }
-            Phase::Recalling { turn, .. } | Phase::Replying { turn, .. } => {
+            Phase::Recalling { turn, .. }
+            | Phase::Replying { turn, .. }
+            | Phase::Asking { turn, .. }
+            | Phase::Calling { turn, .. } => {
                 self.dropped(&turn, vec![Effect::Cancel], notice(Level::Info, STOPPED))
             }
             phase @ (Phase::Idle | Phase::Finishing { .. }) => {
@@ -456,7 +405,12 @@ impl Machine {
     }
 
     /// The reply came to nothing. What it was to replace is the model's to read again.
-    fn dropped(&mut self, turn: &Turn, mut effects: Vec<Effect>, why: Effect) -> Vec<Effect> {
+    pub(super) fn dropped(
+        &mut self,
+        turn: &Turn,
+        mut effects: Vec<Effect>,
+        why: Effect,
+    ) -> Vec<Effect> {
         effects.extend([Effect::Tell(Update::ReplyDropped), why]);
         let mut effects = self.end(effects);
         if !turn.replaces.is_empty() || turn.begun.is_some() {

@@ -117,7 +117,15 @@ impl Plain {
         }
         let system = if system.is_empty() { self.profile.system(now) } else { system.join("\n\n") };
         let question = said.pop().map(|message| message.content).unwrap_or_default();
-        prompt::build(self.model.as_ref(), &system, &said, &question, usize::MAX).tokens
+        prompt::build(
+            self.model.as_ref(),
+            &system,
+            &said,
+            &question,
+            prompt::Tools::default(),
+            usize::MAX,
+        )
+        .tokens
     }
 
     fn sampling(&self, asked: &Asked, tokens_max: usize, now: Moment) -> Sampling {

@@ -8,11 +8,13 @@ use crate::inference::tokenizer::Tokenizer;
 
 /// A piece of the markup around a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
+pub enum Piece<'t> {
     /// A special token; nothing where the vocabulary lacks it.
     Special(&'static str),
+    /// A special token; plain text where the vocabulary lacks it.
+    Mark(&'static str),
     /// Plain text, tokenised together with its plain neighbours.
-    Text(&'static str),
+    Text(&'t str),
     /// The role's name, as plain text.
     Role,
 }
@@ -50,13 +52,13 @@ pub struct ChatFormat {
     /// Whether a model uses it, judging by the clues.
     pub recognise: fn(&Clues<'_>) -> bool,
     /// Before a turn of the system, the user and the assistant.
-    pub open: [&'static [Piece]; 3],
+    pub open: [&'static [Piece<'static>]; 3],
     /// After a turn of each.
-    pub close: [&'static [Piece]; 3],
+    pub close: [&'static [Piece<'static>]; 3],
     /// The system has no turn: its text, then `close[0]`, opens the first turn of the user.
     pub joins_system: bool,
     /// What the turn to be generated begins with, besides its opening.
-    pub reply_prefix: &'static [Piece],
+    pub reply_prefix: &'static [Piece<'static>],
     /// What the texts of each lose.
     pub trims: [Trim; 3],
     /// Earlier replies lose their `<think>` block, if the vocabulary has its two tokens.
@@ -65,6 +67,29 @@ pub struct ChatFormat {
     pub prepare: for<'t> fn(&'t str) -> Cow<'t, str>,
     /// Text that ends a generated turn, where no token does.
     pub stop_text: Option<&'static str>,
+    /// How its models are offered tools, if they know any.
+    pub tools: Option<&'static ToolFormat>,
+}
+
+/// How one kind of model is offered tools, calls them, and reads what came of it.
+#[derive(Debug)]
+pub struct ToolFormat {
+    /// Whether a model of the format knows them, judging by the clues.
+    pub recognise: fn(&Clues<'_>) -> bool,
+    /// After the system's text; then the tools, each on a line of its own; and after them.
+    pub list: [&'static [Piece<'static>]; 2],
+    /// Around a call, in a turn of the assistant.
+    pub call: [&'static str; 2],
+    /// Around a result, in a turn of the user.
+    pub result: [&'static str; 2],
+}
+
+impl ToolFormat {
+    /// Breaks up the marks in a text that comes from outside, where they may be plain text in the format.
+    pub(super) fn break_marks(&self, text: &str) -> String {
+        let marks = self.call.iter().chain(&self.result);
+        marks.fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replace('<', "< ")))
+    }
 }
 
 impl fmt::Debug for ChatFormat {
@@ -104,6 +129,7 @@ pub const NEUTRAL: ChatFormat = ChatFormat {
     drops_thoughts: false,
     prepare: |text| Cow::Borrowed(text),
     stop_text: None,
+    tools: None,
 };
 
 /// `User: …⏎`: a base model without any format of its own.
@@ -117,13 +143,14 @@ pub(super) static PLAIN: ChatFormat = ChatFormat {
 };
 
 /// The tokens of `pieces` for one role.
-pub(super) fn tokens(tokenizer: &Tokenizer, pieces: &[Piece], role: &str) -> Vec<u32> {
+pub(super) fn tokens(tokenizer: &Tokenizer, pieces: &[Piece<'_>], role: &str) -> Vec<u32> {
     let (mut ids, mut plain) = (Vec::new(), String::new());
     for piece in pieces {
         match piece {
             Piece::Text(text) => plain.push_str(text),
             Piece::Role => plain.push_str(role),
-            Piece::Special(token) => {
+            Piece::Mark(text) if tokenizer.special(text).is_none() => plain.push_str(text),
+            Piece::Special(token) | Piece::Mark(token) => {
                 ids.extend(tokenizer.encode(&std::mem::take(&mut plain)));
                 ids.extend(tokenizer.special(token));
             }

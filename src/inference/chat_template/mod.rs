@@ -8,7 +8,7 @@ mod hints;
 
 use std::borrow::Cow;
 
-pub use format::{ChatFormat, Clues, NEUTRAL, Piece, Trim, break_role_marks};
+pub use format::{ChatFormat, Clues, NEUTRAL, Piece, ToolFormat, Trim, break_role_marks};
 pub use hints::TemplateHints;
 
 use super::families::DECODERS;
@@ -25,6 +25,7 @@ pub struct ChatTemplate {
     close: [Vec<u32>; 3],
     drops_thoughts: bool,
     end_of_turn: Vec<u32>,
+    tools: Option<&'static ToolFormat>,
 }
 
 /// In the order of [`TurnRole`].
@@ -49,13 +50,14 @@ impl ChatTemplate {
         let template = hints.chat_template.as_deref().unwrap_or_default();
         let clues = Clues { tokenizer, template };
         let mut formats = DECODERS.iter().rev().flat_map(|family| family.chat_formats).copied();
-        let format = formats.find(|format| (format.recognise)(&clues));
-        Self::new(format.unwrap_or(&format::PLAIN), tokenizer, hints)
+        let format = formats.find(|format| (format.recognise)(&clues)).unwrap_or(&format::PLAIN);
+        let tools = format.tools.filter(|tools| (tools.recognise)(&clues));
+        Self { tools, ..Self::new(format, tokenizer, hints) }
     }
 
     fn new(format: &'static ChatFormat, tokenizer: &Tokenizer, hints: &TemplateHints) -> Self {
         let tokens = |pieces, role| format::tokens(tokenizer, pieces, role);
-        let of_roles = |pieces: [&'static [Piece]; 3]| -> [Vec<u32>; 3] {
+        let of_roles = |pieces: [&'static [Piece<'static>]; 3]| -> [Vec<u32>; 3] {
             std::array::from_fn(|role| tokens(pieces[role], ROLES[role]))
         };
         let open = of_roles(format.open);
@@ -74,6 +76,7 @@ impl ChatTemplate {
             close: of_roles(format.close),
             drops_thoughts: format.drops_thoughts && knows_thoughts,
             end_of_turn,
+            tools: None,
         }
     }
 
@@ -121,6 +124,54 @@ impl ChatTemplate {
     /// Text that ends a generated turn where no token does (base models).
     pub fn stop_text(&self) -> Option<&'static str> {
         self.format.stop_text
+    }
+
+    /// How the model is offered tools, if it knows any.
+    pub fn tools(&self) -> Option<&'static ToolFormat> {
+        self.tools
+    }
+
+    /// The system's turn with these tools, each a line of JSON.
+    pub fn system_with_tools(
+        &self,
+        tokenizer: &Tokenizer,
+        tools: &ToolFormat,
+        text: &str,
+        listed: &[String],
+    ) -> Vec<u32> {
+        let text = self.prepare(self.content(TurnRole::System, text));
+        let listed = ["", &listed.join("\n")].join("\n");
+        let listed = self.prepare(&listed);
+        let [before, after] = tools.list;
+        let (open, close) = (self.format.open[0], self.format.close[0]);
+        let pieces =
+            [open, &[Piece::Text(&text)], before, &[Piece::Text(&listed)], after, close].concat();
+        format::tokens(tokenizer, &pieces, ROLES[0])
+    }
+
+    /// The turns of a call: what was said before it, the call, and what came of it.
+    pub fn call_turns(
+        &self,
+        tokenizer: &Tokenizer,
+        tools: &ToolFormat,
+        said: &str,
+        call: &str,
+        result: &str,
+    ) -> Vec<u32> {
+        let said = self.prepare(self.content(TurnRole::Assistant, said));
+        let (call, result) = (self.prepare(call), tools.break_marks(result));
+        let result = self.prepare(&result);
+        let marked = |[open, close]: [&'static str; 2], text| {
+            [Piece::Mark(open), Piece::Text("\n"), text, Piece::Text("\n"), Piece::Mark(close)]
+        };
+        let gap = if said.is_empty() { "" } else { "\n" };
+        let turn = |role: usize, text: &[Piece<'_>]| {
+            let pieces = [self.format.open[role], text, self.format.close[role]].concat();
+            format::tokens(tokenizer, &pieces, ROLES[role])
+        };
+        let before = [Piece::Text(&said), Piece::Text(gap)];
+        let called = [&before[..], &marked(tools.call, Piece::Text(&call))].concat();
+        [turn(2, &called), turn(1, &marked(tools.result, Piece::Text(&result)))].concat()
     }
 
     /// `text` as the format wants it before it is tokenised. Idempotent.

@@ -82,7 +82,7 @@ fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), Stri
     Ok(())
 }
 
-const fn open(role: &'static str) -> [Piece; 3] {
+const fn open(role: &'static str) -> [Piece<'static>; 3] {
     [Piece::Special("<start_of_turn>"), Piece::Text(role), Piece::Text("\n")]
 }
 

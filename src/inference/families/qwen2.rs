@@ -1,7 +1,7 @@
 //! Qwen2 and Qwen2.5.
 
 use super::{DecoderFamily, llama};
-use crate::inference::chat_template::{ChatFormat, NEUTRAL, Piece};
+use crate::inference::chat_template::{ChatFormat, NEUTRAL, Piece, ToolFormat};
 use crate::inference::tokenizer::PreTokenizer;
 
 /// Its entry in the table.
@@ -27,7 +27,7 @@ const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
     nfc: true,
 };
 
-const OPEN: &[Piece] = &[Piece::Special("<|im_start|>"), Piece::Role, Piece::Text("\n")];
+const OPEN: &[Piece<'_>] = &[Piece::Special("<|im_start|>"), Piece::Role, Piece::Text("\n")];
 
 /// `<|im_start|>user⏎…<|im_end|>⏎` (Qwen2.5, SmolLM2).
 pub static CHAT_ML: ChatFormat = ChatFormat {
@@ -38,5 +38,36 @@ pub static CHAT_ML: ChatFormat = ChatFormat {
     open: [OPEN; 3],
     close: [&[Piece::Special("<|im_end|>"), Piece::Text("\n")]; 3],
     drops_thoughts: true,
+    tools: Some(&HERMES),
     ..NEUTRAL
 };
+
+/// `<tool_call>{"name": …, "arguments": …}</tool_call>` (Qwen2.5, Qwen3, Hermes).
+static HERMES: ToolFormat = ToolFormat {
+    recognise: |clues| {
+        // Qwen3-Coder writes calls as XML.
+        ["tools", CALL[0], "<tool_response>"].iter().all(|part| clues.template.contains(part))
+            && !clues.template.contains("<function=")
+    },
+    list: [
+        &[Piece::Text(
+            "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with \
+             function signatures within <tools></tools> XML tags:\n<tools>",
+        )],
+        &[
+            Piece::Text(
+                "\n</tools>\n\nFor each function call, return a json object with function name and arguments within ",
+            ),
+            Piece::Mark(CALL[0]),
+            Piece::Mark(CALL[1]),
+            Piece::Text(" XML tags:\n"),
+            Piece::Mark(CALL[0]),
+            Piece::Text("\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n"),
+            Piece::Mark(CALL[1]),
+        ],
+    ],
+    call: CALL,
+    result: ["<tool_response>", "</tool_response>"],
+};
+
+const CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];

@@ -8,6 +8,7 @@ mod learned;
 mod messages;
 mod prompts;
 mod screens;
+mod tools;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;

@@ -81,7 +81,11 @@ fn too_small(frame: &mut Frame<'_>, area: Rect, palette: &Palette) {
 
 fn header(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let palette = &state.palette;
-    let badge = if state.incognito { " incognito " } else { "" };
+    let badge = match (state.incognito, state.tools_on) {
+        (true, _) => " incognito ",
+        (false, true) => " tools ",
+        (false, false) => "",
+    };
     let room = usize::from(area.width).saturating_sub(16 + badge.len());
     let mut spans = vec![Span::raw(" "), Span::styled("inglenook", palette.accent)];
     let title = &state.transcript.title;

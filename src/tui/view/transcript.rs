@@ -8,14 +8,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::chat::{Level, PhaseName};
+use crate::chat::{CallResult, Level, PhaseName};
 use crate::interfaces::LoadProgress;
 use crate::memory::{Moment, attached, own_words, plain_text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, ModelLine, State};
 use crate::tui::transcript::{Body, Entry, Laid, Place, Versions};
 use crate::tui::view::{led, status, welcome};
-use crate::tui::{dates, markdown, wrap};
+use crate::tui::{dates, markdown, tools, wrap};
 
 /// Longer lines are hard to read, however wide the screen.
 const TEXT_CELLS_MAX: u16 = 96;
@@ -151,6 +151,9 @@ fn laid(entry: &Entry, state: &State, width: u16) -> Laid {
             lines.push(Line::styled("not saved", palette.error));
             lines
         }
+        Body::Called { head, result } => {
+            called(head, result, state.transcript.unfolded, palette, width)
+        }
         Body::Notice { level, text } => notice(*level, text, palette, width),
     };
     let lines = Rc::new(lines);
@@ -209,6 +212,28 @@ fn reply(versions: &Versions, palette: &Palette, width: u16) -> Vec<Line<'static
     lines
 }
 
+/// A call in a row, with its result below it where that is unfolded.
+fn called(
+    head: &str,
+    result: &CallResult,
+    unfolded: bool,
+    palette: &Palette,
+    width: u16,
+) -> Vec<Line<'static>> {
+    let room = usize::from(width).saturating_sub(2);
+    let mark = Span::styled("→ ", if result.is_error { palette.error } else { palette.accent });
+    let outcome = tools::outcome(result);
+    let outcome = wrap::ellipsis(&outcome, room / 2);
+    let head = wrap::ellipsis(head, room.saturating_sub(wrap::width(&outcome) + 3));
+    let row = Line::styled(format!("{head} · {outcome}"), palette.muted);
+    let mut lines = vec![Line::raw(""), led(mark, row)];
+    if unfolded {
+        let rows = tools::result_rows(result).flat_map(|row| wrap::plain(row, palette.muted, room));
+        lines.extend(rows.map(|row| led(Span::styled("│ ", palette.border), row)));
+    }
+    lines
+}
+
 fn notice(level: Level, text: &str, palette: &Palette, width: u16) -> Vec<Line<'static>> {
     let (mark, style) = match level {
         Level::Info => ("· ", palette.muted),
@@ -238,7 +263,9 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
             last.spans.push(Span::styled("▍", palette.accent));
         }
         lines.extend(rows);
-        return lines;
+        if !matches!(transcript.phase, PhaseName::Asking | PhaseName::Calling) {
+            return lines;
+        }
     }
     let doing = match transcript.phase {
         PhaseName::AwaitingModel => match &state.model {
@@ -253,6 +280,11 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
             format!("looking into memory: {}", plain_text(&transcript.progress))
         }
         PhaseName::Recalling => "looking into memory".into(),
+        PhaseName::Asking => "may it call this tool?".into(),
+        PhaseName::Calling => "waiting for the tool".into(),
+        PhaseName::Replying if !transcript.progress.is_empty() => {
+            plain_text(&transcript.progress).into_owned()
+        }
         _ => "thinking".into(),
     };
     let doing = wrap::ellipsis(&doing, usize::from(width).saturating_sub(3));

@@ -1,0 +1,96 @@
+//! `mcp.json`: the servers whose tools a chat may use, in the form that other programs have.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::App;
+use crate::mcp::{ServerConfig, read_servers};
+
+/// A longer file is none that a person wrote.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Why there are no tools.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoServers {
+    pub why: String,
+    /// The file is there and can't be used.
+    pub is_broken: bool,
+}
+
+impl App {
+    /// The servers that may be started.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub(super) fn servers(&self) -> Result<Vec<ServerConfig>, NoServers> {
+        if !self.policy.tools() {
+            let why = "This machine's policy allows no tools of other programs.".into();
+            return Err(NoServers { why, is_broken: false });
+        }
+        read(&self.dirs.servers())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
+    let broken = |why: String| {
+        let why = format!(
+            "{} can't be used, so there are no tools: {why}. Mend it, or remove it, and start again.",
+            path.display()
+        );
+        NoServers { why, is_broken: true }
+    };
+    let servers = match fs::metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(e) => return Err(broken(e.to_string())),
+        Ok(found) if is_anybodys(&found) => {
+            let why =
+                "every user of this machine can write it, and it names programs to be started";
+            return Err(broken(why.into()));
+        }
+        Ok(found) if found.len() > FILE_BYTES_MAX => {
+            return Err(broken("it is larger than 1 MiB".into()));
+        }
+        Ok(_) => {
+            let text = fs::read_to_string(path).map_err(|e| broken(e.to_string()))?;
+            read_servers(&text).map_err(broken)?
+        }
+    };
+    if servers.is_empty() {
+        let why = format!(
+            "There are no tools. {} may name servers that offer some, in the form that other programs have: \
+             {{\"mcpServers\": {{\"NAME\": {{\"command\": \"PROGRAM\", \"args\": [], \"env\": {{}}}}}}}}. It is read when the chat starts.",
+            path.display()
+        );
+        return Err(NoServers { why, is_broken: false });
+    }
+    Ok(servers)
+}
+
+fn is_anybodys(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    file.mode() & 0o002 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_can_not_be_used_is_named_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mcp.json");
+        let none = read(&file).unwrap_err();
+        assert!(!none.is_broken && none.why.contains("mcpServers"), "{none:?}");
+        fs::write(&file, r#"{"mcpServers": {"a": {"url": "https://x"}}}"#).unwrap();
+        let none = read(&file).unwrap_err();
+        let named = none.why.contains("mcp.json") && none.why.contains("server `a`: it has no");
+        assert!(none.is_broken && named, "{none:?}");
+        fs::write(&file, r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        assert_eq!(read(&file).unwrap().len(), 1);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(read(&file).unwrap_err().is_broken);
+    }
+}
