@@ -109,6 +109,14 @@ pub fn ellipsis_keep_indent(text: &str, width: usize) -> String {
     format!("{}{}", &text[..indent], ellipsis(text, width.saturating_sub(indent)))
 }
 
+/// The parts of "one · two · three" that fit, none of them cut; the first is.
+pub fn parts_that_fit(text: &str, width: usize) -> String {
+    let ends = text.rmatch_indices(" · ").map(|(end, _)| end);
+    let fits = |&end: &usize| self::width(&text[..end]) <= width;
+    let end = std::iter::once(text.len()).chain(ends).find(fits);
+    end.map_or_else(|| ellipsis(text, width), |end| text[..end].to_owned())
+}
+
 /// Display width of a text.
 pub fn width(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
@@ -121,6 +129,16 @@ mod tests {
 
     fn text(lines: &[Line<'_>]) -> Vec<String> {
         lines.iter().map(|l| l.spans.iter().map(|s| s.content.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn parts_are_whole() {
+        for (width, expected) in
+            [(14, "1 · two · 日本"), (13, "1 · two"), (7, "1 · two"), (6, "1"), (0, "")]
+        {
+            assert_eq!(parts_that_fit("1 · two · 日本", width), expected, "{width}");
+        }
+        assert_eq!(parts_that_fit("long · b", 3), "lo…");
     }
 
     #[track_caller]

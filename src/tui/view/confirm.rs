@@ -69,6 +69,6 @@ pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
         Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
     input::place(frame, &edit.editor.area, body, true);
-    let keys = wrap::ellipsis(&keys::hints(Context::Edit), usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&keys::hints(Context::Edit), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }

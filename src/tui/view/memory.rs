@@ -49,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
     } else {
         keys::hints(Context::MemoryPane)
     };
-    let keys = wrap::ellipsis(&keys, usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
@@ -88,7 +88,7 @@ fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Re
         count(tree.episodes.len(), "episode", "episodes"),
         count(tree.n_messages, "message", "messages"),
     );
-    let text = wrap::ellipsis(&text, usize::from(area.width));
+    let text = wrap::parts_that_fit(&text, usize::from(area.width));
     frame.render_widget(Span::styled(text, palette.muted), area);
 }
 

@@ -75,7 +75,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
     if is_large {
         keys = format!("{} · {keys}", keys::hints(Context::ChatList));
     }
-    let keys = wrap::ellipsis(&keys, width);
+    let keys = wrap::parts_that_fit(&keys, width);
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 

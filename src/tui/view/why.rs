@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     }
     keys.push(hint(Action::Close));
     let keys = keys.join(" · ");
-    let keys = wrap::ellipsis(&keys, usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
