@@ -70,19 +70,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             ));
         }
         StoreReply::Forgotten { n_messages, n_facts, n_blotted } => {
-            let gone = match (n_messages, n_blotted) {
-                (0, 1..) => {
-                    format!("these words, in {}", count(n_blotted, "message", "messages"))
-                }
-                (0, 0) => count(n_facts, "fact", "facts"),
-                _ => format!(
-                    "{}, {}",
-                    count(n_messages, "message", "messages"),
-                    count(n_facts, "fact", "facts")
-                ),
-            };
-            let text = format!("Forgotten: {gone}. Nothing of it is left on this disk.");
-            state.notice(Level::Info, text);
+            state.notice(Level::Info, gone(n_messages, n_facts, n_blotted));
             let mut effects = vec![Effect::Chat(Command::Reload)];
             effects.extend(forgotten(state));
             return effects;
@@ -127,4 +115,16 @@ pub(super) fn refresh(state: &State) -> Vec<Effect> {
     let tree = matches!(state.pane, Some(Pane::Memory(_))).then_some(StoreRequest::Tree);
     let greeting = state.transcript.entries.is_empty().then_some(StoreRequest::Greeting);
     tree.into_iter().chain(greeting).map(Effect::Store).collect()
+}
+
+/// What is gone, and whether anything is left of it.
+fn gone(n_messages: usize, n_facts: usize, n_blotted: usize) -> String {
+    let messages = |n| count(n, "message", "messages");
+    let facts = count(n_facts, "fact", "facts");
+    let left = "Nothing of it is left on this disk.";
+    match (n_messages, n_blotted) {
+        (0, 1..) => format!("Forgotten: these words, in {}. {left}", messages(n_blotted)),
+        (0, 0) => format!("Forgotten: {facts}. What was said stays in its chat."),
+        _ => format!("Forgotten: {}, {facts}. {left}", messages(n_messages)),
+    }
 }

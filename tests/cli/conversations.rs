@@ -349,7 +349,7 @@ fn a_folder_of_notes_is_taken_again_as_it_changes() {
     assert_eq!(counts(&import()), [0, 1, 0, 1]);
     let said = home.ok(&["export"]);
     assert!(
-        said.contains("75 degrees") && !said.contains("80") && !said.contains("bees"),
+        said.contains("75 degrees") && !said.contains("80 degrees") && !said.contains("bees"),
         "{said}"
     );
     home.ok(&["memory", "consolidate", "--wait"]);

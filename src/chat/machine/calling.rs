@@ -10,7 +10,7 @@ use crate::chat::tools::{CALLS_MAX, Call, CallResult, Exchange, Permission, Tool
 
 pub(super) const NO_TOOLS: &str = "This model is offered no tools: it knows none, or in a form that is not known here. Qwen2.5 and \
      Qwen3 models can use them (/model).";
-const ONLY_CALLS: &str = "The model went on asking for tools instead of answering, so it ends here. /retry asks it again.";
+const ONLY_CALLS: &str = "The model goes on asking for tools and does not answer. What they gave stands above; /retry asks it again.";
 const NOT_ALLOWED: &str = "The person did not allow this call.";
 
 /// The tools that the person has allowed for as long as this chat is open: server and name.
