@@ -25,11 +25,14 @@ mod window;
 
 pub use ask::{ChatError, answer_in};
 pub use driver::Driver;
-pub use executor::{Allowed, ChatConfig, Parts, reader_of};
+#[cfg(feature = "server")]
+pub use executor::reader_of;
+pub use executor::{Allowed, ChatConfig, Parts};
 pub use machine::{Command, Forked, Level, MessageKind, PhaseName, SavedReply, Update};
 pub use own_files::OwnFile;
 pub use persona::Persona;
 pub use policy::ModelProfile;
+#[cfg(feature = "server")]
 pub use stream::Stream as Thoughts;
 pub use template::{Filled, INPUT, Template};
 pub use tools::{Call, CallResult, Permission, ToolsStatus};

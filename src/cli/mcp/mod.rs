@@ -19,6 +19,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use self::home::Home;
+#[cfg(feature = "server")]
 pub use self::home::Readers;
 use super::App;
 use super::report::{self, Failure, Outcome, done as ended};
@@ -73,6 +74,7 @@ impl<'a> Server<'a> {
     }
 
     /// With models that are loaded already.
+    #[cfg(feature = "server")]
     pub fn with_readers(app: &'a App, readers: Readers) -> Self {
         Self::of(Home::new(app, Some(readers)), false)
     }
