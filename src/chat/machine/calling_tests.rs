@@ -88,7 +88,7 @@ fn a_call_is_asked_for_made_and_gone_on_from() {
     // What it has, it is not given again.
     assert_eq!(tools_of(&m.handle(asked(2, ""))), ToolUse::Over);
     let effects = m.handle(asked(2, ""));
-    assert!(notices(&effects)[0].contains("instead of answering"), "{effects:?}");
+    assert!(notices(&effects)[0].contains("does not answer"), "{effects:?}");
     said(&mut m, 3, TASK);
     m.handle(asked(3, ""));
     let effects = m.handle(command(Command::NewSession));
