@@ -168,31 +168,3 @@ fn logits_of(decoder: &Decoder, hidden: &[Tensor]) -> Result<Vec<Vec<f32>>, Mode
         several => decoder.logits(&Tensor::cat(several, 0).map_err(backend)?),
     }
 }
-
-impl Sequence {
-    /// [`crate::interfaces::Context::generate`], in tokens. `on_token` returns false to stop.
-    ///
-    /// # Errors
-    /// As [`Self::last_logits`]; [`ModelError::NotANumber`] if no token that may follow has a probability.
-    #[expect(clippy::too_many_arguments, reason = "one request's parts, each used once")]
-    pub fn generate(
-        &mut self,
-        decoder: &Decoder,
-        sampling: &Sampling,
-        stops: &[u32],
-        mask: Option<Box<Mask>>,
-        cancel: &[Cancel; 2],
-        on_token: &mut dyn FnMut(u32) -> bool,
-        pause: &mut (dyn FnMut() + Send),
-    ) -> Result<Finish, ModelError> {
-        let mut generation = Generation::new(self, sampling, stops, mask, cancel);
-        loop {
-            let next = step(decoder, &mut [(self, &mut generation)], pause).pop();
-            match next.unwrap_or(Err(ModelError::EngineStopped))? {
-                Next::Token(token) if on_token(token) => {}
-                Next::Token(_) => return Ok(Finish::Cancelled),
-                Next::Finished(finish) => return Ok(finish),
-            }
-        }
-    }
-}

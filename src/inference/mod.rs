@@ -3,7 +3,7 @@
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the types of
 //! [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers, [`weights`] hands out
 //! tensors, `families` says what each architecture calls them and how it differs, [`decoder`] computes with a
-//! `kv_cache`, [`sequence`] is tokens with their cache, `generation` replies under way, several at a time, `mask` restricts a constrained reply to the tokens that
+//! `kv_cache`, [`sequence`] is tokens with their cache, [`generation`] replies under way, several at a time, `mask` restricts a constrained reply to the tokens that
 //! may follow, `engine` is the one thread that owns the weights, `model` the handle that the rest of the program
 //! holds. What opens a file, and what computes, runs `confined`. Beside them, `encoder`, `bert`, `padded` and [`embedder`] turn text into vectors, and [`starter`] is
 //! what is compiled in.
@@ -20,7 +20,7 @@ pub mod embedder;
 mod encoder;
 pub mod engine;
 mod families;
-mod generation;
+pub mod generation;
 pub mod gguf;
 pub mod heads;
 mod kv_cache;
@@ -40,7 +40,6 @@ mod sampler;
 pub mod sequence;
 #[cfg(feature = "starter")]
 pub mod starter;
-mod stop_text;
 pub mod tokenizer;
 mod trunk;
 mod weight_files;

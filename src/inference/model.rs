@@ -12,12 +12,11 @@ use super::engine::{Engine, Pause};
 use super::generation::Generation;
 use super::mask::{Mask, Vocabulary};
 use super::sequence::Sequence;
-use super::stop_text::StopText;
 use super::tokenizer::{DecodeStream, Tokenizer};
 use super::weight_files::WeightFiles;
 use crate::interfaces::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
-    TurnRole, Uncertainty,
+    StopText, TurnRole, Uncertainty,
 };
 
 struct Shared {

@@ -1,12 +1,13 @@
 //! What the rest of the program asks of a language model, an embedder, a reranker and a clock.
 //!
-//! Plain request types only: no candle, no SQLite, no terminal.
+//! Plain types only, and the text that ends a reply: no candle, no SQLite, no terminal.
 
 mod clock;
 mod embedder;
 mod language_model;
 mod model_source;
 mod reranker;
+mod stop_text;
 mod uncertainty;
 
 pub use clock::{Clock, SystemClock};
@@ -17,4 +18,5 @@ pub use language_model::{
 };
 pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models, PullableModel};
 pub use reranker::Reranker;
+pub use stop_text::StopText;
 pub use uncertainty::{Signal, Uncertainty};

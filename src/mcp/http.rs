@@ -3,16 +3,14 @@
 //! Since revision 2026-07-28 the head repeats what the message says, and has to agree with it. Before, the head names the revision
 //! that `initialize` agreed on, and a session, which here is nothing but the client's name.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::Service;
 use super::message::{
-    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Message,
-    PARSE_ERROR, Request, UNSUPPORTED_VERSION, error, parse,
+    INVALID_PARAMS, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, Message, PARSE_ERROR, Request,
+    UNSUPPORTED_VERSION, error, parse,
 };
 use super::protocol::{
     Connection, Step, WITH_BATCHES, claimed_version, no_batches, not_in_a_batch,
@@ -111,15 +109,12 @@ fn reply(
     service: &dyn Service,
     cancel: &Cancel,
 ) -> Option<Value> {
-    let work = match connection.handle(message, service) {
-        Step::Reply(reply) => return Some(reply),
-        Step::Work(work) => work,
+    match connection.handle(message, service) {
+        Step::Reply(reply) => Some(reply),
+        Step::Work(work) => Some(work.answer(service, cancel)),
         // Whoever gives a request up here closes its connection.
-        Step::Cancel(_) | Step::Nothing => return None,
-    };
-    let reply = catch_unwind(AssertUnwindSafe(|| work.run(service, cancel)));
-    let fault = "the server met a fault of its own, which its stderr describes";
-    Some(reply.unwrap_or_else(|_| error(&work.id, INTERNAL_ERROR, fault)))
+        Step::Cancel(_) | Step::Nothing => None,
+    }
 }
 
 /// What is no request of this transport.

@@ -1,5 +1,7 @@
 //! A request → what is to be done about it, in either era of the protocol.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde_json::{Map, Value, json};
 
 use super::message::{
@@ -295,8 +297,14 @@ fn finished(id: &Value, era: Era, fields: Value, fresh_ms: Option<u32>) -> Value
 }
 
 impl Work {
-    /// Does it; the reply.
-    pub fn run(&self, service: &dyn Service, cancel: &Cancel) -> Value {
+    /// Does it; the reply, also where the service panics.
+    pub fn answer(&self, service: &dyn Service, cancel: &Cancel) -> Value {
+        let fault = "the server met a fault of its own, which its stderr describes";
+        catch_unwind(AssertUnwindSafe(|| self.run(service, cancel)))
+            .unwrap_or_else(|_| error(&self.id, INTERNAL_ERROR, fault))
+    }
+
+    fn run(&self, service: &dyn Service, cancel: &Cancel) -> Value {
         let Self { id, era, caller, action } = self;
         let refused = |refusal| match refusal {
             Refusal::Failed(why) => error(id, INTERNAL_ERROR, &why),

@@ -81,7 +81,7 @@ fn reply(connection: &mut Connection, request: &Value) -> Value {
     let service = Echo::new();
     match connection.handle(message, &service) {
         Step::Reply(reply) => reply,
-        Step::Work(work) => work.run(&service, &Cancel::default()),
+        Step::Work(work) => work.answer(&service, &Cancel::default()),
         other => panic!("{request}: {other:?}"),
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Service;
-use super::message::{INTERNAL_ERROR, INVALID_REQUEST, Incoming, Message, Request, error, parse};
+use super::message::{INVALID_REQUEST, Incoming, Message, Request, error, parse};
 use super::protocol::{Connection, Step, Work, no_batches, not_in_a_batch};
 use crate::interfaces::Cancel;
 
@@ -344,13 +344,12 @@ fn reply(part: Part, service: &dyn Service, queue: &Queue) -> Option<Value> {
         Part::Work(work) => work,
     };
     let cancel = queue.begin(&work.id)?;
-    let reply = catch_unwind(AssertUnwindSafe(|| work.run(service, &cancel)));
+    let reply = work.answer(service, &cancel);
     queue.finish();
     if cancel.is_cancelled() {
         return None;
     }
-    let fault = "the server met a fault of its own, which its stderr describes";
-    Some(reply.unwrap_or_else(|_| error(&work.id, INTERNAL_ERROR, fault)))
+    Some(reply)
 }
 
 /// Where replies go: whole lines, from either thread.

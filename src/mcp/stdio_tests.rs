@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::{Map, json};
 
 use super::*;
+use crate::mcp::message::INTERNAL_ERROR;
 use crate::mcp::{Caller, Page, Refusal, ToolResult};
 
 /// A tool that takes its time, one that panics, and a rest that is counted.

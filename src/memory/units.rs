@@ -171,6 +171,28 @@ pub struct Message {
     pub complete: bool,
 }
 
+impl Message {
+    /// A complete message that memory does not hold: its id stands for none.
+    pub fn unkept(
+        session: SessionId,
+        role: Role,
+        content: impl Into<String>,
+        created_at: Moment,
+    ) -> Self {
+        Self {
+            id: MessageId(0),
+            session,
+            role,
+            speaker: None,
+            content: content.into(),
+            created_at,
+            external_id: None,
+            episode: None,
+            complete: true,
+        }
+    }
+}
+
 /// A message that memory does not hold yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {

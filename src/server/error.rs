@@ -29,6 +29,11 @@ impl ApiError {
         Self { param: Some(param.to_owned()), ..Self::new(400, message) }
     }
 
+    /// Other programs are kept from the memory.
+    pub fn forbidden_memory() -> Self {
+        Self::new(403, "Other programs can't use the memory here, by this machine's policy.")
+    }
+
     /// The prompt and a reply don't fit the model's context.
     pub fn too_long(message: impl Into<String>) -> Self {
         Self { code: Some("context_length_exceeded"), ..Self::field("messages", message) }

@@ -32,7 +32,7 @@ use crate::interfaces::Cancel;
 use crate::mcp::http as mcp;
 
 pub use self::error::ApiError;
-pub use self::reply::{Ended, Replied, Stops};
+pub use self::reply::{Ended, Replied};
 pub use self::request::{Asked, Author, Line, Memory};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -355,18 +355,28 @@ fn stream(stream: Stream) -> Response {
     response(StatusCode::OK, "text/event-stream", Body::from_stream(Box::pin(events)))
 }
 
+/// Does what is answered at once, when its turn comes; the flag is raised when the client goes away.
+async fn in_turn<T: Send + 'static>(
+    server: Server,
+    work: impl FnOnce(&dyn Service, &Cancel) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let (mut place, permit) = server.queue.enter().await?;
+    let cancel = place.cancel.clone();
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work(server.service.as_ref(), &cancel);
+        drop(permit);
+        done
+    });
+    let done = done.await.unwrap_or_else(|_| Err(fault()));
+    place.done(None);
+    done
+}
+
 async fn embeddings(State(server): State<Server>, body: Body) -> Result<Response, ApiError> {
     let asked = request::embeddings(&object(body).await?)?;
     let model = known(&asked.model, &server.service.embedders())?;
-    let (mut place, permit) = server.queue.enter().await?;
-    let (service, texts, cancel) = (server.service, asked.texts, place.cancel.clone());
-    let embedded = tokio::task::spawn_blocking(move || {
-        let embedded = service.embed(&texts, &cancel);
-        drop(permit);
-        embedded
-    });
-    let embedded = embedded.await.unwrap_or_else(|_| Err(fault()));
-    place.done(None);
+    let texts = asked.texts;
+    let embedded = in_turn(server, move |service, cancel| service.embed(&texts, cancel)).await;
     let (vectors, n_tokens) = embedded?;
     let length = vectors.first().map_or(0, Vec::len);
     if asked.dimensions.is_some_and(|wanted| wanted != length) {
@@ -408,16 +418,9 @@ async fn agent(
         session: text("mcp-session-id"),
     };
     let message = whole(body).await?;
-    let (mut place, permit) = server.queue.enter().await?;
-    let (service, cancel) = (server.service, place.cancel.clone());
-    let answered = tokio::task::spawn_blocking(move || {
-        let answered = service.agent(&head, &message, &fresh_id(), &cancel);
-        drop(permit);
-        answered
-    });
-    let answered = answered.await.unwrap_or_else(|_| Err(fault()));
-    place.done(None);
-    let mcp::Response { status, body, session } = answered?;
+    let answered =
+        in_turn(server, move |service, cancel| service.agent(&head, &message, &fresh_id(), cancel));
+    let mcp::Response { status, body, session } = answered.await?;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = match body {
         Some(body) => json_response(status, &body),

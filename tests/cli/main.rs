@@ -29,6 +29,8 @@ mod home;
 #[cfg(feature = "hub")]
 #[path = "../support/mock_hub.rs"]
 mod mock_hub;
+#[path = "../support/python.rs"]
+mod python;
 
 use std::path::Path;
 

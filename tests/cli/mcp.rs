@@ -1,13 +1,12 @@
 //! `inglenook mcp` as a client sees it: lines of JSON to and from the real binary.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use inglenook::testing::skip;
 use serde_json::{Value, json};
 
 use super::Home;
 use super::mcp_client::Client;
+use super::python::run_script;
 
 fn ids(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|unit| unit["id"].as_str().unwrap()).collect()
@@ -187,21 +186,7 @@ fn the_memory_of_a_note_is_built_while_nobody_asks() {
 
 #[test]
 fn the_official_python_client_is_served() {
-    let python = std::env::var("INGLENOOK_MCP_PYTHON").unwrap_or_else(|_| "python3".into());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/client.py");
-    let output = Command::new(&python).args([script, super::PROGRAM]).output();
-    let reason = match output {
-        Err(error) => format!("{python}: {error}"),
-        Ok(output) if output.status.code() == Some(77) => {
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        }
-        Ok(output) => {
-            let said = [output.stdout, output.stderr].concat();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
-            return;
-        }
-    };
-    skip(&format!("{reason}; `pip install mcp`, or INGLENOOK_MCP_PYTHON=a python that has it"));
+    run_script("mcp", "INGLENOOK_MCP_PYTHON", "mcp/client.py", &[super::PROGRAM]);
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod programs;
 
 #[path = "../support/home.rs"]
 mod home;
+#[path = "../support/python.rs"]
+mod python;
 
 use base64::Engine as _;
 use client::Server;

@@ -6,6 +6,7 @@ use inglenook::testing::skip;
 
 use super::client::Server;
 use super::home::Home;
+use super::python::run_script;
 
 /// `openai` from PyPI, by `tests/serve/client.py`.
 #[test]
@@ -19,26 +20,12 @@ fn the_official_client_of_agents_is_served() {
     served("mcp", "INGLENOOK_MCP_PYTHON", "mcp/client.py", "/mcp");
 }
 
-/// Runs a script against a server, by the Python that a variable names.
+/// Runs a script against a server.
 fn served(package: &str, variable: &str, script: &str, path: &str) {
-    let python = std::env::var(variable).unwrap_or_else(|_| "python3".into());
     let home = Home::new();
     let server = Server::start(&home);
-    let script = format!("{}/tests/{script}", env!("CARGO_MANIFEST_DIR"));
     let url = format!("http://{}{path}", server.address);
-    let output = Command::new(&python).args([&script, &url, &server.token]).output();
-    let reason = match output {
-        Err(error) => format!("{python}: {error}"),
-        Ok(output) if output.status.code() == Some(77) => {
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        }
-        Ok(output) => {
-            let said = [output.stdout, output.stderr].concat();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
-            return;
-        }
-    };
-    skip(&format!("{reason}; `pip install {package}`, or {variable}=a python that has it"));
+    run_script(package, variable, script, &[&url, &server.token]);
 }
 
 /// `llm` from PyPI, a command for the terminal.

@@ -37,8 +37,7 @@ impl Agents {
         cancel: &Cancel,
     ) -> Result<Response, ApiError> {
         let Some(agents) = &self.0 else {
-            let message = "Other programs can't use the memory here, by this machine's policy.";
-            return Err(ApiError::new(403, message));
+            return Err(ApiError::forbidden_memory());
         };
         let (answer, answered) = channel();
         let (head, body, cancel) = (head.clone(), body.to_vec(), cancel.clone());

@@ -7,10 +7,10 @@ use crate::chat::sampling::SamplingSettings;
 use crate::chat::{ModelProfile, Parts, Thoughts, prompt, reader_of};
 use crate::interfaces::{
     Cancel, Clock as _, Context, Finish, LanguageModel, ModelError, Models, Priority, Sampling,
-    SystemClock,
+    StopText, SystemClock,
 };
-use crate::memory::{Message, MessageId, Moment, Role, SessionId};
-use crate::server::{ApiError, Asked, Author, Ended, Replied, Stops};
+use crate::memory::{Message, Moment, Role, SessionId};
+use crate::server::{ApiError, Asked, Author, Ended, Replied};
 
 /// The longest reply where no length is asked for.
 const REPLY_TOKENS_MAX: usize = 4_096;
@@ -107,12 +107,13 @@ impl Plain {
     }
 
     fn prompt(&self, asked: &Asked, now: Moment) -> Vec<u32> {
+        let message = |role, text: &str| Message::unkept(SessionId(0), role, text, now);
         let (mut system, mut said) = (Vec::new(), Vec::new());
         for line in &asked.lines {
             match line.author {
                 Author::System => system.push(line.text.as_str()),
-                Author::User => said.push(message(Role::User, &line.text, now)),
-                Author::Assistant => said.push(message(Role::Assistant, &line.text, now)),
+                Author::User => said.push(message(Role::User, &line.text)),
+                Author::Assistant => said.push(message(Role::Assistant, &line.text)),
             }
         }
         let system = if system.is_empty() { self.profile.system(now) } else { system.join("\n\n") };
@@ -196,31 +197,20 @@ impl Prefixes {
     }
 }
 
-/// A message that no memory holds.
-fn message(role: Role, text: &str, now: Moment) -> Message {
-    Message {
-        id: MessageId(0),
-        session: SessionId(0),
-        role,
-        speaker: None,
-        content: text.to_owned(),
-        created_at: now,
-        external_id: None,
-        episode: None,
-        complete: true,
-    }
-}
-
 /// The text of a reply on its way out: without blanks before it, up to the first stop.
 pub struct Said<'a> {
-    pub stops: Stops<'a>,
+    pub stops: StopText,
     text: String,
     on_text: &'a mut dyn FnMut(&str),
 }
 
 impl<'a> Said<'a> {
     pub fn new(asked: &'a Asked, on_text: &'a mut dyn FnMut(&str)) -> Self {
-        Self { stops: Stops::new(&asked.stops), text: String::new(), on_text }
+        Self {
+            stops: StopText::new(asked.stops.iter().map(String::as_str)),
+            text: String::new(),
+            on_text,
+        }
     }
 
     pub fn push(&mut self, piece: &str) {

@@ -77,8 +77,7 @@ impl Remembering {
         on_text: &mut dyn FnMut(&str),
     ) -> Result<Replied, ApiError> {
         if !self.is_allowed {
-            let message = "Other programs can't use the memory here, by this machine's policy.";
-            return Err(ApiError::new(403, message));
+            return Err(ApiError::forbidden_memory());
         }
         if asked.form.is_some() {
             let message =

@@ -1,6 +1,6 @@
 //! What programs have to know to be let in.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
@@ -18,9 +18,12 @@ const FILE_BYTES_MAX: u64 = 4_096;
 pub fn of_file(path: &Path) -> Result<String, Failure> {
     let failed =
         |action| move |source| Failure::File { action, path: path.display().to_string(), source };
-    match make(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        made => return made.map_err(failed("write")),
+    if !path.exists() {
+        match make(path) {
+            // By another process, meanwhile.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map_err(failed("write")),
+        }
     }
     let found = fs::metadata(path).map_err(failed("read"))?;
     #[cfg(unix)]
@@ -48,24 +51,18 @@ pub fn of_file(path: &Path) -> Result<String, Failure> {
     Ok(token.to_owned())
 }
 
-/// A new file with a new token; an error if there is one.
+/// A new file with a new token, whole from the first; an error if there is one.
 fn make(path: &Path) -> io::Result<String> {
     let mut random = [0u8; RANDOM_BYTES];
     getrandom::fill(&mut random)?;
     let token = hex(&random);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    let mut file = options.open(path)?;
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // Nobody else can read it.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(format!("{token}\n").as_bytes())?;
-    file.sync_all()?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
     Ok(token)
 }
 

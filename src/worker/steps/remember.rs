@@ -48,17 +48,7 @@ impl StepContext {
         let (before, known_name) =
             self.store.read(|r| Ok((r.messages(session)?, r.user_name()?)))?;
         // The message's id is not known yet; only its own statements refer to it.
-        let draft = Message {
-            id: MessageId(0),
-            session,
-            role: Role::User,
-            speaker: None,
-            content: text.to_owned(),
-            created_at: now,
-            external_id: None,
-            episode: None,
-            complete: true,
-        };
+        let draft = Message::unkept(session, Role::User, text, now);
         let name = known_name.or_else(|| learned_name(std::slice::from_ref(&draft)));
         let lines = utterances(std::slice::from_ref(&draft), name.as_deref());
         let mut statements = Extractive.statements(&lines, &cancel)?;

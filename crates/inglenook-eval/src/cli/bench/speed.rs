@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use inglenook::inference::decoder::Decoder;
-use inglenook::inference::engine::{Engine, Pause};
+use inglenook::inference::engine::Engine;
+use inglenook::inference::generation::Generation;
 use inglenook::inference::sequence::Sequence;
 use inglenook::inference::{Precision, load_decoder};
 use inglenook::interfaces::{Cancel, ModelError, Priority, Sampling};
@@ -108,23 +109,26 @@ pub fn measure_speed(
     })
 }
 
-/// Work for the engine: `tokens`, then `n` more, each told to `on_token` when it is drawn, until a flag is raised.
+/// Has the engine read `tokens` and reply with `n` more, each told to `on_token` when it is drawn, until a flag is raised.
 fn speak(
+    engine: &Engine,
+    priority: Priority,
     tokens: &[u32],
     n: usize,
-    cancel: [Cancel; 2],
+    cancel: &[Cancel; 2],
     mut on_token: impl FnMut() + Send + 'static,
-) -> impl FnOnce(&mut Sequence, &Decoder, Pause<'_>) -> Result<(), ModelError> + Send + 'static {
-    let tokens = tokens.to_vec();
-    move |sequence, decoder, pause| {
-        sequence.extend(decoder, &tokens, 0..0, &mut |_, _| {}, pause)?;
-        let mut tell = |_| {
-            on_token();
-            true
-        };
-        let sampling = Sampling::greedy(n);
-        sequence.generate(decoder, &sampling, &[], None, &cancel, &mut tell, pause).map(drop)
-    }
+) -> Result<(), ModelError> {
+    let (mut sequence, tokens) = (Sequence::default(), tokens.to_vec());
+    engine.ask(priority, &mut sequence, move |sequence, decoder, pause| {
+        sequence.extend(decoder, &tokens, 0..0, &mut |_, _| {}, pause)
+    })?;
+    let generation = Generation::new(&sequence, &Sampling::greedy(n), &[], None, cancel);
+    let tell = move |_| {
+        on_token();
+        true
+    };
+    let reply = engine.begin_reply(priority, std::mem::take(&mut sequence), generation, tell);
+    reply.wait(&mut sequence).map(drop)
 }
 
 /// Seconds to the first token after `tokens`, and from there to the last of `n`.
@@ -132,8 +136,7 @@ fn turn(engine: &Engine, tokens: &[u32], n: usize) -> Result<(f64, f64), ModelEr
     let begun = Instant::now();
     let (drawn, times) = mpsc::channel();
     let on_token = move || drawn.send(begun.elapsed().as_secs_f64()).unwrap_or_default();
-    let work = speak(tokens, n, Default::default(), on_token);
-    engine.ask(Priority::Chat, &mut Sequence::default(), work)?;
+    speak(engine, Priority::Chat, tokens, n, &Default::default(), on_token)?;
     let first = times.iter().next().unwrap_or_default();
     Ok((first, begun.elapsed().as_secs_f64() - first))
 }
@@ -153,8 +156,7 @@ fn beside_memory(
             let cancel = [until.clone(), Cancel::default()];
             let memory = scope.spawn(move || {
                 while !cancel[0].is_cancelled() {
-                    let work = speak(&tokens[..1], 256, cancel.clone(), || {});
-                    engine.ask(Priority::Memory, &mut Sequence::default(), work)?;
+                    speak(engine, Priority::Memory, &tokens[..1], 256, &cancel, || {})?;
                 }
                 Ok::<(), ModelError>(())
             });
