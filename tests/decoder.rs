@@ -6,6 +6,8 @@
 
 #[path = "support/small_models.rs"]
 mod small_models;
+#[path = "support/split_gguf.rs"]
+mod split_gguf;
 
 use std::ops::Range;
 
@@ -286,4 +288,49 @@ proptest! {
             prop_assert!(largest_difference(&got, whole.last().unwrap()) < 2e-4);
         }
     }
+}
+
+#[test]
+fn a_model_in_two_files_is_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "qwen3-q4_k_m-gguf";
+    split_gguf::split(&model_path(name), folder.path(), "m");
+    let at = |number: u32| folder.path().join(format!("m-{number:05}-of-00002.gguf"));
+    let tokens = expected(name).tokens;
+    let logits = |path: &std::path::Path| {
+        let decoder = load_decoder(path, Precision::Fast).unwrap();
+        extend(&decoder, &mut Sequence::default(), &tokens)
+    };
+    let whole = logits(&model_path(name));
+    for path in [at(1), at(2), folder.path().to_owned()] {
+        assert_eq!(logits(&path), whole, "{}", path.display());
+    }
+
+    let refused = |path: &std::path::Path| validate(path).unwrap_err().to_string();
+    std::fs::copy(at(1), folder.path().join("alone.gguf")).unwrap();
+    let said = refused(&folder.path().join("alone.gguf"));
+    assert!(said.contains("part 1 of 2 of a split model"), "{said}");
+    let second = std::fs::read(at(2)).unwrap();
+    std::fs::copy(at(1), at(2)).unwrap();
+    let said = refused(&at(1));
+    assert!(said.contains("where part 2 of 2 belongs"), "{said}");
+    std::fs::remove_file(at(2)).unwrap();
+    let said = refused(&at(1));
+    assert!(said.contains("m-00002-of-00002.gguf") && said.contains("no such file"), "{said}");
+    // A tensor that another part has too, and one too few.
+    let first = std::fs::read(at(1)).unwrap();
+    let as_second = |key: &[u8], bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        let place = bytes.windows(key.len()).position(|w| w == key).unwrap() + key.len() + 4;
+        bytes[place] = 1;
+        bytes
+    };
+    std::fs::write(at(2), as_second(b"split.no", &first)).unwrap();
+    let said = refused(&at(1));
+    assert!(said.contains("is also in"), "{said}");
+    std::fs::write(at(2), as_second(b"split.tensors.count", &second)).unwrap();
+    validate(&at(1)).unwrap();
+    std::fs::write(at(1), as_second(b"split.tensors.count", &first)).unwrap();
+    let said = refused(&at(1));
+    assert!(said.contains("tensors, where it has 1"), "{said}");
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::interfaces::ModelError;
+use crate::interfaces::{ModelError, parts_of};
 
 /// What a thread that reads a model can't do, by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn in_thread<T: Send>(
     })
 }
 
-/// What belongs to the model at `path`: a GGUF file, or a folder and what its links lead to. In a Hugging Face cache every
+/// What belongs to the model at `path`: a GGUF file, or its parts, or a folder and what its links lead to. In a Hugging Face cache every
 /// file is a link.
 fn files_of(path: &Path) -> Vec<PathBuf> {
     let folder = if path.is_dir() {
@@ -76,7 +76,7 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
         // The parent of "model.safetensors" is "".
         Path::new(".").join(path.parent().unwrap_or(path))
     } else {
-        return vec![path.to_owned()];
+        return parts_of(path);
     };
     let entries = [folder.clone(), folder.join("1_Pooling")]
         .into_iter()

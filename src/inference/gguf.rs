@@ -11,8 +11,8 @@
 //! A file is hostile until proven otherwise: every length is compared with what is left of the
 //! file before anything is allocated, so that memory stays within a small multiple of the header.
 //! candle's own reader panics on an alignment of 0 and accepts a tensor of 2^40 × 2^40, which is
-//! why it is not used. This module interprets no key except `general.alignment` and
-//! `split.count`.
+//! why it is not used. This module interprets no key except `general.alignment` and those that
+//! begin with `split.`.
 
 use std::collections::HashSet;
 
@@ -45,6 +45,35 @@ pub struct Header {
     pub metadata: Metadata,
     /// Where its tensors are.
     pub tensors: Vec<TensorEntry>,
+}
+
+impl Header {
+    /// In how many files the model is.
+    pub fn n_parts(&self) -> usize {
+        let n = self.metadata.integer("split.count").unwrap_or(1);
+        usize::try_from(n).unwrap_or(1).max(1)
+    }
+
+    /// Refuses it in the place of another part.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence that starts with the file's name.
+    pub fn check_part(&self, index: usize, n_parts: usize) -> Result<(), String> {
+        let said = self.metadata.integer("split.no").unwrap_or(0).saturating_add(1);
+        let (number, in_all) = (index + 1, self.n_parts());
+        if in_all == n_parts && usize::try_from(said) == Ok(number) {
+            return Ok(());
+        }
+        Err(match n_parts {
+            1 => format!(
+                "it is part {said} of {in_all} of a split model; the others are found by names \
+                 such as model-00001-of-{in_all:05}.gguf"
+            ),
+            _ => format!(
+                "it is part {said} of {in_all} by its header, where part {number} of {n_parts} belongs"
+            ),
+        })
+    }
 }
 
 /// True if the bytes claim to be a GGUF file.
@@ -87,9 +116,6 @@ pub fn parse(bytes: &[u8]) -> Result<Header, String> {
         if !metadata.insert(key.clone(), value) {
             return Err(format!("the metadata key {key:?} occurs twice"));
         }
-    }
-    if metadata.integer("split.count").is_some_and(|n| n > 1) {
-        return Err("it is one part of a split model (merge the parts first)".into());
     }
     let alignment = alignment(&metadata)?;
     let mut tensors = Vec::new();

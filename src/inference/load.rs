@@ -19,7 +19,7 @@ use super::sequence::Sequence;
 use super::tokenizer::Tokenizer;
 use super::weight_files::WeightFiles;
 use super::weights::{Bytes, Precision, Weights, bad_file};
-use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo};
+use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo, Part, parts_of};
 
 /// Called at every stage of loading.
 type Progress<'a> = &'a (dyn Fn(LoadProgress) + Sync);
@@ -112,8 +112,23 @@ pub(super) fn open(path: &Path) -> Result<Opened, ModelError> {
         let reason = "it is not a GGUF file (it does not start with `GGUF`)";
         return Err(bad_file(path, reason));
     }
-    let weights = Weights::from_bytes(path, bytes)?;
-    Ok(Opened { path: path.to_owned(), weights, config: None })
+    let parts = parts_of(path);
+    let first = parts.first().cloned().unwrap_or_else(|| path.to_owned());
+    let weights = match parts.as_slice() {
+        [_] => Weights::from_bytes(path, bytes)?,
+        _ => Weights::from_gguf(mapped(parts)?)?,
+    };
+    Ok(Opened { path: first, weights, config: None })
+}
+
+fn mapped(files: Vec<PathBuf>) -> Result<Vec<(PathBuf, Bytes)>, ModelError> {
+    files
+        .into_iter()
+        .map(|file| {
+            let bytes = Bytes::map(&file)?;
+            Ok((file, bytes))
+        })
+        .collect()
 }
 
 fn open_directory(path: &Path) -> Result<Opened, ModelError> {
@@ -129,7 +144,7 @@ fn open_directory(path: &Path) -> Result<Opened, ModelError> {
     };
     if !config_path.is_file() {
         return match with_extension("gguf")?.as_slice() {
-            [one] => open(one),
+            files if files.first().is_some_and(|first| parts_of(first) == files) => open(&files[0]),
             [] => Err(bad_file(path, "it holds neither a config.json nor a GGUF file")),
             _ => Err(bad_file(path, "it holds several GGUF files; name one of them")),
         };
@@ -147,11 +162,7 @@ fn open_directory(path: &Path) -> Result<Opened, ModelError> {
     if files.is_empty() {
         return Err(bad_file(path, "it holds no .safetensors file"));
     }
-    let files = files
-        .into_iter()
-        .map(|file| Ok((file.clone(), Bytes::map(&file)?)))
-        .collect::<Result<_, ModelError>>()?;
-    let weights = Weights::from_safetensors(files)?;
+    let weights = Weights::from_safetensors(mapped(files)?)?;
     Ok(Opened { path: path.to_owned(), weights, config: Some(config) })
 }
 
@@ -358,7 +369,8 @@ fn name_of(path: &Path) -> String {
         part.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
     };
     if path.extension().is_some_and(|e| e == "gguf" || e == "safetensors") {
-        return text(path.file_stem());
+        let name = text(path.file_name());
+        return Part::of(&name).map_or_else(|| text(path.file_stem()), |part| part.stem.to_owned());
     }
     let name = path.file_name();
     let snapshot = path.parent().filter(|p| p.ends_with("snapshots")).and_then(Path::parent);

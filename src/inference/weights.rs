@@ -88,14 +88,38 @@ impl Weights {
     /// [`ModelError::BadFile`] if the header is damaged.
     pub fn from_bytes(path: &Path, bytes: Bytes) -> Result<Self, ModelError> {
         if gguf::has_magic(bytes.as_slice()) {
-            let header = gguf::parse(bytes.as_slice()).map_err(|reason| bad_file(path, reason))?;
-            let mut weights = Self::empty(true, header.metadata);
-            let header_bytes = header.tensors.iter().map(|tensor| tensor.start).min().unwrap_or(0);
-            weights.add(path, bytes, header.tensors)?;
-            weights.files[0].1.release(0..header_bytes);
-            Ok(weights)
+            Self::from_gguf(vec![(path.to_owned(), bytes)])
         } else {
             Self::from_safetensors(vec![(path.to_owned(), bytes)])
+        }
+    }
+
+    /// From all parts of a GGUF model, in their order. What the first says of the model holds.
+    ///
+    /// # Errors
+    /// [`ModelError::BadFile`] if a header is damaged, a part is not the one that belongs there, or tensors are
+    /// missing or there twice.
+    pub fn from_gguf(parts: Vec<(PathBuf, Bytes)>) -> Result<Self, ModelError> {
+        let (n_parts, mut n) = (parts.len(), 0);
+        let mut weights = Self::empty(true, Metadata::default());
+        for (index, (path, bytes)) in parts.into_iter().enumerate() {
+            let refuse = |reason| bad_file(&path, reason);
+            let header = gguf::parse(bytes.as_slice()).map_err(refuse)?;
+            header.check_part(index, n_parts).map_err(refuse)?;
+            let header_bytes = header.tensors.iter().map(|tensor| tensor.start).min().unwrap_or(0);
+            if index == 0 {
+                weights.metadata = header.metadata;
+            }
+            n += header.tensors.len();
+            weights.add(&path, bytes, header.tensors)?;
+            weights.files[index].1.release(0..header_bytes);
+        }
+        match weights.metadata.integer("split.tensors.count") {
+            Some(said) if n_parts > 1 && usize::try_from(said) != Ok(n) => {
+                let first = &weights.files[0].0;
+                Err(bad_file(first, format!("its parts have {n} tensors, where it has {said}")))
+            }
+            _ => Ok(weights),
         }
     }
 
@@ -133,7 +157,8 @@ impl Weights {
     ) -> Result<(), ModelError> {
         let file = self.files.len();
         self.files.push((path.to_owned(), Arc::new(bytes)));
-        let n: usize = tensors.iter().map(|tensor| n_experts(tensor).unwrap_or(1)).sum();
+        let own: usize = tensors.iter().map(|tensor| n_experts(tensor).unwrap_or(1)).sum();
+        let n = self.tensors.len() + own;
         if n > MATRICES_MAX {
             let what = format!("its tensors are {n} matrices (at most {MATRICES_MAX} are allowed)");
             return Err(bad_file(path, what));

@@ -1,12 +1,13 @@
 //! What the rest of the program asks of a language model, an embedder, a reranker and a clock.
 //!
-//! Plain types only, and the text that ends a reply: no candle, no SQLite, no terminal.
+//! Plain types only, the text that ends a reply, and the names of a split model's files: no candle, no SQLite, no terminal.
 
 mod clock;
 mod embedder;
 mod language_model;
 mod model_source;
 mod reranker;
+mod split_file;
 mod stop_text;
 mod uncertainty;
 
@@ -18,5 +19,6 @@ pub use language_model::{
 };
 pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models, PullableModel};
 pub use reranker::Reranker;
+pub use split_file::{Part, part_names, parts_of};
 pub use stop_text::StopText;
 pub use uncertainty::{Signal, Uncertainty};

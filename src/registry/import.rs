@@ -15,6 +15,7 @@ use super::backend::Validate;
 use super::error::{RegistryError, io_error, not_a_model};
 use super::files::{copy_hashed, create_private_dir, starts_with};
 use super::manifest::{InstalledFile, InstalledModel, Origin};
+use crate::interfaces::{Part, part_names, parts_of};
 
 /// More than any model that this program runs; an archive that unpacks to more is a zip bomb.
 const BYTES_MAX: u64 = 64 << 30;
@@ -116,13 +117,20 @@ pub(super) fn import(
     let mut staging = Staging { dir, files: Vec::new(), total_bytes: metadata.len(), on_progress };
 
     // The backend names a model after its file.
-    let gguf = PathBuf::from(format!("{name}.gguf"));
+    let parts = parts_of(source);
+    let ggufs: Vec<PathBuf> = part_names(&name, parts.len()).map(PathBuf::from).collect();
+    let gguf = ggufs.first().cloned().unwrap_or_default();
     // Relative to the staging folder: the GGUF file, or empty for the folder itself.
     let load_from = if metadata.is_dir() {
         copy_dir(source, &mut staging)?;
         PathBuf::new()
     } else if starts_with(source, *b"GGUF")? {
-        staging.copy_file(source, gguf.clone())?;
+        let bytes = |part: &PathBuf| part.metadata().map(|m| m.len());
+        let bytes = |part| bytes(part).map_err(|e| io_error("read", part, e));
+        staging.total_bytes = parts.iter().map(bytes).sum::<Result<_, _>>()?;
+        for (part, to) in parts.iter().zip(ggufs) {
+            staging.copy_file(part, to)?;
+        }
         gguf
     } else if starts_with(source, *b"PK\x03\x04")? {
         unpack(source, gguf, &mut staging)?
@@ -224,10 +232,11 @@ fn unpack(
 /// A model name made from the file name: `Qwen3-0.6B-Q4_K_M.gguf` → `qwen3-0.6b-q4_k_m`.
 pub(super) fn name_from(source: &Path) -> Result<String, RegistryError> {
     let name = source.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = Part::of(&name).map_or(name.as_str(), |part| part.stem);
     let name = [".gguf", ".whl", ".zip"]
         .iter()
         .find_map(|suffix| name.strip_suffix(suffix))
-        .unwrap_or(&name);
+        .unwrap_or(name);
     plain_name(name).ok_or_else(|| RegistryError::BadName { name: source.display().to_string() })
 }
 

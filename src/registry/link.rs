@@ -15,6 +15,7 @@ use super::import::{self, CopyProgress};
 use super::manifest::{InstalledFile, InstalledModel, Manifest, Origin};
 use super::scan::{self, FoundFile, Place, identity};
 use super::{Registry, files, hash};
+use crate::interfaces::parts_of;
 
 /// A model that another program has put on this machine.
 #[derive(Debug)]
@@ -82,6 +83,7 @@ impl Registry {
         on_progress: &mut dyn FnMut(CopyProgress),
     ) -> Result<InstalledModel, RegistryError> {
         let (_, installed) = self.all_installed()?;
+        let path = &parts_of(path)[0];
         if let Some(model) = self.installed_at(&installed, path) {
             let (path, name) = (path.display().to_string(), model.name.clone());
             return Err(RegistryError::InstalledAs { path, name });
@@ -116,14 +118,16 @@ pub(super) fn link(
     let metadata = source.metadata().map_err(|e| io_error("read", source, e))?;
     let name = name.map_or_else(|| import::name_from(source), |n| Ok(n.to_owned()))?;
     import::check_name(&name)?;
-    let path = std::path::absolute(source).map_err(|e| io_error("read", source, e))?;
+    let mut path = std::path::absolute(source).map_err(|e| io_error("read", source, e))?;
     let paths: Vec<PathBuf> = if metadata.is_dir() {
         let found = import::files_of_folder(&path)?;
         found.into_iter().map(|(file, _)| path.join(file)).collect()
     } else if files::starts_with(&path, *b"PK\x03\x04")? {
         return Err(not_a_model(source, "an archive has to be unpacked: import it without --link"));
     } else {
-        vec![path.clone()]
+        let parts = parts_of(&path);
+        path.clone_from(&parts[0]);
+        parts
     };
     // Before anything is read of them: what changes meanwhile is noticed afterwards.
     let stamp = |path: &PathBuf| path.metadata().map_err(|e| io_error("read", path, e));
@@ -132,10 +136,11 @@ pub(super) fn link(
         .map_err(|e| RegistryError::Refused { path: source.display().to_string(), source: e })?;
 
     let total_bytes = stamps.iter().map(Metadata::len).sum();
+    let is_one = paths.len() == 1;
     let mut files = Vec::with_capacity(paths.len());
     let mut bytes = 0;
     for (path, stamp) in paths.into_iter().zip(stamps) {
-        let sha256 = match sha256 {
+        let sha256 = match sha256.filter(|_| is_one) {
             Some(known) => known.to_owned(),
             None => hash::sha256_file_with(&path, |n| {
                 on_progress(CopyProgress { bytes: bytes + n, total_bytes });

@@ -8,6 +8,9 @@ use super::Home;
 pub const MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/models/llama-f16-gguf/model.gguf");
 
+#[path = "../support/split_gguf.rs"]
+mod split_gguf;
+
 fn copy_to(path: &Path) -> PathBuf {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::copy(MODEL, path).unwrap();
@@ -113,4 +116,38 @@ fn a_policy_holds_for_linked_models_too() {
     let output = command.env("INGLENOOK_POLICY", policy).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && stderr.contains("policy does not allow"), "{stderr}");
+}
+
+#[test]
+fn a_model_in_two_files_is_one_model() {
+    let home = Home::new();
+    let folder = home.dir.path().join(".lmstudio/models/owner/Tiny-GGUF");
+    std::fs::create_dir_all(&folder).unwrap();
+    split_gguf::split(Path::new(MODEL), &folder, "Tiny-F16");
+    let found = home.json(&["model", "scan", "--json"]);
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    assert_eq!((&found[0]["name"], &found[0]["runs"]), (&"tiny-f16".into(), &true.into()));
+    let at = |number: u32| folder.join(format!("Tiny-F16-{number:05}-of-00002.gguf"));
+    let bytes: u64 = [at(1), at(2)].iter().map(|path| path.metadata().unwrap().len()).sum();
+    assert_eq!(found[0]["bytes"], bytes);
+
+    home.ok(&["model", "scan", "--link"]);
+    home.ok(&["-m", "tiny-f16", "ask", "--incognito", "hello"]);
+    let again = home.fails(&["model", "import", "--link", at(2).to_str().unwrap()], 1);
+    assert!(again.contains("installed already, as `tiny-f16`"), "{again}");
+    // Any part names it.
+    home.ok(&["model", "import", at(2).to_str().unwrap(), "--name", "copy"]);
+    let mut copied: Vec<_> = std::fs::read_dir(home.data().join("models/copy"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    copied.sort();
+    assert_eq!(copied, ["copy-00001-of-00002.gguf", "copy-00002-of-00002.gguf"]);
+
+    std::fs::rename(at(2), folder.join("moved")).unwrap();
+    let stderr = home.fails(&["-m", "tiny-f16", "ask", "--incognito", "hello"], 1);
+    assert!(stderr.contains("no longer at") && stderr.contains("00002-of"), "{stderr}");
+    home.ok(&["-m", "copy", "ask", "--incognito", "hello"]);
+    let stderr = home.fails(&["model", "import", at(1).to_str().unwrap()], 1);
+    assert!(stderr.contains("Tiny-F16-00002-of-00002.gguf"), "{stderr}");
 }

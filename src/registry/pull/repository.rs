@@ -1,10 +1,8 @@
 //! What is in a repository of the hub, and which of it to download.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use hf_hub::{Repo, RepoType};
-use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 use ureq::http::Method;
@@ -12,6 +10,7 @@ use ureq::http::Method;
 use super::client::{Client, HubError};
 use super::quantisation::{Candidate, Choice, choose, needed_bytes};
 use super::{Attempts, failed};
+use crate::interfaces::Part;
 use crate::registry::catalogue::{CatalogueFile, CatalogueModel};
 use crate::registry::error::RegistryError;
 use crate::registry::hub_cache::is_commit;
@@ -160,37 +159,40 @@ type Nothing = (String, Vec<String>);
 fn decide(wanted: &Wanted, info: Info, memory: Option<u64>) -> Result<Plan, Nothing> {
     let files: Vec<&Sibling> = info.siblings.iter().filter(|s| is_plain(&s.rfilename)).collect();
     let bytes_of = |s: &Sibling| s.lfs.as_ref().and_then(|lfs| lfs.size).or(s.size);
-    let candidates: Vec<Candidate> = files
-        .iter()
-        .filter(|s| is_gguf(&s.rfilename))
-        .map(|s| Candidate::new(&s.rfilename, bytes_of(s)))
-        .collect();
-    let is_whole = |c: &&Candidate| !is_part(&c.path);
-    let whole: Vec<Candidate> = candidates.iter().filter(is_whole).cloned().collect();
+    let ggufs: Vec<&Sibling> = files.iter().copied().filter(|s| is_gguf(&s.rfilename)).collect();
+    let total = |parts: &[&Sibling]| {
+        parts.iter().try_fold(0_u64, |sum, s| Some(sum.saturating_add(bytes_of(s)?)))
+    };
+    let candidate = |s: &&Sibling| {
+        let parts = whole(&s.rfilename, &ggufs)?;
+        Some(Candidate::new(&s.rfilename, total(&parts)))
+    };
+    let candidates: Vec<Candidate> = ggufs.iter().filter_map(candidate).collect();
 
-    let (chosen, quantisation, why, is_too_large) = if candidates.is_empty() {
+    let (chosen, quantisation, why, is_too_large) = if ggufs.is_empty() {
         let chosen = safetensors(&files, wanted.which.as_deref())?;
         (chosen, None, "safetensors, the only form that there is".to_owned(), None)
     } else {
         let choice = match &wanted.which {
             Some(which) => named(&candidates, which)?,
-            None => choose(&whole, memory).ok_or_else(|| nothing_runs(&candidates))?,
+            None => choose(&candidates, memory).ok_or_else(|| nothing_runs(&candidates))?,
         };
-        let is_it = |s: &&&Sibling| s.rfilename == choice.file.path;
-        let chosen = files.iter().copied().filter(|s| is_it(&s)).take(1).collect();
+        let chosen = whole(&choice.file.path, &ggufs).unwrap_or_default();
         (chosen, choice.file.quantisation, choice.why, Some(choice.is_too_large))
     };
 
-    let bytes = chosen.iter().try_fold(0_u64, |sum, s| Some(sum.saturating_add(bytes_of(s)?)));
+    let bytes = total(&chosen);
     let needed = bytes.map(needed_bytes);
     let fits = needed.zip(memory).is_none_or(|(needed, memory)| needed <= memory);
     let licence = licence_of(&info);
-    let others = whole.iter().filter(|c| chosen.iter().all(|s| s.rfilename != c.path));
+    let others = candidates.iter().filter(|c| chosen.iter().all(|s| s.rfilename != c.path));
     let others = others.map(|c| (c.quantisation.clone().unwrap_or(c.path.clone()), c.bytes));
     let file_name = |s: &Sibling| s.rfilename.rsplit('/').next().unwrap_or_default().to_owned();
     let name = match chosen.as_slice() {
-        [file] if is_gguf(&file.rfilename) => {
-            file_name(file).to_lowercase().trim_end_matches(".gguf").to_owned()
+        [file, ..] if is_gguf(&file.rfilename) => {
+            let name = file_name(file);
+            let stem = Part::of(&name).map_or(name.as_str(), |part| part.stem);
+            stem.to_lowercase().trim_end_matches(".gguf").to_owned()
         }
         _ => wanted.repo.split('/').nth(1).unwrap_or_default().to_owned(),
     };
@@ -244,21 +246,26 @@ fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
-/// One of several files of a model.
-fn is_part(path: &str) -> bool {
-    static PATTERN: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)-[0-9]{5}-of-[0-9]{5}\.gguf$").ok());
-    PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(path))
+/// All files of the model that this one is, or is the first part of; `None` if it is a later part, or one is missing.
+fn whole<'a>(path: &str, all: &[&'a Sibling]) -> Option<Vec<&'a Sibling>> {
+    let at = |path: &str| all.iter().copied().find(|s| s.rfilename == path);
+    match Part::of(path) {
+        None => Some(vec![at(path)?]),
+        Some(part) if part.number == 1 => part.all().map(|name| at(&name)).collect(),
+        Some(_) => None,
+    }
 }
 
-/// The file that the person named, by its path, its name or its quantisation.
+/// The file that the person named, by its path, its name or its quantisation; a split one also by any of its parts.
 fn named(candidates: &[Candidate], which: &str) -> Result<Choice, Nothing> {
     let name_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let first = Part::of(which).and_then(|part| part.all().next());
+    let which = first.as_deref().unwrap_or(which);
     let which_lower = which.to_lowercase();
     let is_named = |c: &&Candidate| {
-        c.path == which
-            || name_of(&c.path) == which_lower
-            || name_of(&c.path) == format!("{which_lower}.gguf")
+        let name = name_of(&c.path);
+        let stem = Part::of(&name).map_or(name.trim_end_matches(".gguf"), |part| part.stem);
+        c.path == which || name == which_lower || stem == which_lower.trim_end_matches(".gguf")
     };
     let is_of_kind =
         |c: &&Candidate| c.quantisation.as_deref().is_some_and(|q| q.eq_ignore_ascii_case(which));
@@ -268,16 +275,12 @@ fn named(candidates: &[Candidate], which: &str) -> Result<Choice, Nothing> {
     let Some(file) = found.or(of_kind.first().copied()) else {
         return Err((format!("it has no GGUF file of `{which}`"), kinds(candidates)));
     };
-    if is_part(&file.path) {
-        let why = format!("{} is one of several files, which can't be read together", file.path);
-        return Err((why, kinds(candidates)));
-    }
     Ok(Choice { file: file.clone(), why: "as you named it".into(), is_too_large: false })
 }
 
 fn nothing_runs(candidates: &[Candidate]) -> Nothing {
-    let why = if candidates.iter().all(|c| is_part(&c.path)) {
-        "its models are split into several files, which can't be read together"
+    let why = if candidates.is_empty() {
+        "its models are split into several files, of which some are missing"
     } else {
         "it has no GGUF file of a quantisation that can be chosen by itself"
     };
@@ -288,7 +291,6 @@ fn nothing_runs(candidates: &[Candidate]) -> Nothing {
 fn kinds(candidates: &[Candidate]) -> Vec<String> {
     let mut kinds: Vec<String> = candidates
         .iter()
-        .filter(|c| !is_part(&c.path))
         .map(|c| c.quantisation.clone().unwrap_or_else(|| c.path.clone()))
         .collect();
     kinds.sort();

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::interfaces::{Part, parts_of};
+
 pub use places::{Layout, Place, System, places};
 
 /// A model's file, as another program keeps it.
@@ -187,7 +189,9 @@ impl Scan {
                 program: self.program,
                 name: super::import::plain_name(name).unwrap_or_else(|| "model".into()),
                 path: path.to_path_buf(),
-                bytes: metadata.len(),
+                bytes: parts_of(path).iter().skip(1).fold(metadata.len(), |sum, part| {
+                    sum.saturating_add(part.metadata().map_or(0, |m| m.len()))
+                }),
                 sha256,
             });
         }
@@ -198,7 +202,13 @@ impl Scan {
             return;
         }
         // What comes with a model to see or to quantise it is none.
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let part = Part::of(&file);
+        if part.as_ref().is_some_and(|part| part.number > 1) {
+            return;
+        }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = part.map_or(stem, |part| part.stem.into());
         let lower = stem.to_lowercase();
         if lower.starts_with("mmproj") || lower.contains("imatrix") {
             return;

@@ -79,11 +79,21 @@ fn a_hostile_list_names_no_path_outside() {
 fn split_models_are_not_half_pulled() {
     let part =
         |n| serde_json::json!({"rfilename": format!("M-Q4_K_M-0000{n}-of-00002.gguf"), "size": 9});
-    let error = decided(serde_json::json!({"siblings": [part(1), part(2)]})).unwrap_err();
-    assert!(error.0.contains("split into several files"), "{error:?}");
+    for one in [part(1), part(2)] {
+        let error = decided(serde_json::json!({"siblings": [one]})).unwrap_err();
+        assert!(error.0.contains("some are missing"), "{error:?}");
+    }
     let whole = serde_json::json!({"rfilename": "M-Q8_0.gguf", "size": 9});
-    let plan = decided(serde_json::json!({"siblings": [part(1), part(2), whole]})).unwrap();
+    let plan = decided(serde_json::json!({"siblings": [part(2), whole]})).unwrap();
     assert_eq!(plan.model.files[0].path, "M-Q8_0.gguf");
+    // In their order, whatever the hub's is, and as large as both.
+    let small = serde_json::json!({"rfilename": "M-Q2_K.gguf", "size": 9});
+    let plan = decided(serde_json::json!({"siblings": [small, part(2), part(1)]})).unwrap();
+    let paths: Vec<&str> = plan.model.files.iter().map(|f| f.path.as_str()).collect();
+    assert_eq!(paths, ["M-Q4_K_M-00001-of-00002.gguf", "M-Q4_K_M-00002-of-00002.gguf"]);
+    assert_eq!((plan.model.bytes_approx, plan.model.name.as_str()), (18, "m-q4_k_m"));
+    assert_eq!(plan.quantisation.as_deref(), Some("Q4_K_M"));
+    assert_eq!(plan.others, [("Q2_K".to_owned(), Some(9))]);
 }
 
 #[test]
