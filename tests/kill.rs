@@ -154,7 +154,8 @@ fn consolidate(bed: &Bed, rng: &mut Rng) {
 fn ask(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let text = format!("My lucky word is Asked{round}.");
     let child = bed.spawn(&["ask", &text]);
-    let (done, spoken) = kill_after(child, wait(rng, Duration::from_millis(900)));
+    // It may first work for three seconds on what the others left undone.
+    let (done, spoken) = kill_after(child, wait(rng, Duration::from_secs(4)));
     if done || spoken {
         bed.acknowledge("ask", [text]);
     }

@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use starter_weights::{EMBEDDER, ENCODER, LANGUAGE, RERANKER};
+
 use super::confined;
 use super::embedder::EncoderEmbedder;
 use super::heads::BertHeads;
@@ -13,10 +15,6 @@ use super::reranker::BertReranker;
 use super::weights::{Bytes, Weights};
 use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
 
-const LANGUAGE: &[u8] = include_bytes!("../../models/starter/language.gguf");
-const EMBEDDER: &[u8] = include_bytes!("../../models/starter/embedder.gguf");
-const RERANKER: &[u8] = include_bytes!("../../models/starter/reranker.gguf");
-const ENCODER: &[u8] = include_bytes!("../../models/starter/encoder.gguf");
 /// The encoder's heads: what a message wants, whether it changes an earlier line, and whether it changes that line's answer to a question.
 const HEADS: [&str; 3] = ["wants", "line", "answer"];
 
