@@ -11,6 +11,7 @@
     reason = "tables of phrases and conditions, one a line, as a reader would say them"
 )]
 
+mod about;
 mod answer;
 mod antecedents;
 mod attributes;
@@ -56,6 +57,7 @@ use jiff::civil::DateTime;
 
 use crate::memory::{MessageId, Origin, Role};
 
+pub use about::{About, Names, Plan};
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
@@ -71,7 +73,7 @@ pub use memorable::memorable;
 pub use names::user_name;
 pub use question::asks_advice;
 pub use retelling::{asked_by, is_of_speaker, retold};
-pub use second_person::{NOTED, acknowledge, to_second_person};
+pub use second_person::{NOTED, acknowledge, said_to, to_second_person};
 pub use sentences::sentences;
 pub use small_talk::asks_assistant;
 pub use statements::{says_something, statements};

@@ -65,8 +65,20 @@ pub fn to_second_person(text: &str, person: Option<&str>) -> String {
     join(&words)
 }
 
+/// A memory as a whole sentence to the person; where the rules are not sure of the verb after "you", as it stands.
+pub fn said_to(text: &str, person: Option<&str>) -> String {
+    let text = text.trim();
+    let said = to_second_person(text, person);
+    let words = tokens(&said);
+    let is_wrong = |i: usize| {
+        words[i].is("you") && words.among(i + 1, &["is", "has", "does", "was", "isn't", "doesn't"])
+    };
+    let said = if (0..words.len()).any(is_wrong) { capitalise(text) } else { capitalise(&said) };
+    if said.ends_with(['.', '!', '?', '"', '”', '…']) { said } else { format!("{said}.") }
+}
+
 /// How many words at `i` name the person, and whether in the possessive.
-fn mention(words: &[Token], i: usize, name: &[String]) -> (usize, bool) {
+pub(super) fn mention(words: &[Token], i: usize, name: &[String]) -> (usize, bool) {
     if words[i].is("the") && words.among(i + 1, &["user", "user's"]) {
         return (2, words[i + 1].is("user's"));
     }

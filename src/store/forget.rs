@@ -63,6 +63,7 @@ impl WriteTx<'_> {
         self.forget_records(&plan, &texts)?;
         self.forget_operations(&plan)?;
         self.forget_units(&plan)?;
+        self.forget_pins()?;
         self.restart_running()?;
 
         for id in &plan.themes {

@@ -3,7 +3,7 @@
 //! Two settings hold the rest: `learned_kept` (ids of facts) and `learned_seen` (the newest fact when the person last looked).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::error::Result;
 use super::records::Session;
@@ -38,7 +38,7 @@ impl Reader<'_> {
             [],
             |row| Ok((SemanticId(row.get(0)?), SessionId(row.get(1)?))),
         )?;
-        let kept = self.kept()?;
+        let kept = self.facts_in(KEPT)?;
         let sessions = self.sessions()?;
         let sessions: BTreeMap<SessionId, Session> =
             sessions.into_iter().map(|session| (session.id, session)).collect();
@@ -56,11 +56,6 @@ impl Reader<'_> {
         Ok(imports.into_iter().map(learned).collect())
     }
 
-    fn kept(&self) -> Result<BTreeSet<SemanticId>> {
-        let kept = self.setting(KEPT)?.unwrap_or_default();
-        Ok(kept.split(',').filter_map(|id| id.parse().ok()).map(SemanticId).collect())
-    }
-
     /// The newest fact when the person last looked at what was learnt.
     ///
     /// # Errors
@@ -76,11 +71,9 @@ impl WriteTx<'_> {
     /// # Errors
     /// If the memory cannot be written.
     pub fn keep_learned(&mut self, facts: &[SemanticId]) -> Result<()> {
-        let mut kept = self.kept()?;
+        let mut kept = self.facts_in(KEPT)?;
         kept.extend(facts);
-        let kept = self.find_semantics_and_messages(kept)?.into_keys();
-        let kept: Vec<String> = kept.map(|id| id.0.to_string()).collect();
-        self.set_setting(KEPT, &kept.join(","))
+        self.set_facts_in(KEPT, kept)
     }
 
     /// The person has looked at what was learnt.

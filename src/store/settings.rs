@@ -1,7 +1,10 @@
 //! Small values that the rest of the program keeps (`user_name`, `theme_cap`, `grade:…`).
 
+use std::collections::BTreeSet;
+
 use super::error::Result;
 use super::transaction::{Reader, WriteTx, text};
+use crate::memory::SemanticId;
 
 /// The person's name. The store knows this one key, because forgetting has to reach it.
 pub const USER_NAME: &str = "user_name";
@@ -35,6 +38,12 @@ impl Reader<'_> {
             Ok((text(row, 0)?, text(row, 1)?))
         })
     }
+
+    /// The ids of facts that a setting holds.
+    pub(super) fn facts_in(&self, key: &str) -> Result<BTreeSet<SemanticId>> {
+        let ids = self.setting(key)?.unwrap_or_default();
+        Ok(ids.split(',').filter_map(|id| id.parse().ok()).map(SemanticId).collect())
+    }
 }
 
 impl WriteTx<'_> {
@@ -45,5 +54,12 @@ impl WriteTx<'_> {
     pub fn set_setting(&mut self, key: &str, value: &str) -> Result<()> {
         self.run("INSERT OR REPLACE INTO setting VALUES (?1, ?2)", [key, value])?;
         Ok(())
+    }
+
+    /// Sets a setting to the ids of those facts that exist.
+    pub(super) fn set_facts_in(&mut self, key: &str, facts: BTreeSet<SemanticId>) -> Result<()> {
+        let facts = self.find_semantics_and_messages(facts)?.into_keys();
+        let ids: Vec<String> = facts.map(|id| id.0.to_string()).collect();
+        self.set_setting(key, &ids.join(","))
     }
 }

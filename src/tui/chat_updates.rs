@@ -171,6 +171,9 @@ fn set_session(
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;
+    // Another chat was opened: it is to be seen.
+    let leaves = session != state.transcript.session && state.page().is_some();
+    let closed = if leaves { panes::close(state) } else { Vec::new() };
     let transcript = &mut state.transcript;
     // Notices after the last message survive a reload.
     let is_kept = |e: &&Entry| same && matches!(e.body, Body::Notice { .. });
@@ -203,7 +206,7 @@ fn set_session(
     let greeting = session.is_none().then_some(Effect::Store(StoreRequest::Greeting));
     // What each answer rests on; of an incognito chat nothing is kept.
     let whys = session.filter(|_| !incognito).map(|id| Effect::Store(StoreRequest::Whys(id)));
-    let mut effects: Vec<Effect> = greeting.into_iter().chain(whys).collect();
+    let mut effects: Vec<Effect> = closed.into_iter().chain(greeting).chain(whys).collect();
     if let Some(Pane::Why(pane)) = &mut state.pane {
         *pane = WhyPane::default();
         effects.extend(panes::open_why(state));

@@ -28,6 +28,20 @@ pub fn day_and_time(at: Moment, now: Moment) -> String {
     if matches!(day.as_str(), "today" | "yesterday") { format!("{day} {}", time(at)) } else { day }
 }
 
+/// "20 November", "20 November 2025".
+pub fn day_of(at: Moment, now: Moment) -> String {
+    let this_year = at.civil().year() == now.civil().year();
+    at.civil().strftime(if this_year { "%-d %B" } else { "%-d %B %Y" }).to_string()
+}
+
+/// "today", "yesterday", "on 20 November".
+pub fn on_day(at: Moment, now: Moment) -> String {
+    match day(at, now) {
+        near if matches!(near.as_str(), "today" | "yesterday") => near,
+        _ => format!("on {}", day_of(at, now)),
+    }
+}
+
 /// "16 Nov 2026".
 pub fn date(at: Moment) -> String {
     at.civil().date().strftime("%-d %b %Y").to_string()

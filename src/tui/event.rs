@@ -12,6 +12,7 @@ use crate::memory::{
     Episode, EpisodeId, Message, MessageId, Moment, Semantic, SemanticId, SessionId, ThemeId,
 };
 use crate::store::{AnyId, ForgetPlan, Found, Learned, Session};
+use crate::tui::page::known::Knowledge;
 use crate::tui::why::Why;
 
 /// What the loop feeds to [`crate::tui::update()`].
@@ -56,7 +57,10 @@ pub struct Greeting {
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoreRequest {
     Greeting,
-    Tree,
+    /// For the memory's page, or with what was learnt from imports.
+    Tree {
+        learned: bool,
+    },
     Messages(EpisodeId),
     Sessions,
     /// Messages in all chats that hold these words.
@@ -104,6 +108,12 @@ pub enum StoreRequest {
     /// Everything that came from the same file as this.
     PlanForgetFile(AnyId),
     Forget(ForgetPlan),
+    /// The person has looked at the memory's page.
+    VisitPage,
+    PinFact {
+        fact: SemanticId,
+        pinned: bool,
+    },
     /// What was learnt from imports is on the screen.
     SeeLearned,
     /// Facts that need not be looked at again.
@@ -121,7 +131,7 @@ pub enum StoreRequest {
     },
 }
 
-/// The memory as the tree pane shows it. Messages are read when an episode is opened.
+/// The memory as the screen shows it. Messages are read when an episode is opened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
     pub themes: Vec<ThemeRow>,
@@ -129,6 +139,9 @@ pub struct Tree {
     pub n_messages: usize,
     /// Episodes that no fact came from.
     pub without_facts: Vec<EpisodeId>,
+    /// For the page.
+    pub known: Knowledge,
+    /// What was learnt from imports, where that is looked through.
     pub learned: Vec<Learned>,
 }
 

@@ -5,14 +5,15 @@
 //! context is handled: `update::run` (chat), `panes` or `overlays`.
 
 use crossterm::event::KeyCode::{
-    Backspace, Delete, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp, Right, Tab, Up,
+    BackTab, Backspace, Delete, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp, Right, Tab,
+    Up,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use Action as A;
 use Context::{
-    Chat, ChatList, Completion, Confirm, Edit, Help, Input, Learned, MemoryPane, MemorySearch,
-    Messages, Picker, WhyPane,
+    Chat, ChatList, Completion, Confirm, Edit, Help, Input, Learned, MemoryPage, MemoryPane,
+    MemorySearch, Messages, Picker, WhyPane,
 };
 use Key::{Any, Arrow, Char, Ctrl, Plain, With};
 
@@ -27,8 +28,11 @@ pub enum Context {
     Completion,
     /// A message of the chat that is chosen.
     Messages,
+    /// The memory's page, before [`Context::MemoryPane`].
+    MemoryPage,
+    /// The memory's page and what was learnt from imports.
     MemoryPane,
-    /// The memory pane with what was learnt from imports, before [`Context::MemoryPane`].
+    /// What was learnt from imports, before [`Context::MemoryPane`].
     Learned,
     MemorySearch,
     WhyPane,
@@ -83,6 +87,13 @@ pub enum Action {
     ForgetFile,
     Edit,
     Undo,
+    // The memory's page.
+    NextTab,
+    PreviousTab,
+    /// By its place.
+    Tab(u8),
+    OpenChat,
+    Changes,
     // What was learnt from imports.
     Keep,
     KeepRest,
@@ -90,7 +101,7 @@ pub enum Action {
     ThrowRest,
     DeleteChar,
     ClearText,
-    // The list of chats.
+    // The list of chats; a fact is pinned, too.
     Rename,
     Pin,
     DeleteChat,
@@ -229,7 +240,7 @@ pub const BINDINGS: &[Binding] = &[
         .help("Ctrl+S", "earlier chats: open, search, rename, pin, delete")
         .palette(A::Sessions),
     row(Chat, &[(Ctrl('t'), A::Memory)])
-        .help("Ctrl+T", "memory")
+        .help("Ctrl+T", "memory: you, people, plans, places")
         .hint("Ctrl+T", "memory")
         .palette(A::Memory),
     row(Chat, &[(Ctrl('g'), A::Why)]).help("Ctrl+G", "why this answer").palette(A::Why),
@@ -280,7 +291,30 @@ pub const BINDINGS: &[Binding] = &[
     row(Messages, &[(Any(Esc), A::Close), (Plain(Enter), A::Close), (Char('q'), A::Close)])
         .hint("Esc", "back"),
     row(Messages, &[(Char('?'), A::Help)]),
-    // The memory pane.
+    // The memory's page.
+    row(
+        MemoryPage,
+        &[
+            (Char('1'), A::Tab(0)),
+            (Char('2'), A::Tab(1)),
+            (Char('3'), A::Tab(2)),
+            (Char('4'), A::Tab(3)),
+            (Char('5'), A::Tab(4)),
+        ],
+    )
+    .help("1 … 5, Tab", "About you, People, Plans, Places, Everything"),
+    row(MemoryPage, &[(Any(Tab), A::NextTab), (Any(BackTab), A::PreviousTab)]).hint("Tab", "next"),
+    row(MemoryPage, &[(Ctrl('c'), A::Close)]),
+    row(MemoryPage, &[(Char('o'), A::OpenChat)])
+        .help("o, Enter on a fact", "open the chat where it was said")
+        .hint("o", "chat"),
+    row(MemoryPage, &[(Char('p'), A::Pin)])
+        .help("p", "pin a fact to the top, or no more")
+        .hint("p", "pin"),
+    row(MemoryPage, &[(Char('n'), A::Changes)])
+        .help("n", "what is new, corrected or no longer so")
+        .hint("n", "changes"),
+    // In the tree, and of facts anywhere.
     row(MemoryPane, UP_DOWN).help("↑ ↓ ← →", "move, open, close"),
     row(MemoryPane, LEFT_RIGHT),
     row(MemoryPane, &[(Arrow(Home), A::First), (Char('g'), A::First)]),

@@ -1,4 +1,4 @@
-//! The memory pane with what was learnt from imports: each fact is kept, corrected or thrown away. What is thrown away goes when the pane
+//! The pane with what was learnt from imports: each fact is kept, corrected or thrown away. What is thrown away goes when the pane
 //! is closed.
 
 use crossterm::event::KeyEvent;
@@ -17,13 +17,19 @@ pub(super) fn open(state: &mut State) -> Vec<Effect> {
         Some(Pane::Memory(Box::new(MemoryPane { learned: true, ..MemoryPane::default() })));
     state.focus = Focus::Pane;
     state.greeting.learned = None;
-    effects.extend([StoreRequest::Tree, StoreRequest::SeeLearned].map(Effect::Store));
+    effects.extend(
+        [StoreRequest::Tree { learned: true }, StoreRequest::SeeLearned].map(Effect::Store),
+    );
     effects
 }
 
-/// The pane gives way: what was thrown away goes.
+/// The pane gives way: what was thrown away goes, what the page showed has been seen.
 pub(super) fn leave(state: &mut State) -> Vec<Effect> {
     let Some(Pane::Memory(pane)) = &mut state.pane else { return Vec::new() };
+    if !pane.learned {
+        let visit = Effect::Store(StoreRequest::VisitPage);
+        return pane.tree.is_some().then_some(visit).into_iter().collect();
+    }
     let thrown: Vec<SemanticId> = std::mem::take(&mut pane.thrown).into_iter().flatten().collect();
     if thrown.is_empty() { Vec::new() } else { vec![Effect::Store(StoreRequest::Strike(thrown))] }
 }

@@ -97,7 +97,7 @@ fn found(text: &str, words: &[String]) -> bool {
 /// Rebuilds the items after the tree, the messages or the search changed.
 pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
     let Some(tree) = &pane.tree else { return };
-    let words: Vec<String> = pane.search.split_whitespace().map(str::to_lowercase).collect();
+    let words = pane.words();
     let builder = Builder {
         episodes: tree.episodes.iter().map(|e| (e.id, e)).collect(),
         messages: pane.messages.iter().map(|(id, m)| (*id, m.as_slice())).collect(),

@@ -19,6 +19,7 @@ mod markdown;
 mod memory_tree;
 mod messages;
 mod overlays;
+mod page;
 pub mod palette;
 mod panes;
 mod pickers;

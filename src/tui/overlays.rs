@@ -3,7 +3,7 @@
 use crossterm::event::KeyEvent;
 
 use crate::chat::{Command, MessageKind, Permission};
-use crate::memory::SessionId;
+use crate::memory::{MessageId, SessionId};
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::pickers::{Pick, PickerKind};
@@ -207,20 +207,23 @@ fn close_list(state: &mut State) {
     chats::say_deleted(state);
 }
 
+/// Opens a chat at a message.
+pub(super) fn open_at(state: &mut State, session: SessionId, message: MessageId) -> Vec<Effect> {
+    state.transcript.wanted = Some(message);
+    if state.transcript.session == Some(session) {
+        messages::show_wanted(state);
+        return Vec::new();
+    }
+    vec![Effect::Chat(Command::OpenSession(session))]
+}
+
 fn picked(state: &mut State, pick: Pick) -> Vec<Effect> {
     match pick {
         Pick::Action(action) => update::run(state, action),
         Pick::Command(command) => (command.run)(state, ""),
         Pick::Session { id, .. } if state.transcript.session == Some(id) => Vec::new(),
         Pick::Session { id, .. } => vec![Effect::Chat(Command::OpenSession(id))],
-        Pick::Message(session, message) => {
-            state.transcript.wanted = Some(message);
-            if state.transcript.session == Some(session) {
-                messages::show_wanted(state);
-                return Vec::new();
-            }
-            vec![Effect::Chat(Command::OpenSession(session))]
-        }
+        Pick::Message(session, message) => open_at(state, session, message),
         Pick::Model(name) => vec![Effect::Chat(Command::LoadModel(Some(name)))],
         Pick::Pull(model) => {
             pulls::ask(state, &model);

@@ -1,11 +1,11 @@
-//! The two panes, the memory tree and *why*: what opens and fills them, what keys do in them.
+//! What stands beside the chat or instead of it, the memory and *why*: what opens and fills it, what keys do there.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::memory::{EpisodeId, Message, MessageId, SemanticId};
+use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, plain_text};
 use crate::store::AnyId;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Effect, StoreRequest, Tree};
@@ -13,13 +13,13 @@ use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Edited, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
 use crate::tui::why::Why;
-use crate::tui::{learned, memory_tree, overlays};
+use crate::tui::{learned, memory_tree, overlays, page};
 
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
     let mut effects = learned::leave(state);
     state.pane = Some(Pane::Memory(Box::default()));
     state.focus = Focus::Pane;
-    effects.push(Effect::Store(StoreRequest::Tree));
+    effects.push(Effect::Store(StoreRequest::Tree { learned: false }));
     effects
 }
 
@@ -99,6 +99,7 @@ pub(super) fn close(state: &mut State) -> Vec<Effect> {
 pub(super) fn scroll(state: &mut State, by: isize) {
     match &mut state.pane {
         Some(Pane::Why(pane)) => pane.scroll = pane.scroll.saturating_add_signed(by as i16),
+        Some(Pane::Memory(pane)) if pane.lists() => pane.page.step(by),
         Some(Pane::Memory(pane)) => {
             let tree = pane.state.get_mut();
             if by < 0 {
@@ -115,7 +116,9 @@ pub(super) fn scroll(state: &mut State, by: isize) {
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     match &mut state.pane {
         Some(Pane::Why(_)) => why_key(state, key),
-        Some(Pane::Memory(pane)) if pane.searching => search_key(pane, key, &state.palette),
+        Some(Pane::Memory(pane)) if pane.searching => {
+            search_key(pane, key, &state.palette, state.now)
+        }
         Some(Pane::Memory(_)) => memory_key(state, key),
         None => None,
     }
@@ -147,7 +150,12 @@ fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     Some(ask_why(state))
 }
 
-fn search_key(pane: &mut MemoryPane, key: KeyEvent, palette: &Palette) -> Option<Vec<Effect>> {
+fn search_key(
+    pane: &mut MemoryPane,
+    key: KeyEvent,
+    palette: &Palette,
+    now: Moment,
+) -> Option<Vec<Effect>> {
     match keys::lookup(Context::MemorySearch, key) {
         Some(Action::Close) => {
             pane.searching = false;
@@ -159,9 +167,28 @@ fn search_key(pane: &mut MemoryPane, key: KeyEvent, palette: &Palette) -> Option
         Some(_) => pane.searching = false,
         None => pane.search.push(keys::typed(key)?),
     }
+    look_for(pane, palette, now);
+    Some(Vec::new())
+}
+
+/// The search has changed.
+fn look_for(pane: &mut MemoryPane, palette: &Palette, now: Moment) {
     memory_tree::rebuild(pane, palette);
     memory_tree::open_found(pane);
-    Some(Vec::new())
+    pane.rebuild_page(now);
+}
+
+/// What is pasted while the memory is searched is looked for; otherwise `false`.
+pub(super) fn paste(state: &mut State, text: &str) -> bool {
+    match &mut state.pane {
+        Some(Pane::Memory(pane)) if pane.searching && state.focus == Focus::Pane => {
+            let line = plain_text(text.lines().next().unwrap_or_default()).into_owned();
+            pane.search.extend(line.chars().take(200));
+            look_for(pane, &state.palette, state.now);
+            true
+        }
+        _ => false,
+    }
 }
 
 fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
@@ -172,11 +199,23 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     {
         return Some(effects);
     }
+    if state.page().is_some()
+        && let Some(effects) = page::on_key(state, key)
+    {
+        return Some(effects);
+    }
+    let now = state.now;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
     let Some(action) = keys::lookup(Context::MemoryPane, key) else {
-        // Typing a wrong letter here must not write into the message.
-        let letter = matches!(key.code, KeyCode::Char(_));
-        return (letter && keys::lookup(Context::Chat, key).is_none()).then(Vec::new);
+        // A wrong key here must not write into the message, least of all where that is not to be seen.
+        let may_write = !pane.learned || matches!(key.code, KeyCode::Char(_));
+        let is_hidden = match keys::lookup(Context::Chat, key) {
+            None => may_write,
+            Some(action) => {
+                !pane.learned && matches!(action, Action::Newline | Action::ChooseMessage)
+            }
+        };
+        return is_hidden.then(Vec::new);
     };
     match action {
         Action::Up => step(pane, -1),
@@ -212,15 +251,20 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
                 state.overlay =
                     Some(Overlay::Edit(Box::new(Edit { what: Edited::Fact(semantic), editor })));
             } else {
-                state.say("Only facts can be corrected.");
+                state.say("Only facts can be corrected, once they are noted.");
             }
         }
         Action::Undo => return Some(vec![Effect::Store(StoreRequest::Undo)]),
-        Action::Close if pane.search.is_empty() => return Some(close(state)),
-        Action::Close => {
+        Action::Close if !pane.search.is_empty() => {
             pane.search.clear();
             memory_tree::rebuild(pane, &palette);
+            pane.rebuild_page(now);
         }
+        Action::Close if pane.page.changes => {
+            pane.page.changes = false;
+            pane.rebuild_page(now);
+        }
+        Action::Close => return Some(close(state)),
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         _ => return None,
     }
@@ -240,6 +284,9 @@ pub(super) fn rows(pane: &mut MemoryPane) -> (Vec<Vec<Node>>, Option<usize>) {
 /// Moves among the visible rows. The widget's own keys go by the last drawn frame, and a second key
 /// may come before the next frame.
 pub(super) fn step(pane: &mut MemoryPane, by: isize) {
+    if pane.lists() {
+        return pane.page.step(by);
+    }
     let (rows, at) = rows(pane);
     let Some(last) = rows.len().checked_sub(1) else { return };
     let to = match at {
@@ -263,6 +310,9 @@ fn read_opened(pane: &mut MemoryPane) -> Vec<Effect> {
 
 /// What is under the cursor.
 pub fn selected(pane: &MemoryPane) -> Option<AnyId> {
+    if pane.lists() {
+        return pane.page.chosen().map(|known| known.id);
+    }
     match pane.state.borrow().selected().last() {
         Some(Node::Unit(id)) => Some(*id),
         _ => None,
@@ -275,13 +325,15 @@ pub(super) fn selected_fact(pane: &MemoryPane) -> Option<(SemanticId, String)> {
     Some((fact.id, fact.content.clone()))
 }
 
-pub(super) fn set_tree(state: &mut State, tree: Tree) {
-    let palette = state.palette;
+pub(super) fn set_tree(state: &mut State, mut tree: Tree) {
+    let (palette, now) = (state.palette, state.now);
     if let Some(Pane::Memory(pane)) = &mut state.pane {
         let first = pane.tree.is_none();
         pane.error = None;
         // Messages of episodes that are gone must not stay on screen.
         pane.messages.retain(|(id, _)| tree.episodes.iter().any(|e| e.id == *id));
+        let words = pane.words();
+        pane.page.rebuild(Some(std::mem::take(&mut tree.known)), &words, now);
         pane.tree = Some(tree);
         memory_tree::rebuild(pane, &palette);
         if first && let Some(item) = pane.items.first() {

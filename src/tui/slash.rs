@@ -53,7 +53,9 @@ pub const COMMANDS: &[SlashCommand] = &[
         "Say what: /forget s12, or /forget followed by words that occur in it.",
     )
     .palette("Take something out of memory for good"),
-    command("memory", "browse what is remembered", |state, _| panes::open_memory(state)),
+    command("memory", "the memory page: you, people, plans, places", |state, _| {
+        panes::open_memory(state)
+    }),
     command("learned", "look through what imports taught", |state, _| learned::open(state))
         .palette("Look through what imports taught"),
     command("why", "what the last answer was made from", |state, _| panes::open_why(state)),

@@ -13,6 +13,7 @@ use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId
 use crate::store::{AnyId, ForgetPlan};
 use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
+use crate::tui::page::Page;
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
 use crate::tui::prompts::Prompts;
@@ -109,7 +110,7 @@ impl ModelLine {
     }
 }
 
-/// What stands beside the chat.
+/// What stands beside the chat, or instead of it.
 pub enum Pane {
     Memory(Box<MemoryPane>),
     Why(WhyPane),
@@ -127,15 +128,19 @@ pub enum Node {
     Wait(EpisodeId),
 }
 
-/// The memory pane.
+/// The memory: its page, with the tree of themes as one tab; or the tree of what was learnt from imports, as a pane.
 #[derive(Default)]
 pub struct MemoryPane {
+    pub page: Page,
     pub tree: Option<Tree>,
     pub messages: Vec<(EpisodeId, Vec<Message>)>,
     pub state: RefCell<TreeState<Node>>,
     /// What is shown contains all of these words.
     pub search: String,
     pub searching: bool,
+    /// It is being read again; if it changes meanwhile, once more.
+    pub reading: bool,
+    pub stale: bool,
     /// A failure to read the memory.
     pub error: Option<String>,
     /// Built from the tree and the search; shared with the view.
@@ -145,6 +150,24 @@ pub struct MemoryPane {
     pub learned: bool,
     /// Facts that go when the pane is closed, by the key that threw them away.
     pub thrown: Vec<Vec<SemanticId>>,
+}
+
+impl MemoryPane {
+    /// Whether the page's list of facts has the keys, rather than a tree.
+    pub fn lists(&self) -> bool {
+        !self.learned && self.page.lists()
+    }
+
+    /// The words that are looked for.
+    pub fn words(&self) -> Vec<String> {
+        self.search.split_whitespace().map(str::to_lowercase).collect()
+    }
+
+    /// The page's rows, after the tab or the search changed.
+    pub fn rebuild_page(&mut self, now: Moment) {
+        let words = self.words();
+        self.page.rebuild(None, &words, now);
+    }
 }
 
 /// The *why* pane.
@@ -264,6 +287,14 @@ impl State {
             incognito: false,
             tools_on: false,
             asks: None,
+        }
+    }
+
+    /// The memory's page, which takes the whole screen.
+    pub fn page(&self) -> Option<&MemoryPane> {
+        match &self.pane {
+            Some(Pane::Memory(pane)) if !pane.learned => Some(pane),
+            _ => None,
         }
     }
 

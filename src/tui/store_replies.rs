@@ -12,7 +12,10 @@ use crate::tui::{count, files, forgetting, panes, pickers, prompts, pulls};
 /// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
     match reply {
-        StoreReply::Tree(tree) => panes::set_tree(state, tree),
+        StoreReply::Tree(tree) => {
+            panes::set_tree(state, tree);
+            return read_again(state);
+        }
         StoreReply::Messages { episode, messages } => panes::set_messages(state, episode, messages),
         StoreReply::Greeting(greeting) => state.greeting = greeting,
         StoreReply::Sessions(sessions) => {
@@ -94,7 +97,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             // It may tell of what was forgotten and is not yet off the disk.
             state.greeting = Greeting::default();
             if let (Some(Pane::Memory(pane)), "read the memory") = (&mut state.pane, what) {
-                pane.error = Some(error.clone());
+                (pane.error, pane.reading) = (Some(error.clone()), false);
             }
             state.notice(Level::Error, format!("Could not {what}: {error}."));
         }
@@ -110,9 +113,25 @@ pub(super) fn forgotten(state: &mut State) -> Vec<Effect> {
     effects
 }
 
+/// Reads the memory again, if it changed while it was being read.
+fn read_again(state: &mut State) -> Vec<Effect> {
+    let Some(Pane::Memory(pane)) = &mut state.pane else { return Vec::new() };
+    pane.reading = std::mem::take(&mut pane.stale);
+    let tree = Effect::Store(StoreRequest::Tree { learned: pane.learned });
+    pane.reading.then_some(tree).into_iter().collect()
+}
+
 /// Reads again what is shown of the memory.
-pub(super) fn refresh(state: &State) -> Vec<Effect> {
-    let tree = matches!(state.pane, Some(Pane::Memory(_))).then_some(StoreRequest::Tree);
+pub(super) fn refresh(state: &mut State) -> Vec<Effect> {
+    let tree = match &mut state.pane {
+        // A large memory takes a while, and is written to more often.
+        Some(Pane::Memory(pane)) => {
+            pane.stale = pane.reading;
+            let tree = StoreRequest::Tree { learned: pane.learned };
+            (!std::mem::replace(&mut pane.reading, true)).then_some(tree)
+        }
+        _ => None,
+    };
     let greeting = state.transcript.entries.is_empty().then_some(StoreRequest::Greeting);
     tree.into_iter().chain(greeting).map(Effect::Store).collect()
 }

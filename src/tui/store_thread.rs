@@ -14,10 +14,11 @@ use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
-    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
+    EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
 use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::page::known::{self, Knowledge};
 use crate::tui::why::Why;
 use crate::tui::{files, forgetting};
 
@@ -71,7 +72,7 @@ impl StoreThread {
     /// Answers one request.
     pub fn answer(&self, request: StoreRequest) -> StoreReply {
         let what = match request {
-            StoreRequest::Greeting | StoreRequest::Tree | StoreRequest::Messages(_) => {
+            StoreRequest::Greeting | StoreRequest::Tree { .. } | StoreRequest::Messages(_) => {
                 "read the memory"
             }
             StoreRequest::Sessions => "list the chats",
@@ -93,6 +94,8 @@ impl StoreThread {
             | StoreRequest::PlanForgetFile(_) => "look for that",
             StoreRequest::Forget(_) | StoreRequest::Strike(_) => "forget that",
             StoreRequest::SeeLearned | StoreRequest::KeepLearned(_) => "keep what was learnt",
+            StoreRequest::VisitPage => "keep what you have seen",
+            StoreRequest::PinFact { .. } => "pin the fact",
             StoreRequest::Edit { .. } => "correct it",
             StoreRequest::Undo => "undo",
             StoreRequest::Export { .. } => "save the chat",
@@ -105,7 +108,10 @@ impl StoreThread {
         let store = &self.0.store;
         Ok(match request {
             StoreRequest::Greeting => StoreReply::Greeting(store.read(greeting)?),
-            StoreRequest::Tree => StoreReply::Tree(store.read(tree)?),
+            StoreRequest::Tree { learned } => {
+                let now = self.0.clock.now();
+                StoreReply::Tree(store.read(|r| tree(r, learned, now))?)
+            }
             StoreRequest::Messages(episode) => {
                 let messages = store.read(|r| messages(r, episode))?;
                 StoreReply::Messages { episode, messages }
@@ -115,24 +121,12 @@ impl StoreThread {
                 let found = store.read(|r| r.find_said(&query, FOUND_MAX))?;
                 StoreReply::Found { query, found }
             }
-            StoreRequest::Rename { session, title } => {
-                store.write(|tx| tx.rename_session(session, &title))?;
-                StoreReply::Done
-            }
-            StoreRequest::Pin { session, pinned } => {
-                store.write(|tx| tx.pin_session(session, pinned))?;
-                StoreReply::Done
-            }
             StoreRequest::Attach(text) => {
                 StoreReply::Attached(files::attach(&text).map_err(|why| (why, text)))
             }
             StoreRequest::CompletePath(word) => {
                 let (completed, names) = files::complete(&word);
                 StoreReply::CompletedPath { word, completed, names }
-            }
-            StoreRequest::Look(name) => {
-                store.write(|tx| tx.set_setting(PALETTE, &name))?;
-                StoreReply::Done
             }
             StoreRequest::DeleteChats(chats) => {
                 let ids: Vec<AnyId> = chats.into_iter().map(AnyId::Session).collect();
@@ -186,14 +180,13 @@ impl StoreThread {
                 let ids: Vec<AnyId> = facts.into_iter().map(AnyId::Semantic).collect();
                 self.forget(&store.read(|r| r.plan_strike(&ids))?)?
             }
-            StoreRequest::SeeLearned => {
-                store.write(|tx| tx.see_learned())?;
-                StoreReply::Done
-            }
-            StoreRequest::KeepLearned(facts) => {
-                store.write(|tx| tx.keep_learned(&facts))?;
-                StoreReply::Done
-            }
+            request @ (StoreRequest::Rename { .. }
+            | StoreRequest::Pin { .. }
+            | StoreRequest::Look(_)
+            | StoreRequest::VisitPage
+            | StoreRequest::PinFact { .. }
+            | StoreRequest::SeeLearned
+            | StoreRequest::KeepLearned(_)) => self.keep(&request)?,
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
             StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
@@ -201,6 +194,22 @@ impl StoreThread {
             }
             StoreRequest::Export { session, path } => self.export(session, path)?,
         })
+    }
+
+    /// A small thing, without anything to say about it.
+    fn keep(&self, request: &StoreRequest) -> Result<StoreReply, StoreError> {
+        let now = self.0.clock.now();
+        self.0.store.write(|tx| match request {
+            StoreRequest::Rename { session, title } => tx.rename_session(*session, title),
+            StoreRequest::Pin { session, pinned } => tx.pin_session(*session, *pinned),
+            StoreRequest::Look(name) => tx.set_setting(PALETTE, name),
+            StoreRequest::VisitPage => tx.visit_page(now),
+            StoreRequest::PinFact { fact, pinned } => tx.pin_fact(*fact, *pinned),
+            StoreRequest::SeeLearned => tx.see_learned(),
+            StoreRequest::KeepLearned(facts) => tx.keep_learned(facts),
+            _ => Ok(()),
+        })?;
+        Ok(StoreReply::Done)
     }
 
     /// Before it is done: what can't be noted is not done.
@@ -288,8 +297,9 @@ fn slug(title: &str) -> String {
     if out.is_empty() { "chat".into() } else { out.into() }
 }
 
-fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
+fn tree(r: &Reader<'_>, learned: bool, now: Moment) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
+    let known = if learned { Knowledge::default() } else { known::read(r, &semantics, now)? };
     let episodes = r.episodes()?;
     let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
     let facts: HashMap<SemanticId, Semantic> = semantics.into_iter().map(|s| (s.id, s)).collect();
@@ -308,7 +318,8 @@ fn tree(r: &Reader<'_>) -> Result<Tree, StoreError> {
         without_facts: episodes.iter().filter(|e| !named.contains(&e.id)).map(|e| e.id).collect(),
         episodes,
         n_messages: r.stats()?.messages,
-        learned: r.learned()?,
+        known,
+        learned: if learned { r.learned()? } else { Vec::new() },
     })
 }
 

@@ -82,7 +82,9 @@ fn step(state: &mut State, event: Event) -> Vec<Effect> {
         Event::Terminal(TerminalEvent::Mouse(mouse)) => match mouse.kind {
             MouseEventKind::ScrollUp => wheel(state, -3),
             MouseEventKind::ScrollDown => wheel(state, 3),
-            MouseEventKind::Down(MouseButton::Left) if state.overlay.is_none() => {
+            MouseEventKind::Down(MouseButton::Left)
+                if state.overlay.is_none() && state.page().is_none() =>
+            {
                 messages::click(state, mouse.column, mouse.row);
             }
             _ => {}
@@ -116,7 +118,7 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if state.overlay.is_some() {
         return overlays::on_key(state, key);
     }
-    if state.focus == Focus::Pane
+    if (state.focus == Focus::Pane || state.page().is_some())
         && let Some(effects) = panes::on_key(state, key)
     {
         return effects;
@@ -180,6 +182,9 @@ fn input_key(state: &mut State, key: KeyEvent) {
 }
 
 fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+    if state.overlay.is_none() && panes::paste(state, text) {
+        return Vec::new();
+    }
     match &mut state.overlay {
         Some(Overlay::Picker(picker)) => {
             let line = plain_text(text.lines().next().unwrap_or_default());
@@ -195,6 +200,8 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
         }
         Some(_) => {}
         None => {
+            // What is pasted is to be seen.
+            let closed = if state.page().is_some() { panes::close(state) } else { Vec::new() };
             state.focus = Focus::Input;
             state.editor.paste(text);
             state.completion_closed = true;
@@ -205,19 +212,21 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
                     size_of(SEND_BYTES_MAX)
                 ));
             }
+            return closed;
         }
     }
     Vec::new()
 }
 
 fn wheel(state: &mut State, by: isize) {
+    let pane_scrolls = state.page().is_some() || state.focus == Focus::Pane && state.pane.is_some();
     match &mut state.overlay {
         Some(Overlay::Help { scroll }) => *scroll = scroll.saturating_add_signed(by as i16),
         Some(Overlay::Confirm(confirm)) => {
             confirm.scroll = confirm.scroll.saturating_add_signed(by as i16);
         }
         Some(_) => {}
-        None if state.focus == Focus::Pane && state.pane.is_some() => panes::scroll(state, by),
+        None if pane_scrolls => panes::scroll(state, by),
         None => state.transcript.scroll(by),
     }
 }

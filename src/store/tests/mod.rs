@@ -12,6 +12,7 @@ mod hierarchy;
 mod learned;
 mod migrating;
 mod opening;
+mod page;
 mod processes;
 mod queue;
 mod random;

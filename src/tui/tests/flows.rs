@@ -44,9 +44,10 @@ fn keys_that_open_and_close() {
     check("", "ctrl-s", "", &[Effect::Store(StoreRequest::Sessions)]);
     check("", "ctrl-l", "", &[Effect::Store(StoreRequest::Models)]);
     check("", "ctrl-r", "", &[Effect::Store(StoreRequest::History)]);
-    check("", "ctrl-t", "", &[Effect::Store(StoreRequest::Tree)]);
-    check("", "ctrl-T", "", &[Effect::Store(StoreRequest::Tree)]);
-    check("", "ctrl-t esc", "", &[Effect::Store(StoreRequest::Tree)]);
+    let page = Effect::Store(StoreRequest::Tree { learned: false });
+    check("", "ctrl-t", "", std::slice::from_ref(&page));
+    check("", "ctrl-T", "", std::slice::from_ref(&page));
+    check("", "ctrl-t esc", "", &[page]);
     check("", "ctrl-z", "", &[Effect::Suspend]);
     check("", "ctrl-d", "", &[Effect::Quit(0)]);
     check("x", "home ctrl-d", "", &[]);
@@ -257,7 +258,7 @@ fn the_memory_tree_opens_searches_edits_and_forgets() {
     h.press("ctrl-t");
     h.feed(Event::Store(StoreReply::Tree(tree())));
     h.take();
-    h.keys("right down right");
+    h.keys("5 right down right");
     assert!(h.screen().contains("Where Ana lives, and Max"), "{}", h.screen());
     h.keys("left down right down right");
     assert_eq!(h.take(), [Effect::Store(StoreRequest::Messages(EpisodeId(4)))]);
@@ -432,7 +433,8 @@ fn hostile_text_reaches_no_cell() {
     look(&mut h);
     h.press("ctrl-t");
     h.feed(Event::Store(StoreReply::Tree(hostile)));
-    h.keys("right down right down");
+    look(&mut h);
+    h.keys("5 right down right down");
     look(&mut h);
     h.press("esc");
     h.paste(evil);
@@ -459,9 +461,10 @@ fn any_size_at_any_time() {
     let mut h = Harness::ready(80, 24);
     h.exchange(1, "Where do I live? 日本語 👩‍👩‍👧 שלום", &"long answer ".repeat(60), record());
     h.feed(Event::Store(StoreReply::Tree(tree())));
-    for keys in
-        ["", "ctrl-g", "esc", "ctrl-t", "right", "/", "x", "esc", "esc", "ctrl-p", "esc", "?"]
-    {
+    for keys in [
+        "", "ctrl-g", "esc", "ctrl-t", "n", "5", "right", "/", "x", "esc", "esc", "ctrl-p", "esc",
+        "?",
+    ] {
         if !keys.is_empty() {
             h.press(keys);
         }
@@ -475,6 +478,7 @@ fn any_size_at_any_time() {
             (99, 20),
             (100, 20),
             (200, 60),
+            (300, 80),
         ] {
             h.resize(width, height);
             h.screen();

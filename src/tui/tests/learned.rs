@@ -22,7 +22,10 @@ fn opened(width: u16, height: u16) -> Harness {
     let mut h = Harness::ready(width, height);
     h.paste("/learned");
     h.press("enter");
-    assert_eq!(h.take(), [StoreRequest::Tree, StoreRequest::SeeLearned].map(Effect::Store));
+    assert_eq!(
+        h.take(),
+        [StoreRequest::Tree { learned: true }, StoreRequest::SeeLearned].map(Effect::Store)
+    );
     h.feed(imports());
     h
 }

@@ -6,6 +6,7 @@ mod flows;
 mod input;
 mod learned;
 mod messages;
+mod page;
 mod prompts;
 mod screens;
 mod tools;
@@ -287,6 +288,7 @@ pub fn tree() -> Tree {
         ],
         n_messages: 6,
         without_facts: vec![EpisodeId(6)],
+        known: page::knowledge(),
         learned: Vec::new(),
     }
 }

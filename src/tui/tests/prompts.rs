@@ -85,7 +85,7 @@ fn a_command_goes_before_a_prompt_and_says_so_once() {
     let mut h = with_prompts(80, 24);
     h.paste("/memory");
     h.press("enter");
-    assert_eq!(h.take(), [Effect::Store(StoreRequest::Tree)]);
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Tree { learned: false })]);
     h.keys("esc");
     assert!(h.screen().contains("prompts/memory.md was not used"), "{}", h.screen());
     let n_entries = h.state.transcript.entries.len();

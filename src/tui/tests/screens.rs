@@ -158,11 +158,11 @@ fn help() {
 }
 
 #[test]
-fn memory_pane() {
+fn memory_tree() {
     check("memory", talked, |h| {
         h.press("ctrl-t");
         h.feed(Event::Store(StoreReply::Tree(tree())));
-        h.keys("right down down right down right");
+        h.keys("5 right down down right down right");
         h.feed(Event::Store(episode_messages()));
         h.press("up");
     });

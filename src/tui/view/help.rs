@@ -52,7 +52,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     lines.push(Line::styled("On a chosen message", palette.heading));
     keys_of(Context::Messages, &mut lines);
     lines.push(Line::raw(""));
-    lines.push(Line::styled("In the memory pane", palette.heading));
+    lines.push(Line::styled("On the memory's page", palette.heading));
+    keys_of(Context::MemoryPage, &mut lines);
     keys_of(Context::MemoryPane, &mut lines);
     lines.push(Line::raw(""));
     lines.push(Line::styled("On what imports taught (/learned)", palette.heading));

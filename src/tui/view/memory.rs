@@ -1,4 +1,5 @@
-//! The memory tree: theme → fact → episode → message, with the chosen node in full below.
+//! The memory as a tree, theme → fact → episode → message, with the chosen node in full below: a tab of the page, and the pane
+//! with what was learnt from imports.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -18,21 +19,32 @@ use crate::tui::{count, dates, wrap};
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
-    let title = if pane.learned { "learnt from imports" } else { "memory" };
-    let (inner, focused) = pane_frame(frame, state, title, area);
-    let detail = detail(pane, palette, usize::from(inner.width));
-    let below = match (detail.len() as u16 + 1).min(inner.height / 3) {
+    let (inner, focused) = pane_frame(frame, state, "learnt from imports", area);
+    let [top, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
+            .areas(inner);
+    summary(frame, pane, palette, top, focused);
+    tree(frame, pane, palette, body);
+    let keys = if pane.searching {
+        keys::hints(Context::MemorySearch)
+    } else {
+        let more = |action| keys::hint_text(Context::MemoryPane, action);
+        let more = [Action::Edit, Action::Search, Action::Close].map(more).join(" · ");
+        format!("{} · {more}", keys::hints(Context::Learned))
+    };
+    let keys = wrap::parts_that_fit(&keys, usize::from(foot.width));
+    frame.render_widget(Span::styled(keys, palette.muted), foot);
+}
+
+/// The tree, and below it what is chosen.
+pub(super) fn tree(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
+    let detail = detail(pane, palette, usize::from(area.width));
+    let below = match (detail.len() as u16 + 1).min(area.height.div_ceil(3)) {
         n if n >= 3 && !detail.is_empty() => n,
         _ => 0,
     };
-    let [top, tree, bottom, foot] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(1),
-        Constraint::Length(below),
-        Constraint::Length(1),
-    ])
-    .areas(inner);
-    summary(frame, pane, palette, top, focused);
+    let [tree, bottom] =
+        Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
     body(frame, pane, palette, tree);
     if below > 0 {
         let block = Block::new().borders(Borders::TOP).border_style(palette.border);
@@ -40,27 +52,24 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
         frame.render_widget(block, bottom);
         frame.render_widget(Paragraph::new(detail), space);
     }
-    let keys = if pane.searching {
-        keys::hints(Context::MemorySearch)
-    } else if pane.learned {
-        let more = |action| keys::hint_text(Context::MemoryPane, action);
-        let more = [Action::Edit, Action::Search, Action::Close].map(more).join(" · ");
-        format!("{} · {more}", keys::hints(Context::Learned))
-    } else {
-        keys::hints(Context::MemoryPane)
-    };
-    let keys = wrap::parts_that_fit(&keys, usize::from(foot.width));
-    frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
-fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect, focused: bool) {
+/// What is looked for, or how much there is.
+pub(super) fn summary(
+    frame: &mut Frame<'_>,
+    pane: &MemoryPane,
+    palette: &Palette,
+    area: Rect,
+    focused: bool,
+) {
     if pane.searching || !pane.search.is_empty() {
+        let n_found = if pane.lists() { pane.page.n_facts() } else { pane.n_found };
         let text = wrap::ellipsis(&plain_text(&pane.search), usize::from(area.width) - 12);
         let x = area.x + 2 + wrap::width(&text) as u16;
         let line = Line::from(vec![
             Span::styled("/ ", palette.accent),
             Span::styled(text, palette.text),
-            Span::styled(format!("   {} found", pane.n_found), palette.muted),
+            Span::styled(format!("   {n_found} found"), palette.muted),
         ]);
         frame.render_widget(line, area);
         if pane.searching && focused {
@@ -92,31 +101,40 @@ fn summary(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Re
     frame.render_widget(Span::styled(text, palette.muted), area);
 }
 
+/// Instead of the facts, where there are none.
+pub(super) fn nothing(
+    frame: &mut Frame<'_>,
+    pane: &MemoryPane,
+    palette: &Palette,
+    here: Option<&str>,
+    area: Rect,
+) {
+    let text = match (&pane.tree, &pane.error) {
+        (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
+        (None, None) => "reading…".into(),
+        (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
+        (Some(_), None) if pane.learned => "Nothing from an import is left to look through.".into(),
+        (Some(_), None) if here.is_some() => here.unwrap_or_default().into(),
+        (Some(tree), None) if tree.n_messages > 0 => {
+            "Nothing has settled into memory yet. That happens by itself, a little after \
+                 a topic ends; a new chat (Ctrl+N) ends it now."
+                .into()
+        }
+        (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
+    };
+    let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
+    let space = Rect {
+        y: area.y + 1.min(area.height.saturating_sub(1)),
+        height: area.height.saturating_sub(1),
+        ..area
+    };
+    frame.render_widget(Paragraph::new(lines), space);
+}
+
 fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
     let items = &pane.items;
     if items.is_empty() {
-        let text = match (&pane.tree, &pane.error) {
-            (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
-            (None, None) => "reading…".into(),
-            (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
-            (Some(_), None) if pane.learned => {
-                "Nothing from an import is left to look through.".into()
-            }
-            (Some(tree), None) if tree.n_messages > 0 => {
-                "Nothing has settled into memory yet. That happens by itself, a little after \
-                 a topic ends; a new chat (Ctrl+N) ends it now."
-                    .into()
-            }
-            (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
-        };
-        let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
-        let space = Rect {
-            y: area.y + 1.min(area.height.saturating_sub(1)),
-            height: area.height.saturating_sub(1),
-            ..area
-        };
-        frame.render_widget(Paragraph::new(lines), space);
-        return;
+        return nothing(frame, pane, palette, None, area);
     }
     // Siblings are unique by construction; if they were not, the pane would stay empty.
     let Ok(tree) = TreeWidget::new(items) else { return };

@@ -4,6 +4,7 @@ mod confirm;
 mod help;
 mod input;
 mod memory;
+mod page;
 mod picker;
 mod status;
 mod transcript;
@@ -29,16 +30,18 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
         return;
     }
     frame.buffer_mut().set_style(area, state.palette.ground);
+    let page = state.page();
     let input_rows = input::rows(state, area);
     let [head, body, typing, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(3),
-        Constraint::Length(input_rows + 1),
+        Constraint::Length(if page.is_some() { 0 } else { input_rows + 1 }),
         Constraint::Length(status::rows(state, area.width)),
     ])
     .areas(area);
     header(frame, state, head);
     match &state.pane {
+        Some(Pane::Memory(pane)) if !pane.learned => page::draw(frame, state, pane, body),
         Some(pane) if area.width >= SPLIT_WIDTH => {
             let width = (area.width * 9 / 20).clamp(44, 90);
             let [chat, side] =
@@ -50,9 +53,11 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
         None => transcript::draw(frame, state, body),
     }
     let covered = state.overlay.is_some();
-    input::draw(frame, state, typing, !covered && state.focus == Focus::Input);
+    if page.is_none() {
+        input::draw(frame, state, typing, !covered && state.focus == Focus::Input);
+    }
     status::draw(frame, state, foot);
-    if !covered {
+    if !covered && page.is_none() {
         input::completions(frame, state, typing, body);
     }
     match &state.overlay {
