@@ -106,21 +106,29 @@ impl Reader<'_> {
         self.all(&format!("{MESSAGE} ORDER BY id"), [], message)
     }
 
-    /// The person's newest `n` messages from which no fact is made yet, newest first: they are in no episode, or its facts
-    /// are still to be written.
+    /// The person's newest `n` messages that are in no episode yet, newest first: no fact is made from them yet.
     ///
     /// # Errors
     /// If the memory cannot be read.
     pub fn newest_open_messages(&self, n: u32) -> Result<Vec<Message>> {
         self.all(
-            &format!(
-                "{MESSAGE} WHERE role = 'user' AND (episode IS NULL OR episode IN
-                     (SELECT subject FROM job WHERE kind = 'semantics' AND state <> 'failed'))
-                 ORDER BY id DESC LIMIT ?1"
-            ),
+            &format!("{MESSAGE} WHERE episode IS NULL AND role = 'user' ORDER BY id DESC LIMIT ?1"),
             [n],
             message,
         )
+    }
+
+    /// The same, and those of episodes whose facts are still to be written.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn newest_unnoted_messages(&self, n: u32) -> Result<Vec<Message>> {
+        let sql = format!(
+            "{MESSAGE} WHERE role = 'user' AND (episode IS NULL OR episode IN
+                 (SELECT subject FROM job WHERE kind = 'semantics' AND state <> 'failed'))
+             ORDER BY id DESC LIMIT ?1"
+        );
+        self.all(&sql, [n], message)
     }
 
     /// The messages with these ids, in the order asked for.

@@ -214,7 +214,7 @@ fn unsettled(
     person: Option<&str>,
     facts: &[Semantic],
 ) -> Result<Vec<(Message, String)>, StoreError> {
-    let mut open = r.newest_open_messages(OPEN_MAX)?;
+    let mut open = r.newest_unnoted_messages(OPEN_MAX)?;
     open.reverse();
     open.retain(|m| m.complete && sessions.get(&m.session).is_some_and(|s| !s.imported));
     let line = |m: &Message| Utterance {
