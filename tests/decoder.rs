@@ -44,7 +44,7 @@ fn check_logits(name: &str, precision: Precision, cosine_min: f64) {
 }
 
 /// Families with something of their own: kinds of layers, norms, activations, multipliers.
-const LATER_SAFETENSORS: [&str; 9] = [
+const LATER_SAFETENSORS: [&str; 10] = [
     "qwen2-window",
     "gemma3",
     "phi3-window",
@@ -54,8 +54,9 @@ const LATER_SAFETENSORS: [&str; 9] = [
     "granite4",
     "lfm2",
     "qwen3-moe",
+    RECURRENT[0],
 ];
-const LATER_GGUF: [&str; 7] = [
+const LATER_GGUF: [&str; 8] = [
     "gemma3-f16-gguf",
     "phi3-f16-gguf",
     "smollm3-f16-gguf",
@@ -63,7 +64,10 @@ const LATER_GGUF: [&str; 7] = [
     "granite-f16-gguf",
     "lfm2-f16-gguf",
     "qwen3-moe-f16-gguf",
+    RECURRENT[1],
 ];
+/// Their layers keep states, which can't be rolled back, at some lengths.
+const RECURRENT: [&str; 2] = ["qwen35", "qwen35-f16-gguf"];
 /// Its keys are rotated in another way from the 65th token on, those before it again.
 const LONG: &str = "phi3";
 
@@ -148,7 +152,9 @@ fn split_and_whole(name: &str) -> (Vec<Vec<f32>>, Vec<Vec<f32>>) {
     sequence.truncate(50);
     rows.extend(extend(&decoder, &mut sequence, &tokens[50..]));
     assert_eq!(sequence.tokens(), tokens);
-    assert_eq!(sequence.n_processed(), tokens.len() as u64 + 5 + 20 + 30);
+    // The last state before 50 is kept where the third pass began.
+    let run_again = if RECURRENT.contains(&name) { 50 - 24 } else { 0 };
+    assert_eq!(sequence.n_processed(), tokens.len() as u64 + 5 + 20 + 30 + run_again);
     (rows, whole)
 }
 
@@ -199,6 +205,38 @@ fn keys_are_rotated_again_where_a_context_becomes_long() {
     let two =
         [64, 65].map(|n| extend(&decoder, &mut Sequence::default(), &tokens[..n])[10].clone());
     assert!(largest_difference(&two[0], &two[1]) > 1e-3);
+}
+
+/// However far back, however the text came in: what is computed next is what one pass over the tokens left computes.
+#[test]
+fn states_are_rolled_back_to_any_length() {
+    for name in RECURRENT {
+        let decoder = load_decoder(&model_path(name), Precision::Fast).unwrap();
+        let tokens = expected(name).tokens;
+        let whole = extend(&decoder, &mut Sequence::default(), &tokens);
+        let (mut at_once, mut in_parts, mut one_by_one) =
+            (Sequence::default(), Sequence::default(), Sequence::default());
+        extend_wanting(&decoder, &mut at_once, &tokens, 0..0);
+        for part in tokens.chunks(7) {
+            extend_wanting(&decoder, &mut in_parts, part, 0..0);
+        }
+        for token in &tokens {
+            extend_wanting(&decoder, &mut one_by_one, &[*token], 0..0);
+        }
+        for (held, most_again) in [(at_once, 64), (in_parts, 56), (one_by_one, 96)] {
+            for len in 0..tokens.len() {
+                let mut fork = held.fork();
+                fork.truncate(len);
+                let rows = extend(&decoder, &mut fork, &tokens[len..(len + 3).min(tokens.len())]);
+                for (row, whole) in rows.iter().zip(&whole[len..]) {
+                    let difference = largest_difference(row, whole);
+                    assert!(difference < 2e-4, "{name}, rolled back to {len}: {difference:.2e}");
+                }
+                let again = fork.n_processed() - rows.len() as u64;
+                assert!(again < most_again, "{name}, rolled back to {len}: {again} run again");
+            }
+        }
+    }
 }
 
 /// All in one pass, each of them seeing what is held and itself, as far as its window goes.

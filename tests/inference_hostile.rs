@@ -3,6 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "inference_hostile/families.rs"]
+mod families;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -244,7 +247,7 @@ proptest! {
         deep in prop::collection::vec((0usize..40_000, any::<u8>()), 0..3),
         name in prop::sample::select(vec![
             "llama-q4_0-gguf", "qwen2-q8_0-gguf", "gemma3-f16-gguf", "phi3-f16-gguf", "mistral3-f16-gguf",
-            "granite-f16-gguf", "lfm2-f16-gguf", "qwen3-moe-f16-gguf",
+            "granite-f16-gguf", "lfm2-f16-gguf", "qwen3-moe-f16-gguf", "qwen35-f16-gguf",
         ]),
     ) {
         let mut bytes = fs::read(fixture(name).join("model.gguf")).unwrap();
@@ -269,7 +272,7 @@ proptest! {
         at in 0usize..900, with in "[0-9eE\\-\\.\"\\[\\]{}a-z]{0,6}", n in 0usize..4,
         name in prop::sample::select(vec![
             "llama3-rope", "gemma3", "phi3", "ministral3", "granite4", "lfm2", "smollm3",
-            "qwen3-moe",
+            "qwen3-moe", "qwen35",
         ]),
     ) {
         let text = fs::read_to_string(fixture(name).join("config.json")).unwrap();
@@ -295,10 +298,10 @@ fn refuses_config_of(name: &str, change: impl FnOnce(&mut serde_json::Value), be
 
 #[test]
 fn unsupported_models_are_refused_with_a_reason() {
-    refuses_config(
-        |c| c["architectures"][0] = "MambaForCausalLM".into(),
-        "`MambaForCausalLM`, which is not supported",
-    );
+    for name in ["MambaForCausalLM", "Qwen3_5MoeForConditionalGeneration"] {
+        let because = format!("`{name}`, which is not supported");
+        refuses_config(|c| c["architectures"][0] = name.into(), &because);
+    }
     refuses_config(|c| c["layer_types"][1] = "linear_attention".into(), "`linear_attention`");
     refuses_config(|c| c["layer_types"][1] = "conv".into(), "by a convolution");
     refuses_config(|c| c["rope_parameters"]["rope_type"] = "dynamic".into(), "`dynamic`");
@@ -309,126 +312,6 @@ fn unsupported_models_are_refused_with_a_reason() {
     refuses_config(|c| c["head_dim"] = 33.into(), "odd");
     refuses_config(|c| c["hidden_size"] = u64::MAX.into(), "hidden size");
     refuses_config(|c| c["rope_parameters"]["rope_theta"] = 0.into(), "rope parameters");
-}
-
-/// Sizes that don't fit, windows of nothing, factors of zero: of each family's own kinds.
-#[test]
-fn impossible_shapes_of_later_families_are_refused() {
-    let window = |n: u64| move |c: &mut serde_json::Value| c["sliding_window"] = n.into();
-    refuses_config_of("gemma3", window(0), "holds 0 tokens");
-    refuses_config_of("phi3-window", window(0), "holds 0 tokens");
-    refuses_config_of("gemma3", |c| c["final_logit_softcapping"] = 30.0.into(), "caps its logits");
-    refuses_config_of("gemma3", |c| c["use_bidirectional_attention"] = true.into(), "follows");
-    refuses_config_of("gemma3", |c| c["query_pre_attn_scalar"] = 0.into(), "multipliers");
-    refuses_config_of("gemma3", |c| c["hidden_activation"] = "gelu".into(), "\"gelu\"");
-    refuses_config_of("gemma3", |c| c["layer_types"] = serde_json::json!([]), "kinds");
-    let local = |c: &mut serde_json::Value| {
-        c["rope_parameters"]["sliding_attention"]["rope_theta"] = (-1).into();
-    };
-    refuses_config_of("gemma3", local, "rope parameters");
-
-    let factors = |c: &mut serde_json::Value| {
-        c["rope_parameters"]["long_factor"] = serde_json::json!([1.0, 2.0]);
-    };
-    refuses_config_of("phi3", factors, "[6, 2] factors for 6 pairs");
-    let none = |c: &mut serde_json::Value| c["rope_parameters"]["short_factor"][2] = 0.into();
-    refuses_config_of("phi3", none, "rope parameters");
-    for part in [0.0, -1.0, 1.1, 0.07, 1e300] {
-        let part =
-            |c: &mut serde_json::Value| c["rope_parameters"]["partial_rotary_factor"] = part.into();
-        refuses_config_of("phi3-window", part, "rotate, which is impossible");
-    }
-    let original = |n: u64| {
-        move |c: &mut serde_json::Value| {
-            c["rope_parameters"]["original_max_position_embeddings"] = n.into();
-        }
-    };
-    for name in ["phi3", "ministral3"] {
-        refuses_config_of(name, original(0), "rope parameters");
-    }
-    refuses_config_of(
-        "ministral3",
-        |c| c["rope_parameters"]["factor"] = 0.into(),
-        "rope parameters",
-    );
-    refuses_config_of(
-        "ministral3",
-        |c| c["rope_parameters"]["beta_fast"] = (-2).into(),
-        "rope parameters",
-    );
-    refuses_config_of(
-        "ministral3",
-        |c| c["rope_parameters"]["llama_4_scaling_beta"] = (-1).into(),
-        "multipliers",
-    );
-    refuses_config_of(
-        "ministral3",
-        |c| c["rope_parameters"]["rope_type"] = "linear".into(),
-        "no step",
-    );
-
-    for key in
-        ["embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"]
-    {
-        refuses_config_of("granite", |c| c[key] = 0.into(), "multipliers");
-        refuses_config_of("granite", |c| c[key] = "1".into(), "not usable");
-    }
-    refuses_config_of("granite4", |c| c["layer_types"][0] = "mamba".into(), "Mamba");
-    refuses_config_of("granite4", |c| c["num_local_experts"] = 4.into(), "mixture of experts");
-    refuses_config_of(
-        "granite4",
-        |c| c["shared_intermediate_size"] = 0.into(),
-        "intermediate size 0",
-    );
-    for kernel in [0u64, 65, 1 << 40] {
-        refuses_config_of("lfm2", |c| c["conv_L_cache"] = kernel.into(), "impossible");
-    }
-    refuses_config_of("lfm2", |c| c["block_multiple_of"] = 0.into(), "not usable");
-    refuses_config_of("lfm2", |c| c["block_ffn_dim_multiplier"] = 1e300.into(), "not usable");
-    for (key, n, reason) in [
-        ("num_local_experts", 0, "2 of 0 experts"),
-        ("num_local_experts", 1025, "2 of 1025 experts"),
-        ("num_experts_per_tok", 0, "0 of 6 experts"),
-        ("num_experts_per_tok", 7, "7 of 6 experts"),
-        ("moe_intermediate_size", 0, "a width of 0"),
-        ("decoder_sparse_step", 2, "have no experts"),
-    ] {
-        refuses_config_of("qwen3-moe", |c| c[key] = n.into(), reason);
-    }
-    refuses_config_of(
-        "smollm3",
-        |c| c["no_rope_layers"] = serde_json::json!([1]),
-        "kinds of 1 layers",
-    );
-    refuses_config_of("smollm3", |c| c["no_rope_layers"][0] = (-1).into(), "not usable");
-}
-
-/// A tensor of a family's own that is not there, under its name in a GGUF file.
-#[test]
-fn missing_tensors_of_later_families_are_named() {
-    for (name, tensor) in [
-        ("gemma3-f16-gguf", "blk.0.post_ffw_norm.weight"),
-        ("gemma3-f16-gguf", "blk.3.post_attention_norm.weight"),
-        ("phi3-f16-gguf", "blk.1.attn_qkv.weight"),
-        ("phi3-f16-gguf", "rope_factors_long.weight"),
-        ("phi3-f16-gguf", "rope_factors_short.weight"),
-        ("lfm2-f16-gguf", "blk.0.shortconv.conv.weight"),
-        ("lfm2-f16-gguf", "blk.2.shortconv.in_proj.weight"),
-        ("lfm2-f16-gguf", "token_embd_norm.weight"),
-        ("qwen3-moe-f16-gguf", "blk.1.ffn_gate_inp.weight"),
-    ] {
-        let mut bytes = fs::read(fixture(name).join("model.gguf")).unwrap();
-        let at = bytes.windows(tensor.len()).position(|w| w == tensor.as_bytes()).unwrap();
-        bytes[at] = b'X';
-        let (_, reason) = bad_file(try_to_run(bytes).unwrap_err());
-        assert_eq!(reason, format!("the tensor `{tensor}` is missing"));
-    }
-    // Factors that would divide by zero.
-    let mut bytes = fs::read(fixture("phi3-f16-gguf/model.gguf")).unwrap();
-    let header = gguf::parse(&bytes).unwrap();
-    let factors = header.tensors.iter().find(|t| t.name == "rope_factors_long.weight").unwrap();
-    bytes[factors.start..factors.start + 4].fill(0);
-    assert!(bad_file(try_to_run(bytes).unwrap_err()).1.contains("no usable factors"));
 }
 
 fn bad_file(error: ModelError) -> (String, String) {

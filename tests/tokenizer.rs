@@ -42,6 +42,11 @@ fn a_thousand_lines_as_granite_tokenizes_them() {
 }
 
 #[test]
+fn a_thousand_lines_as_qwen_3_5_tokenizes_them() {
+    check("qwen35");
+}
+
+#[test]
 fn a_thousand_lines_as_sentence_piece_tokenizes_them() {
     check("sentencepiece");
 }

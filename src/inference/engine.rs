@@ -276,8 +276,12 @@ mod tests {
     use crate::interfaces::{Cancel, Finish, Sampling};
 
     fn start() -> (Engine, JoinHandle<()>) {
+        start_with("llama-tied")
+    }
+
+    fn start_with(model: &str) -> (Engine, JoinHandle<()>) {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models");
-        let mut decoder = load_decoder(&fixtures.join("llama-tied"), Precision::Fast).unwrap();
+        let mut decoder = load_decoder(&fixtures.join(model), Precision::Fast).unwrap();
         decoder.set_context_tokens(1 << 20);
         Engine::start(decoder).unwrap()
     }
@@ -421,7 +425,14 @@ mod tests {
     /// Replies of one priority are generated together, each as it would be alone, also while a prompt is read.
     #[test]
     fn replies_share_the_engine_and_are_as_they_would_be_alone() {
-        let (engine, _thread) = start();
+        for model in ["llama-tied", "qwen35"] {
+            check_replies_together(model);
+        }
+    }
+
+    #[track_caller]
+    fn check_replies_together(model: &str) {
+        let (engine, _thread) = start_with(model);
         let prompts: [&[u32]; 5] = [&[1, 2, 3], &[4], &[5, 6], &[7, 8, 9, 10], &[11]];
         let n = 40;
         let begun: Vec<Sequence> = prompts

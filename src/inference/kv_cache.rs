@@ -2,14 +2,17 @@
 //!
 //! Per layer two tensors `[n_kv_heads, capacity, head_dim]` (of a layer that mixes by a convolution one `[1, capacity,
 //! width]`, its inputs) that grow by half, and by no less than a reply needs.
-//! Rolling back sets a length; a clone shares the tensors until one of the two writes (copy on write). Knows no
-//! tokens.
+//! Rolling back sets a length; a clone shares the tensors until one of the two writes (copy on write). Layers that
+//! keep a state instead have theirs at some lengths only ([`super::states`]). Knows no tokens.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use candle_core::{DType, Device, Result, Tensor};
 use half::f16;
 use half::vec::HalfBitsVecExt;
+
+use super::states::States;
 
 /// Capacities are multiples of it, and growing leaves room for at least as many more tokens, so that a reply seldom
 /// copies what its prompt has filled. Untouched pages take no memory.
@@ -22,10 +25,12 @@ struct Layer {
     capacity: usize,
 }
 
-/// Keys and values of every layer.
+/// What every layer keeps.
 #[derive(Debug, Clone, Default)]
 pub struct KvCache {
     layers: Vec<Option<Arc<Layer>>>,
+    /// By layer, of those that keep a state.
+    states: BTreeMap<usize, States>,
     len: usize,
     is_long: bool,
 }
@@ -44,7 +49,27 @@ impl KvCache {
     /// Nothing is held any more; what will be is rotated as in long contexts, or is not.
     pub fn restart(&mut self, is_long: bool) {
         self.len = 0;
+        self.states.clear();
         self.is_long = is_long;
+    }
+
+    /// The states of a layer that keeps them.
+    pub fn states(&mut self, layer: usize) -> &mut States {
+        self.states.entry(layer).or_default()
+    }
+
+    /// Rolls back to the last length at which every layer has what it needs to go on, and returns it.
+    pub fn resume(&mut self) -> usize {
+        for states in self.states.values_mut() {
+            states.truncate(self.len);
+        }
+        if let Some(states) = self.states.values().next() {
+            let all_have = |len: &usize| {
+                self.states.values().all(|states| states.lengths().any(|held| held == *len))
+            };
+            self.len = states.lengths().rev().find(all_have).unwrap_or(0);
+        }
+        self.len
     }
 
     /// Rolls back; the memory stays.

@@ -3,7 +3,7 @@
 //! Everything that knows a tensor lives here and nowhere else; outward this module speaks the types of
 //! [`crate::interfaces`]. From the bottom up: [`gguf`] and [`safetensors`] check headers, [`weights`] hands out
 //! tensors, `families` says what each architecture calls them and how it differs, [`decoder`] computes with a
-//! `kv_cache`, [`sequence`] is tokens with their cache, [`generation`] replies under way, several at a time, `mask` restricts a constrained reply to the tokens that
+//! `kv_cache` (and `states`), [`sequence`] is tokens with their cache, [`generation`] replies under way, several at a time, `mask` restricts a constrained reply to the tokens that
 //! may follow, `engine` is the one thread that owns the weights, `model` the handle that the rest of the program
 //! holds. What opens a file, and what computes, runs `confined`. Beside them, `encoder`, `bert`, `padded` and [`embedder`] turn text into vectors, and [`starter`] is
 //! what is compiled in.
@@ -40,6 +40,7 @@ mod sampler;
 pub mod sequence;
 #[cfg(feature = "starter")]
 pub mod starter;
+mod states;
 pub mod tokenizer;
 mod trunk;
 mod weight_files;

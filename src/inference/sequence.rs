@@ -76,7 +76,7 @@ impl Sequence {
         if needed_tokens > context_tokens {
             return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
         }
-        self.rotate_for(decoder, needed_tokens, pause)?;
+        self.ready(decoder, needed_tokens, pause)?;
         let mut in_chunks = || {
             let mut start = 0;
             for chunk in tokens.chunks(CHUNK_TOKENS) {
@@ -107,23 +107,26 @@ impl Sequence {
         outcome
     }
 
-    /// Where so many tokens are rotated in another way than those held, runs these again. On an error nothing is held.
-    fn rotate_for(
+    /// Runs tokens held again whose keys or states do not serve any more: all, where so many tokens are rotated in another
+    /// way; after a rollback, those after the last state that is kept. On an error what was not run again is not held.
+    fn ready(
         &mut self,
         decoder: &Decoder,
         n_tokens: usize,
         pause: &mut (dyn FnMut() + Send),
     ) -> Result<(), ModelError> {
         let is_long = decoder.is_long(n_tokens);
-        if is_long == self.cache.is_long() {
-            return Ok(());
+        if is_long != self.cache.is_long() {
+            self.ends.clear();
+            self.cache.restart(is_long);
         }
-        let held = std::mem::take(&mut self.tokens);
-        self.ends.clear();
-        self.cache.restart(is_long);
-        for chunk in held.chunks(CHUNK_TOKENS) {
+        let again = self.tokens.split_off(self.cache.resume().min(self.tokens.len()));
+        for chunk in again.chunks(CHUNK_TOKENS) {
             pause();
-            decoder.forward(chunk, &[], &mut self.cache, pause)?;
+            if let Err(error) = decoder.forward(chunk, &[], &mut self.cache, pause) {
+                self.ends.split_off(&(self.tokens.len() + 1));
+                return Err(error);
+            }
             self.tokens.extend_from_slice(chunk);
             self.n_processed += chunk.len() as u64;
         }
@@ -297,6 +300,7 @@ impl Sequence {
             return Ok(());
         }
         let held = self.tokens.len();
+        self.ready(decoder, held, pause)?;
         pause();
         let outcome = decoder.forward(&tokens, &branches, &mut self.cache, pause);
         self.cache.truncate(held);
@@ -348,7 +352,7 @@ impl Sequence {
             if needed_tokens > context_tokens {
                 return Err(ModelError::ContextOverflow { needed_tokens, context_tokens });
             }
-            sequence.rotate_for(decoder, needed_tokens, pause)?;
+            sequence.ready(decoder, needed_tokens, pause)?;
         }
         let tokens: Vec<u32> = sequences.iter().map(|(_, token)| *token).collect();
         let mut caches: Vec<&mut KvCache> =

@@ -224,6 +224,12 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
         "qwen3" => {
             (QWEN3, false, false, "if tools '<tool_call>' '<tool_response>' enable_thinking")
         }
+        "qwen3.5" => (
+            QWEN3,
+            false,
+            false,
+            "content|trim if tools '<function=' '<tool_call>' '<tool_response>' enable_thinking",
+        ),
         "qwen3 that thinks" => (THINKING, false, false, "no switch"),
         "llama3" => (LLAMA, false, false, "message['content'] | trim"),
         "llama3.1" => (LLAMA31, false, false, "Cutting Knowledge Date: December 2023\n"),
@@ -288,7 +294,7 @@ fn tools_are_offered_and_called_as_transformers_writes_it() {
 #[test]
 fn conversations_are_written_as_transformers_writes_them() {
     let golden = golden();
-    assert_eq!(golden.models.len(), 15);
+    assert_eq!(golden.models.len(), 16);
     for Written { model, family, default_system, drops_empty_system, expected, .. } in golden.models
     {
         assert_eq!(recognised(&model).1.format.name, family, "{model}");

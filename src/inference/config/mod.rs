@@ -21,6 +21,8 @@ const CONTEXT_TOKENS_MAX: usize = 1 << 20;
 pub(super) const EXPERTS_MAX: usize = 1 << 10;
 /// Tokens that a convolution mixes; real ones mix three.
 const KERNEL_MAX: usize = 64;
+/// Values of a model's states; one of 27 billion parameters has 38 million.
+const STATE_VALUES_MAX: usize = 1 << 26;
 
 /// What the gate of a feed-forward part goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,57 @@ pub(crate) enum LayerKind {
     Unrotated,
     /// It mixes the last few tokens by a convolution.
     Convolution,
+    /// It keeps a state instead of what came before.
+    Recurrent,
+}
+
+/// Heads of a layer that keeps a state: a matrix for each head of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Recurrence {
+    /// Heads of queries and keys; several heads of values share one.
+    pub n_key_heads: usize,
+    pub n_value_heads: usize,
+    /// Length of a query or a key.
+    pub key_dim: usize,
+    pub value_dim: usize,
+}
+
+impl Recurrence {
+    /// All keys of a token, and all queries.
+    pub fn keys(self) -> usize {
+        self.n_key_heads * self.key_dim
+    }
+
+    /// All values of a token.
+    pub fn values(self) -> usize {
+        self.n_value_heads * self.value_dim
+    }
+
+    /// Queries, keys and values of a token.
+    pub fn width(self) -> usize {
+        2 * self.keys() + self.values()
+    }
+
+    /// Values of a layer's state.
+    pub fn state(self) -> usize {
+        self.values() * self.key_dim
+    }
+
+    fn check(self, n_layers: usize) -> Result<(), String> {
+        let Self { n_key_heads, n_value_heads, key_dim, value_dim } = self;
+        let sizes = [n_key_heads, n_value_heads, key_dim, value_dim];
+        // None of the products can overflow.
+        let is_small = sizes.iter().all(|n| (1..=SIZE_MAX).contains(n))
+            && n_key_heads * key_dim <= SIZE_MAX
+            && n_value_heads * value_dim <= SIZE_MAX
+            && self.state().saturating_mul(n_layers) <= STATE_VALUES_MAX;
+        if is_small && n_value_heads.is_multiple_of(n_key_heads) {
+            return Ok(());
+        }
+        Err(format!(
+            "its configuration is impossible: states of {n_value_heads} heads of {value_dim} values by {n_key_heads} of {key_dim} keys"
+        ))
+    }
 }
 
 /// Factors where other models have none (1), or one that follows from their shape.
@@ -110,7 +163,9 @@ pub struct DecoderConfig {
     pub(crate) temperature: Option<Temperature>,
     /// Of layers whose feed-forward part is a mixture of experts: all, or none.
     pub(crate) mixture: Option<Mixture>,
-    /// Of a layer that mixes by a convolution, how many tokens it mixes.
+    /// Of layers that keep a state.
+    pub(crate) recurrence: Option<Recurrence>,
+    /// Of a layer with a convolution, how many tokens that mixes.
     pub(crate) kernel: usize,
     /// Longest context.
     pub(crate) context_tokens: usize,
@@ -228,6 +283,7 @@ impl DecoderConfig {
             },
             temperature: None,
             mixture: None,
+            recurrence: None,
             kernel: 0,
             context_tokens: context_tokens.min(CONTEXT_TOKENS_MAX),
             tied: fields.boolean(("tie_word_embeddings", ""))?,
@@ -259,6 +315,9 @@ impl DecoderConfig {
             "full_attention" => Ok(LayerKind::Full),
             "sliding_attention" => Ok(LayerKind::Sliding),
             "conv" => Ok(LayerKind::Convolution),
+            "linear_attention" if self.family.tensors.recurrence.is_some() => {
+                Ok(LayerKind::Recurrent)
+            }
             other => Err(format!(
                 "it has a layer of the kind `{}`, which is not supported",
                 printable(other)
@@ -331,12 +390,16 @@ impl DecoderConfig {
         {
             return Err("it has layers that mix by a convolution, which is not supported".into());
         }
-        if self.layers.contains(&LayerKind::Convolution) && !(1..=KERNEL_MAX).contains(&self.kernel)
-        {
+        let convolves =
+            |kind: &LayerKind| matches!(kind, LayerKind::Convolution | LayerKind::Recurrent);
+        if self.layers.iter().any(convolves) && !(1..=KERNEL_MAX).contains(&self.kernel) {
             return Err(format!(
                 "its convolution mixes {} tokens, which is impossible",
                 self.kernel
             ));
+        }
+        if let Some(recurrence) = self.recurrence {
+            recurrence.check(self.layers.len())?;
         }
         for rope in self.local_rope.iter().chain([&self.rope]) {
             rope.check(self.head_dim)?;

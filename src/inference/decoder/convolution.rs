@@ -66,7 +66,7 @@ impl Convolution {
 
 vectorised! {
 /// `out += weights · xs`, element by element.
-fn add_product(weights: &[f32], xs: &[f32], out: &mut [f32]) {
+pub(super) fn add_product(weights: &[f32], xs: &[f32], out: &mut [f32]) {
     for ((out, w), x) in out.iter_mut().zip(weights).zip(xs) {
         *out += w * x;
     }

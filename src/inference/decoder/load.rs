@@ -3,10 +3,11 @@
 use candle_core::{DType, Device, Tensor};
 
 use super::convolution::Convolution;
+use super::delta_net::DeltaNet;
 use super::experts::{Expert, Experts};
 use super::{Attention, Decoder, FeedForward, Layer, Mixer, Outcome};
-use crate::inference::config::{DecoderConfig, LayerKind, Mixture, RopeScaling};
-use crate::inference::families::Names;
+use crate::inference::config::{DecoderConfig, LayerKind, Mixture, Recurrence, RopeScaling};
+use crate::inference::families::{Names, RecurrenceNames};
 use crate::inference::linear::LinearGroup;
 use crate::inference::rope::Rope;
 use crate::inference::weights::{Matrix, Weights, backend};
@@ -96,9 +97,12 @@ impl Loader<'_> {
         let c = self.config;
         let names = &c.family.tensors;
         let (kind, _) = c.layer(layer);
-        let mixer = match (kind, names.convolution) {
-            (LayerKind::Convolution, Some(names)) => {
+        let mixer = match (kind, names.convolution, names.recurrence.as_ref().zip(c.recurrence)) {
+            (LayerKind::Convolution, Some(names), _) => {
                 Mixer::Convolution(Box::new(self.convolution(layer, names)?))
+            }
+            (LayerKind::Recurrent, _, Some((names, shape))) => {
+                Mixer::DeltaNet(Box::new(self.delta_net(layer, names, shape)?))
             }
             _ => Mixer::Attention(Box::new(self.attention(layer)?)),
         };
@@ -118,7 +122,8 @@ impl Loader<'_> {
         let c = self.config;
         let names = &c.family.tensors;
         let (queries, keys) = (c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim);
-        let parts = [(names.query, queries), (names.key, keys), (names.value, keys)];
+        let per_query = if c.family.query_gates { 2 } else { 1 };
+        let parts = [(names.query, per_query * queries), (names.key, keys), (names.value, keys)];
         let qkv = match names.fused_attention {
             Some(fused) => self.fused(layer, fused, &parts.map(|(_, n)| n))?,
             None => self.group(layer, &parts, c.hidden, c.family.qkv_bias)?,
@@ -180,11 +185,7 @@ impl Loader<'_> {
 
     fn convolution(&self, layer: usize, names: [Names; 3]) -> Outcome<Convolution> {
         let [input, kernel, output] = names;
-        let (hidden, n) = (self.config.hidden, self.config.kernel);
-        let name = self.name(layer, kernel, "weight");
-        let shape = if self.weights.is_gguf() { vec![hidden, n] } else { vec![hidden, 1, n] };
-        let by_channel = self.weights.values(&name, &shape)?;
-        let of_place = |place| by_channel.iter().skip(place).step_by(n).copied().collect();
+        let hidden = self.config.hidden;
         let biases = self.bias(layer, input, 3 * hidden)?;
         let biases = biases.map(|all| (0..3).map(|i| all.narrow(0, i * hidden, hidden)).collect());
         let matrix = self.matrix(layer, input, (3 * hidden, hidden))?;
@@ -194,10 +195,58 @@ impl Loader<'_> {
                 vec![hidden; 3],
                 biases.transpose().map_err(backend)?,
             ),
-            kernel: (0..n).map(of_place).collect(),
+            kernel: self.kernel(layer, kernel, hidden)?,
             bias: self.bias(layer, kernel, hidden)?,
             output: self.matrix(layer, output, (hidden, hidden))?,
             output_bias: self.bias(layer, output, hidden)?,
+        })
+    }
+
+    /// For each place, the oldest first, the weights of all channels.
+    fn kernel(&self, layer: usize, names: Names, width: usize) -> Outcome<Vec<Vec<f32>>> {
+        let n = self.config.kernel;
+        let shape = if self.weights.is_gguf() { vec![width, n] } else { vec![width, 1, n] };
+        let by_channel = self.weights.values(&self.name(layer, names, "weight"), &shape)?;
+        let of_place = |place| by_channel.iter().skip(place).step_by(n).copied().collect();
+        Ok((0..n).map(of_place).collect())
+    }
+
+    fn delta_net(
+        &self,
+        layer: usize,
+        names: &RecurrenceNames,
+        shape: Recurrence,
+    ) -> Outcome<DeltaNet> {
+        let (hidden, n_heads) = (self.config.hidden, shape.n_value_heads);
+        let is_gguf = self.weights.is_gguf();
+        let widths = [shape.width(), shape.values(), n_heads, n_heads];
+        let parts: Vec<_> = names.input.into_iter().zip(widths).collect();
+        let of_heads = |whole: Names| {
+            let name = format!(
+                "{}{layer}.{}",
+                self.pick(self.config.family.tensors.layer),
+                self.pick(whole)
+            );
+            self.weights.values(&self.placed(name), &[n_heads])
+        };
+        let mut decay = of_heads(names.decay)?;
+        if !is_gguf {
+            for logarithm in &mut decay {
+                *logarithm = -logarithm.exp();
+            }
+        }
+        let sharing = n_heads / shape.n_key_heads;
+        let key_of = |head| if is_gguf { head % shape.n_key_heads } else { head / sharing };
+        let norm = self.name(layer, names.norm, "weight");
+        Ok(DeltaNet {
+            shape,
+            keys_of: (0..n_heads).map(key_of).collect(),
+            input: self.group(layer, &parts, hidden, false)?,
+            kernel: self.kernel(layer, names.kernel, shape.width())?,
+            decay,
+            decay_bias: of_heads(names.decay_bias)?,
+            norm: self.weights.vector(&norm, shape.value_dim, self.device)?,
+            output: self.matrix(layer, names.output, (hidden, shape.values()))?,
         })
     }
 
@@ -224,6 +273,7 @@ impl Layer {
         let output = match &self.mixer {
             Mixer::Attention(attention) => &attention.output,
             Mixer::Convolution(convolution) => &convolution.output,
+            Mixer::DeltaNet(delta_net) => &delta_net.output,
         };
         output.packed().is_some()
     }

@@ -4,6 +4,7 @@
 //! ([`super::families`], [`super::config`]). It knows neither text nor sampling, nor who asks.
 
 mod convolution;
+mod delta_net;
 mod experts;
 mod load;
 
@@ -19,6 +20,7 @@ use super::rope::{Rope, Rotation};
 use super::weights::{Matrix, backend};
 use crate::interfaces::ModelError;
 use convolution::Convolution;
+use delta_net::DeltaNet;
 use experts::Experts;
 
 type Outcome<T> = std::result::Result<T, ModelError>;
@@ -36,6 +38,7 @@ struct Attention {
 enum Mixer {
     Attention(Box<Attention>),
     Convolution(Box<Convolution>),
+    DeltaNet(Box<DeltaNet>),
 }
 
 enum FeedForward {
@@ -243,6 +246,7 @@ impl Decoder {
                 Mixer::Convolution(part) => held.each([&normed], |[xs], run, cache| {
                     part.forward(index, xs, Run { window, ..run }, self.cache_dtype, cache)
                 })?,
+                Mixer::DeltaNet(part) => part.forward(index, &normed, held, norm_epsilon)?,
             };
             xs = add(xs, mixed, layer.post_attention_norm.as_ref())?;
             let normed = norm(&xs, &layer.feed_forward_norm)?;
@@ -275,13 +279,14 @@ impl Decoder {
             rotation,
             dtype: DType::F32,
         };
-        let queries = heads(n_heads, layer.query_norm.as_ref(), of_queries).split(queries)?;
+        let (queries, gates) = self.without_gates(queries)?;
+        let queries = heads(n_heads, layer.query_norm.as_ref(), of_queries).split(&queries)?;
         let keys_and_values = heads(n_kv_heads, layer.key_norm.as_ref(), of_keys);
         let cached = Projection { dtype: self.cache_dtype, ..keys_and_values };
         let keys = cached.split(keys)?;
         let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
         let values = values.transpose(0, 1)?;
-        let mixed = held.each(
+        let mut mixed = held.each(
             [&queries.transpose(0, 1)?, &keys.transpose(0, 1)?, &values],
             |parts, run, cache| {
                 let [queries, keys, values] = parts.map(|part| part.transpose(0, 1));
@@ -291,7 +296,22 @@ impl Decoder {
                 attend(&queries?.contiguous()?, &keys, &values, run, scales.attention as f32)
             },
         )?;
+        if let Some(gates) = gates {
+            mixed = (mixed * candle_nn::ops::sigmoid(&gates)?)?;
+        }
         with_bias(layer.output.forward(&mixed)?, layer.output_bias.as_ref())
+    }
+
+    /// Queries, and the gates where each head has one behind its queries.
+    fn without_gates(&self, queries: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        if !self.config.family.query_gates {
+            return Ok((queries.clone(), None));
+        }
+        let DecoderConfig { n_heads, head_dim, .. } = self.config;
+        let n = queries.dim(0)?;
+        let both = queries.reshape((n, n_heads, 2, head_dim))?;
+        let part = |index| both.narrow(2, index, 1)?.reshape((n, n_heads * head_dim));
+        Ok((part(0)?, Some(part(1)?)))
     }
 
     /// Logits of hidden states `[n, hidden]`: n rows of `vocabulary` values.

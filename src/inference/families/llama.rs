@@ -21,6 +21,7 @@ pub const PLAIN: DecoderFamily = DecoderFamily {
     classes: &[],
     tensors: TENSORS,
     qkv_bias: false,
+    query_gates: false,
     head_norms: false,
     norms_from_one: false,
     gguf_rope_interleaved: false,
@@ -56,6 +57,7 @@ pub const TENSORS: TensorNames = TensorNames {
     fused_feed_forward: None,
     experts: None,
     convolution: None,
+    recurrence: None,
 };
 
 /// How its vocabulary, and those made from it, split text.

@@ -16,6 +16,7 @@ mod nomic_bert;
 mod phi3;
 mod qwen2;
 mod qwen3;
+mod qwen35;
 mod qwen3_moe;
 mod smollm3;
 mod xlm_roberta;
@@ -30,11 +31,12 @@ use super::weights::Weights;
 use crate::interfaces::ModelError;
 
 /// Decoders: each is a language model.
-pub static DECODERS: [&DecoderFamily; 11] = [
+pub static DECODERS: [&DecoderFamily; 12] = [
     &llama::FAMILY,
     &qwen2::FAMILY,
     &qwen3::FAMILY,
     &qwen3_moe::FAMILY,
+    &qwen35::FAMILY,
     &gemma3::FAMILY,
     &phi3::FAMILY,
     &smollm3::FAMILY,
@@ -65,6 +67,8 @@ pub struct DecoderFamily {
     pub tensors: TensorNames,
     /// Queries, keys and values have a bias.
     pub qkv_bias: bool,
+    /// Beside each head's queries stands a gate of what the head attends to.
+    pub query_gates: bool,
     /// Each head's queries and keys are normalised before the rotation.
     pub head_norms: bool,
     /// Its safetensors hold the weights of norms less 1.
@@ -137,6 +141,24 @@ pub struct TensorNames {
     pub experts: Option<[Names; 4]>,
     /// Of a layer that mixes by a convolution: its first matrix, its kernel, its last matrix.
     pub convolution: Option<[Names; 3]>,
+    /// Of a layer that keeps a state.
+    pub recurrence: Option<RecurrenceNames>,
+}
+
+/// What a family calls the weights of a layer that keeps a state.
+#[derive(Clone, Copy)]
+pub struct RecurrenceNames {
+    /// To queries, keys and values in one; to the gate of the results; to the rate and to the decay of each head.
+    pub input: [Names; 4],
+    /// The convolution of queries, keys and values.
+    pub kernel: Names,
+    /// How fast each head forgets, whole: the logarithm in safetensors, below 0 in GGUF files.
+    pub decay: Names,
+    /// Added to the decay, whole.
+    pub decay_bias: Names,
+    /// Over each head's result, never stored less 1.
+    pub norm: Names,
+    pub output: Names,
 }
 
 /// Builds an encoder from safetensors.

@@ -17,7 +17,8 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
     ..llama::PLAIN
 };
 
-const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
+/// How its vocabulary splits text.
+pub const PRE_TOKENIZER: PreTokenizer = PreTokenizer {
     names: &["qwen2"],
     rules: &[
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",

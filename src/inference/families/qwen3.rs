@@ -15,7 +15,7 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
 
 /// ChatML; the reply opens with an empty `<think>` block, so that the model answers at once. Earlier turns lose
 /// theirs.
-static QWEN3: ChatFormat = ChatFormat {
+pub static QWEN3: ChatFormat = ChatFormat {
     name: "Qwen3",
     recognise: |clues| {
         // Later Qwen3 releases have the tokens but no thinking to switch off.

@@ -354,6 +354,8 @@ mod tests {
             text,
             &["I", "'LL", " pay", " ", "1", "2", "3", "4", "5", " euros", "!!\n\n", " ", " ok"],
         );
+        // Vowel signs belong to their word.
+        check_split("qwen35", "I'LL 12 हिन्दी!!\n", &["I", "'LL", " ", "1", "2", " हिन्दी", "!!\n"]);
         check_split(
             "gpt-2",
             text,
