@@ -26,6 +26,8 @@ pub mod mcp;
 #[cfg(feature = "server")]
 pub mod server;
 
+pub mod sync;
+
 pub mod store;
 
 pub mod worker;

@@ -12,12 +12,14 @@ use crate::chat::executor::{Executor, Job, Parts};
 use crate::chat::machine::{Command, Effect, Event, Level, Machine, PhaseName, TurnEvent, Update};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
-use crate::worker::WorkerStatus;
+use crate::worker::{Exchanges, Told, WorkerStatus};
 
 pub(super) enum Input {
     Command(Command),
     Event(Event),
     Tell(Update),
+    /// Of the exchanges with the person's other devices.
+    Exchange(Told),
     Quit,
 }
 
@@ -25,6 +27,8 @@ pub(super) enum Input {
 const POLL: Duration = Duration::from_millis(200);
 /// How long [`Driver::stop`] waits for the last writes and the worker.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the chat's end waits for the last exchange with other devices, within that.
+const LAST_EXCHANGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running conversation.
 pub struct Driver {
@@ -84,6 +88,8 @@ struct Conversation {
     pull: Cancel,
     /// The store's generation when a change of memory was last reported.
     generation: u64,
+    /// Something came from another device since the chat on the screen was read.
+    has_received: bool,
 }
 
 impl Conversation {
@@ -97,6 +103,7 @@ impl Conversation {
             worker: None,
             pull: Cancel::default(),
             generation: 0,
+            has_received: false,
         }
     }
 
@@ -106,11 +113,16 @@ impl Conversation {
         }
         self.command(Command::LoadModel(None));
         self.generation = self.executor.parts.store.generation();
+        let exchanges = self.exchanges();
         loop {
             match events.recv_timeout(POLL) {
                 Ok(Input::Command(command)) => self.command(command),
                 Ok(Input::Event(event)) => self.step(event),
                 Ok(Input::Tell(update)) => (self.tell)(update),
+                Ok(Input::Exchange(Told::Received)) => self.has_received = true,
+                Ok(Input::Exchange(Told::Failed(text))) => {
+                    (self.tell)(Update::Notice { level: Level::Warning, text });
+                }
                 Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => self.poll(),
             }
@@ -119,6 +131,20 @@ impl Conversation {
         self.executor.end_tools();
         self.command(Command::Leave);
         self.executor.background = None;
+        if let Some(exchanges) = exchanges {
+            exchanges.end(LAST_EXCHANGE_TIMEOUT);
+        }
+    }
+
+    /// Exchanges with the person's other devices from now on, unless the policy forbids it. A system without threads runs
+    /// no chat either.
+    fn exchanges(&self) -> Option<Exchanges> {
+        let Parts { store, clock, allowed, .. } = &self.executor.parts;
+        let inbox = self.inbox.clone();
+        let tell = move |told| {
+            let _ = inbox.send(Input::Exchange(told));
+        };
+        allowed.sync.then(|| Exchanges::start(store.clone(), Arc::clone(clock), tell).ok())?
     }
 
     /// Reports the worker's status, and that the store was written to, if either is new.
@@ -135,6 +161,9 @@ impl Conversation {
             self.generation = generation;
             self.look_for_forgetting();
             (self.tell)(Update::MemoryChanged);
+        }
+        if self.machine.phase() == PhaseName::Idle && std::mem::take(&mut self.has_received) {
+            self.command(Command::Reload);
         }
     }
 

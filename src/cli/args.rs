@@ -9,8 +9,9 @@ use crate::store::AnyId;
 
 /// A private assistant that remembers, on your own machine.
 ///
-/// Without a command it opens the chat. Nothing leaves this machine; the network is used only to
-/// download a model that you chose (`model pull`, or /model in the chat), and only `serve` listens.
+/// Without a command it opens the chat. Nothing leaves this machine, unless you share the memory with
+/// your other devices (`sync`, sealed); the network is used only to download a model that you chose
+/// (`model pull`, or /model in the chat) and for a sync through PostgreSQL, and only `serve` listens.
 #[derive(Debug, Parser)]
 #[command(name = "inglenook", version, max_term_width = 100)]
 pub struct Cli {
@@ -49,6 +50,9 @@ pub enum Command {
     Backup(Backup),
     /// Put a backup in the place of the memory
     Restore(Restore),
+    /// One memory on several devices, through a folder that all of them have, or PostgreSQL
+    #[command(subcommand)]
+    Sync(Sync),
     /// Chat sessions
     #[command(subcommand)]
     Session(Session),
@@ -225,6 +229,56 @@ pub struct Restore {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum Sync {
+    /// Begin to share this memory, or join what another device began
+    Init {
+        /// A folder that something else carries (Syncthing, a cloud drive, a stick), or postgres://USER@HOST/DATABASE
+        #[arg(value_name = "FOLDER|URL")]
+        place: String,
+        /// To join: the code that the first device showed, or `-` for stdin; without it, it is asked for
+        #[arg(long, value_name = "CODE")]
+        code: Option<String>,
+        /// What this device is called on the others; without it, its host name
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Exchange with the other devices now; an open chat does so by itself
+    Now {
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Where it is shared, with whom, and what waits
+    Status {
+        /// The code, for another device
+        #[arg(long)]
+        show_code: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// The devices that share this memory
+    Devices {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take over what a lost device shared, or, of this device, leave
+    Remove {
+        /// Its name or id (see `sync devices`)
+        device: String,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// The SQL that makes the table in PostgreSQL, for a role that may not make it itself
+    Sql,
+}
+
+#[derive(Debug, Subcommand)]
 pub enum Session {
     /// All sessions, newest first
     List {
@@ -332,6 +386,14 @@ pub enum Memory {
     },
     /// Make a new memory of what can be read of a damaged one, which is kept
     Repair(Wait),
+    /// Make episodes, facts and themes anew from the messages; corrections stay
+    Rebuild {
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        wait: Wait,
+    },
     /// Encrypt the memory with a passphrase (or the first line of the file in INGLENOOK_PASSPHRASE_FILE)
     Encrypt(Wait),
     /// Write the memory without encryption

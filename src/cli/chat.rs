@@ -91,6 +91,7 @@ impl App {
             incognito: self.policy.is_incognito(),
             allowed: Allowed {
                 exports: self.policy.exports(),
+                sync: self.policy.syncs(),
                 audit: self.audit_file(),
                 tools: self.servers().map_err(|none| none.why),
             },

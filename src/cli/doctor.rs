@@ -27,11 +27,17 @@ enum Health {
 }
 
 pub fn run(app: &App, json: bool) -> Outcome {
-    let network = match (cfg!(feature = "hub"), cfg!(feature = "server")) {
-        (true, true) => "used by `model pull` and `serve` only",
-        (true, false) => "used by `model pull` only",
-        (false, true) => "used by `serve` only",
-        (false, false) => "this build has no network code",
+    let users = [
+        (cfg!(feature = "hub"), "`model pull`"),
+        (cfg!(feature = "server"), "`serve`"),
+        (cfg!(feature = "postgres"), "`sync` through PostgreSQL"),
+    ];
+    let users: Vec<&str> =
+        users.into_iter().filter(|(is_built, _)| *is_built).map(|u| u.1).collect();
+    let network = match users.split_last() {
+        None => "this build has no network code".into(),
+        Some((last, [])) => format!("used by {last} only"),
+        Some((last, rest)) => format!("used by {} and {last} only", rest.join(", ")),
     };
     let checks = [
         ("version", vec![(Health::Good, version())]),
@@ -43,7 +49,7 @@ pub fn run(app: &App, json: bool) -> Outcome {
         ("speed", speed(app)),
         ("sandbox", vec![sandbox()]),
         ("terminal", vec![terminal()]),
-        ("network", vec![(Health::Good, network.into())]),
+        ("network", vec![(Health::Good, network)]),
     ];
     let mut bad = false;
     let mut list = Vec::new();
@@ -88,6 +94,7 @@ fn version() -> String {
         ("starter", cfg!(feature = "starter")),
         ("hub", cfg!(feature = "hub")),
         ("server", cfg!(feature = "server")),
+        ("postgres", cfg!(feature = "postgres")),
         ("cuda", cfg!(feature = "cuda")),
     ] {
         if on {

@@ -129,8 +129,9 @@ fn write(
             continue;
         }
         let session = match plan.stored_in {
-            Some(session) => session,
-            None => tx.import_session(&imported.title, imported.messages[0].created_at, source)?,
+            // Another device's chat stays as it is there.
+            Some(session) if !tx.is_foreign(session)? => session,
+            _ => tx.import_session(&imported.title, imported.messages[0].created_at, source)?,
         };
         counts.sessions += 1;
         for &i in &plan.new {

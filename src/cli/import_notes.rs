@@ -138,22 +138,30 @@ fn take(
     source: &str,
     read: &BTreeMap<String, ImportedSession>,
 ) -> Result<Counts, StoreError> {
-    let known = store.read(|r| {
+    let (known, elsewhere) = store.read(|r| {
         let mut known: BTreeMap<String, (SessionId, Vec<String>)> = BTreeMap::new();
+        // Another device's notes are that one's to change.
+        let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for session in r.sessions()?.into_iter().filter(|s| s.source.as_deref() == Some(source)) {
             let messages = r.messages(session.id)?;
             let id = messages.iter().find_map(|m| m.external_id.as_deref());
             let path = id.map_or_else(String::new, |id| notes::path_of(id).to_owned());
             let texts = messages.iter().map(|m| m.content.clone()).collect();
-            known.insert(path, (session.id, texts));
+            if r.is_foreign(session.id)? {
+                elsewhere.insert(path, texts);
+            } else {
+                known.insert(path, (session.id, texts));
+            }
         }
-        Ok(known)
+        Ok((known, elsewhere))
     })?;
     let mut counts = Counts::default();
     let mut is_forgetting = false;
     for (path, note) in read {
         let before = known.get(path);
-        if before.is_some_and(|(_, texts)| note.messages.iter().map(|m| &m.content).eq(texts)) {
+        let is_same = |texts: &Vec<String>| note.messages.iter().map(|m| &m.content).eq(texts);
+        let there = before.map(|(_, texts)| texts).or_else(|| elsewhere.get(path));
+        if there.is_some_and(is_same) {
             counts.same += 1;
             continue;
         }

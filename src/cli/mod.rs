@@ -34,6 +34,7 @@ mod report;
 mod serve;
 mod session;
 mod shell;
+mod sync;
 mod tools;
 
 use std::ffi::OsString;
@@ -212,6 +213,7 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Export(args) => export::run(app, &args),
         Command::Backup(args) => backup::backup(app, &args),
         Command::Restore(args) => backup::restore(app, &args),
+        Command::Sync(args) => sync::run(app, args),
         Command::Session(args) => session::run(app, args),
         Command::Memory(args) => memory::run(app, args),
         Command::Model(args) => model::run(app, args),
@@ -232,18 +234,22 @@ fn run_command(app: &App, command: Command) -> Outcome {
 
 /// How long the command waits for other processes, where it says so.
 fn wait(command: &Command) -> Option<args::Wait> {
-    use args::{Memory, Session};
+    use args::{Memory, Session, Sync};
     Some(match command {
         Command::Ask(args) => args.wait,
         Command::Import(args) => args.wait,
         Command::Restore(args) => args.wait,
         Command::Serve(args) => args.wait,
         Command::Mcp { wait, .. }
+        | Command::Sync(
+            Sync::Init { wait, .. } | Sync::Now { wait, .. } | Sync::Remove { wait, .. },
+        )
         | Command::Session(Session::Delete { wait, .. })
         | Command::Memory(
             Memory::Edit { wait, .. }
             | Memory::Forget { wait, .. }
             | Memory::Undo { wait, .. }
+            | Memory::Rebuild { wait, .. }
             | Memory::Repair(wait)
             | Memory::Encrypt(wait)
             | Memory::Decrypt(wait)
@@ -259,7 +265,9 @@ fn is_cooperative(command: &Command) -> bool {
         command,
         Command::Ask(_)
             | Command::Serve(_)
-            | Command::Memory(args::Memory::Consolidate { wait: true })
+            | Command::Memory(
+                args::Memory::Consolidate { wait: true } | args::Memory::Rebuild { .. }
+            )
             | Command::Model(args::Model::Check { .. })
     )
 }

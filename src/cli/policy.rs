@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::App;
-use super::args::{Command, Memory, Model};
+use super::args::{Command, Memory, Model, Sync};
 use super::backup::remark_on_backups;
 use super::output::counted;
 use super::report::Failure;
@@ -35,6 +35,8 @@ pub struct Policy {
     mcp: Option<bool>,
     /// Whether a chat may use the tools of other programs (`mcp.json`); where `export` is forbidden, only if this says so.
     tools: Option<bool>,
+    /// Whether the memory may be shared with other devices (`inglenook sync`); where `export` is forbidden, only if this says so.
+    sync: Option<bool>,
     /// Every chat and question is incognito.
     incognito: bool,
     /// The memory has to be encrypted.
@@ -91,6 +93,7 @@ impl Policy {
             export: both(self.export, other.export),
             mcp: both(self.mcp, other.mcp),
             tools: both(self.tools, other.tools),
+            sync: both(self.sync, other.sync),
             incognito: self.incognito || other.incognito,
             encryption: self.encryption || other.encryption,
             models,
@@ -119,6 +122,11 @@ impl Policy {
         self.tools.unwrap_or_else(|| self.exports())
     }
 
+    /// Whether the memory may be shared with other devices.
+    pub fn syncs(&self) -> bool {
+        self.sync.unwrap_or_else(|| self.exports())
+    }
+
     /// # Errors
     /// If the command is forbidden.
     pub fn check(&self, command: &Command) -> Result<(), Failure> {
@@ -128,6 +136,9 @@ impl Policy {
             }
             Command::Export(_) | Command::Backup(_) if !self.exports() => {
                 "what is remembered can't be written to other files here"
+            }
+            Command::Sync(Sync::Init { .. } | Sync::Now { .. }) if !self.syncs() => {
+                "the memory can't be shared with other devices here"
             }
             Command::Mcp { .. } if !self.serves() => "other programs can't use the memory here",
             Command::Memory(Memory::Decrypt(_)) if self.encryption => {
@@ -269,6 +280,9 @@ pub fn audited(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Backup(_) => "backup",
         Command::Restore(_) => "restore",
+        Command::Sync(Sync::Init { .. }) => "sync init",
+        Command::Sync(Sync::Now { .. }) => "sync",
+        Command::Sync(Sync::Remove { .. }) => "sync remove",
         Command::Memory(Memory::Repair(_)) => "repair",
         Command::Memory(Memory::Encrypt(_)) => "encrypt",
         Command::Memory(Memory::Decrypt(_)) => "decrypt",

@@ -16,8 +16,10 @@ use crate::interfaces::ModelError;
 use crate::memory::plain_text;
 use crate::registry::RegistryError;
 use crate::store::StoreError;
+use crate::sync::{CarrierError, LogError};
 use crate::tui::TuiError;
 use crate::worker::WorkerError;
+use crate::worker::exchange::ExchangeError;
 
 /// The exit code of a command that failed, or found something wrong.
 pub const EXIT_FAILED: u8 = 1;
@@ -71,6 +73,8 @@ pub enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Keyring(#[from] KeyringError),
+    #[error(transparent)]
+    Exchange(ExchangeError),
     #[error("{what}")]
     Usage { what: String, hint: String },
     /// By the policy of whoever administers this machine.
@@ -102,6 +106,27 @@ pub enum Failure {
     BrokenPipe,
 }
 
+impl From<ExchangeError> for Failure {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Store(error) => Self::Store(error),
+            error => Self::Exchange(error),
+        }
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        Self::Exchange(error.into())
+    }
+}
+
+impl From<CarrierError> for Failure {
+    fn from(error: CarrierError) -> Self {
+        LogError::from(error).into()
+    }
+}
+
 impl Failure {
     /// The exit code of the program.
     pub fn exit_code(&self) -> u8 {
@@ -118,7 +143,9 @@ impl Failure {
             | Self::NeedsYes
             | Self::Config(_) => EXIT_USAGE,
             Self::Forbidden { .. } | Self::Model(ModelError::Forbidden { .. }) => EXIT_FORBIDDEN,
-            Self::Store(StoreError::Locked { .. }) => EXIT_LOCKED,
+            Self::Store(StoreError::Locked { .. }) | Self::Exchange(ExchangeError::Busy) => {
+                EXIT_LOCKED
+            }
             Self::Store(
                 StoreError::NeedsPassphrase { .. } | StoreError::WrongPassphrase { .. },
             ) => EXIT_PASSPHRASE,
@@ -170,6 +197,7 @@ impl Failure {
             Self::Keyring(KeyringError::Silent | KeyringError::Unusable { .. }) => {
                 "it belongs to a desktop session: try there, or let INGLENOOK_PASSPHRASE_FILE name a file whose first line is the passphrase"
             }
+            Self::Exchange(e) => return exchange_hint(e),
             Self::Forbidden { hint, .. } if hint.is_empty() => {
                 "whoever administers this machine decided so (`/etc/inglenook/policy.toml`)"
             }
@@ -241,6 +269,35 @@ pub fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::Sqlite { .. } => {
             "check that the disk is not full; `inglenook memory verify` checks the memory"
         }
+    };
+    Some(hint.to_owned())
+}
+
+fn exchange_hint(error: &ExchangeError) -> Option<String> {
+    let hint = match error {
+        ExchangeError::NotShared => {
+            "`inglenook sync init FOLDER` begins to share it; `docs/sync.md` says how"
+        }
+        ExchangeError::Busy => "wait until it has ended, longer with `--wait SECONDS`",
+        ExchangeError::Store(e) => return store_hint(e),
+        ExchangeError::State(_) | ExchangeError::Log(LogError::Newer) => "update inglenook",
+        ExchangeError::Log(LogError::Carrier(e)) => {
+            let source = e.source.as_deref().and_then(|e| e.downcast_ref::<std::io::Error>());
+            return e.hint.clone().or_else(|| source.and_then(io_hint));
+        }
+        ExchangeError::Log(LogError::NotASync) => {
+            "choose another folder, or let this one arrive as a whole"
+        }
+        ExchangeError::Log(LogError::WrongCode) => {
+            "`inglenook sync status --show-code` shows it on a device that shares already"
+        }
+        ExchangeError::Log(LogError::AnotherSync) => {
+            "leave this one (`inglenook sync remove` and this device's name), and join that (`inglenook sync init`)"
+        }
+        ExchangeError::Log(LogError::TooLong { .. }) => {
+            "a message of hundreds of megabytes is none that a person wrote: forget it, or its import"
+        }
+        ExchangeError::Log(LogError::Seal(_) | LogError::Json(_)) => return None,
     };
     Some(hint.to_owned())
 }

@@ -131,6 +131,15 @@ impl Store {
         Ok(Some(work))
     }
 
+    /// The right to exchange with the person's other devices; `None` if somebody is at it.
+    ///
+    /// # Errors
+    /// If the memory was opened for reading only, or cannot be locked.
+    pub fn exchange(&self) -> Result<Option<Work>> {
+        self.writer()?;
+        self.0.lock.as_ref().map_or_else(|| Ok(Some(Work::of_own())), Lock::sync)
+    }
+
     /// Whether no other process has the memory open for writing.
     ///
     /// # Errors

@@ -3,14 +3,64 @@
 //! When some of what it cites is forgotten, only the ids of the rest stay, under `quoted`, marked with
 //! [`FORGOTTEN`]: that is of use only to a later forgetting, which must find the reply by them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
 
 use super::error::{Result, StoreError};
+use super::records::{AnyId, Level};
 use super::transaction::{Reader, WANTED, WriteTx, text};
 use crate::memory::MessageId;
 
 /// Key of a record of which only ids are left.
 pub(super) const FORGOTTEN: &str = "forgotten";
+
+/// All ids in an evidence record: `"s12"` anywhere, bare numbers under a key that says of what.
+/// Without `refused`, episodes that did not get into the prompt are left out.
+pub(super) fn ids_in_record(record: &Value, refused: bool) -> HashSet<AnyId> {
+    let mut found = HashSet::new();
+    walk(&mut found, record, None, refused);
+    found
+}
+
+/// The ids whose words may be in the reply itself: those that it says it quotes (the extractive
+/// reader), else all that was in the prompt.
+pub(super) fn ids_in_reply(record: &Value) -> HashSet<AnyId> {
+    match record.get("quoted") {
+        Some(quoted @ Value::Array(_)) => ids_in_record(quoted, false),
+        _ => ids_in_record(record, false),
+    }
+}
+
+fn walk(found: &mut HashSet<AnyId>, value: &Value, of: Option<Level>, refused: bool) {
+    match value {
+        Value::Object(fields) => {
+            if !refused && fields.get("admitted") == Some(&Value::Bool(false)) {
+                return;
+            }
+            for (key, value) in fields {
+                let of = match key.as_str() {
+                    "message" | "messages" => Some(Level::Message),
+                    "episode" | "episodes" => Some(Level::Episode),
+                    "semantic" | "semantics" => Some(Level::Semantic),
+                    "theme" | "themes" => Some(Level::Theme),
+                    "id" | "ids" => of,
+                    _ => None,
+                };
+                walk(found, value, of, refused);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(found, item, of, refused)),
+        Value::Number(number) => {
+            found.extend(of.zip(number.as_i64()).map(|(level, id)| level.id(id)));
+        }
+        Value::String(text) => {
+            let bare = || of.zip(text.parse().ok()).map(|(level, id)| level.id(id));
+            found.extend(text.parse().ok().or_else(bare));
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
 
 impl Reader<'_> {
     /// The evidence record (JSON) of an assistant message; `None` if it has none, or some of it was forgotten.

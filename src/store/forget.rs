@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::json;
 
-use super::answers::FORGOTTEN;
+use super::answers::{FORGOTTEN, ids_in_record, ids_in_reply};
 use super::error::Result;
-use super::forget_plan::{ids_in_record, ids_in_reply};
 use super::forks::Forks;
-use super::quoting::{Quoted, contains, contains_in, telling_words};
+use super::quoting::{Quoted, any_text, contains, telling_words};
 use super::records::{AnyId, ForgetPlan, JobKind, Level};
 use super::settings::USER_NAME;
 use super::transaction::WriteTx;
@@ -17,6 +16,14 @@ use crate::memory::{Message, MessageId, Role, SemanticId, SessionId, title_of};
 
 /// A theme's name until the worker names it again.
 const UNNAMED: &str = "unnamed";
+
+impl ForgetPlan {
+    /// Whether a text holds what was searched for, or a word that is to be nowhere.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.matching.as_deref().is_some_and(|part| contains(text, part))
+            || !self.vanished.is_empty() && words(text).any(|word| self.vanished.contains(&word))
+    }
+}
 
 impl WriteTx<'_> {
     /// Removes everything in the plan from every table, index, vector, answer record, job and the
@@ -93,7 +100,7 @@ impl WriteTx<'_> {
         let mut gone = plan.ids();
         gone.extend(shown_in.into_iter().map(AnyId::Session));
         // Words may have gone from a correction too, and a name is in no unit.
-        let is_known = !plan.only_words && name.is_none();
+        let is_known = !plan.only_words && plan.vanished.is_empty() && name.is_none();
         self.count_forgetting(is_known.then_some(&gone))?;
         self.scrub_later()
     }
@@ -112,7 +119,7 @@ impl WriteTx<'_> {
             let text = record.to_string();
             if !ids_in_record(&record, true).is_disjoint(&gone)
                 || quoted.is_in(&text)
-                || plan.matching.as_deref().is_some_and(|part| contains_in(&record, part))
+                || any_text(&record, &|text| plan.is_in(text))
             {
                 self.keep_of_record(reply, &record, &gone)?;
             }
@@ -167,9 +174,7 @@ impl WriteTx<'_> {
                 }
                 _ => gone.contains(touched),
             };
-            if inverse.touched().iter().any(goes)
-                || plan.matching.as_deref().is_some_and(|part| contains_in(&entry, part))
-            {
+            if inverse.touched().iter().any(goes) || any_text(&entry, &|text| plan.is_in(text)) {
                 self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             }
         }
@@ -234,8 +239,7 @@ impl WriteTx<'_> {
         for session in self.sessions()? {
             let shown = |m: &&Message| forks.shows(session.id, m);
             let lost: Vec<&Message> = texts.iter().filter(shown).collect();
-            let matches =
-                plan.matching.as_deref().is_some_and(|part| contains(&session.title, part));
+            let matches = plan.is_in(&session.title);
             // A file's name can't be made again.
             if let (Some(part), Some(source)) = (&plan.matching, &session.source)
                 && contains(source, part)

@@ -17,12 +17,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::Value;
-
+use super::answers::ids_in_reply;
 use super::error::Result;
 use super::forks::Forks;
 use super::quoting::{Quoted, contains, has_words, telling_words};
-use super::records::{AnyId, ForgetPlan, Level, Session};
+use super::records::{AnyId, ForgetPlan, Session};
 use super::settings::USER_NAME;
 use super::transaction::Reader;
 use crate::memory::lexical::words;
@@ -36,6 +35,8 @@ struct Everything {
     episodes: Vec<Episode>,
     semantics: Vec<Semantic>,
     sessions: HashSet<SessionId>,
+    /// Another device may add to them.
+    foreign: Vec<SessionId>,
     forks: Forks,
     /// Facts that the person corrected, with what the store still has of what they said before.
     corrected: HashMap<SemanticId, Vec<String>>,
@@ -53,6 +54,7 @@ impl Everything {
             episodes: reader.episodes()?,
             semantics: reader.semantics()?,
             sessions: reader.sessions()?.into_iter().map(|s| s.id).collect(),
+            foreign: reader.foreign_sessions()?,
             forks: reader.forks()?,
             corrected: reader.corrected()?,
         })
@@ -126,53 +128,6 @@ fn reach(all: &Everything, messages: &BTreeSet<MessageId>, plan: &ForgetPlan) ->
         .filter(|e| plan.episodes.contains(&e.id) || e.messages.iter().any(goes))
         .map(|e| AnyId::Episode(e.id));
     messages.iter().copied().map(AnyId::Message).chain(semantics).chain(episodes).collect()
-}
-
-/// All ids in an evidence record: `"s12"` anywhere, bare numbers under a key that says of what.
-/// Without `refused`, episodes that did not get into the prompt are left out.
-pub(super) fn ids_in_record(record: &Value, refused: bool) -> HashSet<AnyId> {
-    let mut found = HashSet::new();
-    walk(&mut found, record, None, refused);
-    found
-}
-
-/// The ids whose words may be in the reply itself: those that it says it quotes (the extractive
-/// reader), else all that was in the prompt.
-pub(super) fn ids_in_reply(record: &Value) -> HashSet<AnyId> {
-    match record.get("quoted") {
-        Some(quoted @ Value::Array(_)) => ids_in_record(quoted, false),
-        _ => ids_in_record(record, false),
-    }
-}
-
-fn walk(found: &mut HashSet<AnyId>, value: &Value, of: Option<Level>, refused: bool) {
-    match value {
-        Value::Object(fields) => {
-            if !refused && fields.get("admitted") == Some(&Value::Bool(false)) {
-                return;
-            }
-            for (key, value) in fields {
-                let of = match key.as_str() {
-                    "message" | "messages" => Some(Level::Message),
-                    "episode" | "episodes" => Some(Level::Episode),
-                    "semantic" | "semantics" => Some(Level::Semantic),
-                    "theme" | "themes" => Some(Level::Theme),
-                    "id" | "ids" => of,
-                    _ => None,
-                };
-                walk(found, value, of, refused);
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| walk(found, item, of, refused)),
-        Value::Number(number) => {
-            found.extend(of.zip(number.as_i64()).map(|(level, id)| level.id(id)));
-        }
-        Value::String(text) => {
-            let bare = || of.zip(text.parse().ok()).map(|(level, id)| level.id(id));
-            found.extend(text.parse().ok().or_else(bare));
-        }
-        Value::Null | Value::Bool(_) => {}
-    }
 }
 
 impl Reader<'_> {
@@ -385,14 +340,15 @@ impl Reader<'_> {
             all.messages.iter().filter(|m| !goes(&m.id)).map(|m| m.session).collect();
         let mut sessions: BTreeSet<SessionId> =
             all.messages.iter().filter(|m| goes(&m.id)).map(|m| m.session).collect();
-        sessions.extend(plan.sessions.iter().filter(|id| all.sessions.contains(id)));
-        sessions.retain(|id| !stays.contains(id));
         // A chat that only showed what goes.
         let shows = |id: SessionId, gone: bool| {
             all.messages.iter().any(|m| goes(&m.id) == gone && all.forks.shows(id, m))
         };
         sessions.extend(all.forks.sessions().filter(|id| shows(*id, true) && !shows(*id, false)));
-        let themes = self.themes_to_rename(all, &messages, &semantics, plan.matching.as_deref())?;
+        sessions.retain(|id| !all.foreign.contains(id));
+        sessions.extend(plan.sessions.iter().filter(|id| all.sessions.contains(id)));
+        sessions.retain(|id| !stays.contains(id));
+        let themes = self.themes_to_rename(all, &messages, &semantics, &plan)?;
         Ok(ForgetPlan {
             messages: messages.into_iter().collect(),
             episodes: episodes.into_iter().collect(),
@@ -428,7 +384,7 @@ impl Reader<'_> {
         all: &Everything,
         messages: &BTreeSet<MessageId>,
         semantics: &BTreeSet<SemanticId>,
-        matching: Option<&str>,
+        plan: &ForgetPlan,
     ) -> Result<Vec<ThemeId>> {
         let mut held: HashSet<i64> = HashSet::new();
         for id in semantics {
@@ -457,7 +413,7 @@ impl Reader<'_> {
             .filter(|theme| {
                 backed.get(&theme.id).is_some_and(|backed| {
                     held.contains(&theme.id.0)
-                        || matching.is_some_and(|text| contains(&theme.name, text))
+                        || plan.is_in(&theme.name)
                         || telling_words(&theme.name)
                             .any(|w| gone.contains(&w) && !backed.contains(&w))
                 })

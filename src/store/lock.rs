@@ -1,4 +1,4 @@
-//! Several processes share a memory: by advisory locks on three files beside it, which the kernel drops when their process
+//! Several processes share a memory: by advisory locks on four files beside it, which the kernel drops when their process
 //! dies, however it dies.
 //!
 //! - `memory.lock` is held together by all that have the memory open for writing, and alone by whoever puts another file in
@@ -8,6 +8,7 @@
 //! - `memory.turn` is held for as long as one transaction writes, and while the memory is opened or replaced. Nobody takes
 //!   `memory.lock` without it, so that its kind can change without a gap in which another could come between.
 //! - `memory.worker` is held by the process whose worker does the queued jobs.
+//! - `memory.sync` is held by the process that exchanges with the person's other devices.
 //!
 //! docs/decisions/026-one-home-many-processes.md has the reasons.
 
@@ -21,11 +22,12 @@ use std::time::{Duration, Instant};
 use super::error::{Result, StoreError};
 
 /// Beside the database; the first is the one that notes what was there.
-pub const LOCK_FILES: [&str; 3] = [FILE_NAME, "memory.turn", WORKER];
+pub const LOCK_FILES: [&str; 4] = [FILE_NAME, "memory.turn", WORKER, SYNC];
 
 pub(super) const FILE_NAME: &str = "memory.lock";
 const TURN: &str = LOCK_FILES[1];
 const WORKER: &str = "memory.worker";
+const SYNC: &str = "memory.sync";
 
 /// How long a process waits for others before it gives up, if nothing else is said.
 pub const WAIT: Duration = Duration::from_secs(10);
@@ -179,7 +181,16 @@ impl Lock {
 
     /// The worker's lock, if no other process has it.
     pub(super) fn worker(&self) -> Result<Option<Work>> {
-        let file = open(&self.data_dir, WORKER)?;
+        self.work(WORKER)
+    }
+
+    /// The lock of the exchange with other devices, if nobody has it.
+    pub(super) fn sync(&self) -> Result<Option<Work>> {
+        self.work(SYNC)
+    }
+
+    fn work(&self, name: &str) -> Result<Option<Work>> {
+        let file = open(&self.data_dir, name)?;
         match is_taken(file.try_lock()) {
             Ok(taken) => Ok(taken.then_some(Work(Some(file)))),
             Err(source) => Err(StoreError::unwritable(&self.data_dir, source)),
@@ -205,7 +216,7 @@ impl Lock {
     }
 }
 
-/// The right to do the queued jobs: no other process does, until this is dropped.
+/// The right to do the queued jobs, or to exchange: no other process does, until this is dropped.
 pub struct Work(Option<File>);
 
 impl Work {

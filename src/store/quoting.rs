@@ -55,11 +55,16 @@ pub(super) fn contains(text: &str, part: &str) -> bool {
 
 /// Whether any text in a JSON value [`contains`] `part`.
 pub(super) fn contains_in(value: &serde_json::Value, part: &str) -> bool {
+    any_text(value, &|text| contains(text, part))
+}
+
+/// Whether `holds` of any text in a JSON value.
+pub(super) fn any_text(value: &serde_json::Value, holds: &dyn Fn(&str) -> bool) -> bool {
     use serde_json::Value;
     match value {
-        Value::String(text) => contains(text, part),
-        Value::Array(values) => values.iter().any(|value| contains_in(value, part)),
-        Value::Object(fields) => fields.values().any(|value| contains_in(value, part)),
+        Value::String(text) => holds(text),
+        Value::Array(values) => values.iter().any(|value| any_text(value, holds)),
+        Value::Object(fields) => fields.values().any(|value| any_text(value, holds)),
         _ => false,
     }
 }

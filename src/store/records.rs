@@ -1,6 +1,6 @@
 //! The store's own plain types; the units themselves are `memory`'s.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,8 @@ pub struct ForgetPlan {
     pub struck: Vec<SemanticId>,
     /// The text that was searched for, if it was a search.
     pub matching: Option<String>,
+    /// Words that nobody says any more since another device took them out of a text: what else says one goes too.
+    pub vanished: BTreeSet<String>,
     /// Titles of chats that hold that text, and are made anew; corrections, which lose it; entries of the undo log and what was
     /// struck out, which go.
     pub n_elsewhere: usize,
@@ -187,6 +189,7 @@ impl ForgetPlan {
             && self.sessions.is_empty()
             && self.themes.is_empty()
             && self.blotted.is_empty()
+            && self.vanished.is_empty()
             && self.n_elsewhere == 0
     }
 }

@@ -14,7 +14,7 @@ use super::transaction::WriteTx;
 /// "ingl": tells our file from any other program's.
 pub(super) const APPLICATION_ID: i64 = 0x696e_676c;
 
-static STEPS: LazyLock<[M<'static>; 9]> = LazyLock::new(|| {
+static STEPS: LazyLock<[M<'static>; 10]> = LazyLock::new(|| {
     [
         M::up(include_str!("../../assets/schema/0001_initial.sql")),
         M::up(include_str!("../../assets/schema/0002_vectors.sql")),
@@ -34,6 +34,7 @@ static STEPS: LazyLock<[M<'static>; 9]> = LazyLock::new(|| {
         ),
         M::up(include_str!("../../assets/schema/0008_agents.sql")),
         M::up(include_str!("../../assets/schema/0009_chats.sql")),
+        M::up(include_str!("../../assets/schema/0010_sync.sql")),
     ]
 });
 

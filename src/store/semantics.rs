@@ -350,7 +350,10 @@ impl WriteTx<'_> {
         self.set_semantic_content(id, content)?;
         // Whom it was about, it need not be about any more.
         self.run("UPDATE semantic SET subject = NULL, attribute = NULL WHERE id = ?1", [id.0])?;
-        self.put_embedding(Level::Semantic, id.0, embedding)?;
+        // A correction may have come from another device before anything was embedded here.
+        if self.dimensions()?.is_some() {
+            self.put_embedding(Level::Semantic, id.0, embedding)?;
+        }
         self.relink()
     }
 

@@ -254,8 +254,20 @@ impl WriteTx<'_> {
     /// Adds a message at the end of its session.
     ///
     /// # Errors
-    /// If the session does not exist, or the memory cannot be written.
+    /// If the session does not exist or is another device's ([`WriteTx::own_session`]), or the memory cannot be written.
     pub fn append_message(
+        &mut self,
+        session: SessionId,
+        message: &NewMessage,
+    ) -> Result<MessageId> {
+        if self.is_foreign(session)? {
+            let what = format!("{session} is another device's chat: only that one adds to it");
+            return Err(StoreError::invalid(what));
+        }
+        self.insert_message(session, message)
+    }
+
+    pub(super) fn insert_message(
         &mut self,
         session: SessionId,
         message: &NewMessage,

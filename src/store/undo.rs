@@ -146,14 +146,14 @@ impl WriteTx<'_> {
             let Some((id, what, inverse)) = newest else { return Ok(None) };
             self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             // A rename whose theme has gone meanwhile undoes nothing: the operation before it is meant.
-            if self.apply(serde_json::from_str(&inverse)?)? {
+            if self.take_back(serde_json::from_str(&inverse)?)? {
                 return Ok(Some(what));
             }
         }
     }
 
     /// Returns whether there was anything to do.
-    fn apply(&mut self, inverse: Inverse) -> Result<bool> {
+    fn take_back(&mut self, inverse: Inverse) -> Result<bool> {
         match inverse {
             Inverse::EditSemantic { semantic, content, embedding, embedder, corrected } => {
                 let homeless = "SELECT 1 FROM semantic WHERE id = ?1

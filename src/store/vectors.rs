@@ -284,15 +284,20 @@ impl WriteTx<'_> {
         if self.embedder_id()?.as_deref() == Some(id) && self.dimensions()? == Some(dimensions) {
             return Ok(());
         }
-        self.touch_hierarchy()?;
-        for level in Level::ALL {
-            self.run(&format!("DELETE FROM {}_vector", level.name()), [])?;
-            self.drop_index(level)?;
-        }
+        self.drop_vectors()?;
         self.set_meta(EMBEDDER, Some(id))?;
         self.set_meta(DIMENSIONS, Some(&dimensions.to_string()))?;
         if self.has_more_than(0)? {
             self.enqueue(&JobKind::Reembed)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_vectors(&mut self) -> Result<()> {
+        self.touch_hierarchy()?;
+        for level in Level::ALL {
+            self.run(&format!("DELETE FROM {}_vector", level.name()), [])?;
+            self.drop_index(level)?;
         }
         Ok(())
     }

@@ -212,9 +212,11 @@ impl Reader<'_> {
     /// Each vector has its unit, can be read, and is of the embedder's length; each fact has a
     /// vector, unless a `Reembed` job is still to make them.
     fn vectors_of(&self, level: Level) -> Result<Vec<String>> {
+        let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
         let Some(dimensions) = self.dimensions()? else {
             let semantics = self.count("SELECT count(*) FROM semantic")?;
-            let is_wrong = level == Level::Semantic && semantics > 0;
+            // A correction may have come from another device before anything was derived here.
+            let is_wrong = level == Level::Semantic && semantics > 0 && !being_made;
             return Ok(Vec::from_iter(is_wrong.then(|| "facts without an embedder".to_owned())));
         };
         let name = level.name();
@@ -237,7 +239,6 @@ impl Reader<'_> {
         }
         let wrong = self.wrong_codes(level, &vectors)?.into_iter();
         found.extend(wrong.map(|id| format!("the index has another vector of {}", level.id(id))));
-        let being_made = self.count("SELECT count(*) FROM job WHERE kind = 'reembed'")? > 0;
         if level == Level::Semantic && !being_made {
             let missing = units.difference(&have);
             found.extend(missing.map(|&id| format!("{} has no vector", level.id(id))));

@@ -67,6 +67,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         }
         Update::ReplyDone(SavedReply { message, record, tokens_per_second }) => {
             state.transcript.live = None;
+            state.transcript.session = Some(message.session);
             let id = message.id;
             let why = Why::of(&record).map(Box::new);
             state.transcript.put_reply(message, why);

@@ -107,7 +107,7 @@ pub enum StoreRequest {
     },
     /// Everything that came from the same file as this.
     PlanForgetFile(AnyId),
-    Forget(ForgetPlan),
+    Forget(Box<ForgetPlan>),
     /// The person has looked at the memory's page.
     VisitPage,
     PinFact {

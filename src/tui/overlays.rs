@@ -70,7 +70,7 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
                 state.say("Not while an answer is being written. Esc stops it.");
                 return Vec::new();
             }
-            vec![Effect::Store(StoreRequest::Forget(*plan))]
+            vec![Effect::Store(StoreRequest::Forget(plan))]
         }
         Confirmed::Call(permission) => vec![Effect::Chat(Command::Permit(permission))],
         Confirmed::Tools(on) => vec![Effect::Chat(Command::Tools(on))],

@@ -13,13 +13,16 @@
 
 mod cache;
 mod driver;
+mod exchanges;
 mod step_context;
 mod steps;
 
 pub mod check;
+pub mod exchange;
 pub mod segment;
 pub mod writer;
 
+pub use exchanges::{Exchanges, Told};
 pub use steps::remember;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ mod backup;
 mod bad_input;
 mod canaries;
 mod conversations;
+mod devices;
 mod elsewhere;
 mod encryption;
 mod forgetting;
@@ -23,6 +24,10 @@ mod plain_output;
 mod policy;
 mod processes;
 mod repair;
+mod sync;
+mod sync_large;
+#[cfg(feature = "postgres")]
+mod sync_postgres;
 
 #[path = "../support/home.rs"]
 mod home;
@@ -31,6 +36,8 @@ mod home;
 mod mock_hub;
 #[path = "../support/python.rs"]
 mod python;
+#[path = "../support/rng.rs"]
+mod rng;
 
 use std::path::Path;
 
@@ -51,6 +58,7 @@ fn help_names_every_command() {
         "export",
         "backup",
         "restore",
+        "sync",
         "session",
         "memory",
         "model",

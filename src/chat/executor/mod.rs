@@ -87,6 +87,8 @@ pub struct Parts {
 pub struct Allowed {
     /// Whether a chat may be written to a file.
     pub exports: bool,
+    /// Whether the memory may be shared with other devices.
+    pub sync: bool,
     /// Where exports, forgettings and calls of tools are noted.
     pub audit: Option<PathBuf>,
     /// The servers whose tools a chat may use; or why there are none.
@@ -95,7 +97,7 @@ pub struct Allowed {
 
 impl Default for Allowed {
     fn default() -> Self {
-        Self { exports: true, audit: None, tools: Ok(Vec::new()) }
+        Self { exports: true, sync: true, audit: None, tools: Ok(Vec::new()) }
     }
 }
 

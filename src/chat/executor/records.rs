@@ -42,7 +42,7 @@ impl Executor {
         };
         self.chat_store().write(|tx| {
             let session = match session {
-                Some(session) => *session,
+                Some(session) => tx.own_session(*session, *at)?,
                 None => tx.create_session(title, *at, false)?,
             };
             let new = NewMessage::new(Role::User, text.as_str(), *at);
@@ -91,8 +91,17 @@ impl Executor {
                 id
             } else {
                 let new = NewMessage::new(Role::Assistant, text.as_str(), at);
-                let id = tx.append_message(*session, &NewMessage { complete: *complete, ..new })?;
-                if !replaces.is_empty() {
+                // Another version of another device's reply stands in its place in a fork.
+                let is_foreign = tx.is_foreign(*session)?;
+                let session = match replaces.first() {
+                    Some(first) if is_foreign => {
+                        let title = tx.session(*session)?.title;
+                        tx.fork_session(*session, *first, &title, at)?
+                    }
+                    _ => tx.own_session(*session, at)?,
+                };
+                let id = tx.append_message(session, &NewMessage { complete: *complete, ..new })?;
+                if !replaces.is_empty() && !is_foreign {
                     tx.choose_reply(id, replaces.iter().copied())?;
                 }
                 id
@@ -171,7 +180,7 @@ fn remember(store: &Store, worker: &Worker, message: &UserMessage) -> Result<Mes
     let UserMessage { title, text, at, .. } = message;
     let in_words = |error: StoreError| error_chain(&error);
     let session = match message.session {
-        Some(session) => session,
+        Some(session) => store.write(|tx| tx.own_session(session, *at)).map_err(in_words)?,
         None => store.write(|tx| tx.create_session(title, *at, false)).map_err(in_words)?,
     };
     worker.remember(session, text).map_err(|error| error_chain(&error))?;

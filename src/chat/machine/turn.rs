@@ -161,6 +161,7 @@ impl Machine {
             }
             (Phase::Finishing { then, .. }, TurnEvent::ReplySaved(saved)) => {
                 if let Some(session) = &mut self.session {
+                    session.id = saved.message.session;
                     session.history.push(saved.message.clone());
                 }
                 let done = Effect::Tell(Update::ReplyDone(saved));
@@ -188,6 +189,8 @@ impl Machine {
             history: Vec::new(),
             n_dropped: 0,
         });
+        // Another device's chat goes on in a fork.
+        session.id = message.session;
         session.history.push(message.clone());
     }
 

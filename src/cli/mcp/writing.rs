@@ -92,15 +92,19 @@ fn note(
     let is_of_day = |s: &crate::store::Session| {
         s.agent && s.source.as_deref() == Some(program) && date(s.created_at) == date(at)
     };
-    let session = tx.sessions()?.into_iter().find(is_of_day).map(|s| s.id);
-    if let Some(session) = session {
+    let mut own = None;
+    for session in tx.sessions()?.into_iter().filter(is_of_day).map(|s| s.id) {
+        // Another device's notes of the day are known, and not added to.
+        if !tx.is_foreign(session)? {
+            own = own.or(Some(session));
+        }
         let said = tx.messages(session)?;
         let same = said.iter().find(|m| m.content == text && m.speaker.as_ref() == Some(&speaker));
         if let Some(same) = same {
             return Ok(Noted { message: same.id, session, is_new: false });
         }
     }
-    let session = match session {
+    let session = match own {
         Some(session) => session,
         None => tx.agent_session(&format!("Noted by {program}"), at, program)?,
     };

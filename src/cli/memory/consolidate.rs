@@ -9,8 +9,8 @@ use super::super::App;
 use super::super::output::counted;
 use super::super::report::{Failure, Outcome, done, found_problems};
 use super::unit_counts;
-use crate::interfaces::SystemClock;
-use crate::store::MemoryStats;
+use crate::interfaces::{Models, SystemClock};
+use crate::store::{MemoryStats, Store};
 use crate::worker::{self, WorkerState};
 
 pub fn run(app: &App, wait: bool) -> Outcome {
@@ -20,11 +20,16 @@ pub fn run(app: &App, wait: bool) -> Outcome {
     let store = app.open()?;
     let models = app.models()?;
     store.write(|tx| tx.retry_failed())?;
+    build(app, &store, &models)
+}
+
+/// Does what is queued, and says what came of it.
+pub fn build(app: &App, store: &Store, models: &Models) -> Outcome {
     let start = Instant::now();
     let progress = app.console.progress();
     let result = worker::run_until_idle(
-        &store,
-        &models,
+        store,
+        models,
         Arc::new(SystemClock),
         app.worker_config(),
         |status| {

@@ -4,6 +4,7 @@ mod consolidate;
 mod edit;
 pub mod forget;
 mod learned;
+mod rebuild;
 pub mod search;
 pub mod show;
 mod tree;
@@ -44,6 +45,7 @@ pub fn run(app: &App, args: Args) -> Outcome {
         Args::Keyring(to) => passphrase::keep(app, to),
         Args::Stats { json } => stats(app, json),
         Args::Verify { json } => verify(app, json),
+        Args::Rebuild { yes, .. } => rebuild::run(app, yes),
         Args::Consolidate { wait } => consolidate::run(app, wait),
     }
 }

@@ -75,7 +75,7 @@ fn a_newer_schema_is_refused() {
     fs::write(&path, &bytes).unwrap();
     for error in [Store::open(dir.path()).err(), Store::open_read_only(dir.path()).err()] {
         let error = error.unwrap();
-        assert!(matches!(error, StoreError::Newer { found: 77, known: 9, .. }), "{error:?}");
+        assert!(matches!(error, StoreError::Newer { found: 77, known: 10, .. }), "{error:?}");
     }
     assert!(fs::read(&path).unwrap() == bytes);
 }
@@ -278,7 +278,7 @@ fn a_read_only_directory() {
         if !with_log {
             drop(store);
             for name in crate::store::LOCK_FILES {
-                fs::remove_file(dir.join(name)).unwrap();
+                let _ = fs::remove_file(dir.join(name));
             }
         }
         // Root can write to any directory, so another user has to try.

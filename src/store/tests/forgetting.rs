@@ -38,8 +38,8 @@ fn a_message_takes_its_reply_its_episode_and_its_facts() {
     let expected = "\
 c1 \"My dog Max is a beagle\"
  (open)
-  m3 user: \"My dog Max is a beagle\"
-  m4 assistant: \"Noted: Max is a beagle.\"
+  m1 user: \"My dog Max is a beagle\"
+  m2 assistant: \"Noted: Max is a beagle.\"
 job Close(SessionId(1))
 ";
     assert_eq!(store.read(|r| r.dump()).unwrap(), expected);

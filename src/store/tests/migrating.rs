@@ -74,7 +74,7 @@ fn an_older_memory_is_indexed_and_finds_the_same() {
         assert_eq!(version(dir.path()), 2);
         for _ in 0..2 {
             finds_the_same(&Store::open(dir.path()).unwrap(), &vectors);
-            assert_eq!(version(dir.path()), 9);
+            assert_eq!(version(dir.path()), 10);
         }
         let store = Store::open_read_only(dir.path()).unwrap();
         finds_the_same(&store, &vectors);

@@ -18,6 +18,7 @@ mod queue;
 mod random;
 mod searching;
 mod sharing;
+mod syncing;
 mod vector_index;
 mod vectors;
 mod verifying;

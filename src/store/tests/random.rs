@@ -10,7 +10,7 @@ use crate::memory::{Role, SemanticId};
 use crate::store::{AnyId, Level, Store};
 
 /// Every value of every table, the indexes' own included.
-fn everything(store: &Store) -> String {
+pub(super) fn everything(store: &Store) -> String {
     read(store, |r| {
         let tables = r.all(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",

@@ -233,7 +233,7 @@ fn forgetting_asks_first_and_enter_is_no() {
     assert_eq!(h.take(), []);
     h.feed(Event::Store(StoreReply::ForgetPlan { plan: plan.clone(), lines, other: None }));
     h.press("y");
-    assert_eq!(h.take(), [Effect::Store(StoreRequest::Forget(plan))]);
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::Forget(Box::new(plan)))]);
     h.feed(Event::Store(StoreReply::Forgotten { n_messages: 1, n_facts: 2, n_blotted: 0 }));
     assert!(h.screen().contains("Forgotten: 1 message, 2 facts"));
     assert_eq!(

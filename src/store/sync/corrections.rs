@@ -1,0 +1,139 @@
+//! What the person corrected or struck out on another device.
+
+use std::collections::BTreeSet;
+
+use super::elsewhere::Elsewhere;
+use super::names::{Kind, Local};
+use super::states::digest;
+use crate::memory::{MessageId, Semantic, SemanticId};
+use crate::store::by_hand::BLOT;
+use crate::store::error::Result;
+use crate::store::records::{JobKind, Level, NewSemantic};
+use crate::store::sessions::columns;
+use crate::store::transaction::{Reader, WriteTx};
+use crate::sync::Correction;
+
+impl Reader<'_> {
+    /// Facts of these messages that say what the person struck out or corrected.
+    pub(super) fn refused_facts(
+        &self,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Result<Vec<Semantic>> {
+        let ids = self.semantics_of_messages(messages)?;
+        let mut found = Vec::new();
+        for fact in self.find_semantics_and_messages(ids)?.into_values() {
+            let new = NewSemantic {
+                content: fact.content.clone(),
+                subject: None,
+                attribute: None,
+                created_at: fact.created_at,
+                messages: fact.messages.clone(),
+            };
+            if !self.is_corrected(fact.id)? && self.is_refused(&new)? {
+                found.push(fact);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl WriteTx<'_> {
+    /// A correction takes the place of the fact that it corrects, where that was derived here already; else it begins a theme,
+    /// until facts are grouped anew.
+    pub(super) fn take_correction(
+        &mut self,
+        correction: &Correction,
+        messages: Vec<MessageId>,
+    ) -> Result<SemanticId> {
+        let fact = NewSemantic {
+            content: correction.content.clone(),
+            subject: correction.subject.clone(),
+            attribute: correction.attribute.clone(),
+            created_at: correction.created_at,
+            messages,
+        };
+        let Some(corrected) = self.refused_facts(fact.messages.iter().copied())?.into_iter().next()
+        else {
+            return self.insert_corrected(&fact);
+        };
+        let (ms, offset) = columns(&fact.created_at);
+        self.run(
+            "UPDATE semantic SET content = ?2, subject = ?3, attribute = ?4, created_ms = ?5, created_offset = ?6,
+                 corrected = 1 WHERE id = ?1",
+            rusqlite::params![corrected.id.0, fact.content, fact.subject, fact.attribute, ms, offset],
+        )?;
+        for table in ["semantic_message", "semantic_episode"] {
+            self.run(&format!("DELETE FROM {table} WHERE semantic = ?1"), [corrected.id.0])?;
+        }
+        self.put_sources(corrected.id, &fact.messages)?;
+        self.drop_embedding(Level::Semantic, corrected.id.0)?;
+        self.enqueue(&JobKind::NameTheme(corrected.theme))?;
+        self.relink()?;
+        Ok(corrected.id)
+    }
+
+    /// A fact in the person's words, in a theme of its own and without a vector: the worker makes it. Unlike other facts it may
+    /// be there before its episodes.
+    pub(in crate::store) fn insert_corrected(&mut self, fact: &NewSemantic) -> Result<SemanticId> {
+        let theme = self.create_theme(&fact.content)?;
+        let (ms, offset) = columns(&fact.created_at);
+        let id = self.insert(
+            "INSERT INTO semantic (content, subject, attribute, theme, created_ms, created_offset, corrected)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1)",
+            rusqlite::params![fact.content, fact.subject, fact.attribute, theme.0, ms, offset],
+        )?;
+        self.run("INSERT INTO theme_history VALUES (?1, ?2)", [id, theme.0])?;
+        self.put_sources(SemanticId(id), &fact.messages)?;
+        self.enqueue(&JobKind::NameTheme(theme))?;
+        self.enqueue(&JobKind::Consolidate(SemanticId(id)))?;
+        self.relink()?;
+        Ok(SemanticId(id))
+    }
+
+    fn put_sources(&mut self, id: SemanticId, messages: &[MessageId]) -> Result<()> {
+        for message in BTreeSet::from_iter(messages) {
+            self.run("INSERT INTO semantic_message VALUES (?1, ?2)", [id.0, message.0])?;
+            self.run(
+                "INSERT OR IGNORE INTO semantic_episode
+                 SELECT ?1, episode FROM message WHERE id = ?2 AND episode IS NOT NULL",
+                [id.0, message.0],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Its words, which may have been corrected again or lost some.
+    pub(super) fn change_correction(
+        &mut self,
+        elsewhere: &mut Elsewhere,
+        id: SemanticId,
+        correction: &Correction,
+    ) -> Result<()> {
+        let before = self.semantic(id)?;
+        if before.content == correction.content {
+            return Ok(());
+        }
+        if correction.content.contains(BLOT) {
+            elsewhere.old_texts.push(before.content);
+        }
+        self.set_semantic_content(id, &correction.content)?;
+        self.drop_embedding(Level::Semantic, id.0)?;
+        self.enqueue(&JobKind::NameTheme(before.theme))?;
+        self.relink()
+    }
+
+    /// A refusal that one of its devices took back; it holds while another one's does.
+    pub(super) fn refuse_no_longer(&mut self, refusal: &Local) -> Result<()> {
+        let holds = self.names_of(Kind::Refusal)?.iter().any(|n| n.local.as_ref() == Some(refusal));
+        if holds {
+            return Ok(());
+        }
+        for content in self.refused_of(refusal.id)? {
+            if digest(content.as_bytes()) == refusal.digest {
+                let sql = "DELETE FROM refused WHERE message = ?1 AND content = ?2";
+                self.run(sql, rusqlite::params![refusal.id, content])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Three devices that write, forget, correct and fork as chance has it, and hear of each other in parts, twice or in another
+//! order: in the end they hold the same, nothing is lost, and what was forgotten is nowhere.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+#[path = "support/devices.rs"]
+mod devices;
+#[path = "support/worker.rs"]
+mod support;
+
+use devices::{Device, World};
+use inglenook::memory::Role;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// More of them by `INGLENOOK_SCHEDULES`.
+const SCHEDULES: u64 = 100;
+
+/// Everybody hears everything, until nobody has anything to say.
+fn settle(devices: &mut [Device]) {
+    for _ in 0..20 {
+        let mut is_quiet = true;
+        for i in 0..devices.len() {
+            let heard: Vec<_> = devices
+                .iter()
+                .enumerate()
+                .filter(|(j, _)| *j != i)
+                .flat_map(|(_, d)| d.log.concat())
+                .collect();
+            let applied = devices[i].hear(&heard);
+            assert!(applied.held_back.is_empty() && applied.refused.is_empty(), "{applied:?}");
+            is_quiet &= !devices[i].tell();
+        }
+        if is_quiet {
+            return;
+        }
+    }
+    panic!("they never come to an end");
+}
+
+fn inputs(device: &Device) -> String {
+    let log = device.bed.store.read(|r| r.shared_log()).unwrap();
+    log.iter().fold(String::new(), |all, entry| all + &format!("{entry:?}\n"))
+}
+
+#[track_caller]
+fn same(a: &str, b: &str, when: &str) {
+    for (n, (a, b)) in a.lines().zip(b.lines()).enumerate() {
+        assert_eq!(a, b, "line {n}, {when}");
+    }
+    assert_eq!(a.lines().count(), b.lines().count(), "{when}");
+}
+
+/// Texts of whatever table a device has, in lowercase.
+fn all_texts(device: &Device) -> String {
+    let store = &device.bed.store;
+    let rows = store.read(|r| Ok(serde_json::to_string(&r.rows()?).unwrap())).unwrap();
+    format!("{rows}{}", inputs(device)).to_lowercase()
+}
+
+fn check(world: &World, devices: &[Device], schedule: &str) {
+    for (i, device) in devices.iter().enumerate() {
+        same(&inputs(device), &inputs(&devices[0]), schedule);
+        let texts = all_texts(device);
+        for word in &world.forgotten {
+            let at = texts.find(&word.to_lowercase());
+            let around = at.map(|at| texts.get(at.saturating_sub(120)..texts.len().min(at + 60)));
+            assert!(at.is_none(), "{word} is still there, {schedule}, device {i}: {around:?}");
+        }
+        for (word, chat) in &world.said {
+            let may_be_gone = world.forgotten.contains(word) || world.deleted.contains(chat);
+            assert!(
+                may_be_gone || texts.contains(&word.to_lowercase()),
+                "{word} is lost, {schedule}"
+            );
+        }
+    }
+}
+
+/// Returns how many facts there are in the end.
+fn run(seed: u64, n_steps: usize) -> usize {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let schedule = format!("schedule {seed}");
+    let mut world = World::default();
+    // Every tenth on the disk, to be opened again.
+    let mut devices: Vec<Device> =
+        (0..3).map(|i| Device::new(i, seed.is_multiple_of(10))).collect();
+    for step in 0..n_steps {
+        let i = rng.random_range(0..devices.len());
+        if rng.random_bool(0.3) {
+            let mut heard = Vec::new();
+            for (_, other) in devices.iter().enumerate().filter(|(j, _)| *j != i) {
+                let share = [0.0, 0.3, 0.9, 1.0][rng.random_range(0..4)];
+                // A piece comes whole or not at all.
+                for piece in &other.log {
+                    let n = if rng.random_bool(share) { rng.random_range(1..3) } else { 0 };
+                    heard.extend(std::iter::repeat_n(piece, n).flatten().cloned());
+                }
+            }
+            for at in (1..heard.len()).rev() {
+                heard.swap(at, rng.random_range(0..=at));
+            }
+            devices[i].hear(&heard);
+        } else if rng.random_bool(0.2) {
+            devices[i].tell();
+        } else {
+            devices[i].act(&mut world, &mut rng);
+        }
+        let found = devices[i].bed.store.read(|r| r.verify()).unwrap();
+        assert!(found.is_empty(), "{schedule}, step {step}: {found:#?}");
+    }
+    settle(&mut devices);
+    check(&world, &devices, &schedule);
+    for device in &devices {
+        device.bed.work();
+    }
+    settle(&mut devices);
+    check(&world, &devices, &schedule);
+    // One that comes later reads what still counts.
+    let mut later = Device::new(9, false);
+    let counts: Vec<_> = devices.iter().flat_map(Device::compacted).collect();
+    let applied = later.hear(&counts);
+    assert!(applied.held_back.is_empty() && applied.refused.is_empty(), "{applied:?}");
+    later.tell();
+    devices.push(later);
+    settle(&mut devices);
+    check(&world, &devices, &schedule);
+    for text in counts.iter().map(|entry| format!("{entry:?}")) {
+        let forgotten = world.forgotten.iter().find(|word| text.contains(word.as_str()));
+        assert_eq!(forgotten, None, "{schedule}: {text}");
+    }
+    let dumps: Vec<String> = devices.iter().map(Device::rebuilt).collect();
+    for dump in &dumps {
+        same(dump, &dumps[0], &format!("rebuilt, {schedule}"));
+    }
+    check(&world, &devices, &schedule);
+    dumps[0].lines().filter(|line| line.starts_with("  s")).count()
+}
+
+#[test]
+fn a_hundred_schedules_end_alike() {
+    let n = std::env::var("INGLENOOK_SCHEDULES").ok().and_then(|n| n.parse().ok());
+    let (mut n_facts, mut failed) = (0, Vec::new());
+    for seed in 0..n.unwrap_or(SCHEDULES) {
+        match std::panic::catch_unwind(|| run(seed, 60)) {
+            Ok(n) => n_facts += n,
+            Err(_) => failed.push(seed),
+        }
+    }
+    println!("{n_facts} facts");
+    assert!(failed.is_empty(), "schedules {failed:?}");
+    assert!(n_facts > 100, "they compare nothing");
+}
+
+/// Another device's chat goes on in a fork, which shows what was said there until then and no more.
+#[test]
+fn who_goes_on_with_anothers_chat_goes_on_in_a_fork() {
+    let mut devices: Vec<Device> = (0..2).map(|i| Device::new(i, false)).collect();
+    let chat = devices[0].bed.session("Lund");
+    devices[0].bed.say(chat, Role::User, "I moved to Lund.");
+    devices[0].bed.say(chat, Role::Assistant, "Noted.");
+    settle(&mut devices);
+    let there = devices[1].bed.store.read(|r| Ok(r.sessions()?[0].id)).unwrap();
+    let at = devices[1].now();
+    let error = devices[1].bed.store.write(|tx| {
+        let new = inglenook::memory::NewMessage::new(Role::User, "No.", at);
+        tx.append_message(there, &new)
+    });
+    assert!(error.unwrap_err().to_string().contains("another device's"));
+    let fork = devices[1].bed.store.write(|tx| tx.own_session(there, at)).unwrap();
+    devices[1].bed.say(fork, Role::User, "And my sister lives in Oslo.");
+    devices[0].bed.say(chat, Role::User, "My dog is called Max.");
+    settle(&mut devices);
+    for device in &devices {
+        let texts: Vec<Vec<String>> = device
+            .bed
+            .store
+            .read(|r| {
+                let mut sessions = r.sessions()?;
+                sessions.sort_by_key(|s| s.id);
+                sessions
+                    .iter()
+                    .map(|s| {
+                        Ok(r.conversation(s.id)?.messages.into_iter().map(|m| m.content).collect())
+                    })
+                    .collect()
+            })
+            .unwrap();
+        assert_eq!(
+            texts,
+            [
+                vec!["I moved to Lund.", "Noted.", "My dog is called Max."],
+                vec!["I moved to Lund.", "Noted.", "And my sister lives in Oslo."],
+            ]
+        );
+    }
+    same(&devices[0].rebuilt(), &devices[1].rebuilt(), "rebuilt");
+    println!("{}", devices[0].rebuilt());
+}
