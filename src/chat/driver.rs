@@ -136,15 +136,16 @@ impl Conversation {
         }
     }
 
-    /// Exchanges with the person's other devices from now on, unless the policy forbids it. A system without threads runs
-    /// no chat either.
+    /// Exchanges with the person's other devices from now on, in a chat that stays open (it has a worker), unless the policy
+    /// forbids it. A system without threads runs no chat either.
     fn exchanges(&self) -> Option<Exchanges> {
-        let Parts { store, clock, allowed, .. } = &self.executor.parts;
+        let Parts { store, clock, allowed, worker, .. } = &self.executor.parts;
         let inbox = self.inbox.clone();
         let tell = move |told| {
             let _ = inbox.send(Input::Exchange(told));
         };
-        allowed.sync.then(|| Exchanges::start(store.clone(), Arc::clone(clock), tell).ok())?
+        let is_wanted = allowed.sync && worker.is_some();
+        is_wanted.then(|| Exchanges::start(store.clone(), Arc::clone(clock), tell).ok())?
     }
 
     /// Reports the worker's status, and that the store was written to, if either is new.
