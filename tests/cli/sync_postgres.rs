@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -166,7 +167,6 @@ fn devices_meet_in_a_table_of_which_each_role_sees_its_own_part() {
 
     // As PostgreSQL's own programs find it.
     let passfile = home.file("pgpass", format!("127.0.0.1:{}:notes:ana:ana\n", server.port));
-    use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(&passfile, fs::Permissions::from_mode(0o600)).unwrap();
     let url = server.url("ana").replace("ana:ana@", "ana@");
     let mut init = home.command(&["sync", "init", &url, "--code", &shared.code]);
