@@ -95,7 +95,8 @@ fn a_server_that_hangs_is_given_up_and_ended_with_its_children() {
     for _ in 0..40 {
         let _ = client.call("add_note", long.as_object().unwrap(), &cancel);
     }
-    assert!(matches!(client.send(&long), Err(ClientError::Deaf)));
+    // Its writer may take one more meanwhile.
+    assert!((0..3).any(|_| matches!(client.send(&long), Err(ClientError::Deaf))));
     assert!(since.elapsed() < Duration::from_secs(1));
     let pids = fs::read_to_string(pids).unwrap();
     let pids: Vec<&str> = pids.split(' ').collect();
