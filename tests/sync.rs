@@ -139,13 +139,17 @@ fn run(seed: u64, n_steps: usize) -> usize {
 #[test]
 fn a_hundred_schedules_end_alike() {
     let n = std::env::var("INGLENOOK_SCHEDULES").ok().and_then(|n| n.parse().ok());
-    let (mut n_facts, mut failed) = (0, Vec::new());
-    for seed in 0..n.unwrap_or(SCHEDULES) {
-        match std::panic::catch_unwind(|| run(seed, 60)) {
-            Ok(n) => n_facts += n,
-            Err(_) => failed.push(seed),
-        }
-    }
+    let schedules = n.unwrap_or(SCHEDULES);
+    let runs = |seeds: std::iter::StepBy<std::ops::Range<u64>>| {
+        let run = |seed| std::panic::catch_unwind(|| run(seed, 60)).map_err(|_| seed);
+        seeds.map(run).collect::<Vec<Result<usize, u64>>>()
+    };
+    let ends: Vec<Result<usize, u64>> = std::thread::scope(|scope| {
+        let threads = [0, 1].map(|n| scope.spawn(move || runs((n..schedules).step_by(2))));
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let failed: Vec<u64> = ends.iter().filter_map(|end| end.err()).collect();
+    let n_facts: usize = ends.into_iter().flatten().sum();
     println!("{n_facts} facts");
     assert!(failed.is_empty(), "schedules {failed:?}");
     assert!(n_facts > 100, "they compare nothing");
