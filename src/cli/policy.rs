@@ -137,9 +137,7 @@ impl Policy {
             Command::Export(_) | Command::Backup(_) if !self.exports() => {
                 "what is remembered can't be written to other files here"
             }
-            Command::Sync(Sync::Init { .. } | Sync::Now { .. }) if !self.syncs() => {
-                "the memory can't be shared with other devices here"
-            }
+            Command::Sync(Sync::Init { .. } | Sync::Now { .. }) => return self.check_sync(),
             Command::Mcp { .. } if !self.serves() => "other programs can't use the memory here",
             Command::Memory(Memory::Decrypt(_)) if self.encryption => {
                 "the memory has to stay encrypted here"
@@ -147,6 +145,16 @@ impl Policy {
             _ => return Ok(()),
         };
         Err(Failure::Forbidden { what: what.into(), hint: String::new() })
+    }
+
+    /// # Errors
+    /// If the memory can't be shared with other devices.
+    pub fn check_sync(&self) -> Result<(), Failure> {
+        if self.syncs() {
+            return Ok(());
+        }
+        let what = "the memory can't be shared with other devices here".into();
+        Err(Failure::Forbidden { what, hint: String::new() })
     }
 
     /// # Errors

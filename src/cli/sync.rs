@@ -160,7 +160,7 @@ fn first_line(from: impl io::BufRead) -> Result<Zeroizing<String>, Failure> {
     }
 }
 
-/// Asks the system's clock, too: what is said of other devices is by theirs.
+/// On this device's wall clock, whoever's clock counted the milliseconds.
 fn moment(ms: i64) -> Option<Moment> {
     let timestamp = Timestamp::from_millisecond(ms).ok()?;
     Some(Moment::new(timestamp, SystemClock.now().offset))
@@ -302,10 +302,7 @@ fn remove(app: &App, asked: &str, yes: bool) -> Outcome {
     if *device == own {
         return leave(app, &store, &name, yes);
     }
-    if !app.policy.syncs() {
-        let what = "the memory can't be shared with other devices here".into();
-        return Err(Failure::Forbidden { what, hint: String::new() });
-    }
+    app.policy.check_sync()?;
     let mut refusal = None;
     let taken =
         exchange::take_over(&store, *device, SystemClock.now(), app.wait, |n_unreadable| {

@@ -49,7 +49,7 @@ pub struct Header {
 
 impl Header {
     /// In how many files the model is.
-    pub fn n_parts(&self) -> usize {
+    fn n_parts(&self) -> usize {
         let n = self.metadata.integer("split.count").unwrap_or(1);
         usize::try_from(n).unwrap_or(1).max(1)
     }

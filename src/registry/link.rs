@@ -106,7 +106,7 @@ fn modified_ns(metadata: &Metadata) -> Option<i64> {
     i64::try_from(since.as_nanos()).ok()
 }
 
-/// The record of the model at `source`, which stays where it is. `sha256` is its hash, if whoever put it there names it so;
+/// The record of the model at `source` (of several parts the first), which stays where it is. `sha256` is its hash, if whoever put it there names it so;
 /// otherwise it is read.
 pub(super) fn link(
     source: &Path,
@@ -118,16 +118,14 @@ pub(super) fn link(
     let metadata = source.metadata().map_err(|e| io_error("read", source, e))?;
     let name = name.map_or_else(|| import::name_from(source), |n| Ok(n.to_owned()))?;
     import::check_name(&name)?;
-    let mut path = std::path::absolute(source).map_err(|e| io_error("read", source, e))?;
+    let path = std::path::absolute(source).map_err(|e| io_error("read", source, e))?;
     let paths: Vec<PathBuf> = if metadata.is_dir() {
         let found = import::files_of_folder(&path)?;
         found.into_iter().map(|(file, _)| path.join(file)).collect()
     } else if files::starts_with(&path, *b"PK\x03\x04")? {
         return Err(not_a_model(source, "an archive has to be unpacked: import it without --link"));
     } else {
-        let parts = parts_of(&path);
-        path.clone_from(&parts[0]);
-        parts
+        parts_of(&path)
     };
     // Before anything is read of them: what changes meanwhile is noticed afterwards.
     let stamp = |path: &PathBuf| path.metadata().map_err(|e| io_error("read", path, e));

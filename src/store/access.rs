@@ -131,13 +131,14 @@ impl Store {
         Ok(Some(work))
     }
 
-    /// The right to exchange with the person's other devices; `None` if somebody is at it.
+    /// The right to exchange with the person's other devices; `None` if somebody is at it for longer than `wait`.
     ///
     /// # Errors
     /// If the memory was opened for reading only, or cannot be locked.
-    pub fn exchange(&self) -> Result<Option<Work>> {
+    pub fn exchange(&self, wait: Duration) -> Result<Option<Work>> {
         self.writer()?;
-        self.0.lock.as_ref().map_or_else(|| Ok(Some(Work::of_own())), Lock::sync)
+        let lock = self.0.lock.as_ref();
+        lock.map_or_else(|| Ok(Some(Work::of_own())), |lock| lock.sync(wait))
     }
 
     /// Whether no other process has the memory open for writing.

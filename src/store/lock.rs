@@ -181,17 +181,17 @@ impl Lock {
 
     /// The worker's lock, if no other process has it.
     pub(super) fn worker(&self) -> Result<Option<Work>> {
-        self.work(WORKER)
+        self.work(WORKER, Duration::ZERO)
     }
 
-    /// The lock of the exchange with other devices, if nobody has it.
-    pub(super) fn sync(&self) -> Result<Option<Work>> {
-        self.work(SYNC)
+    /// The lock of the exchange with other devices, if nobody has it or gives it up in time.
+    pub(super) fn sync(&self, wait: Duration) -> Result<Option<Work>> {
+        self.work(SYNC, wait)
     }
 
-    fn work(&self, name: &str) -> Result<Option<Work>> {
+    fn work(&self, name: &str, wait: Duration) -> Result<Option<Work>> {
         let file = open(&self.data_dir, name)?;
-        match is_taken(file.try_lock()) {
+        match Until::after(wait).repeat(|| is_taken(file.try_lock())) {
             Ok(taken) => Ok(taken.then_some(Work(Some(file)))),
             Err(source) => Err(StoreError::unwritable(&self.data_dir, source)),
         }

@@ -5,7 +5,7 @@
 //! afterwards; a piece is joined and noted as seen in one transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -16,9 +16,6 @@ use crate::sync::{
     Author, DeviceId, Entry, Found, Log, LogError, Packed, Piece, Plan, SMALL_PIECES_MAX,
     SealError, Stamp, SyncState, Uid, is_small,
 };
-
-/// Between two looks whether another process has come to its end.
-const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Why an exchange could not be made.
 #[derive(Debug, Error)]
@@ -102,17 +99,13 @@ pub struct Outlook {
 /// # Errors
 /// As [`exchange`].
 pub fn outlook(store: &Store, state: &SyncState) -> Result<Outlook> {
-    let mut to_send = 0;
+    let mut to_send = None;
     let looked = store.write(|tx| {
-        to_send = tx.changes()?.len();
+        to_send = Some(tx.changes()?.len());
         // Nothing of it is kept.
-        Err::<(), _>(StoreError::Invalid { what: String::new() })
+        Err(StoreError::Invalid { what: "only looked at".into() })
     });
-    if let Err(error) = looked
-        && !matches!(error, StoreError::Invalid { ref what } if what.is_empty())
-    {
-        return Err(error.into());
-    }
+    let to_send = to_send.map_or(looked, Ok)?;
     let own = store.read(|r| r.sync_device())?;
     let mut carrier = open(state)?.carrier;
     let mut to_read = 0;
@@ -446,16 +439,7 @@ impl<'a> Exchange<'a> {
 
 /// Until no other process is at it.
 fn alone(store: &Store, wait: Duration) -> Result<Work> {
-    let since = Instant::now();
-    loop {
-        if let Some(alone) = store.exchange()? {
-            return Ok(alone);
-        }
-        if since.elapsed() >= wait {
-            return Err(ExchangeError::Busy);
-        }
-        std::thread::sleep(LOCK_POLL);
-    }
+    store.exchange(wait)?.ok_or(ExchangeError::Busy)
 }
 
 fn open(state: &SyncState) -> Result<Log> {

@@ -13,8 +13,12 @@ use crate::store::transaction::WriteTx;
 use crate::sync::{Fork, Said, SharedSession, Stamp, Uid};
 
 impl WriteTx<'_> {
-    /// The row of the chat that another goes on from, and the first message that it does not show. `Err`: not yet, or never.
-    fn origin_of(&self, fork: &Fork) -> Result<std::result::Result<Option<(i64, i64)>, Fate>> {
+    /// The row of the chat that a fork goes on from, and the first message that it does not show. `Err`: not yet, or never.
+    fn origin_of(
+        &self,
+        fork: Option<&Fork>,
+    ) -> Result<std::result::Result<Option<(i64, i64)>, Fate>> {
+        let Some(fork) = fork else { return Ok(Ok(None)) };
         let parent = match self.name(fork.parent)?.map(|name| name.local) {
             None => return Ok(Err(Fate::Waits)),
             Some(None) => return Ok(Ok(None)),
@@ -40,10 +44,9 @@ impl WriteTx<'_> {
         stamp: Stamp,
         session: &SharedSession,
     ) -> Result<Fate> {
-        let origin = match session.fork.as_ref().map(|fork| self.origin_of(fork)).transpose()? {
-            None => None,
-            Some(Ok(origin)) => origin,
-            Some(Err(fate)) => return Ok(fate),
+        let origin = match self.origin_of(session.fork.as_ref())? {
+            Ok(origin) => origin,
+            Err(fate) => return Ok(fate),
         };
         let (ms, offset) = columns(&session.created_at);
         let id = self.insert(
@@ -102,10 +105,9 @@ impl WriteTx<'_> {
         if stamp <= held && merged == before {
             return Ok(Fate::Known);
         }
-        let origin = match merged.fork.as_ref().map(|fork| self.origin_of(fork)).transpose()? {
-            None => None,
-            Some(Ok(origin)) => origin,
-            Some(Err(fate)) => return Ok(fate),
+        let origin = match self.origin_of(merged.fork.as_ref())? {
+            Ok(origin) => origin,
+            Err(fate) => return Ok(fate),
         };
         // A circle of forks is none.
         let origin = origin.filter(|(parent, _)| *parent < id);
