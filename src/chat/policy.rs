@@ -61,6 +61,11 @@ impl ModelProfile {
         wants(self.encoder.as_deref(), head(text))
     }
 
+    /// Whether it needs no check of what it says where no memory is read.
+    pub fn talks_freely(&self) -> bool {
+        !self.is_distracted
+    }
+
     /// The profile of a model whose evidence is read by `reader`.
     pub fn new(info: &ModelInfo, reader: Reader, encoder: Option<Arc<dyn Reranker>>) -> Self {
         Self {
@@ -72,7 +77,7 @@ impl ModelProfile {
             role: None,
             knows_tools: false,
             is_small: info.n_parameters < N_PARAMETERS_GENERATE_MIN,
-            is_distracted: info.n_parameters < N_PARAMETERS_UNDISTRACTED,
+            is_distracted: info.starter || info.n_parameters < N_PARAMETERS_UNDISTRACTED,
         }
     }
 
@@ -104,6 +109,8 @@ pub enum Plan {
     Quote,
     /// Say back what will be remembered.
     Acknowledge,
+    /// The model says something to what is told; below it stands what will be remembered.
+    React,
     /// The model says something, without memories.
     Talk,
     /// Recall; where the rules are not sure of an answer, the model reads the evidence.
@@ -140,7 +147,8 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.
-        (Wants::Statement, _) => Plan::Acknowledge,
+        (Wants::Statement, _) if profile.is_distracted => Plan::Acknowledge,
+        (Wants::Statement, _) => Plan::React,
         (Wants::World, _) => Plan::Look,
         (Wants::SmallTalk, _) => Plan::Talk,
     }
@@ -190,7 +198,7 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
 pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     let mut talk: Vec<Message> = Vec::with_capacity(history.len());
     for message in history {
-        let is_noted = message.content.starts_with(extractive::NOTED);
+        let is_noted = extractive::is_acknowledgement(&message.content);
         let is_from_rules = message.role == Role::Assistant && is_from_rules(message);
         if message.role == Role::Assistant
             && ["You have not told me", "You haven't told me"]
@@ -214,7 +222,7 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
 pub fn is_from_rules(message: &Message) -> bool {
     let text = &message.content;
     message.role == Role::Assistant
-        && (text.starts_with(extractive::NOTED)
+        && (extractive::is_acknowledgement(text)
             || ["(said on ", "you said on "].iter().any(|said| text.contains(said)))
 }
 
@@ -394,7 +402,7 @@ mod tests {
         let said = |role, text: &str| message(1, role, text);
         let history = [
             said(Role::User, "I'm a vet."),
-            said(Role::Assistant, "Noted: you are a vet."),
+            said(Role::Assistant, "Congratulations! Noted: you are a vet."),
             said(Role::User, "Who is Bo?"),
             said(Role::Assistant, NOTHING_FOUND),
             said(Role::User, "What is a colt?"),
@@ -428,6 +436,9 @@ mod tests {
         check("What is my sister's name?", Plan::Read, Plan::Quote);
         check("I moved to Lund last week.", Plan::Acknowledge, Plan::Acknowledge);
         assert_eq!(plan(&reads, MessageKind::Remember, "Why not?"), Plan::Acknowledge);
+        let large = profile(Reader::Generative, 1_500_000_000, false);
+        let told = plan(&large, MessageKind::Chat, "I moved to Lund last week.");
+        assert_eq!(told, Plan::React);
         assert!(is_task("Suggest a dish") && !is_task("Where do I live?"));
     }
 

@@ -12,6 +12,7 @@ use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect, latest_of, source_mark};
 use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
+use super::lists::Words;
 use super::newest::{self, Sources};
 use super::question::{Kind, Question, analyse};
 use super::reading;
@@ -22,6 +23,14 @@ use crate::memory::Origin;
 
 /// Begins an answer that may not be one.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
+
+static QUESTION_WORDS: Words = Words::new("question words");
+
+const AUXILIARIES: [&str; 7] = ["am", "are", "can", "did", "do", "does", "is"];
+const POINTING_BACK: [&str; 14] = [
+    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "that", "this",
+    "there", "one",
+];
 
 /// Most facts in one answer.
 const LIST_MAX: usize = 12;
@@ -36,8 +45,57 @@ pub fn answer(
     answer_by(question, candidates, now, person, &|_, _, _| Vec::new())
 }
 
-/// As [`answer`]; `changed` is asked where the rules see no change.
+/// As [`answer`]; `changed` is asked where the rules see no change. Of two questions in one, each is answered.
 pub fn answer_by(
+    question: &str,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+    changed: &Changed<'_>,
+) -> Option<ExtractiveAnswer> {
+    let whole = || answer_one(question, candidates, now, person, changed);
+    let Some(parts) = two_questions(question) else { return whole() };
+    let answer_part = |part| {
+        let answer = answer_one(part, candidates, now, person, changed);
+        answer.filter(|answer| !answer.text.starts_with(HEDGE))
+    };
+    let (answer, unanswered) = match parts.map(answer_part) {
+        [Some(first), Some(second)] if first.text == second.text => return Some(first),
+        [Some(mut first), Some(second)] => {
+            first.text = format!("{} {}", first.text, second.text);
+            first.cited.extend(second.cited);
+            first.sure &= second.sure;
+            return Some(first);
+        }
+        [Some(first), None] => (first, parts[1]),
+        [None, Some(second)] => (second, parts[0]),
+        [None, None] => return whole(),
+    };
+    let unanswered = unanswered.trim_end_matches('?');
+    let text = format!("{} I find nothing that you told me about “{unanswered}”.", answer.text);
+    Some(ExtractiveAnswer { text, sure: false, ..answer })
+}
+
+/// "When does Clara visit, and what can't she eat?" is one question more than it seems, unless the second one needs the first.
+fn two_questions(question: &str) -> Option<[&str; 2]> {
+    const WORDS_MIN: usize = 3;
+    let is_question = |part: &str| {
+        let first = part.split_whitespace().next().unwrap_or_default().to_lowercase();
+        QUESTION_WORDS.has(&first) || AUXILIARIES.contains(&first.as_str())
+    };
+    let needs_the_first = |part: &str| {
+        let lower = part.to_lowercase();
+        lower.split(|c: char| !c.is_alphanumeric()).any(|word| POINTING_BACK.contains(&word))
+    };
+    let has_words = |part: &str| part.split_whitespace().count() >= WORDS_MIN;
+    question.match_indices(" and ").find_map(|(at, and)| {
+        let (first, second) = (question[..at].trim_end_matches(','), &question[at + and.len()..]);
+        let are_two = [first, second].iter().all(|part| is_question(part) && has_words(part));
+        (are_two && !needs_the_first(second)).then_some([first, second])
+    })
+}
+
+fn answer_one(
     question: &str,
     candidates: &[Candidate],
     now: DateTime,

@@ -146,7 +146,14 @@ fn disagree(words: &mut [Token], start: usize) {
 }
 
 /// Begins an acknowledgement.
-pub const NOTED: &str = "Noted: ";
+const NOTED: &str = "Noted: ";
+
+/// Whether a reply says back what was noted, after a word of feeling or without one.
+pub fn is_acknowledgement(text: &str) -> bool {
+    const FIRST_BYTES_MAX: usize = 30;
+    let at = text.find(NOTED);
+    at.is_some_and(|at| at == 0 || at < FIRST_BYTES_MAX && text[..at].ends_with(' '))
+}
 
 /// "Noted: your dog Max is a golden retriever."
 pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {

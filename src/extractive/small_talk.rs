@@ -3,7 +3,7 @@
 use super::lexicon::{self, REACTION, STOP};
 use super::lists::Words;
 use super::patterns::Patterns;
-use super::words::Token;
+use super::words::{Token, tokens};
 
 static AROUND_MOODS: Words = Words::new("around moods");
 static ASKS_FOR_MEMORIES: Words = Words::new("asks for memories");
@@ -13,6 +13,7 @@ static PASSING_MOODS: Words = Words::new("passing moods");
 static PERSONAL: Words = Words::new("personal");
 static GREETINGS: Patterns = Patterns::new("greetings");
 static QUESTIONS_TO_THE_ASSISTANT: Patterns = Patterns::new("questions to the assistant");
+static SAID_FIRST: Patterns = Patterns::new("said first");
 static SMALL_TALK: Patterns = Patterns::new("small talk");
 static THANKS: Patterns = Patterns::new("thanks");
 
@@ -40,6 +41,24 @@ pub fn asks_assistant(text: &str) -> bool {
 
 pub(super) fn is_greeting(sentence: &str) -> bool {
     GREETINGS.match_any(&lower_words(sentence))
+}
+
+/// A reply to `text` with what a friend says first to somebody who tells this: "Congratulations! Noted: …".
+pub fn with_feeling(text: &str, noted: String) -> String {
+    match said_first(text) {
+        Some(first) => format!("{first} {noted}"),
+        None => noted,
+    }
+}
+
+fn said_first(text: &str) -> Option<&'static str> {
+    const WORDS_MAX: usize = 60;
+    let words = tokens(lexicon::clip(text, 400));
+    let words: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let is_year = |word: &&str| matches!(word.parse(), Ok(1900_u16..2100));
+    let is_of_now = words.len() <= WORDS_MAX && !words.iter().any(is_year);
+    let said = is_of_now.then(|| SAID_FIRST.label(&words)).flatten();
+    said.filter(|said| !said.is_empty())
 }
 
 fn lower_words(sentence: &str) -> Vec<String> {
@@ -161,6 +180,27 @@ mod tests {
             for (text, _) in cases(include_str!("tests/cases/intents.txt"), section) {
                 assert_eq!(asks_assistant(&text), expected, "of {text:?}");
             }
+        }
+    }
+    #[test]
+    fn a_friend_says_something_first() {
+        for (text, said) in [
+            ("My grandmother died yesterday.", "I'm so sorry."),
+            ("I lost my job today.", "I'm sorry to hear that."),
+            ("I'm really homesick.", "I'm sorry to hear that."),
+            ("I passed my driving test today!!", "Congratulations!"),
+            ("we're having a baby in May!", "Congratulations!"),
+            ("The biopsy came back benign.", "That's good news!"),
+            ("We adopted a kitten from the shelter.", "How lovely!"),
+            ("I'm so nervous about my interview tomorrow at Volvo", "Good luck!"),
+            ("I'm having surgery on my knee on Friday.", "I hope it goes well."),
+            ("My grandfather died when I was six.", ""),
+            ("I'm allergic to walnuts.", ""),
+            ("I passed the station on my way.", ""),
+            ("The old library burnt down in 1974.", ""),
+            ("If I lose my job we move to Lund.", ""),
+        ] {
+            assert_eq!(said_first(text).unwrap_or_default(), said, "of {text:?}");
         }
     }
 }

@@ -208,7 +208,7 @@ impl Job {
     /// What the reply is checked against; an answer from memory may rest on `candidates`.
     fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
-        if !with_memories && self.profile.role.is_some() {
+        if !with_memories && (self.profile.role.is_some() || self.profile.talks_freely()) {
             return Listener::World;
         }
         if !with_memories {

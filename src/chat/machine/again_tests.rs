@@ -103,3 +103,14 @@ fn that_a_reply_reached_its_limit_is_said_below_it() {
     assert!(matches!(effects[0], Effect::Tell(Update::ReplyDone(_))), "{effects:?}");
     assert!(notices(&effects)[0].contains("reached its limit"), "{effects:?}");
 }
+
+#[test]
+fn a_large_model_reacts_to_what_is_told_and_what_is_noted_stands_below() {
+    let mut m = ready(Reader::Generative);
+    let effects = said(&mut m, 1, "I moved to Lund last week.");
+    assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
+    m.handle(text(1, "How is the new flat?"));
+    m.handle(generated(1, Outcome::Ended));
+    let effects = m.handle(reply_saved(1, "How is the new flat?", true));
+    assert!(notices(&effects)[0].starts_with("Noted: you moved to Lund"), "{effects:?}");
+}

@@ -84,7 +84,7 @@ impl Machine {
             if draft.text.trim().is_empty() {
                 return self.dropped(&turn, vec![], notice(Level::Warning, ONLY_CALLS));
             }
-            return vec![self.finish(&turn, draft, false, Some(ONLY_CALLS))];
+            return vec![self.finish(&turn, draft, false, Some(ONLY_CALLS.to_owned()))];
         }
         match call {
             Ok(call) => {

@@ -21,6 +21,8 @@ pub(super) struct Turn {
     pub(super) tools: ToolUse,
     /// Its calls of tools that are over.
     pub(super) exchanges: Vec<Exchange>,
+    /// What will be remembered of the message, to be said below a reply that does not say it.
+    pub(super) noted: Option<String>,
 }
 
 /// The reply so far.
@@ -66,7 +68,7 @@ pub(super) enum Phase {
     /// The reply's text is complete and on its way to disk; `then` is said below it.
     Finishing {
         turn: TurnId,
-        then: Option<&'static str>,
+        then: Option<String>,
     },
 }
 
@@ -107,8 +109,8 @@ impl Turn {
         at: Moment,
     ) -> Self {
         let (replaces, begun, exchanges) = (Vec::new(), None, Vec::new());
-        let tools = ToolUse::None;
-        Self { id, session, question, kind, at, replaces, begun, tools, exchanges }
+        let (tools, noted) = (ToolUse::None, None);
+        Self { id, session, question, kind, at, replaces, begun, tools, exchanges, noted }
     }
 
     pub(super) fn save(&self, text: String, complete: bool, last: bool, cited: Cited) -> Effect {

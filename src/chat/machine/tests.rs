@@ -319,6 +319,8 @@ fn a_long_reply_reaches_the_disk_while_it_is_written() {
 #[test]
 fn an_extractive_reader_quotes_and_acknowledges_without_the_model() {
     let mut m = ready(Reader::Extractive);
+    let small = ScriptedModel::new(&[]).with_info(|info| info.n_parameters = 500_000_000);
+    m.handle(Event::ModelReady(ModelProfile::new(small.info(), Reader::Extractive, None)));
     let effects = said(&mut m, 1, "I moved to Lund last week.");
     let said = outside(&effects);
     assert_eq!(said.len(), 1, "{said:?}");

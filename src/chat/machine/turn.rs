@@ -218,16 +218,21 @@ impl Machine {
         };
         match policy::plan(profile, turn.kind, &turn.question) {
             Plan::Acknowledge => {
-                let name = self.user_name.as_deref();
-                let text = policy::acknowledge(&turn.question, self.earlier(), turn.at, name);
                 let kept = (turn.kind == MessageKind::Remember)
                     .then(|| "Kept, in your own words.".to_owned());
-                match text.or(kept) {
+                match self.noted(&turn).or(kept) {
                     Some(_) if self.incognito => self.say(&turn, UNKEPT.into(), Cited::default()),
-                    Some(text) => self.say(&turn, text, Cited::default()),
+                    Some(noted) => {
+                        let text = extractive::with_feeling(&turn.question, noted);
+                        self.say(&turn, text, Cited::default())
+                    }
                     // Nothing in it to remember: small talk after all.
                     None => self.generate(turn, false),
                 }
+            }
+            Plan::React => {
+                let noted = (!self.incognito).then(|| self.noted(&turn)).flatten();
+                self.generate(Turn { noted, ..turn }, false)
             }
             Plan::Quote => self.recall(turn, false, false),
             Plan::Read => self.recall(turn, true, false),
@@ -241,6 +246,11 @@ impl Machine {
             }
             Plan::Talk => self.generate(turn, false),
         }
+    }
+
+    /// What will be remembered of the message.
+    fn noted(&self, turn: &Turn) -> Option<String> {
+        policy::acknowledge(&turn.question, self.earlier(), turn.at, self.user_name.as_deref())
     }
 
     /// The session before the question.
@@ -352,7 +362,8 @@ impl Machine {
             let text = "The model had nothing to say. /retry asks it again.";
             return self.dropped(&turn, vec![], notice(Level::Warning, text));
         }
-        let then = (outcome == Outcome::Cut).then_some(LIMIT);
+        let limit = (outcome == Outcome::Cut).then(|| LIMIT.to_owned());
+        let then = limit.or_else(|| turn.noted.clone());
         vec![self.finish(&turn, draft, outcome == Outcome::Ended, then)]
     }
 
@@ -370,7 +381,7 @@ impl Machine {
         turn: &Turn,
         draft: Draft,
         complete: bool,
-        then: Option<&'static str>,
+        then: Option<String>,
     ) -> Effect {
         self.phase = Phase::Finishing { turn: turn.id, then };
         turn.save(draft.text, complete, true, Cited::default())

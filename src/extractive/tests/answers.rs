@@ -94,6 +94,25 @@ fn acknowledgements_say_back_what_is_kept() {
 }
 
 #[test]
+fn two_questions_in_one_are_both_answered() {
+    let at = date(2026, 11, 16).at(10, 0, 0, 0);
+    let told = ["Clara visits the user on 5 December 2026", "Clara is allergic to nuts"];
+    let candidates: Vec<Candidate> = told.iter().map(|text| evidence(text, at)).collect();
+    let answered = |question: &str| {
+        answer(question, &candidates, NOW, None).map(|a| (a.text, a.sure)).unwrap_or_default()
+    };
+    let (both, sure) = answered("When does Clara visit, and what is Clara allergic to?");
+    assert!(both.contains("5 December") && both.contains("nuts") && sure, "{both}");
+    let (half, sure) = answered("When does Clara visit, and what can I cook?");
+    assert!(half.contains("5 December") && half.contains("about “what can I cook”"), "{half}");
+    assert!(!sure);
+    // The second needs the first, or is none.
+    for one in ["When does Clara visit and what is she allergic to?", "Is Clara nice and kind?"] {
+        assert!(!answered(one).0.contains("I find nothing"), "{one}");
+    }
+}
+
+#[test]
 fn a_fact_of_many_updates_answers_for_every_time() {
     // On the 5th of January, March, …, the latest is not superseded.
     let cities = ["Lisbon", "Ghent", "Turin", "Graz", "Cork"];
