@@ -32,7 +32,11 @@ pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     let likeliest = said.and_then(|mut said| said.pop()).and_then(|probabilities| {
         LABELS.into_iter().zip(probabilities).max_by(|(_, a), (_, b)| a.total_cmp(b))
     });
-    likeliest.map_or_else(|| extractive::wants(text), |(wants, _)| wants)
+    match likeliest {
+        Some((Wants::SmallTalk, _)) => extractive::no_small_talk(text).unwrap_or(Wants::SmallTalk),
+        Some((wants, _)) => wants,
+        None => extractive::wants(text),
+    }
 }
 
 /// For each later text, the probability in [0, 1] that it changes the answer that an earlier one gives to a question, as

@@ -160,6 +160,12 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
 }
 
+/// Whether a model does a task without notes, and what they say stands below: Qwen2.5-0.5B, told that Sara eats no pork, says "You
+/// should cook some pork."
+pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
+    profile.is_distracted && profile.style == Style::Instructed && is_task(text)
+}
+
 /// Whether a tool may help with a message: something is to be done, or to be known.
 pub fn may_need_tools(profile: &ModelProfile, kind: MessageKind, text: &str) -> bool {
     kind == MessageKind::Chat && matches!(profile.wants(text), Wants::World | Wants::Memory)
@@ -199,7 +205,8 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     let mut talk: Vec<Message> = Vec::with_capacity(history.len());
     for message in history {
         let is_noted = extractive::is_acknowledgement(&message.content);
-        let is_from_rules = message.role == Role::Assistant && is_from_rules(message);
+        let is_from_rules =
+            message.role == Role::Assistant && extractive::is_from_rules(&message.content);
         if message.role == Role::Assistant
             && ["You have not told me", "You haven't told me"]
                 .iter()
@@ -213,17 +220,12 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
         if is_from_rules {
             "I will remember that.".clone_into(&mut message.content);
         }
+        if message.role == Role::Assistant {
+            message.content.truncate(extractive::without_reminder(&message.content).len());
+        }
         talk.push(message);
     }
     talk
-}
-
-/// Whether rules made this reply out of what the person said: it tells nothing more.
-pub fn is_from_rules(message: &Message) -> bool {
-    let text = &message.content;
-    message.role == Role::Assistant
-        && (extractive::is_acknowledgement(text)
-            || ["(said on ", "you said on "].iter().any(|said| text.contains(said)))
 }
 
 /// Earlier messages that a pronoun may point back to.
@@ -275,6 +277,8 @@ pub fn acknowledge(
 pub struct Quote {
     pub text: String,
     pub cited: Cited,
+    /// It answers nothing: it stands below what the model says to a task.
+    pub reminds: bool,
 }
 
 /// What a reply quotes.
@@ -329,7 +333,10 @@ pub fn quote<'a>(
     let changed_by =
         |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
     let question = head(question);
-    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by)?;
+    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
+    let reminds = reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
+    let answer =
+        if reminds { extractive::reminder(&candidates[..n_recalled], user_name)? } else { answer? };
     let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
     for index in answer.cited {
         if let Some(index) = index.checked_sub(n_recalled) {
@@ -339,7 +346,7 @@ pub fn quote<'a>(
             cited.recalled.get_or_insert_default().extend(text);
         }
     }
-    Some(Quote { text: answer.text, cited })
+    Some(Quote { text: answer.text, cited, reminds })
 }
 
 #[cfg(test)]

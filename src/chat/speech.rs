@@ -7,7 +7,7 @@
 use jiff::civil::DateTime;
 
 use crate::extractive::{
-    THE_USER, Ungrounded, asked_by, grounded, is_of_speaker, to_second_person,
+    THE_USER, Ungrounded, asked_by, capitalise, grounded, is_of_speaker, to_second_person,
 };
 use crate::memory::{lexical, plain_text};
 use crate::prompts::Answer;
@@ -94,6 +94,9 @@ impl Speech {
         self.held.push_str(piece);
         let mut said = String::new();
         if self.listener == Listener::World {
+            if self.n_sentences == 0 && self.is_preface() {
+                return said;
+            }
             while let Some(end) = end_of_sentence(&self.held) {
                 said += &self.without_repetition(end);
             }
@@ -113,9 +116,33 @@ impl Speech {
         said
     }
 
+    /// Whether the reply begins with where it is from ("Based on the notes in <memories>, "), and has not come further; what
+    /// is over of that is dropped.
+    fn is_preface(&mut self) -> bool {
+        const BYTES_MAX: usize = 120;
+        let begins = |opening: &str| {
+            let n = opening.len().min(self.held.len());
+            self.held.as_bytes()[..n].eq_ignore_ascii_case(&opening.as_bytes()[..n])
+        };
+        if !["Based on the ", "According to the "].into_iter().any(begins) {
+            self.n_sentences = 1;
+            return false;
+        }
+        let Some((source, rest)) = self.held.split_once(", ").filter(|(_, rest)| !rest.is_empty())
+        else {
+            return self.held.len() < BYTES_MAX;
+        };
+        if ["notes", "memories", "information provided"].iter().any(|own| source.contains(own)) {
+            self.held = capitalise(rest);
+        }
+        self.n_sentences = 1;
+        false
+    }
+
     /// What is left at the end of the reply.
     pub fn finish(&mut self) -> String {
         if self.listener == Listener::World {
+            self.n_sentences = 1;
             return self.without_repetition(self.held.len());
         }
         let rest = std::mem::take(&mut self.held);
@@ -390,6 +417,17 @@ mod tests {
         );
         check("It is red. It is round.", "It is red. It is round.");
         check("Ha ha! Ha ha! Well.", "Ha ha! Ha ha! Well.");
+        check(
+            "Based on the information in <memories>, you should cook fish.",
+            "You should cook fish.",
+        );
+        check("According to the notes, yes.", "Yes.");
+        check("Based on a book, and short.", "Based on a book, and short.");
+        check(
+            "According to the Bible, light was first.",
+            "According to the Bible, light was first.",
+        );
+        check("Based on the", "Based on the");
         let code = "```\nx = x + 1\nx = x + 1\n```\n";
         check(code, code);
     }

@@ -69,16 +69,18 @@ pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
 pub use intent::{intent, only_requests};
 pub use judge::judge;
+pub use lexicon::capitalise;
 pub use memorable::memorable;
 pub use names::user_name;
 pub use question::asks_advice;
+pub use reading::{REMINDER, is_from_rules, reminder, without_reminder};
 pub use retelling::{asked_by, is_of_speaker, retold};
 pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_person};
 pub use sentences::sentences;
 pub use small_talk::{asks_assistant, with_feeling};
 pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
-pub use wants::{Wants, asks_who, wants};
+pub use wants::{Wants, asks_who, no_small_talk, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

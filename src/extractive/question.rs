@@ -10,6 +10,7 @@ use super::dates::{self, DateSpan};
 use super::lexicon;
 use super::lists::Words;
 use super::patterns::Patterns;
+use super::sentences::sentences;
 use super::words::{Token, tokens};
 use super::{intent, openings};
 
@@ -25,10 +26,11 @@ static WORDS_OF_TIME: Words = Words::new("words of time");
 
 /// Whether it asks what to do: "What should I get my brother for his birthday?"
 pub fn asks_advice(text: &str) -> bool {
-    let words: Vec<String> =
-        lexicon::words(text).take(40).map(|word| word.to_lowercase()).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    ADVICE.match_any(&words)
+    sentences(text).iter().any(|sentence| {
+        let words: Vec<String> =
+            lexicon::words(sentence).take(40).map(|word| word.to_lowercase()).collect();
+        ADVICE.match_any(&words)
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

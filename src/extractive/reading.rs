@@ -4,10 +4,10 @@
 //! learning.
 
 use super::answer::{HEDGE, running_dates};
-use super::evidence::is_user;
+use super::evidence::{is_user, source_mark};
 use super::lexicon::{capitalise, clip_words};
 use super::question::Question;
-use super::second_person::{small_you, to_second_person};
+use super::second_person::{is_acknowledgement, small_you, to_second_person};
 use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
 use crate::memory::{Origin, plain_text};
 
@@ -48,7 +48,7 @@ pub(super) fn best(candidates: &[Candidate], asked: &Question) -> Option<(usize,
     Some((as_said.unwrap_or(best).0, best.2 >= STATED_MIN))
 }
 
-/// Quotes a candidate: a message word for word. `mark` is its [`super::evidence::source_mark`].
+/// Quotes a candidate: a message word for word. `mark` is its [`source_mark`].
 pub(super) fn quote(
     candidate: &Candidate,
     index: usize,
@@ -77,6 +77,46 @@ pub(super) fn quote(
     ExtractiveAnswer { text: format!("{hedge}{text}"), cited: vec![index], sure: false }
 }
 
+/// Begins what stands below a reply to a task.
+pub const REMINDER: &str = "\n\nYou told me: ";
+
+/// A reply without its reminder.
+pub fn without_reminder(reply: &str) -> &str {
+    reply.rsplit_once(REMINDER).map_or(reply, |(text, _)| text)
+}
+
+/// Whether rules made this reply out of what the person said: it tells nothing more.
+pub fn is_from_rules(reply: &str) -> bool {
+    let text = without_reminder(reply);
+    is_acknowledgement(text) || ["(said on ", "you said on "].iter().any(|said| text.contains(said))
+}
+
+/// What was told that a task should heed: "You told me: Sara doesn't eat pork. (said on …)", at most two of the candidates that the
+/// reranker finds to answer.
+pub fn reminder(candidates: &[Candidate], person: Option<&str>) -> Option<ExtractiveAnswer> {
+    const PROBABILITY_MIN: f64 = 0.3;
+    const N_MAX: usize = 2;
+    let heeded = |c: &Candidate| c.answers.filter(|&p| p >= PROBABILITY_MIN && !c.superseded);
+    let mut found: Vec<(usize, f64)> = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| !is_question(c) && c.text.len() <= AS_SAID_BYTES)
+        .filter_map(|(i, c)| heeded(c).map(|p| (i, p)))
+        .collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1));
+    found.truncate(N_MAX);
+    let said = |&(i, _): &(usize, f64)| {
+        let mark = source_mark(candidates, candidates[i].origin);
+        quote(&candidates[i], i, true, person, mark).text
+    };
+    let text = found.iter().map(said).collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then(|| ExtractiveAnswer {
+        text: format!("{REMINDER}{text}"),
+        cited: found.into_iter().map(|(i, _)| i).collect(),
+        sure: false,
+    })
+}
+
 /// Whether the reranker read all of these and found none likely to answer.
 pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
     cited.iter().all(|&i| candidates[i].answers.is_some_and(|p| p < REFUTED_MAX))
@@ -94,6 +134,17 @@ mod tests {
     use super::super::answer;
     use super::super::tests::evidence;
     use super::*;
+
+    #[test]
+    fn a_task_is_reminded_of_what_bears_on_it() {
+        let at = date(2026, 11, 16).at(10, 0, 0, 0);
+        let told = |text: &str, answers| Candidate { answers, ..evidence(text, at) };
+        let candidates = [told("Sara eats no pork", Some(0.6)), told("Sara runs", Some(0.1))];
+        let said = reminder(&candidates, None).unwrap();
+        assert_eq!(said.text, "\n\nYou told me: Sara eats no pork. (said on 16 November 2026)");
+        assert_eq!(said.cited, [0]);
+        assert_eq!(reminder(&candidates[1..], None), None);
+    }
 
     fn fact(text: &str, answers: f64) -> Candidate {
         let at = date(2026, 3, 4).at(10, 0, 0, 0);

@@ -3,8 +3,11 @@
 //! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks the encoder first).
 
 use super::intent::intent;
+use super::lists::Words;
 use super::small_talk::asks_assistant;
 use super::{Intent, lexicon};
+
+static QUESTION_WORDS: Words = Words::new("question words");
 
 /// What a person's message wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,8 +48,41 @@ pub fn asks_who(text: &str) -> bool {
     }
 }
 
+/// What a message wants that was taken for small talk and asks about the person ("Who is staying with us?"), or what is
+/// known about something.
+pub fn no_small_talk(text: &str) -> Option<Wants> {
+    let words: Vec<String> = lexicon::words(text).map(str::to_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words.windows(3).any(|at| matches!(at, ["you", "know" | "remember", "about" | "of"])) {
+        return Some(Wants::World);
+    }
+    let to_assistant = words.iter().any(|w| matches!(*w, "you" | "your" | "u" | "ur"));
+    let is_asked = words.first().is_some_and(|first| QUESTION_WORDS.has(first));
+    (is_asked && !to_assistant && is_personal(text) && !asks_assistant(text))
+        .then_some(Wants::Memory)
+}
+
 /// Whether people ask about themselves or what is theirs: "Where do I live?"
 fn is_personal(text: &str) -> bool {
     let own = ["i", "my", "mine", "we", "our", "us"];
     lexicon::words(text).any(|word| own.contains(&word.to_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_about_the_person_are_no_small_talk() {
+        for (text, expected) in [
+            ("Who is staying with us?", Some(Wants::Memory)),
+            ("what do you know about Per?", Some(Wants::World)),
+            ("how are you?", None),
+            ("Who are you, and what can you do for me?", None),
+            ("how's it going", None),
+            ("I'm fine", None),
+        ] {
+            assert_eq!(no_small_talk(text), expected, "of {text:?}");
+        }
+    }
 }

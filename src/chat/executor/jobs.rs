@@ -48,6 +48,9 @@ impl Job {
                 let question = &self.request.question;
                 // The starter knows little of the world: memory is asked first.
                 let asks_first = extractive::asks_who(question)
+                    // What suits others may not suit this person.
+                    || extractive::asks_advice(question)
+                        && extractive::is_of_speaker(question)
                     || self.profile.starter
                         && extractive::intent(question) == Intent::Question
                         && !extractive::asks_assistant(question);
@@ -59,6 +62,7 @@ impl Job {
                         || known == KnownName::Name
                         || extractive::is_of_speaker(question);
                     let is_private = known == KnownName::Person || !look && asks;
+                    let for_model = for_model && !policy::reminds(&self.profile, question);
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
                     self.recall(for_model, look, is_private, &mut report)
                 }
@@ -114,7 +118,7 @@ impl Job {
                 extractive::intent(&message.content) != Intent::Question
                     && !extractive::only_requests(&message.content)
             }
-            Role::Assistant => of_assistant && !policy::is_from_rules(message),
+            Role::Assistant => of_assistant && !extractive::is_from_rules(&message.content),
         };
         let told: Vec<&Message> = history.iter().filter(is_told).collect();
         for message in &told[told.len().saturating_sub(N_LINES)..] {

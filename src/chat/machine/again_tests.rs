@@ -1,6 +1,7 @@
 //! Replies that go on or come again, and chats that go on from others.
 
 use super::*;
+use crate::chat::policy::{Cited, Quote};
 
 /// A chat that was stopped in the middle of its second answer.
 fn stopped() -> Machine {
@@ -113,4 +114,26 @@ fn a_large_model_reacts_to_what_is_told_and_what_is_noted_stands_below() {
     m.handle(generated(1, Outcome::Ended));
     let effects = m.handle(reply_saved(1, "How is the new flat?", true));
     assert!(notices(&effects)[0].starts_with("Noted: you moved to Lund"), "{effects:?}");
+}
+
+#[test]
+fn a_small_model_does_a_task_without_notes_and_what_they_say_stands_below() {
+    let mut m = Machine::default();
+    m.handle(command(Command::LoadModel(None)));
+    let small = ScriptedModel::new(&[]).with_info(|info| info.n_parameters = 500_000_000);
+    m.handle(Event::ModelReady(ModelProfile::new(small.info(), Reader::Generative, None)));
+    said(&mut m, 1, "What should I cook for Sara?");
+    let reminder = Quote {
+        text: format!("{}Sara eats no pork.", crate::extractive::REMINDER),
+        cited: Cited::default(),
+        reminds: true,
+    };
+    let recalled = TurnEvent::Recalled { quote: Some(reminder), reads: false, is_private: true };
+    let effects = m.handle(Event::Turn(1, recalled));
+    assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
+    m.handle(text(1, "A soup."));
+    let effects = m.handle(generated(1, Outcome::Ended));
+    let saved =
+        "save reply \"A soup.\\n\\nYou told me: Sara eats no pork.\" complete true last true";
+    assert_eq!(outside(&effects), [saved]);
 }

@@ -2,7 +2,7 @@
 
 use crate::chat::machine::calling::Asked;
 use crate::chat::machine::{Begun, Effect, MessageKind, PhaseName, Reply, TurnId, UserMessage};
-use crate::chat::policy::Cited;
+use crate::chat::policy::{Cited, Quote};
 use crate::chat::tools::{Exchange, ToolUse};
 use crate::memory::{MessageId, Moment, SessionId};
 
@@ -23,6 +23,8 @@ pub(super) struct Turn {
     pub(super) exchanges: Vec<Exchange>,
     /// What will be remembered of the message, to be said below a reply that does not say it.
     pub(super) noted: Option<String>,
+    /// What the reply ends with.
+    pub(super) reminder: Option<Quote>,
 }
 
 /// The reply so far.
@@ -109,8 +111,8 @@ impl Turn {
         at: Moment,
     ) -> Self {
         let (replaces, begun, exchanges) = (Vec::new(), None, Vec::new());
-        let (tools, noted) = (ToolUse::None, None);
-        Self { id, session, question, kind, at, replaces, begun, tools, exchanges, noted }
+        let (tools, noted, reminder) = (ToolUse::None, None, None);
+        Self { id, session, question, kind, at, replaces, begun, tools, exchanges, noted, reminder }
     }
 
     pub(super) fn save(&self, text: String, complete: bool, last: bool, cited: Cited) -> Effect {

@@ -298,6 +298,10 @@ impl Machine {
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
     fn quote(&mut self, mut turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
+        if quote.as_ref().is_some_and(|quote| quote.reminds) {
+            turn.reminder = quote;
+            return self.generate(turn, false);
+        }
         let by_model = quote
             .as_ref()
             .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
@@ -356,11 +360,17 @@ impl Machine {
         effects
     }
 
-    fn generated(&mut self, turn: Turn, draft: Draft, outcome: Outcome) -> Vec<Effect> {
+    fn generated(&mut self, mut turn: Turn, mut draft: Draft, outcome: Outcome) -> Vec<Effect> {
         if draft.text.trim().is_empty() {
             // An empty reply is a failure of the model, not an answer.
             let text = "The model had nothing to say. /retry asks it again.";
             return self.dropped(&turn, vec![], notice(Level::Warning, text));
+        }
+        if let Some(reminder) = turn.reminder.take().filter(|_| outcome == Outcome::Ended) {
+            draft.text = draft.text.trim_end().to_owned() + &reminder.text;
+            self.phase = Phase::Finishing { turn: turn.id, then: None };
+            let saved = turn.save(draft.text, true, true, reminder.cited);
+            return vec![Effect::Tell(Update::ReplyText(reminder.text)), saved];
         }
         let limit = (outcome == Outcome::Cut).then(|| LIMIT.to_owned());
         let then = limit.or_else(|| turn.noted.clone());
