@@ -4,6 +4,12 @@
 
 #[path = "support/devices.rs"]
 mod devices;
+#[cfg(feature = "postgres")]
+#[path = "support/pieces.rs"]
+mod pieces;
+#[cfg(feature = "postgres")]
+#[path = "support/postgres.rs"]
+mod postgres;
 #[path = "support/worker.rs"]
 mod support;
 
@@ -14,6 +20,8 @@ use rand::{Rng, SeedableRng};
 
 /// More of them by `INGLENOOK_SCHEDULES`.
 const SCHEDULES: u64 = 100;
+#[cfg(feature = "postgres")]
+const SCHEDULES_ON_POSTGRES: u64 = 10;
 
 /// Everybody hears everything, until nobody has anything to say.
 fn settle(devices: &mut [Device]) {
@@ -128,20 +136,75 @@ fn run(seed: u64, n_steps: usize) -> usize {
         let forgotten = world.forgotten.iter().find(|word| text.contains(word.as_str()));
         assert_eq!(forgotten, None, "{schedule}: {text}");
     }
+    rebuild(&world, &devices, &schedule)
+}
+
+fn rebuild(world: &World, devices: &[Device], schedule: &str) -> usize {
     let dumps: Vec<String> = devices.iter().map(Device::rebuilt).collect();
     for dump in &dumps {
         same(dump, &dumps[0], &format!("rebuilt, {schedule}"));
     }
-    check(&world, &devices, &schedule);
+    check(world, devices, schedule);
     dumps[0].lines().filter(|line| line.starts_with("  s")).count()
 }
 
-#[test]
-fn a_hundred_schedules_end_alike() {
-    let n = std::env::var("INGLENOOK_SCHEDULES").ok().and_then(|n| n.parse().ok());
-    let schedules = n.unwrap_or(SCHEDULES);
+/// The same through a real server, by the exchanges that the program makes: a device that makes none for a while is cut off.
+#[cfg(feature = "postgres")]
+fn run_on(server: &postgres::Server, seed: u64, n_steps: usize) -> usize {
+    use inglenook::sync::{Code, Place, SyncId};
+
+    let (mut rng, mut world) = (StdRng::seed_from_u64(seed), World::default());
+    let schedule = format!("schedule {seed} on PostgreSQL");
+    let role = format!("s{seed}");
+    server.sql("owner", &format!("CREATE ROLE {role} LOGIN PASSWORD '{role}'"));
+    server.sql("owner", &format!("GRANT SELECT, INSERT, DELETE ON inglenook_piece TO {role}"));
+    let (code, id) = (Code::random().unwrap(), SyncId::random().unwrap());
+    let place = Place::Postgres(server.url(&role));
+    let device = |n: u8| {
+        let device = Device::new(n, seed.is_multiple_of(10));
+        device.share(place.clone(), code.clone(), id.clone());
+        device
+    };
+    let settle = |devices: &[Device]| {
+        for _ in 0..20 {
+            let done: Vec<_> = devices.iter().map(Device::exchange).collect();
+            if done.iter().all(|done| done.received + done.sent + done.waiting == 0) {
+                return;
+            }
+        }
+        panic!("they never come to an end");
+    };
+    let mut devices: Vec<Device> = (0..3).map(device).collect();
+    for step in 0..n_steps {
+        let i = rng.random_range(0..devices.len());
+        if rng.random_bool(0.25) {
+            devices[i].exchange();
+        } else {
+            devices[i].act(&mut world, &mut rng);
+        }
+        let found = devices[i].bed.store.read(|r| r.verify()).unwrap();
+        assert!(found.is_empty(), "{schedule}, step {step}: {found:#?}");
+    }
+    settle(&devices);
+    check(&world, &devices, &schedule);
+    for device in &devices {
+        device.bed.work();
+    }
+    devices.push(device(9));
+    settle(&devices);
+    check(&world, &devices, &schedule);
+    let texts = pieces::texts(&place, &code);
+    let forgotten = world.forgotten.iter().find(|word| texts.contains(word.as_str()));
+    assert_eq!(forgotten, None, "{schedule}: {texts}");
+    rebuild(&world, &devices, &schedule)
+}
+
+/// Runs schedules, two at a time, and returns how many facts there are in the end.
+fn all(n: u64, run: impl Fn(u64) -> usize + Sync + std::panic::RefUnwindSafe) -> usize {
+    let asked = std::env::var("INGLENOOK_SCHEDULES").ok().and_then(|n| n.parse().ok());
+    let (schedules, run) = (asked.unwrap_or(n), &run);
     let runs = |seeds: std::iter::StepBy<std::ops::Range<u64>>| {
-        let run = |seed| std::panic::catch_unwind(|| run(seed, 60)).map_err(|_| seed);
+        let run = |seed| std::panic::catch_unwind(|| run(seed)).map_err(|_| seed);
         seeds.map(run).collect::<Vec<Result<usize, u64>>>()
     };
     let ends: Vec<Result<usize, u64>> = std::thread::scope(|scope| {
@@ -150,9 +213,23 @@ fn a_hundred_schedules_end_alike() {
     });
     let failed: Vec<u64> = ends.iter().filter_map(|end| end.err()).collect();
     let n_facts: usize = ends.into_iter().flatten().sum();
-    println!("{n_facts} facts");
+    println!("{schedules} schedules, {n_facts} facts");
     assert!(failed.is_empty(), "schedules {failed:?}");
-    assert!(n_facts > 100, "they compare nothing");
+    n_facts
+}
+
+#[test]
+fn a_hundred_schedules_end_alike() {
+    assert!(all(SCHEDULES, |seed| run(seed, 60)) > 100, "they compare nothing");
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn schedules_through_postgresql_end_alike() {
+    let Some(server) = postgres::Server::start() else { return };
+    server.sql("owner", inglenook::sync::SQL);
+    let n_facts = all(SCHEDULES_ON_POSTGRES, |seed| run_on(&server, seed, 60));
+    assert!(n_facts > 10, "they compare nothing");
 }
 
 /// Another device's chat goes on in a fork, which shows what was said there until then and no more.

@@ -146,8 +146,14 @@ pub struct Serve {
     #[arg(long, value_name = "ADDRESS", default_value_t = std::net::Ipv4Addr::LOCALHOST.into())]
     pub host: std::net::IpAddr,
     /// Where the API key lies, made at the first start; without it, beside the memory
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "people")]
     pub token_file: Option<PathBuf>,
+    /// Serve many: each folder in this one is a person's memory, with an API key of its own
+    #[arg(long, value_name = "FOLDER")]
+    pub people: Option<PathBuf>,
+    /// With --people: how many memories are open at a time
+    #[arg(long, value_name = "N", default_value_t = 64, requires = "people")]
+    pub open: u16,
     #[command(flatten)]
     pub wait: Wait,
 }

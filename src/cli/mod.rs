@@ -117,6 +117,21 @@ impl App {
         Ok(app)
     }
 
+    /// For the memory of another home.
+    #[cfg(feature = "server")]
+    fn elsewhere(&self, dirs: Directories, config: Config, key: Key) -> Self {
+        Self {
+            dirs,
+            config,
+            policy: self.policy.clone(),
+            console: self.console,
+            model: self.model.clone(),
+            cancel: self.cancel.clone(),
+            wait: self.wait,
+            key: Mutex::new(key),
+        }
+    }
+
     /// The memory, for writing.
     fn open(&self) -> Result<Store, Failure> {
         self.policy.check_memory(&self.dirs.data)?;

@@ -36,12 +36,22 @@ const KEYRING_STORE: &str = "`inglenook memory keyring store` puts the right one
 const KEYRING_FORGET: &str = "`inglenook memory keyring forget` takes it out";
 
 /// What opened the memory, if it is encrypted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Key {
     secret: Option<Secret>,
     is_from_keyring: bool,
     /// Once: neither is a wrong entry tried again, nor does a chat that locked itself open by itself.
     was_keyring_asked: bool,
+    /// There is nobody to ask, and nowhere to look.
+    is_nobodys: bool,
+}
+
+impl Key {
+    /// For a memory whose passphrase is not this process's to know.
+    #[cfg(feature = "server")]
+    pub fn of_nobody() -> Self {
+        Self { is_nobodys: true, ..Self::default() }
+    }
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
@@ -158,7 +168,7 @@ pub fn for_backup(app: &App) -> Result<Secret, Failure> {
 }
 
 impl App {
-    fn key(&self) -> MutexGuard<'_, Key> {
+    pub(super) fn key(&self) -> MutexGuard<'_, Key> {
         self.key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -213,7 +223,7 @@ impl App {
                         "{error}, though the keyring has it: {KEYRING_STORE}, {KEYRING_FORGET}"
                     ));
                 }
-            } else if !matches!(error, StoreError::NeedsPassphrase { .. }) {
+            } else if key.is_nobodys || !matches!(error, StoreError::NeedsPassphrase { .. }) {
                 return Err(error.into());
             }
             let given = if is_wrong { None } else { from_file(self, FILE)? };

@@ -29,6 +29,12 @@ impl ApiError {
         Self { param: Some(param.to_owned()), ..Self::new(400, message) }
     }
 
+    /// Nobody has this token. It says nothing of who has others.
+    pub fn wrong_token() -> Self {
+        let message = "The token is missing or wrong: it goes as the API key (`Authorization: Bearer …`), and the file that `inglenook serve` names at its start holds it.";
+        Self { code: Some("invalid_api_key"), ..Self::new(401, message) }
+    }
+
     /// Other programs are kept from the memory.
     pub fn forbidden_memory() -> Self {
         Self::new(403, "Other programs can't use the memory here, by this machine's policy.")

@@ -2,6 +2,7 @@
 //!
 //! A [`Service`] answers. **Invariant:** this knows no memory, file or model.
 
+mod access;
 mod error;
 mod http;
 mod queue;
@@ -13,24 +14,25 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
-use subtle::ConstantTimeEq as _;
 use tokio::sync::{mpsc, watch};
 
+use self::access::is_this_machine;
 use self::error::{json_response, response};
 use self::queue::{Place, Queue};
 use self::reply::{Form, Protocol};
 use crate::interfaces::Cancel;
 use crate::mcp::http as mcp;
 
+pub use self::access::{Access, Keys};
 pub use self::error::ApiError;
 pub use self::reply::{Ended, Replied};
 pub use self::request::{Asked, Author, Line, Memory};
@@ -80,36 +82,28 @@ pub trait Service: Send + Sync + 'static {
     ) -> Result<mcp::Response, ApiError>;
 }
 
-/// Who may ask.
+/// What is between a request and its answer.
 #[derive(Clone)]
-pub struct Access {
-    /// What has to come with every request but `/health`.
-    pub token: String,
-    /// Only this machine: requests that were meant for another name are refused, as a web page's would be whose name was made to
-    /// lead here.
-    pub is_local: bool,
+struct Gate {
+    queue: Arc<Queue>,
+    access: Access,
 }
 
+/// What answers a request that was let in.
 #[derive(Clone)]
 struct Server {
     service: Arc<dyn Service>,
     queue: Arc<Queue>,
-    access: Arc<Access>,
 }
 
 /// Serves until `stop` is raised, then ends what was begun.
 ///
 /// # Errors
 /// If the system can't provide what a server needs.
-pub fn serve(
-    listener: TcpListener,
-    service: Arc<dyn Service>,
-    access: Access,
-    stop: &Cancel,
-) -> std::io::Result<()> {
+pub fn serve(listener: TcpListener, access: Access, stop: &Cancel) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let queue = Queue::new();
-    let server = Server { service, queue: Arc::clone(&queue), access: Arc::new(access) };
+    let gate = Gate { queue: Arc::clone(&queue), access };
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -121,14 +115,14 @@ pub fn serve(
             queue.close();
             let _ = stopping.send(true);
         };
-        tokio::join!(watched, http::accept(listener, router(server), stopped));
+        tokio::join!(watched, http::accept(listener, router(gate), stopped));
         Ok(())
     });
     runtime.shutdown_timeout(LEAVE_PATIENCE);
     served
 }
 
-fn router(server: Server) -> Router {
+fn router(gate: Gate) -> Router {
     Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/responses", post(responses))
@@ -136,7 +130,7 @@ fn router(server: Server) -> Router {
         .route("/v1/models", get(models))
         .route("/v1/models/{*name}", get(one_model))
         .route("/mcp", post(agent))
-        .route("/metrics", get(async |State(server): State<Server>| server.queue.metrics()))
+        .route("/metrics", get(async |State(gate): State<Gate>| gate.queue.metrics()))
         .route("/health", get(async || json_response(StatusCode::OK, &json!({"status": "ok"}))))
         .fallback(async |request: Request| {
             let message =
@@ -147,12 +141,12 @@ fn router(server: Server) -> Router {
             let message = format!("{} has no {}.", request.uri().path(), request.method());
             ApiError::new(405, message)
         })
-        .layer(middleware::from_fn_with_state(server.clone(), admit))
-        .with_state(server)
+        .layer(middleware::from_fn_with_state(gate.clone(), admit))
+        .with_state(gate)
 }
 
 /// Lets in who may ask, and counts.
-async fn admit(State(server): State<Server>, request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     const ROUTES: [&str; 7] = [
         "/v1/chat/completions",
         "/v1/responses",
@@ -164,41 +158,18 @@ async fn admit(State(server): State<Server>, request: Request, next: Next) -> Re
     ];
     let path = request.uri().path();
     let route = ROUTES.iter().find(|route| path == **route).copied().unwrap_or("other");
-    let response = match refused(&server.access, path, request.headers()) {
-        Some(error) => error.into_response(),
-        None => next.run(request).await,
+    let response = match gate.access.let_in(path, request.headers()) {
+        Err(error) => error.into_response(),
+        Ok(service) => {
+            let queue = Arc::clone(&gate.queue);
+            if let Some(service) = service {
+                request.extensions_mut().insert(Server { service, queue });
+            }
+            next.run(request).await
+        }
     };
-    server.queue.count(route, response.status().as_u16());
+    gate.queue.count(route, response.status().as_u16());
     response
-}
-
-fn refused(access: &Access, path: &str, headers: &HeaderMap) -> Option<ApiError> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if access.is_local && !text(header::HOST).is_some_and(is_this_machine) {
-        let message =
-            "The Host header has to be 127.0.0.1 or localhost: only this machine is served.";
-        return Some(ApiError::new(403, message));
-    }
-    if path == "/health" {
-        return None;
-    }
-    let given = text(header::AUTHORIZATION).and_then(|value| {
-        let (scheme, token) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    });
-    if given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(access.token.as_bytes()))) {
-        return None;
-    }
-    let message = "The token is missing or wrong: it goes as the API key (`Authorization: Bearer …`), and the file that `inglenook serve` names at its start holds it.";
-    Some(ApiError { code: Some("invalid_api_key"), ..ApiError::new(401, message) })
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
-    };
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|local| name.eq_ignore_ascii_case(local))
 }
 
 /// Whether a page sent this that is no page of this server: browsers say whose it is, programs say nothing.
@@ -254,7 +225,7 @@ fn known(asked: &str, names: &[String]) -> Result<String, ApiError> {
 }
 
 async fn chat(
-    State(server): State<Server>,
+    Extension(server): Extension<Server>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -264,7 +235,7 @@ async fn chat(
 }
 
 async fn responses(
-    State(server): State<Server>,
+    Extension(server): Extension<Server>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -372,7 +343,10 @@ async fn in_turn<T: Send + 'static>(
     done
 }
 
-async fn embeddings(State(server): State<Server>, body: Body) -> Result<Response, ApiError> {
+async fn embeddings(
+    Extension(server): Extension<Server>,
+    body: Body,
+) -> Result<Response, ApiError> {
     let asked = request::embeddings(&object(body).await?)?;
     let model = known(&asked.model, &server.service.embedders())?;
     let texts = asked.texts;
@@ -403,7 +377,7 @@ async fn embeddings(State(server): State<Server>, body: Body) -> Result<Response
 
 /// A message of an agent, and its answer.
 async fn agent(
-    State(server): State<Server>,
+    Extension(server): Extension<Server>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -441,13 +415,13 @@ fn all_models(server: &Server) -> Vec<String> {
     own.into_iter().filter_map(|names| names.into_iter().next()).collect()
 }
 
-async fn models(State(server): State<Server>) -> Response {
+async fn models(Extension(server): Extension<Server>) -> Response {
     let data: Vec<Value> = all_models(&server).iter().map(|name| described(name)).collect();
     json_response(StatusCode::OK, &json!({"object": "list", "data": data}))
 }
 
 async fn one_model(
-    State(server): State<Server>,
+    Extension(server): Extension<Server>,
     Path(name): Path<String>,
 ) -> Result<Response, ApiError> {
     let names = [server.service.models(), server.service.embedders()].concat();
@@ -466,23 +440,4 @@ fn fresh_id() -> String {
     // An id is no secret: where there is no randomness, they are all the same.
     let _ = getrandom::fill(&mut bytes);
     format!("{:032x}", u128::from_le_bytes(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_this_machine_are_local() {
-        for host in
-            ["127.0.0.1", "127.0.0.1:8462", "localhost:1", "LOCALHOST", "[::1]:8462", "[::1]"]
-        {
-            assert!(is_this_machine(host), "{host}");
-        }
-        for host in
-            ["", "evil.example", "127.0.0.1.evil.example", "localhost:x", "127.0.0.1:80:90", "::1"]
-        {
-            assert!(!is_this_machine(host), "{host}");
-        }
-    }
 }

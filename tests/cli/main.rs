@@ -34,6 +34,11 @@ mod home;
 #[cfg(feature = "hub")]
 #[path = "../support/mock_hub.rs"]
 mod mock_hub;
+#[path = "../support/pieces.rs"]
+mod pieces;
+#[cfg(feature = "postgres")]
+#[path = "../support/postgres.rs"]
+mod postgres;
 #[path = "../support/python.rs"]
 mod python;
 #[path = "../support/rng.rs"]

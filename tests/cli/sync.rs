@@ -1,15 +1,15 @@
 //! One memory on several devices, through a folder.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use inglenook::sync::{Code, Found, Log, Piece, Place};
+use inglenook::sync::{Code, Place};
 
 use super::PROGRAM;
 use super::home::Home;
+use super::pieces;
 use super::rng::Rng;
 
 /// Devices that share a place.
@@ -61,22 +61,7 @@ impl Shared {
 
     /// All that is in the pieces, with the code.
     pub fn in_pieces(&self) -> String {
-        let carrier = Place::named(&self.place).unwrap().open().unwrap();
-        let code: Code = self.code.parse().unwrap();
-        let Found::Sync(mut log, _) = Log::join(carrier, &code).unwrap() else { panic!() };
-        let mut text = String::new();
-        for device in log.carrier.devices().unwrap() {
-            for piece in log.carrier.pieces(device).unwrap() {
-                let Piece::Whole { entries, .. } = log.read(device, piece).unwrap() else {
-                    panic!("{device} {piece}")
-                };
-                for entry in entries {
-                    let entry = serde_json::to_string(&entry).unwrap();
-                    writeln!(text, "{device}/{piece} {entry}").unwrap();
-                }
-            }
-        }
-        text
+        pieces::texts(&Place::named(&self.place).unwrap(), &self.code.parse().unwrap())
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -66,6 +66,10 @@ impl Server {
         Self { process, address, token: token.trim().to_owned() }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
@@ -84,11 +88,22 @@ impl Server {
 
     /// The bytes of a request with this server's token.
     pub fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
+        self.request_with(&self.token, method, path, headers, body)
+    }
+
+    pub fn request_with(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Vec<u8> {
         format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
             self.address,
-            self.token,
+            token,
             body.len()
         )
         .into_bytes()

@@ -7,6 +7,7 @@ mod agents;
 mod client;
 mod guarded;
 mod memory;
+mod people;
 mod programs;
 
 #[path = "../support/home.rs"]

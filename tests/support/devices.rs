@@ -1,13 +1,16 @@
 //! Devices with a memory each, and what a person does on them at random. Every message has a word of its own; whatever is derived
 //! from it repeats that word, so after forgetting the word must be nowhere.
+#![allow(dead_code, reason = "not every program needs all of it")]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use inglenook::interfaces::{Clock as _, Embedder as _};
 use inglenook::memory::{Message, Moment, NewMessage, Role, SessionId, title_of};
 use inglenook::store::{AnyId, Applied, ForgetPlan, JobKind, Store, StoreError, USER_NAME};
-use inglenook::sync::{DeviceId, Entry};
+use inglenook::sync::{Code, DeviceId, Entry, Place, SyncId, SyncState};
 use inglenook::testing::HashEmbedder;
+use inglenook::worker::exchange::{Exchanged, exchange};
 use jiff::SignedDuration;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -85,6 +88,19 @@ impl Device {
         let is_any = !entries.is_empty();
         self.log.extend(is_any.then_some(entries));
         is_any
+    }
+
+    /// By exchanges through this place, from now on.
+    pub fn share(&self, place: Place, code: Code, id: SyncId) {
+        let state = SyncState::new(place, code, id, self.id.to_string());
+        let state = serde_json::to_string(&state).unwrap();
+        self.bed.store.write(|tx| tx.set_sync_state(&state)).unwrap();
+    }
+
+    pub fn exchange(&self) -> Exchanged {
+        let done = exchange(&self.bed.store, self.now(), Duration::ZERO).unwrap();
+        assert!(done.damaged.is_empty() && done.refused.is_empty(), "{done:?}");
+        done
     }
 
     /// What it told and still counts.

@@ -46,7 +46,7 @@ impl Agents {
     }
 }
 
-/// Answers until nothing can be asked any more. The memory of what is noted is built by the server's worker.
+/// Answers until nothing can be asked any more. The memory of what is noted is built by the worker of the open memory.
 pub fn answer_all(app: &App, readers: Readers, asked: Receiver<Asked>) {
     let service = Server::with_readers(app, readers);
     for Asked { head, body, unique, cancel, answer } in asked {

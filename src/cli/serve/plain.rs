@@ -1,6 +1,7 @@
 //! Replies without memory: what was sent, as a prompt, and what the model says to it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::of_model;
 use crate::chat::sampling::SamplingSettings;
@@ -25,37 +26,38 @@ pub struct Plain {
     model: Arc<dyn LanguageModel>,
     profile: ModelProfile,
     sampling: SamplingSettings,
-    prefixes: Mutex<Prefixes>,
+    /// Whose they are: what others said is not begun with, so that nothing tells of it.
+    owner: u64,
+    prefixes: Arc<Mutex<Prefixes>>,
+    n_forgettings: AtomicU64,
 }
 
-/// Contexts of earlier prompts and replies, the newest last.
+/// Contexts of earlier prompts and replies with their owners, the newest last.
 #[derive(Default)]
-struct Prefixes {
-    kept: Vec<Box<dyn Context>>,
-    n_forgettings: u64,
-}
+pub struct Prefixes(Vec<(u64, Box<dyn Context>)>);
 
 impl Plain {
-    pub fn new(models: &Models, parts: &Parts) -> Self {
+    pub fn new(models: &Models, parts: &Parts, owner: u64, prefixes: Arc<Mutex<Prefixes>>) -> Self {
         let info = models.language.info();
         let reader = reader_of(parts.reader, &parts.store, info);
         Self {
             model: Arc::clone(&models.language),
             profile: ModelProfile::new(info, reader, models.reranker.clone()),
             sampling: parts.config.sampling.clone(),
-            prefixes: Mutex::default(),
+            owner,
+            prefixes,
+            n_forgettings: AtomicU64::default(),
         }
     }
 
-    pub fn n_tokens(&self, text: &str) -> usize {
-        self.model.encode(text).len()
+    fn prefixes(&self) -> MutexGuard<'_, Prefixes> {
+        self.prefixes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was forgotten may stand in what is kept here.
     pub fn drop_forgotten(&self, n_forgettings: u64) {
-        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        if prefixes.n_forgettings != n_forgettings {
-            *prefixes = Prefixes { kept: Vec::new(), n_forgettings };
+        if self.n_forgettings.swap(n_forgettings, Ordering::SeqCst) != n_forgettings {
+            self.prefixes().0.retain(|(owner, _)| *owner != self.owner);
         }
     }
 
@@ -151,17 +153,18 @@ impl Plain {
         prompt: &[u32],
         cancel: &Cancel,
     ) -> Result<(Box<dyn Context>, usize), ModelError> {
-        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut prefixes = self.prefixes();
         cancel.check()?;
-        let shared = |context: &dyn Context| {
-            context.tokens().iter().zip(prompt).take_while(|(a, b)| a == b).count()
+        let shared = |(owner, context): &(u64, Box<dyn Context>)| {
+            let same = context.tokens().iter().zip(prompt).take_while(|(a, b)| a == b);
+            if *owner == self.owner { same.count() } else { 0 }
         };
-        let best = prefixes.kept.iter().map(|kept| shared(kept.as_ref())).enumerate();
+        let best = prefixes.0.iter().map(shared).enumerate();
         let (mut context, n_shared) = match best.max_by_key(|&(at, n)| (n, at)) {
             Some((at, n)) if n > 0 => {
-                let kept = prefixes.kept.remove(at);
-                let forked = kept.fork()?;
-                prefixes.kept.push(kept);
+                let kept = prefixes.0.remove(at);
+                let forked = kept.1.fork()?;
+                prefixes.0.push(kept);
                 (forked, n)
             }
             _ => (self.model.context(Priority::Chat)?, 0),
@@ -172,27 +175,32 @@ impl Plain {
             context.extend(chunk)?;
         }
         let kept = context.fork()?;
-        prefixes.keep(kept);
+        prefixes.keep(self.owner, kept);
         Ok((context, n_shared))
     }
 
     /// What was said goes on where it ended; the prompt alone is needed no longer.
     fn keep(&self, context: Box<dyn Context>, n_prompt: usize) {
-        let mut prefixes = self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut prefixes = self.prefixes();
         let prompt = &context.tokens()[..n_prompt.min(context.len())];
-        prefixes.kept.retain(|kept| kept.tokens() != prompt);
-        prefixes.keep(context);
+        prefixes.0.retain(|(owner, kept)| *owner != self.owner || kept.tokens() != prompt);
+        prefixes.keep(self.owner, context);
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        self.prefixes().0.retain(|(owner, _)| *owner != self.owner);
     }
 }
 
 impl Prefixes {
-    fn keep(&mut self, context: Box<dyn Context>) {
-        self.kept.push(context);
-        let n_tokens = |kept: &[Box<dyn Context>]| kept.iter().map(|c| c.len()).sum::<usize>();
-        while self.kept.len() > N_KEPT_MAX
-            || self.kept.len() > 1 && n_tokens(&self.kept) > KEPT_TOKENS_MAX
-        {
-            self.kept.remove(0);
+    fn keep(&mut self, owner: u64, context: Box<dyn Context>) {
+        let Self(kept) = self;
+        kept.push((owner, context));
+        let n_tokens = |kept: &[(u64, Box<dyn Context>)]| kept.iter().map(|(_, c)| c.len()).sum();
+        while kept.len() > N_KEPT_MAX || kept.len() > 1 && KEPT_TOKENS_MAX < n_tokens(kept) {
+            kept.remove(0);
         }
     }
 }

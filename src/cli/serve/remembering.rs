@@ -25,10 +25,8 @@ const N_LOOKED_AT: usize = 50;
 pub struct Remembering {
     parts: Parts,
     models: Models,
-    /// Builds the memory while nobody asks it; none where nothing is kept.
-    worker: Option<Worker>,
-    /// Requests under way.
-    n_asking: Mutex<usize>,
+    /// Builds the memory in the background; none where nothing is kept.
+    pub worker: Option<Arc<Worker>>,
     worker_config: WorkerConfig,
     /// One at a time brings the memory up to date.
     catching_up: Mutex<()>,
@@ -37,36 +35,27 @@ pub struct Remembering {
 }
 
 impl Remembering {
-    pub fn start(parts: Parts, models: Models, config: WorkerConfig, is_allowed: bool) -> Self {
-        let beside = WorkerConfig { writer: config.writer, ..WorkerConfig::beside_chat(None) };
-        let clock = Arc::new(SystemClock);
-        let worker = (!parts.incognito && is_allowed)
-            .then(|| Worker::start(parts.store.clone(), models.clone(), clock, beside));
+    /// The worker, if there is one, waits for its turn.
+    pub fn start(
+        parts: Parts,
+        models: Models,
+        config: WorkerConfig,
+        beside: Option<WorkerConfig>,
+        is_allowed: bool,
+    ) -> Self {
+        let worker = beside.map(|beside| {
+            let clock = Arc::new(SystemClock);
+            let worker = Worker::start(parts.store.clone(), models.clone(), clock, beside);
+            worker.pause();
+            Arc::new(worker)
+        });
         let worker_config = WorkerConfig { live: true, ..config };
-        Self {
-            parts,
-            models,
-            worker,
-            n_asking: Mutex::default(),
-            worker_config,
-            catching_up: Mutex::default(),
-            is_allowed,
-        }
+        Self { parts, models, worker, worker_config, catching_up: Mutex::default(), is_allowed }
     }
 
     /// How often something was forgotten, also by other processes.
     pub fn n_forgettings(&self) -> u64 {
         self.parts.store.read(|r| r.n_forgettings()).unwrap_or_default()
-    }
-
-    fn count_asking(&self, change: impl FnOnce(usize) -> usize) {
-        let mut n = self.n_asking.lock().unwrap_or_else(PoisonError::into_inner);
-        *n = change(*n);
-        match &self.worker {
-            Some(worker) if *n == 0 => worker.resume(),
-            Some(worker) => worker.pause(),
-            None => {}
-        }
     }
 
     pub fn reply(
@@ -88,7 +77,6 @@ impl Remembering {
         let Some((question, history)) = said.split_last() else {
             return Err(ApiError::field("messages", "Nothing was said."));
         };
-        let _asking = Asking::begin(self);
         let session = if self.parts.incognito {
             None
         } else {
@@ -216,22 +204,6 @@ fn set_sampling(settings: &mut SamplingSettings, asked: &Asked) {
         if let Some(value) = value {
             settings.chat.insert(setting, value);
         }
-    }
-}
-
-/// A request under way: meanwhile the worker waits, as it does in a chat while a reply is written.
-struct Asking<'a>(&'a Remembering);
-
-impl<'a> Asking<'a> {
-    fn begin(of: &'a Remembering) -> Self {
-        of.count_asking(|n| n + 1);
-        Self(of)
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.0.count_asking(|n| n - 1);
     }
 }
 

@@ -7,6 +7,9 @@ use std::path::Path;
 use super::super::report::Failure;
 use crate::registry::hex;
 
+/// Where it lies in a home.
+pub const FILE: &str = "serve-token";
+
 const RANDOM_BYTES: usize = 32;
 const CHARS_MIN: usize = 16;
 const FILE_BYTES_MAX: u64 = 4_096;
