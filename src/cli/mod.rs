@@ -55,6 +55,7 @@ use crate::inference;
 use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
 use crate::store::{self, Store};
+pub use crate::tui::ScreenBench;
 
 pub use self::args::Global;
 #[cfg(fuzzing)]

@@ -45,13 +45,12 @@ pub(super) fn choose(state: &mut State, entry: usize) {
 /// Chooses the message that was clicked on.
 pub(super) fn click(state: &mut State, column: u16, row: u16) {
     let transcript = &state.transcript;
-    let (left, width, top) = transcript.origin.get();
+    let (left, width) = transcript.columns.get();
     if !(left..left.saturating_add(width)).contains(&column) {
         return;
     }
-    let row = usize::try_from(row as isize - top).unwrap_or(usize::MAX);
     let places = transcript.places.borrow();
-    let hit = places.iter().find(|p| (p.row..p.row + p.n_rows).contains(&row)).map(|p| p.entry);
+    let hit = places.iter().find(|place| place.rows.contains(&row)).map(|place| place.entry);
     drop(places);
     match hit {
         Some(entry) => choose(state, entry),
@@ -73,7 +72,7 @@ pub(super) fn leave(state: &mut State) {
     if state.focus == Focus::Messages {
         state.focus = Focus::Input;
         state.transcript.chosen = None;
-        state.transcript.top.set(None);
+        state.transcript.follow();
     }
 }
 

@@ -114,6 +114,18 @@ pub(super) fn scroll(state: &mut State, by: isize) {
 
 /// One key for the pane that has the focus; `None` if it is not the pane's.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    let effects = pane_key(state, key);
+    if let Some(Pane::Memory(pane)) = &mut state.pane
+        && pane.is_old
+        && !pane.lists()
+    {
+        memory_tree::bring_up_to_date(pane, &state.palette);
+        memory_tree::open_found(pane);
+    }
+    effects
+}
+
+fn pane_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     match &mut state.pane {
         Some(Pane::Why(_)) => why_key(state, key),
         Some(Pane::Memory(pane)) if pane.searching => {
@@ -174,7 +186,9 @@ fn search_key(
 /// The search has changed.
 fn look_for(pane: &mut MemoryPane, palette: &Palette, now: Moment) {
     memory_tree::rebuild(pane, palette);
-    memory_tree::open_found(pane);
+    if !pane.is_old {
+        memory_tree::open_found(pane);
+    }
     pane.rebuild_page(now);
 }
 
@@ -336,11 +350,8 @@ pub(super) fn set_tree(state: &mut State, mut tree: Tree) {
         pane.page.rebuild(Some(std::mem::take(&mut tree.known)), &words, now);
         pane.tree = Some(tree);
         memory_tree::rebuild(pane, &palette);
-        if first && let Some(item) = pane.items.first() {
-            pane.state.get_mut().select(vec![*item.identifier()]);
-            if pane.learned {
-                learned::open_first(pane);
-            }
+        if first && pane.learned {
+            learned::open_first(pane);
         }
     }
 }

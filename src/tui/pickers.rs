@@ -12,7 +12,7 @@ use crate::tui::keys::{Action, BINDINGS};
 use crate::tui::palette::NAMES;
 use crate::tui::slash::{COMMANDS, SlashCommand};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{count, dates};
+use crate::tui::{count, dates, wrap};
 
 /// A list to choose from.
 #[derive(Debug, Clone)]
@@ -99,10 +99,11 @@ impl Picker {
     /// The items that contain all words of the filter, and what the memory found.
     pub fn visible(&self) -> Vec<&Item> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
-        let has_words = |item: &&Item| {
-            let text = format!("{} {}", item.label, item.detail).to_lowercase();
-            item.preview.is_some() || words.iter().all(|w| text.contains(w.as_str()))
+        let has = |item: &Item, word: &str| {
+            wrap::holds(&item.label, word) || wrap::holds(&item.detail, word)
         };
+        let has_words =
+            |item: &&Item| item.preview.is_some() || words.iter().all(|word| has(item, word));
         self.items.iter().filter(has_words).collect()
     }
 

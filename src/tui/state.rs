@@ -145,6 +145,8 @@ pub struct MemoryPane {
     pub error: Option<String>,
     /// Built from the tree and the search; shared with the view.
     pub items: Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>>,
+    /// They are to be built anew before they are shown.
+    pub is_old: bool,
     pub n_found: usize,
     /// What was learnt from imports stands here instead of the themes.
     pub learned: bool,
@@ -300,12 +302,23 @@ impl State {
 
     /// Whether something is animated or times out, so that ticks are needed.
     pub fn moves(&self) -> bool {
+        self.spins() || self.hint.is_some() || self.leaving_until.is_some() || self.trash.is_some()
+    }
+
+    fn spins(&self) -> bool {
         self.transcript.busy()
             || matches!(self.model, ModelLine::Loading { .. })
             || self.worker_is_busy()
-            || self.hint.is_some()
-            || self.leaving_until.is_some()
-            || self.trash.is_some()
+    }
+
+    /// Of what is animated: five a second.
+    pub fn frame(&self) -> u64 {
+        self.tick / 2
+    }
+
+    /// What a tick can change on the screen.
+    pub fn by_time(&self) -> (Option<u64>, bool) {
+        (self.spins().then(|| self.frame()), self.hint.is_some())
     }
 
     pub fn worker_is_busy(&self) -> bool {
@@ -334,6 +347,7 @@ impl State {
         for entry in &self.transcript.entries {
             entry.laid.replace(None);
         }
+        self.transcript.live_laid.replace(None);
         if let Some(Pane::Memory(pane)) = &mut self.pane {
             memory_tree::rebuild(pane, palette);
         }

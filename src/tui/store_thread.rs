@@ -297,7 +297,7 @@ fn slug(title: &str) -> String {
     if out.is_empty() { "chat".into() } else { out.into() }
 }
 
-fn tree(r: &Reader<'_>, learned: bool, now: Moment) -> Result<Tree, StoreError> {
+pub(super) fn tree(r: &Reader<'_>, learned: bool, now: Moment) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
     let known = if learned { Knowledge::default() } else { known::read(r, &semantics, now)? };
     let episodes = r.episodes()?;

@@ -292,12 +292,12 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Suspend => return vec![Effect::Suspend],
         Action::WriteOutside => return vec![Effect::WriteOutside(state.editor.text())],
         Action::ScrollPage(by) => {
-            let page = state.transcript.rows.get().1.saturating_sub(2).max(1) as isize;
+            let page = state.transcript.visible.get().saturating_sub(2).max(1) as isize;
             state.transcript.scroll(page * isize::from(by));
         }
         Action::ScrollLine(by) => state.transcript.scroll(isize::from(by)),
-        Action::ScrollEnd(-1) => state.transcript.scroll(isize::MIN / 2),
-        Action::ScrollEnd(_) => state.transcript.top.set(None),
+        Action::ScrollEnd(-1) => state.transcript.begin(),
+        Action::ScrollEnd(_) => state.transcript.follow(),
         Action::Quit => return vec![Effect::Quit(0)],
         // Actions of other contexts.
         _ => {}
@@ -316,12 +316,12 @@ fn escape(state: &mut State) -> Vec<Effect> {
     }
     if messages::stop_editing(state) {
         state.say("Left as it was.");
-    } else if state.pull.is_some() && state.pane.is_none() && state.transcript.top.get().is_none() {
+    } else if state.pull.is_some() && state.pane.is_none() && state.transcript.follows() {
         return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
         return panes::close(state);
-    } else if state.transcript.top.get().is_some() {
-        state.transcript.top.set(None);
+    } else if !state.transcript.follows() {
+        state.transcript.follow();
     }
     Vec::new()
 }
@@ -405,7 +405,7 @@ fn send(state: &mut State) -> Vec<Effect> {
     if files::mentions(&text) {
         if !state.transcript.busy() {
             state.transcript.sending = Some(text.clone());
-            state.transcript.top.set(None);
+            state.transcript.follow();
         }
         return vec![Effect::Store(StoreRequest::Attach(text))];
     }
@@ -436,7 +436,7 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
         return vec![Effect::Store(StoreRequest::PlanForgetAbout { what, text })];
     }
     state.transcript.sending = Some(text.clone());
-    state.transcript.top.set(None);
+    state.transcript.follow();
     vec![Effect::Chat(Command::Submit { text, kind })]
 }
 

@@ -17,9 +17,9 @@ use crate::tui::{messages, wrap};
 use crate::worker::{WorkerState, WorkerStatus};
 
 /// One frame of the spinner.
-pub(super) fn spinner(tick: u64) -> &'static str {
+pub(super) fn spinner(state: &State) -> &'static str {
     let frames = BRAILLE_SIX.symbols;
-    frames[(tick % frames.len() as u64) as usize]
+    frames[(state.frame() % frames.len() as u64) as usize]
 }
 
 /// 8192 → "8,192".
@@ -75,7 +75,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         let style = if failed { palette.warning } else { palette.muted };
         let mut spans = Vec::new();
         if state.worker_is_busy() {
-            spans.push(Span::styled(format!("{} ", spinner(state.tick)), palette.accent));
+            spans.push(Span::styled(format!("{} ", spinner(state)), palette.accent));
         }
         spans.push(Span::styled(plain_text(&worker(status)).into_owned(), style));
         parts.push(spans);
@@ -150,7 +150,7 @@ fn model(state: &State, width: u16) -> Vec<Span<'static>> {
         }
         ModelLine::Loading { name, progress, .. } => {
             let mut spans = vec![
-                Span::styled(spinner(state.tick), palette.accent),
+                Span::styled(spinner(state), palette.accent),
                 Span::styled(
                     format!(" loading {}", wrap::ellipsis(&plain_text(name), 24)),
                     palette.text,
