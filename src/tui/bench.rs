@@ -2,7 +2,7 @@
 
 use std::io::{self, Sink, sink};
 
-use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent};
+use crossterm::event::Event as TerminalEvent;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -11,6 +11,7 @@ use crate::chat::{PhaseName, Update};
 use crate::memory::{Message, Moment};
 use crate::store::{Conversation, Store, StoreError};
 use crate::tui::event::{Event, StoreReply, Tree};
+use crate::tui::keys::Key;
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::{panes, store_thread, update, view};
@@ -44,16 +45,11 @@ impl ScreenBench {
         update(&mut self.state, event, self.now);
     }
 
-    /// One key: a character, or "pgup", "pgdn", "down", "esc".
+    /// One key, as `keys.toml` writes it.
     pub fn press(&mut self, key: &str) {
-        let code = match key {
-            "pgup" => KeyCode::PageUp,
-            "pgdn" => KeyCode::PageDown,
-            "down" => KeyCode::Down,
-            "esc" => KeyCode::Esc,
-            other => KeyCode::Char(other.chars().next().unwrap_or(' ')),
-        };
-        self.feed(Event::Terminal(TerminalEvent::Key(KeyEvent::from(code))));
+        if let Ok(key) = Key::parse(key) {
+            self.feed(Event::Terminal(TerminalEvent::Key(key.into())));
+        }
     }
 
     /// A reply begins.

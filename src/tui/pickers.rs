@@ -8,7 +8,7 @@ use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{MessageId, Moment, SessionId, plain_text};
 use crate::store::{Found, Session};
 use crate::tui::editor::size_of;
-use crate::tui::keys::{Action, BINDINGS};
+use crate::tui::keys::{Action, BINDINGS, Keymap};
 use crate::tui::palette::NAMES;
 use crate::tui::slash::{COMMANDS, SlashCommand};
 use crate::tui::state::{Overlay, State};
@@ -143,11 +143,12 @@ impl Picker {
 }
 
 /// Every command, with the key or the slash command that runs it.
-pub(super) fn palette_items() -> Vec<Item> {
+pub(super) fn palette_items(keys: &Keymap) -> Vec<Item> {
     let keys = BINDINGS.iter().filter_map(|binding| {
         let mut label = binding.help.to_owned();
         label.get_mut(0..1)?.make_ascii_uppercase();
-        Some(Item::new(label, binding.label, Pick::Action(binding.palette?)))
+        let key = keys.of(binding.context, binding.action);
+        Some(Item::new(label, key, Pick::Action(binding.palette?)))
     });
     let commands = COMMANDS.iter().filter_map(|command| {
         let detail = format!("/{}", command.name);

@@ -16,6 +16,7 @@ use crate::chat::{Command, Driver, Level, Parts, Update};
 use crate::interfaces::Clock;
 use crate::memory::SessionId;
 use crate::tui::event::{Effect, Event, StoreRequest};
+use crate::tui::keys::Keymap;
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::store_thread::{PALETTE, Requests, StoreThread};
@@ -70,6 +71,7 @@ pub struct Beginning {
     pub lock_after: Option<Duration>,
     /// The configured palette, unless another was chosen in the chat.
     pub palette: Option<String>,
+    pub keys: Keymap,
 }
 
 /// Runs the chat until it is left.
@@ -150,14 +152,14 @@ fn go_to(draft: &Draft, driver: &Driver) {
 
 async fn drive(
     parts: Parts,
-    Beginning { notices, draft, lock_after, palette }: Beginning,
+    Beginning { notices, draft, lock_after, palette, keys }: Beginning,
     screen: &mut Screen,
     driver: &mut Option<Driver>,
     requests: &mut Option<Requests>,
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
     let clock = Arc::clone(&parts.clock);
-    let state = begun(&parts, notices, &draft, palette.as_deref());
+    let state = State { keys, ..begun(&parts, notices, &draft, palette.as_deref()) };
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 

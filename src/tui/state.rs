@@ -13,6 +13,7 @@ use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId
 use crate::store::{AnyId, ForgetPlan};
 use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
+use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::page::Page;
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
@@ -32,6 +33,8 @@ pub const SPLIT_WIDTH: u16 = 100;
 /// The whole screen.
 pub struct State {
     pub palette: Palette,
+    /// The person's.
+    pub keys: Keymap,
     /// What the terminal can show of a palette.
     pub palettes: fn(&str) -> Palette,
     /// The one to go back to, while others are tried.
@@ -262,6 +265,7 @@ impl State {
     pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette: *palette,
+            keys: Keymap::default(),
             palettes: Palette::named,
             palette_before: None,
             now,
@@ -351,6 +355,11 @@ impl State {
         if let Some(Pane::Memory(pane)) = &mut self.pane {
             memory_tree::rebuild(pane, palette);
         }
+    }
+
+    /// The key of an action of the chat: "Ctrl+S".
+    pub fn key(&self, action: Action) -> String {
+        self.keys.of(Context::Chat, action)
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {

@@ -11,7 +11,7 @@ use crate::extractive::asked_to_forget;
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
@@ -111,7 +111,7 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    let action = keys::lookup(Context::Chat, key);
+    let action = state.keys.lookup(Context::Chat, key);
     if action != Some(Action::Interrupt) {
         state.leaving_until = None;
     }
@@ -146,7 +146,7 @@ fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let last = offered.len().checked_sub(1)?;
     let chosen = state.completion.min(last);
     let completion = offered.swap_remove(chosen);
-    match keys::lookup(Context::Completion, key)? {
+    match state.keys.lookup(Context::Completion, key)? {
         Action::Up => state.completion = chosen.checked_sub(1).unwrap_or(last),
         Action::Down => state.completion = if chosen == last { 0 } else { chosen + 1 },
         Action::Close => state.completion_closed = true,
@@ -163,7 +163,7 @@ fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
 }
 
 fn input_key(state: &mut State, key: KeyEvent) {
-    match keys::lookup(Context::Input, key) {
+    match state.keys.lookup(Context::Input, key) {
         Some(Action::Help) if state.editor.is_empty() => {
             state.overlay = Some(Overlay::Help { scroll: 0 });
         }
@@ -246,7 +246,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Palette => {
             let mut picker = Picker::new(PickerKind::Palette);
-            picker.items = pickers::palette_items();
+            picker.items = pickers::palette_items(&state.keys);
             picker.loading = false;
             state.overlay = Some(Overlay::Picker(picker));
         }
@@ -345,7 +345,8 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
         return vec![Effect::Quit(0)];
     }
     state.leaving_until = Some(state.tick + 25);
-    state.hint = Some(("Ctrl+C again leaves.".into(), state.tick + 25));
+    let again = format!("{} again leaves.", state.key(Action::Interrupt));
+    state.hint = Some((again, state.tick + 25));
     Vec::new()
 }
 
@@ -398,7 +399,7 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if state.editing.is_some() && state.transcript.busy() {
-        state.say("Still answering. Esc stops it.");
+        state.say(format!("Still answering. {} stops it.", state.key(Action::Escape)));
         return Vec::new();
     }
     let text = state.editor.take();

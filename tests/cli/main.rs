@@ -66,6 +66,7 @@ fn help_names_every_command() {
         "serve",
         "doctor",
         "dirs",
+        "keys",
         "completions",
         "man",
     ] {

@@ -5,9 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::memory::{Moment, plain_text};
+use crate::memory::plain_text;
 use crate::store::AnyId;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::page::known::Known;
 use crate::tui::page::rows::{FactRow, Row, source};
 use crate::tui::page::{self, Page, Tab};
@@ -39,18 +39,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
     if pane.searching || !pane.search.is_empty() || !pane.lists() {
         memory::summary(frame, pane, palette, line, focused);
     } else if pane.tree.is_some() {
-        let news = wrap::parts_that_fit(&news(&pane.page, state.now), usize::from(line.width));
+        let news = wrap::parts_that_fit(&news(state, &pane.page), usize::from(line.width));
         frame.render_widget(Span::styled(news, palette.muted), line);
     }
     if !pane.lists() {
-        memory::tree(frame, pane, palette, body);
+        memory::tree(frame, state, pane, body);
     } else if pane.page.rows.is_empty() {
         let known = !pane.page.known.all.is_empty();
-        memory::nothing(frame, pane, palette, known.then(|| empty(&pane.page)), body);
+        memory::nothing(frame, state, pane, known.then(|| empty(&pane.page)), body);
     } else {
         list(frame, state, &pane.page, body);
     }
-    let keys = wrap::parts_that_fit(&hints(pane), usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&hints(state, pane), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
@@ -75,7 +75,8 @@ fn tabs(frame: &mut Frame<'_>, page: &Page, palette: &Palette, area: Rect) {
 }
 
 /// "Since yesterday: 3 new · 1 corrected · n shows them"
-fn news(page: &Page, now: Moment) -> String {
+fn news(state: &State, page: &Page) -> String {
+    let now = state.now;
     let since = match &page.known.visit {
         Some(visit) => {
             let at = visit.at(now.offset);
@@ -96,7 +97,7 @@ fn news(page: &Page, now: Moment) -> String {
     if page.changes {
         return format!(
             "{since} · {} goes back",
-            keys::hint(Context::MemoryPage, Action::Changes).0
+            state.keys.of(Context::MemoryPage, Action::Changes)
         );
     }
     let what = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(" · ") };
@@ -121,9 +122,9 @@ fn empty(page: &Page) -> &'static str {
     }
 }
 
-fn hints(pane: &MemoryPane) -> String {
+fn hints(state: &State, pane: &MemoryPane) -> String {
     if pane.searching {
-        return keys::hints(Context::MemorySearch);
+        return state.keys.hints(Context::MemorySearch);
     }
     let chosen = selected(pane);
     let is_fact = matches!(chosen, Some(AnyId::Semantic(_)));
@@ -142,7 +143,7 @@ fn hints(pane: &MemoryPane) -> String {
     ];
     let possible = all.into_iter().filter(|(_, _, is_possible)| *is_possible);
     let texts: Vec<String> =
-        possible.map(|(context, action, _)| keys::hint_text(context, action)).collect();
+        possible.map(|(context, action, _)| state.keys.hint(context, action)).collect();
     texts.join(" · ")
 }
 

@@ -10,7 +10,7 @@ use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::{Focus, ModelLine, State};
 use crate::tui::view::{led, spread};
 use crate::tui::{messages, wrap};
@@ -80,7 +80,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         spans.push(Span::styled(plain_text(&worker(status)).into_owned(), style));
         parts.push(spans);
     }
-    let help = keys::hint_text(Context::Input, Action::Help);
+    let help = state.keys.hint(Context::Input, Action::Help);
     let help = vec![Span::styled(format!("{help} "), palette.muted)];
     // If there is no room for all, drop the context first, then the speed, then the worker.
     let cells = |parts: &[Vec<Span<'_>>]| {
@@ -92,7 +92,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
     // How to get a better model, where there is room; it matters more than that this is built in.
     let next = match (&state.pull, &state.model) {
-        (Some(pull), _) => Some(Span::styled(format!("{} · Esc stops", pull.text()), palette.text)),
+        (Some(pull), _) => {
+            let text = format!("{} · {} stops", pull.text(), state.key(Action::Escape));
+            Some(Span::styled(text, palette.text))
+        }
         (None, ModelLine::Ready(profile)) if profile.starter => {
             Some(Span::styled("better: /model", palette.muted))
         }

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use crate::memory::plain_text;
 use crate::tui::count;
 use crate::tui::dates;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{ModelLine, State};
 use crate::tui::wrap;
@@ -41,12 +41,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
     if let ModelLine::Absent = state.model {
         full.push(Line::raw(""));
-        full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
+        let text = format!("No model is loaded. {} lists them.", state.key(Action::Models));
+        full.push(Line::styled(text, palette.warning));
     }
     let keys = format!(
         "{} · / commands · {}",
-        keys::hint_text(Context::Input, Action::Help),
-        keys::hint_text(Context::Chat, Action::Memory),
+        state.keys.hint(Context::Input, Action::Help),
+        state.keys.hint(Context::Chat, Action::Memory),
     );
     let tail = [Line::raw(""), Line::styled(keys, palette.muted)];
     full.extend(tail.clone());
@@ -121,7 +122,7 @@ fn coming_back(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'st
     let title = format!("Welcome back{}", name.unwrap_or_default());
     let short = heading(state, &title, "Everything stays on this machine.", width);
     let mut full = short.clone();
-    let mut section = |title: &'static str, rows: Vec<String>| {
+    let mut section = |title: String, rows: Vec<String>| {
         if rows.is_empty() {
             return;
         }
@@ -136,9 +137,9 @@ fn coming_back(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'st
     };
     let chats = greeting.chats.iter();
     section(
-        "Last chats (Ctrl+S lists them all)",
+        format!("Last chats ({} lists them all)", state.key(Action::Sessions)),
         chats.map(|(title, at)| format!("{}: {title}", dates::day(*at, state.now))).collect(),
     );
-    section("Learnt lately", greeting.facts.clone());
+    section("Learnt lately".to_owned(), greeting.facts.clone());
     (full, short)
 }

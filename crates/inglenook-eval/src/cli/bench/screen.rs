@@ -83,9 +83,10 @@ fn chat_times(
             Ok(())
         })
     };
-    take("scroll, new to the eye", press(&mut screen, vec!["pgup"; 300])?);
-    take("scroll back", press(&mut screen, vec!["pgdn"; 300])?);
-    take("type", press(&mut screen, LONG.split("").filter(|c| !c.is_empty()).take(300).collect())?);
+    take("scroll, new to the eye", press(&mut screen, vec!["pageup"; 300])?);
+    take("scroll back", press(&mut screen, vec!["pagedown"; 300])?);
+    let typed: Vec<String> = LONG.replace(' ', "x").chars().map(String::from).collect();
+    take("type", press(&mut screen, typed.iter().map(String::as_str).collect())?);
     let sizes = (0..20).map(|n| (width - 1 + n % 2, height));
     take("resize", timed(&mut screen, sizes, |screen, (w, h)| screen.resize(w, h))?);
     screen.begin_reply();
@@ -135,7 +136,7 @@ fn page_times(
     take("page: move", press(&["down"; 100])?);
     take("page: turn to a tab", press(&["2", "3", "4", "5", "1"])?);
     press(&["/"])?;
-    take("page: search", press(&["c", "a", "m", "e", " ", "l", "i", "s", "b", "o", "n"])?);
+    take("page: search", press(&["c", "a", "m", "e", "space", "l", "i", "s", "b", "o", "n"])?);
     Ok(())
 }
 
