@@ -37,6 +37,7 @@ mod tools;
 mod transcript;
 mod update;
 mod view;
+mod welcome;
 mod why;
 mod wrap;
 

@@ -21,6 +21,7 @@ use crate::tui::prompts::Prompts;
 use crate::tui::pulls::Pull;
 use crate::tui::slash::{self, Completion};
 use crate::tui::transcript::{Body, Transcript};
+use crate::tui::welcome::Offered;
 use crate::tui::{Draft, memory_tree};
 use crate::worker::{WorkerState, WorkerStatus};
 
@@ -45,6 +46,7 @@ pub struct State {
     pub transcript: Transcript,
     /// Shown while the chat is empty.
     pub greeting: Greeting,
+    pub offered: Offered,
     pub editor: Editor,
     /// Written while a reply was on its way: each is sent when the chat is free.
     pub queue: VecDeque<(String, MessageKind)>,
@@ -272,6 +274,7 @@ impl State {
             tick: 0,
             transcript: Transcript::default(),
             greeting: Greeting::default(),
+            offered: Offered::default(),
             editor: Editor::default(),
             queue: VecDeque::new(),
             prompts: Prompts::default(),

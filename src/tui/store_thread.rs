@@ -355,19 +355,19 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
 }
 
 fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
-    const N_CHATS: usize = 3;
-    const N_FACTS: usize = 3;
+    /// As many as a large screen shows.
+    const N: usize = 7;
     let name = r.user_name()?;
     let mut chats: Vec<_> = r.sessions()?.into_iter().filter(|chat| !chat.imported).collect();
     chats.sort_by_key(|chat| Reverse(chat.updated_at));
-    chats.truncate(N_CHATS);
-    let facts = r.newest_facts(N_FACTS)?;
+    chats.truncate(N);
+    let facts = r.newest_facts(N)?;
     let seen = r.learned_seen()?;
     let is_new = r.next_semantic_id()?.0 - 1 > seen.0;
     let mut imports = if is_new { r.learned()? } else { Vec::new() }.into_iter();
     let unseen = imports.find(|import| import.facts.iter().any(|(fact, _)| *fact > seen));
     Ok(Greeting {
-        chats: chats.into_iter().map(|chat| (chat.title, chat.updated_at)).collect(),
+        chats: chats.into_iter().map(|chat| (chat.id, chat.title, chat.updated_at)).collect(),
         facts: facts.iter().map(|fact| to_second_person(fact, name.as_deref())).collect(),
         learned: unseen.map(|import| (import.facts.len(), import.source)),
         name,

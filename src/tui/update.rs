@@ -17,7 +17,7 @@ use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
     chat_updates, chats, files, learned, messages, overlays, panes, pickers, prompts, slash,
-    store_replies, tools,
+    store_replies, tools, welcome,
 };
 
 /// One step of the screen.
@@ -86,6 +86,7 @@ fn step(state: &mut State, event: Event) -> Vec<Effect> {
                 if state.overlay.is_none() && state.page().is_none() =>
             {
                 messages::click(state, mouse.column, mouse.row);
+                return welcome::click(state, mouse.column, mouse.row);
             }
             _ => {}
         },
@@ -174,6 +175,7 @@ fn input_key(state: &mut State, key: KeyEvent) {
         Some(Action::Later) if state.editor.on_last_line() => state.editor.later(),
         _ => {
             state.focus = Focus::Input;
+            state.offered.chosen = None;
             state.editor.key(key);
             state.completion = 0;
             state.completion_closed = false;
@@ -279,6 +281,9 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
             if let Some(word) = state.editor.word().filter(|word| word.starts_with('@')) {
                 return vec![Effect::Store(StoreRequest::CompletePath(word))];
             }
+            if welcome::next(state) {
+                return Vec::new();
+            }
             if state.pane.is_some() {
                 state.focus = match state.focus {
                     Focus::Input | Focus::Messages => Focus::Pane,
@@ -316,6 +321,8 @@ fn escape(state: &mut State) -> Vec<Effect> {
     }
     if messages::stop_editing(state) {
         state.say("Left as it was.");
+    } else if state.offered.chosen.take().is_some() {
+        return Vec::new();
     } else if state.pull.is_some() && state.pane.is_none() && state.transcript.follows() {
         return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
@@ -355,7 +362,7 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
 fn send(state: &mut State) -> Vec<Effect> {
     let text = state.editor.text();
     if text.trim().is_empty() {
-        return Vec::new();
+        return welcome::take(state);
     }
     if slash::is_command(&text) {
         if let Some(filled) = prompts::called(state, &text) {
