@@ -82,7 +82,7 @@ impl ScreenBench {
     /// # Errors
     /// If it can't be read.
     pub fn read_memory(&mut self, store: &Store) -> Result<(), StoreError> {
-        self.tree = store.read(|r| store_thread::tree(r, false, self.now))?;
+        self.tree = store.read(|r| store_thread::tree(r, false))?;
         Ok(())
     }
 

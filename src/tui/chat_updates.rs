@@ -168,7 +168,7 @@ fn set_phase(state: &mut State, phase: PhaseName) {
 fn set_session(
     state: &mut State,
     session: Option<SessionId>,
-    Conversation { title, messages, aside }: Conversation,
+    Conversation { title, messages, aside, .. }: Conversation,
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;

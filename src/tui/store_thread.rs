@@ -14,7 +14,7 @@ use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
-    EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, plain_text,
+    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
 use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
@@ -108,10 +108,7 @@ impl StoreThread {
         let store = &self.0.store;
         Ok(match request {
             StoreRequest::Greeting => StoreReply::Greeting(store.read(greeting)?),
-            StoreRequest::Tree { learned } => {
-                let now = self.0.clock.now();
-                StoreReply::Tree(store.read(|r| tree(r, learned, now))?)
-            }
+            StoreRequest::Tree { learned } => StoreReply::Tree(store.read(|r| tree(r, learned))?),
             StoreRequest::Messages(episode) => {
                 let messages = store.read(|r| messages(r, episode))?;
                 StoreReply::Messages { episode, messages }
@@ -297,9 +294,9 @@ fn slug(title: &str) -> String {
     if out.is_empty() { "chat".into() } else { out.into() }
 }
 
-pub(super) fn tree(r: &Reader<'_>, learned: bool, now: Moment) -> Result<Tree, StoreError> {
+pub(super) fn tree(r: &Reader<'_>, learned: bool) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
-    let known = if learned { Knowledge::default() } else { known::read(r, &semantics, now)? };
+    let known = if learned { Knowledge::default() } else { known::read(r, &semantics)? };
     let episodes = r.episodes()?;
     let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
     let facts: HashMap<SemanticId, Semantic> = semantics.into_iter().map(|s| (s.id, s)).collect();

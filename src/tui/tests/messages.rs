@@ -19,8 +19,12 @@ fn opened(width: u16, height: u16) -> Harness {
         message(5, Role::Assistant, "In Lund."),
         stopped,
     ];
-    let conversation =
-        Conversation { title: "Old".into(), messages, aside: [MessageId(2), MessageId(5)].into() };
+    let conversation = Conversation {
+        title: "Old".into(),
+        messages,
+        aside: [MessageId(2), MessageId(5)].into(),
+        ..Conversation::default()
+    };
     h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
     h.screen();
     h.take();

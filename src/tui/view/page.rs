@@ -85,7 +85,7 @@ fn news(state: &State, page: &Page) -> String {
                 day => format!("Since {}", day.trim_start_matches("on ")),
             }
         }
-        None => "In the last seven days".into(),
+        None => "Not seen yet".into(),
     };
     let parts: Vec<String> = page
         .n_changed()
@@ -99,6 +99,9 @@ fn news(state: &State, page: &Page) -> String {
             "{since} · {} goes back",
             state.keys.of(Context::MemoryPage, Action::Changes)
         );
+    }
+    if parts.is_empty() && page.known.visit.is_none() {
+        return String::new();
     }
     let what = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(" · ") };
     format!("{since}: {what}")
@@ -185,7 +188,14 @@ fn row_lines(state: &State, page: &Page, row: usize, width: usize) -> Vec<Line<'
             air.into_iter().chain([Line::styled(text, palette.theme)]).collect()
         }
         Row::Fact(fact) => match page.known.all.get(fact.known) {
-            Some(known) => fact_lines(state, fact, known, chosen, width),
+            Some(known) => {
+                let from = source(known, state.now);
+                // It is said once for a run of facts.
+                let above = row.checked_sub(1).and_then(|above| page.at(above));
+                let is_said = above.is_some_and(|above| source(above, state.now) == from);
+                let from = (chosen || !is_said).then_some(from);
+                fact_lines(state, fact, known, from, width, chosen)
+            }
             None => Vec::new(),
         },
     }
@@ -196,8 +206,9 @@ fn fact_lines(
     state: &State,
     row: &FactRow,
     known: &Known,
-    chosen: bool,
+    from: Option<String>,
     width: usize,
+    chosen: bool,
 ) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let width = width.min(WIDTH_MAX);
@@ -218,16 +229,19 @@ fn fact_lines(
         sentence.insert(0, Span::styled("Before: ", palette.muted));
     }
     let room = width - indent - if beside { SOURCE_WIDTH + 2 } else { 0 };
-    let from = source(known, state.now);
-    let from = plain_text(&from);
+    let from = from.as_deref().map(plain_text);
     let mut lines = wrap::wrap(&Line::from(sentence), room, 0);
-    if beside {
-        let gap = (room + 2).saturating_sub(lines[0].width());
-        lines[0].spans.push(Span::raw(" ".repeat(gap)));
-        lines[0].spans.push(Span::styled(wrap::ellipsis(&from, SOURCE_WIDTH), palette.muted));
-    } else if chosen || width >= BELOW_WIDTH {
-        let from = wrap::ellipsis(&from, room.saturating_sub(2));
-        lines.push(Line::styled(format!("  {from}"), palette.muted));
+    match from.filter(|_| beside || chosen || width >= BELOW_WIDTH) {
+        Some(from) if beside => {
+            let gap = (room + 2).saturating_sub(lines[0].width());
+            lines[0].spans.push(Span::raw(" ".repeat(gap)));
+            lines[0].spans.push(Span::styled(wrap::ellipsis(&from, SOURCE_WIDTH), palette.muted));
+        }
+        Some(from) => {
+            let from = wrap::ellipsis(&from, room.saturating_sub(2));
+            lines.push(Line::styled(format!("  {from}"), palette.muted));
+        }
+        None => {}
     }
     let spaces = " ".repeat(indent);
     let mut lines: Vec<Line<'static>> = lines
