@@ -186,7 +186,7 @@ fn a_first_conversation_is_remembered_after_a_restart() {
     let home = Home::new();
     let mut t = Terminal::start(&home, 80, 24, &[]);
     t.shows("An assistant that remembers");
-    t.shows("can be downloaded here");
+    t.shows("gets a larger one");
     t.line("My name is Ana and I moved to Lund last week.");
     t.shows("Noted:");
     t.line("Where do I live?");

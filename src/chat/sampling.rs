@@ -19,6 +19,23 @@ pub enum Setting {
     Seed,
 }
 
+/// As one line, for [`read`].
+pub fn written(settings: &Settings) -> String {
+    let texts: Vec<String> =
+        settings.iter().map(|(setting, value)| format!("{}={value}", setting.name())).collect();
+    texts.join(" ")
+}
+
+/// What [`written`] wrote; what is unknown or out of range is left out.
+pub fn read(text: &str) -> Settings {
+    let one = |text: &str| {
+        let (name, value) = text.split_once('=')?;
+        let setting = Setting::named(name)?;
+        Some((setting, setting.parse(value)?))
+    };
+    text.split_whitespace().filter_map(one).collect()
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingValue {
     Number(f32),
@@ -228,6 +245,12 @@ mod tests {
             check(name, text, None);
         }
         assert_eq!(Setting::named("heat"), None);
+        let kept = Settings::from([
+            (Setting::Temperature, SettingValue::Number(0.2)),
+            (Setting::Seed, SettingValue::Whole(u64::MAX)),
+        ]);
+        assert_eq!(read(&written(&kept)), kept);
+        assert_eq!(read("heat=1 top_p=9 seed 3 =="), Settings::new());
         let fits = |setting: &Setting| {
             setting.default().is_none_or(|value| setting.parse(&value.to_string()) == Some(value))
         };

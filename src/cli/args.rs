@@ -86,6 +86,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// The keys of the chat, on stdout, in the form of `keys.toml` beside the settings (`docs/guide.md`)
+    Keys,
     /// Completions for your shell, on stdout
     Completions { shell: Shell },
     /// The manual page, on stdout, or all pages into a folder

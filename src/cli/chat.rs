@@ -1,5 +1,7 @@
 //! Without a command: the chat screen. Also the settings that the screen and `ask` share.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -11,12 +13,15 @@ use crate::chat::{Allowed, ChatConfig, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
 use crate::store::{Store, StoreError};
+use crate::tui::keys::Keymap;
 use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let mut notices = notices;
     notices.extend(app.servers().err().filter(|none| none.is_broken).map(|none| none.why));
+    let (keys, wrong) = keys(app);
+    notices.extend(wrong);
     let mut beginning = Beginning { notices, ..Beginning::default() };
     // A wrong name is said before anything is opened.
     let registry = app.registry()?;
@@ -32,7 +37,12 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
         let parts = Parts { worker: Some(worker), ..parts };
         match tui::run(
             parts,
-            Beginning { lock_after, palette: app.config.palette.clone(), ..beginning },
+            Beginning {
+                lock_after,
+                palette: app.config.palette.clone(),
+                keys: keys.clone(),
+                ..beginning
+            },
         )? {
             Left::Quit(code) => return Ok(ExitCode::from(code)),
             Left::Locked(draft) => {
@@ -41,6 +51,20 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
                 store = reopened(app)?;
                 beginning = Beginning { draft, ..Beginning::default() };
             }
+        }
+    }
+}
+
+/// The person's keys, and what of `keys.toml` can't be; without the file, the usual ones.
+fn keys(app: &App) -> (Keymap, Vec<String>) {
+    let path = app.dirs.keys();
+    match fs::read_to_string(&path) {
+        Ok(text) => Keymap::parse(&text, &path.display().to_string()),
+        Err(e) if e.kind() == ErrorKind::NotFound => (Keymap::default(), Vec::new()),
+        Err(e) => {
+            let why =
+                format!("{} can't be read ({e}): all keys are the usual ones", path.display());
+            (Keymap::default(), vec![why])
         }
     }
 }

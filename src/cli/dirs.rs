@@ -32,6 +32,11 @@ impl Directories {
         self.config_file.with_file_name("prompts")
     }
 
+    /// Where the person's keys are: beside the settings.
+    pub fn keys(&self) -> PathBuf {
+        self.config_file.with_file_name("keys.toml")
+    }
+
     /// Where the servers are named whose tools a chat may use: beside the settings.
     pub fn servers(&self) -> PathBuf {
         self.config_file.with_file_name("mcp.json")

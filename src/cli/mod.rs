@@ -55,6 +55,7 @@ use crate::inference;
 use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
 use crate::store::{self, Store};
+pub use crate::tui::ScreenBench;
 
 pub use self::args::Global;
 #[cfg(fuzzing)]
@@ -202,6 +203,7 @@ fn dispatch(cli: Cli) -> Outcome {
     match &cli.command {
         Some(Command::Completions { shell }) => return shell::completions(console, *shell),
         Some(Command::Man { output }) => return shell::man(console, output.as_deref()),
+        Some(Command::Keys) => return shell::keys(console),
         _ => {}
     }
     let (mut app, warnings) = App::new(cli.global)?;
@@ -244,6 +246,7 @@ fn run_command(app: &App, command: Command) -> Outcome {
         Command::Dirs { json } => dirs::run(&app.dirs, app.console, json),
         Command::Completions { shell } => shell::completions(app.console, shell),
         Command::Man { output } => shell::man(app.console, output.as_deref()),
+        Command::Keys => shell::keys(app.console),
     }
 }
 

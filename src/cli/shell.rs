@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the definition of the command line.
+//! `completions` and `man`, made from the definition of the command line, and `keys`, made from the chat's table.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use super::args::Cli;
 use super::output::Console;
 use super::report::{Failure, Outcome, done};
+use crate::tui::keys::Keymap;
 
 pub fn completions(console: Console, shell: Shell) -> Outcome {
     let mut script = Vec::new();
@@ -34,5 +35,11 @@ pub fn man(console: Console, output: Option<&Path>) -> Outcome {
             console.note(&format!("The manual pages are in {}.", dir.display()));
         }
     }
+    done()
+}
+
+/// The keys of the chat, as a file that can be changed.
+pub fn keys(console: Console) -> Outcome {
+    console.line(Keymap::usual().trim_end())?;
     done()
 }

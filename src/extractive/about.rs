@@ -76,8 +76,10 @@ impl Names {
                 names.read(&parse_statement(text));
             }
         }
-        names.places =
-            facts.iter().flat_map(|fact| names.places(&tokens(fact))).collect::<HashSet<_>>();
+        let named = |fact: &&str| {
+            names.places(&tokens(fact)).into_iter().chain(home(&parse_statement(fact)))
+        };
+        names.places = facts.iter().flat_map(named).collect::<HashSet<_>>();
         names
     }
 
@@ -188,6 +190,12 @@ impl Names {
         })
     }
 
+    /// The words at the beginning that are a place of another fact, but for their capitals.
+    fn without_capitals<'w>(&self, words: &'w [Token]) -> &'w [Token] {
+        let known = |n: &usize| words.len() >= *n && self.places.contains(&capitals(&words[..*n]));
+        &words[..(1..=3).rev().find(known).unwrap_or(0)]
+    }
+
     /// The places that a sentence names, each once.
     fn places(&self, words: &[Token]) -> Vec<String> {
         let mut places: Vec<String> = Vec::new();
@@ -201,12 +209,17 @@ impl Names {
             };
             let the = words.lower(i + 1) == "the";
             let from = i + 1 + usize::from(the);
-            let name = named(&words[from.min(words.len())..]);
+            let after = &words[from.min(words.len())..];
+            let name = match named(after) {
+                [] => self.without_capitals(after),
+                name => name,
+            };
             // "in the Arsenal game": a name that says which.
             let says_which = words.get(from + name.len()).is_some_and(|next| {
                 next.word && !next.upper() && !STOP.has(&next.lower) && !next.lower.ends_with('s')
             });
-            let text = trimmed(name);
+            let text =
+                if name.first().is_some_and(Token::upper) { trimmed(name) } else { capitals(name) };
             let is_somebody =
                 || self.beings.contains(&text) || mention(words, from, &self.person).0 > 0;
             if !name.is_empty()
@@ -220,6 +233,11 @@ impl Names {
         }
         places
     }
+}
+
+/// "new york" → "New York"
+fn capitals(words: &[Token]) -> String {
+    words.iter().map(|word| capitalise(&word.text)).collect::<Vec<_>>().join(" ")
 }
 
 /// Where somebody lives or is from, also if it was typed without a capital.
@@ -363,6 +381,22 @@ mod tests {
         assert!(accuracy("about, tried", Some("Ana"), told) >= 0.95);
         assert!(accuracy("about, held back", None, told) >= 0.9);
         assert!(accuracy("about, as written", None, date(2026, 11, 1)) >= 0.8);
+    }
+
+    #[test]
+    fn a_place_is_known_without_its_capital_too() {
+        let facts = [
+            "The user lives in lund",
+            "Emily moved to New York",
+            "The user was in lund and moved to new york by train",
+            "The user was in bed and moved to work by train",
+        ];
+        let names = Names::of(facts, None);
+        let places = |fact: &str| names.about(fact, date(2026, 11, 21)).places;
+        assert_eq!(
+            facts.map(places),
+            [vec!["Lund"], vec!["New York"], vec!["Lund", "New York"], vec![]]
+        );
     }
 
     #[test]

@@ -25,6 +25,13 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// Replies in whose place another version is shown.
     pub aside: HashSet<MessageId>,
+    /// How its replies are drawn, as [`WriteTx::keep_sampling`] was told.
+    pub sampling: String,
+}
+
+/// The setting that keeps it.
+fn sampling_key(session: SessionId) -> String {
+    format!("sampling {}", session.0)
 }
 
 /// A message that holds what was searched for.
@@ -65,7 +72,8 @@ impl Reader<'_> {
         }
         let messages: Vec<Message> = parts.into_iter().rev().flatten().collect();
         aside.retain(|id| messages.iter().any(|m| m.id == *id));
-        Ok(Conversation { title, messages, aside })
+        let sampling = self.setting(&sampling_key(session))?.unwrap_or_default();
+        Ok(Conversation { title, messages, aside, sampling })
     }
 
     /// The messages with all words of `query` (the last may be the beginning of one), best first, at most `k`.
@@ -114,6 +122,19 @@ impl WriteTx<'_> {
         self.session_exists(id)?;
         self.run("UPDATE session SET title = ?2 WHERE id = ?1", rusqlite::params![id.0, title])?;
         Ok(())
+    }
+
+    /// Keeps how a chat's replies are drawn; nothing, where it is empty.
+    ///
+    /// # Errors
+    /// If the memory cannot be written.
+    pub fn keep_sampling(&mut self, session: SessionId, sampling: &str) -> Result<()> {
+        let key = sampling_key(session);
+        match sampling {
+            same if self.setting(&key)?.unwrap_or_default() == same => Ok(()),
+            "" => self.run("DELETE FROM setting WHERE key = ?1", [key]).map(|_| ()),
+            _ => self.set_setting(&key, sampling),
+        }
     }
 
     /// Pins a chat, or unpins it.

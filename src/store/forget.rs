@@ -210,6 +210,7 @@ impl WriteTx<'_> {
                 [id.0],
             )?;
             self.run("DELETE FROM session WHERE id = ?1", [id.0])?;
+            self.keep_sampling(*id, "")?;
         }
         Ok(())
     }

@@ -116,6 +116,11 @@ impl WriteTx<'_> {
         self.set_facts_in(PINNED, all)
     }
 
+    /// What takes the place of a pinned fact is pinned, too.
+    pub(super) fn hand_on_pin(&mut self, earlier: SemanticId, later: SemanticId) -> Result<()> {
+        if self.pinned_facts()?.contains(&earlier) { self.pin_fact(later, true) } else { Ok(()) }
+    }
+
     /// The person looks at the page.
     ///
     /// # Errors

@@ -279,6 +279,7 @@ impl WriteTx<'_> {
             &format!("{earlier} superseded by {later}"),
             &Inverse::Supersede { earlier, later, before: Superseded::of(&before), rest },
         )?;
+        self.hand_on_pin(earlier, later)?;
         self.set_superseded(earlier, Some((later, at)))
     }
 
@@ -303,6 +304,7 @@ impl WriteTx<'_> {
             &Inverse::Merge { joint, parts: before },
         )?;
         for part in parts {
+            self.hand_on_pin(part, joint)?;
             self.set_superseded(part, Some((joint, at)))?;
         }
         Ok(())

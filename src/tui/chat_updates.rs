@@ -56,7 +56,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.transcript.title = title;
             state.transcript.sending = None;
             state.transcript.push(Body::User(message));
-            state.transcript.top.set(None);
+            state.transcript.follow();
         }
         Update::Returned { text } => {
             state.transcript.sending = None;
@@ -82,7 +82,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::Again { replaces, begun } => {
             state.transcript.replaced = replaces;
             state.transcript.live = Some(begun);
-            state.transcript.top.set(None);
+            state.transcript.follow();
         }
         Update::ReplyDropped => {
             state.transcript.live = None;
@@ -168,7 +168,7 @@ fn set_phase(state: &mut State, phase: PhaseName) {
 fn set_session(
     state: &mut State,
     session: Option<SessionId>,
-    Conversation { title, messages, aside }: Conversation,
+    Conversation { title, messages, aside, .. }: Conversation,
     incognito: bool,
 ) -> Vec<Effect> {
     let same = session.is_some() && session == state.transcript.session;
@@ -184,7 +184,7 @@ fn set_session(
     transcript.title = title;
     transcript.live = None;
     transcript.sending = None;
-    transcript.top.set(None);
+    transcript.follow();
     transcript.n_dropped = 0;
     transcript.entries.clear();
     transcript.replaced.clear();

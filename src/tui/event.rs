@@ -46,7 +46,7 @@ pub struct Greeting {
     /// The person's name, if it is known.
     pub name: Option<String>,
     /// The chats that were last gone on with, newest first: their titles, and when that was.
-    pub chats: Vec<(String, Moment)>,
+    pub chats: Vec<(SessionId, String, Moment)>,
     /// The newest facts, as they are said to the person.
     pub facts: Vec<String>,
     /// How much was learnt from the newest import, and its name, until the person has looked at it.

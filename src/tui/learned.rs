@@ -6,7 +6,7 @@ use crossterm::event::KeyEvent;
 use crate::memory::SemanticId;
 use crate::store::AnyId;
 use crate::tui::event::{Effect, StoreRequest};
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, MemoryPane, Node, Pane, State};
 use crate::tui::{memory_tree, panes};
@@ -38,7 +38,8 @@ pub(super) fn leave(state: &mut State) -> Vec<Effect> {
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let palette = state.palette;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
-    let action = keys::lookup(Context::Learned, key).or(keys::lookup(Context::MemoryPane, key))?;
+    let action =
+        state.keys.lookup(Context::Learned, key).or(state.keys.lookup(Context::MemoryPane, key))?;
     let facts = match action {
         Action::Keep | Action::Throw => fact(pane).into_iter().collect(),
         Action::KeepRest | Action::ThrowRest => rest(pane),

@@ -90,12 +90,31 @@ impl Builder<'_> {
 }
 
 fn found(text: &str, words: &[String]) -> bool {
-    let text = text.to_lowercase();
-    words.iter().all(|w| text.contains(w.as_str()))
+    words.iter().all(|word| wrap::holds(text, word))
 }
 
-/// Rebuilds the items after the tree, the messages or the search changed.
+/// The items, after the tree, the messages or the search changed: now, or once they are to be seen.
 pub fn rebuild(pane: &mut MemoryPane, palette: &Palette) {
+    pane.is_old = true;
+    if !pane.lists() {
+        bring_up_to_date(pane, palette);
+    }
+}
+
+/// Makes the items anew, if something has changed since.
+pub fn bring_up_to_date(pane: &mut MemoryPane, palette: &Palette) {
+    if !std::mem::take(&mut pane.is_old) {
+        return;
+    }
+    build(pane, palette);
+    let Some(first) = pane.items.first() else { return };
+    let state = pane.state.get_mut();
+    if state.selected().is_empty() {
+        state.select(vec![*first.identifier()]);
+    }
+}
+
+fn build(pane: &mut MemoryPane, palette: &Palette) {
     let Some(tree) = &pane.tree else { return };
     let words = pane.words();
     let builder = Builder {

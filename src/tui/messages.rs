@@ -7,7 +7,7 @@ use crate::memory::{Message, MessageId, Role, own_words, plain_text};
 use crate::store::AnyId;
 use crate::tui::code_blocks::code_blocks;
 use crate::tui::event::{Effect, StoreRequest};
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::{Editing, Focus, Overlay, State};
 use crate::tui::transcript::{Body, Transcript};
 use crate::tui::{count, panes};
@@ -45,13 +45,12 @@ pub(super) fn choose(state: &mut State, entry: usize) {
 /// Chooses the message that was clicked on.
 pub(super) fn click(state: &mut State, column: u16, row: u16) {
     let transcript = &state.transcript;
-    let (left, width, top) = transcript.origin.get();
+    let (left, width) = transcript.columns.get();
     if !(left..left.saturating_add(width)).contains(&column) {
         return;
     }
-    let row = usize::try_from(row as isize - top).unwrap_or(usize::MAX);
     let places = transcript.places.borrow();
-    let hit = places.iter().find(|p| (p.row..p.row + p.n_rows).contains(&row)).map(|p| p.entry);
+    let hit = places.iter().find(|place| place.rows.contains(&row)).map(|place| place.entry);
     drop(places);
     match hit {
         Some(entry) => choose(state, entry),
@@ -73,7 +72,7 @@ pub(super) fn leave(state: &mut State) {
     if state.focus == Focus::Messages {
         state.focus = Focus::Input;
         state.transcript.chosen = None;
-        state.transcript.top.set(None);
+        state.transcript.follow();
     }
 }
 
@@ -88,10 +87,10 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         leave(state);
         return None;
     };
-    let Some(action) = keys::lookup(Context::Messages, key) else {
+    let Some(action) = state.keys.lookup(Context::Messages, key) else {
         // A wrong letter must not write into the message.
         let letter = matches!(key.code, KeyCode::Char(_));
-        return (letter && keys::lookup(Context::Chat, key).is_none()).then(Vec::new);
+        return (letter && state.keys.lookup(Context::Chat, key).is_none()).then(Vec::new);
     };
     Some(run(state, action, message))
 }
@@ -149,7 +148,7 @@ fn after_or_at(transcript: &Transcript, at: usize) -> Option<usize> {
 
 fn turn(state: &mut State, by: isize) -> Vec<Effect> {
     if state.transcript.busy() {
-        state.say("Still answering. Esc stops it.");
+        state.say(format!("Still answering. {} stops it.", state.key(Action::Escape)));
         return Vec::new();
     }
     match state.transcript.turn(by) {
@@ -172,7 +171,8 @@ fn copy_code(state: &mut State, message: &Message) -> Vec<Effect> {
     state.say(if n == 1 {
         format!("Copied the code: {lines}.")
     } else {
-        format!("Copied block {} of {n}: {lines}. b copies the next.", at + 1)
+        let next = state.keys.of(Context::Messages, Action::CopyCode);
+        format!("Copied block {} of {n}: {lines}. {next} copies the next.", at + 1)
     });
     vec![Effect::Copy(plain_text(&block.code).into_owned())]
 }
@@ -180,7 +180,10 @@ fn copy_code(state: &mut State, message: &Message) -> Vec<Effect> {
 /// The person's own message goes back into the input; what stood there comes back afterwards.
 fn edit(state: &mut State, message: &Message) {
     if message.role != Role::User {
-        state.say("Only your own messages can be written anew; r asks for another answer.");
+        let retry = state.keys.of(Context::Messages, Action::Retry);
+        state.say(format!(
+            "Only your own messages can be written anew; {retry} asks for another answer."
+        ));
         return;
     }
     leave(state);
@@ -238,5 +241,5 @@ pub(super) fn hints(state: &State) -> String {
         Action::Forget => !state.incognito,
         _ => false,
     };
-    keys::hints_of(Context::Messages, &possible)
+    state.keys.hints_of(Context::Messages, &possible)
 }

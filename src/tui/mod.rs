@@ -4,6 +4,7 @@
 //! draws. Models, memory and replies live on other threads and report through a channel, so the
 //! loop never waits for them.
 
+mod bench;
 mod chat_updates;
 mod chats;
 mod code_blocks;
@@ -36,12 +37,14 @@ mod tools;
 mod transcript;
 mod update;
 mod view;
+mod welcome;
 mod why;
 mod wrap;
 
 #[cfg(test)]
 mod tests;
 
+pub use bench::ScreenBench;
 pub use runner::{Beginning, Draft, Left, TuiError, run};
 pub use update::update;
 

@@ -13,7 +13,7 @@ use crate::tui::{chats, messages, prompts, pulls, tools, update};
 /// One key.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match &mut state.overlay {
-        Some(Overlay::Help { scroll }) => match keys::lookup(Context::Help, key) {
+        Some(Overlay::Help { scroll }) => match state.keys.lookup(Context::Help, key) {
             Some(Action::Close) => state.overlay = None,
             action => *scroll = scrolled(*scroll, action, 10),
         },
@@ -21,7 +21,7 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         Some(Overlay::Confirm(confirm)) if state.tick < confirm.armed => {
             confirm.armed = state.tick + tools::ARMED_TICKS;
         }
-        Some(Overlay::Confirm(confirm)) => match keys::lookup(Context::Confirm, key) {
+        Some(Overlay::Confirm(confirm)) => match state.keys.lookup(Context::Confirm, key) {
             Some(Action::Accept) => {
                 let then = confirm.then.clone();
                 state.overlay = None;
@@ -67,7 +67,8 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
     match then {
         Confirmed::Forget(plan) => {
             if state.transcript.busy() {
-                state.say("Not while an answer is being written. Esc stops it.");
+                let stop = state.key(Action::Escape);
+                state.say(format!("Not while an answer is being written. {stop} stops it."));
                 return Vec::new();
             }
             vec![Effect::Store(StoreRequest::Forget(plan))]
@@ -84,7 +85,7 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
 
 fn edit_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Overlay::Edit(edit)) = &mut state.overlay else { return Vec::new() };
-    match keys::lookup(Context::Edit, key) {
+    match state.keys.lookup(Context::Edit, key) {
         Some(Action::Accept) => {
             let text = edit.editor.text().split_whitespace().collect::<Vec<_>>().join(" ");
             let what = edit.what;
@@ -105,7 +106,7 @@ fn edit_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         }
         Some(_) => state.overlay = None,
         // The chat's commands wait until this is closed.
-        None if keys::lookup(Context::Chat, key).is_some() => {}
+        None if state.keys.lookup(Context::Chat, key).is_some() => {}
         None => edit.editor.key(key),
     }
     Vec::new()
@@ -139,13 +140,13 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let chosen = picker.selected.min(last);
     let kind = picker.kind;
     if kind == PickerKind::Sessions
-        && let Some(action) = keys::lookup(Context::ChatList, key)
+        && let Some(action) = state.keys.lookup(Context::ChatList, key)
         && let Some(effects) = chats::run(state, action)
     {
         return effects;
     }
     let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
-    match keys::lookup(Context::Picker, key) {
+    match state.keys.lookup(Context::Picker, key) {
         Some(Action::Close) => close_list(state),
         Some(Action::Up) => picker.selected = chosen.saturating_sub(1),
         Some(Action::Down) => picker.selected = (chosen + 1).min(last),
@@ -169,7 +170,7 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             picker.selected = 0;
         }
         // The key that opened a list closes it again.
-        None if keys::lookup(Context::Chat, key) == Some(opened_by(kind)) => close_list(state),
+        None if state.keys.lookup(Context::Chat, key) == Some(opened_by(kind)) => close_list(state),
         _ => {
             if let Some(c) = keys::typed(key) {
                 picker.filter.push(c);

@@ -114,11 +114,21 @@ pub(super) fn scroll(state: &mut State, by: isize) {
 
 /// One key for the pane that has the focus; `None` if it is not the pane's.
 pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    let effects = pane_key(state, key);
+    if let Some(Pane::Memory(pane)) = &mut state.pane
+        && pane.is_old
+        && !pane.lists()
+    {
+        memory_tree::bring_up_to_date(pane, &state.palette);
+        memory_tree::open_found(pane);
+    }
+    effects
+}
+
+fn pane_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     match &mut state.pane {
         Some(Pane::Why(_)) => why_key(state, key),
-        Some(Pane::Memory(pane)) if pane.searching => {
-            search_key(pane, key, &state.palette, state.now)
-        }
+        Some(Pane::Memory(pane)) if pane.searching => search_key(state, key),
         Some(Pane::Memory(_)) => memory_key(state, key),
         None => None,
     }
@@ -126,7 +136,7 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
 
 /// `None` for keys that are not this pane's: what is typed goes into the message.
 fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
-    let action = keys::lookup(Context::WhyPane, key)?;
+    let action = state.keys.lookup(Context::WhyPane, key)?;
     let replies = state.transcript.replies();
     let Some(Pane::Why(pane)) = &mut state.pane else { return None };
     let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
@@ -150,13 +160,9 @@ fn why_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     Some(ask_why(state))
 }
 
-fn search_key(
-    pane: &mut MemoryPane,
-    key: KeyEvent,
-    palette: &Palette,
-    now: Moment,
-) -> Option<Vec<Effect>> {
-    match keys::lookup(Context::MemorySearch, key) {
+fn search_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
+    let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
+    match state.keys.lookup(Context::MemorySearch, key) {
         Some(Action::Close) => {
             pane.searching = false;
             pane.search.clear();
@@ -167,14 +173,16 @@ fn search_key(
         Some(_) => pane.searching = false,
         None => pane.search.push(keys::typed(key)?),
     }
-    look_for(pane, palette, now);
+    look_for(pane, &state.palette, state.now);
     Some(Vec::new())
 }
 
 /// The search has changed.
 fn look_for(pane: &mut MemoryPane, palette: &Palette, now: Moment) {
     memory_tree::rebuild(pane, palette);
-    memory_tree::open_found(pane);
+    if !pane.is_old {
+        memory_tree::open_found(pane);
+    }
     pane.rebuild_page(now);
 }
 
@@ -206,10 +214,10 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     }
     let now = state.now;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
-    let Some(action) = keys::lookup(Context::MemoryPane, key) else {
+    let Some(action) = state.keys.lookup(Context::MemoryPane, key) else {
         // A wrong key here must not write into the message, least of all where that is not to be seen.
         let may_write = !pane.learned || matches!(key.code, KeyCode::Char(_));
-        let is_hidden = match keys::lookup(Context::Chat, key) {
+        let is_hidden = match state.keys.lookup(Context::Chat, key) {
             None => may_write,
             Some(action) => {
                 !pane.learned && matches!(action, Action::Newline | Action::ChooseMessage)
@@ -336,11 +344,8 @@ pub(super) fn set_tree(state: &mut State, mut tree: Tree) {
         pane.page.rebuild(Some(std::mem::take(&mut tree.known)), &words, now);
         pane.tree = Some(tree);
         memory_tree::rebuild(pane, &palette);
-        if first && let Some(item) = pane.items.first() {
-            pane.state.get_mut().select(vec![*item.identifier()]);
-            if pane.learned {
-                learned::open_first(pane);
-            }
+        if first && pane.learned {
+            learned::open_first(pane);
         }
     }
 }

@@ -8,11 +8,11 @@ use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{MessageId, Moment, SessionId, plain_text};
 use crate::store::{Found, Session};
 use crate::tui::editor::size_of;
-use crate::tui::keys::{Action, BINDINGS};
+use crate::tui::keys::{Action, BINDINGS, Keymap};
 use crate::tui::palette::NAMES;
 use crate::tui::slash::{COMMANDS, SlashCommand};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{count, dates};
+use crate::tui::{count, dates, wrap};
 
 /// A list to choose from.
 #[derive(Debug, Clone)]
@@ -99,10 +99,11 @@ impl Picker {
     /// The items that contain all words of the filter, and what the memory found.
     pub fn visible(&self) -> Vec<&Item> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
-        let has_words = |item: &&Item| {
-            let text = format!("{} {}", item.label, item.detail).to_lowercase();
-            item.preview.is_some() || words.iter().all(|w| text.contains(w.as_str()))
+        let has = |item: &Item, word: &str| {
+            wrap::holds(&item.label, word) || wrap::holds(&item.detail, word)
         };
+        let has_words =
+            |item: &&Item| item.preview.is_some() || words.iter().all(|word| has(item, word));
         self.items.iter().filter(has_words).collect()
     }
 
@@ -142,11 +143,12 @@ impl Picker {
 }
 
 /// Every command, with the key or the slash command that runs it.
-pub(super) fn palette_items() -> Vec<Item> {
+pub(super) fn palette_items(keys: &Keymap) -> Vec<Item> {
     let keys = BINDINGS.iter().filter_map(|binding| {
         let mut label = binding.help.to_owned();
         label.get_mut(0..1)?.make_ascii_uppercase();
-        Some(Item::new(label, binding.label, Pick::Action(binding.palette?)))
+        let key = keys.of(binding.context, binding.action);
+        Some(Item::new(label, key, Pick::Action(binding.palette?)))
     });
     let commands = COMMANDS.iter().filter_map(|command| {
         let detail = format!("/{}", command.name);

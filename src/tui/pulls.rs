@@ -5,6 +5,7 @@ use crate::interfaces::PullableModel;
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::size_of;
 use crate::tui::event::Effect;
+use crate::tui::keys::Action;
 use crate::tui::pickers::{Item, Pick};
 use crate::tui::state::{Confirm, Confirmed, Overlay, State};
 
@@ -89,7 +90,8 @@ pub(super) fn ask(state: &mut State, model: &PullableModel) {
 /// Begins a download, unless one is under way.
 pub(super) fn begin(state: &mut State, name: String) -> Vec<Effect> {
     if let Some(pull) = &state.pull {
-        let text = format!("{} is being downloaded; one at a time. Esc stops it.", pull.name);
+        let stop = state.key(Action::Escape);
+        let text = format!("{} is being downloaded; one at a time. {stop} stops it.", pull.name);
         state.say(text);
         return Vec::new();
     }

@@ -11,12 +11,12 @@ use futures_util::StreamExt;
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::chat::{Command, Driver, Level, Parts, Update};
 use crate::interfaces::Clock;
 use crate::memory::SessionId;
 use crate::tui::event::{Effect, Event, StoreRequest};
+use crate::tui::keys::Keymap;
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::store_thread::{PALETTE, Requests, StoreThread};
@@ -37,6 +37,8 @@ pub enum TuiError {
 /// Frames are at least this far apart: a fast reply must not spend more time on drawing than on reading.
 const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
+/// Where nothing moves, it is only looked whether all is well.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// How the chat was left.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,6 +71,7 @@ pub struct Beginning {
     pub lock_after: Option<Duration>,
     /// The configured palette, unless another was chosen in the chat.
     pub palette: Option<String>,
+    pub keys: Keymap,
 }
 
 /// Runs the chat until it is left.
@@ -149,14 +152,14 @@ fn go_to(draft: &Draft, driver: &Driver) {
 
 async fn drive(
     parts: Parts,
-    Beginning { notices, draft, lock_after, palette }: Beginning,
+    Beginning { notices, draft, lock_after, palette, keys }: Beginning,
     screen: &mut Screen,
     driver: &mut Option<Driver>,
     requests: &mut Option<Requests>,
 ) -> Result<Left, TuiError> {
     let fail = TuiError::Terminal;
     let clock = Arc::clone(&parts.clock);
-    let state = begun(&parts, notices, &draft, palette.as_deref());
+    let state = State { keys, ..begun(&parts, notices, &draft, palette.as_deref()) };
     // The first frame, before anything else is begun.
     terminal::draw(screen, |frame| view::draw(frame, &state)).map_err(fail)?;
 
@@ -196,13 +199,13 @@ async fn drive(
         events,
     };
     let mut keys = EventStream::new();
-    let mut ticks = interval(TICK);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut drawn = Instant::now();
+    let (mut drawn, mut ticked, mut pressed) = (Instant::now(), Instant::now(), false);
     let mut presence = Presence::new();
     let panics = std::env::var_os("INGLENOOK_TEST_PANIC").is_some();
     loop {
-        let wait = FRAME.saturating_sub(drawn.elapsed());
+        // Whoever presses a key does not wait for the next frame of a reply.
+        let wait = if pressed { Duration::ZERO } else { FRAME.saturating_sub(drawn.elapsed()) };
+        let pause = if looped.state.moves() { TICK } else { IDLE };
         tokio::select! {
             biased;
             _ = terminate.recv() => looped.exit = Some(Left::Quit(143)),
@@ -218,6 +221,7 @@ async fn drive(
                     // For tests/tui_pty.rs: a panic must leave the terminal as it was.
                     assert!(!panics || !is_f12(&event), "provoked by a test");
                     if !is_noise(&event) {
+                        pressed |= matches!(event, TerminalEvent::Key(_));
                         presence.is_here();
                         looped.feed(Event::Terminal(event))?;
                     }
@@ -233,7 +237,8 @@ async fn drive(
                     looped.feed(event)?;
                 }
             }
-            _ = ticks.tick() => {
+            () = tokio::time::sleep(pause.saturating_sub(ticked.elapsed())) => {
+                ticked = Instant::now();
                 looped.tick()?;
                 if looped.state.transcript.busy() {
                     presence.busy = Instant::now();
@@ -244,7 +249,7 @@ async fn drive(
             }
             () = tokio::time::sleep(wait), if looped.dirty => {
                 looped.draw().map_err(fail)?;
-                drawn = Instant::now();
+                (drawn, pressed) = (Instant::now(), false);
             }
         }
         if let Some(left) = looped.exit.take() {
@@ -319,7 +324,9 @@ impl Loop<'_> {
     /// What moves goes on.
     fn tick(&mut self) -> Result<(), TuiError> {
         if self.state.moves() {
+            let (before, was_dirty) = (self.state.by_time(), self.dirty);
             self.feed(Event::Tick)?;
+            self.dirty = was_dirty || before != self.state.by_time();
         }
         if self.driver.is_dead() {
             let place = terminal::take_panic().unwrap_or_else(|| "the chat".into());

@@ -13,6 +13,7 @@ use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId
 use crate::store::{AnyId, ForgetPlan};
 use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
+use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::page::Page;
 use crate::tui::palette::Palette;
 use crate::tui::pickers::Picker;
@@ -20,6 +21,7 @@ use crate::tui::prompts::Prompts;
 use crate::tui::pulls::Pull;
 use crate::tui::slash::{self, Completion};
 use crate::tui::transcript::{Body, Transcript};
+use crate::tui::welcome::Offered;
 use crate::tui::{Draft, memory_tree};
 use crate::worker::{WorkerState, WorkerStatus};
 
@@ -32,6 +34,8 @@ pub const SPLIT_WIDTH: u16 = 100;
 /// The whole screen.
 pub struct State {
     pub palette: Palette,
+    /// The person's.
+    pub keys: Keymap,
     /// What the terminal can show of a palette.
     pub palettes: fn(&str) -> Palette,
     /// The one to go back to, while others are tried.
@@ -42,6 +46,7 @@ pub struct State {
     pub transcript: Transcript,
     /// Shown while the chat is empty.
     pub greeting: Greeting,
+    pub offered: Offered,
     pub editor: Editor,
     /// Written while a reply was on its way: each is sent when the chat is free.
     pub queue: VecDeque<(String, MessageKind)>,
@@ -145,6 +150,8 @@ pub struct MemoryPane {
     pub error: Option<String>,
     /// Built from the tree and the search; shared with the view.
     pub items: Rc<Vec<tui_tree_widget::TreeItem<'static, Node>>>,
+    /// They are to be built anew before they are shown.
+    pub is_old: bool,
     pub n_found: usize,
     /// What was learnt from imports stands here instead of the themes.
     pub learned: bool,
@@ -260,12 +267,14 @@ impl State {
     pub fn new(palette: &Palette, now: Moment, model_name: &str) -> Self {
         Self {
             palette: *palette,
+            keys: Keymap::default(),
             palettes: Palette::named,
             palette_before: None,
             now,
             tick: 0,
             transcript: Transcript::default(),
             greeting: Greeting::default(),
+            offered: Offered::default(),
             editor: Editor::default(),
             queue: VecDeque::new(),
             prompts: Prompts::default(),
@@ -300,12 +309,23 @@ impl State {
 
     /// Whether something is animated or times out, so that ticks are needed.
     pub fn moves(&self) -> bool {
+        self.spins() || self.hint.is_some() || self.leaving_until.is_some() || self.trash.is_some()
+    }
+
+    fn spins(&self) -> bool {
         self.transcript.busy()
             || matches!(self.model, ModelLine::Loading { .. })
             || self.worker_is_busy()
-            || self.hint.is_some()
-            || self.leaving_until.is_some()
-            || self.trash.is_some()
+    }
+
+    /// Of what is animated: five a second.
+    pub fn frame(&self) -> u64 {
+        self.tick / 2
+    }
+
+    /// What a tick can change on the screen.
+    pub fn by_time(&self) -> (Option<u64>, bool) {
+        (self.spins().then(|| self.frame()), self.hint.is_some())
     }
 
     pub fn worker_is_busy(&self) -> bool {
@@ -334,9 +354,15 @@ impl State {
         for entry in &self.transcript.entries {
             entry.laid.replace(None);
         }
+        self.transcript.live_laid.replace(None);
         if let Some(Pane::Memory(pane)) = &mut self.pane {
             memory_tree::rebuild(pane, palette);
         }
+    }
+
+    /// The key of an action of the chat: "Ctrl+S".
+    pub fn key(&self, action: Action) -> String {
+        self.keys.of(Context::Chat, action)
     }
 
     pub fn notice(&mut self, level: Level, text: impl Into<String>) {

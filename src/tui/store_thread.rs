@@ -14,7 +14,7 @@ use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
 use crate::extractive::to_second_person;
 use crate::memory::{
-    EpisodeId, Message, MessageId, Moment, Role, Semantic, SemanticId, SessionId, plain_text,
+    EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
 use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
@@ -108,10 +108,7 @@ impl StoreThread {
         let store = &self.0.store;
         Ok(match request {
             StoreRequest::Greeting => StoreReply::Greeting(store.read(greeting)?),
-            StoreRequest::Tree { learned } => {
-                let now = self.0.clock.now();
-                StoreReply::Tree(store.read(|r| tree(r, learned, now))?)
-            }
+            StoreRequest::Tree { learned } => StoreReply::Tree(store.read(|r| tree(r, learned))?),
             StoreRequest::Messages(episode) => {
                 let messages = store.read(|r| messages(r, episode))?;
                 StoreReply::Messages { episode, messages }
@@ -297,9 +294,9 @@ fn slug(title: &str) -> String {
     if out.is_empty() { "chat".into() } else { out.into() }
 }
 
-fn tree(r: &Reader<'_>, learned: bool, now: Moment) -> Result<Tree, StoreError> {
+pub(super) fn tree(r: &Reader<'_>, learned: bool) -> Result<Tree, StoreError> {
     let semantics = r.semantics()?;
-    let known = if learned { Knowledge::default() } else { known::read(r, &semantics, now)? };
+    let known = if learned { Knowledge::default() } else { known::read(r, &semantics)? };
     let episodes = r.episodes()?;
     let named: HashSet<EpisodeId> = semantics.iter().flat_map(|s| s.episodes.clone()).collect();
     let facts: HashMap<SemanticId, Semantic> = semantics.into_iter().map(|s| (s.id, s)).collect();
@@ -355,19 +352,19 @@ fn history(r: &Reader<'_>) -> Result<Vec<String>, StoreError> {
 }
 
 fn greeting(r: &Reader<'_>) -> Result<Greeting, StoreError> {
-    const N_CHATS: usize = 3;
-    const N_FACTS: usize = 3;
+    /// As many as a large screen shows.
+    const N: usize = 7;
     let name = r.user_name()?;
     let mut chats: Vec<_> = r.sessions()?.into_iter().filter(|chat| !chat.imported).collect();
     chats.sort_by_key(|chat| Reverse(chat.updated_at));
-    chats.truncate(N_CHATS);
-    let facts = r.newest_facts(N_FACTS)?;
+    chats.truncate(N);
+    let facts = r.newest_facts(N)?;
     let seen = r.learned_seen()?;
     let is_new = r.next_semantic_id()?.0 - 1 > seen.0;
     let mut imports = if is_new { r.learned()? } else { Vec::new() }.into_iter();
     let unseen = imports.find(|import| import.facts.iter().any(|(fact, _)| *fact > seen));
     Ok(Greeting {
-        chats: chats.into_iter().map(|chat| (chat.title, chat.updated_at)).collect(),
+        chats: chats.into_iter().map(|chat| (chat.id, chat.title, chat.updated_at)).collect(),
         facts: facts.iter().map(|fact| to_second_person(fact, name.as_deref())).collect(),
         learned: unseen.map(|import| (import.facts.len(), import.source)),
         name,

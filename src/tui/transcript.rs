@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ratatui::text::Line;
@@ -115,13 +116,25 @@ impl Versions {
     }
 }
 
-/// Where an entry stood in the last frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where an entry stood in the last frame: the rows of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub entry: usize,
-    /// Of all rows laid out.
+    pub rows: Range<u16>,
+}
+
+/// A row of the conversation: an entry, or what comes after the last one, and a row of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Row {
+    pub block: usize,
     pub row: usize,
-    pub n_rows: usize,
+}
+
+/// A reply's text so far, as it is laid out.
+pub struct LaidText {
+    pub width: u16,
+    pub text: String,
+    pub lines: Laid,
 }
 
 /// The chat's part of the screen.
@@ -148,16 +161,19 @@ pub struct Transcript {
     /// The code block of it that was copied last.
     pub block: usize,
     /// First row shown; `None` follows the end.
-    pub top: Cell<Option<usize>>,
+    pub top: Cell<Option<Row>>,
+    /// Rows to go on from there in the next frame, which knows how many there are.
+    pub scroll_by: Cell<isize>,
+    /// Cache: what is written of [`Self::live`]; emptied when the palette changes.
+    pub live_laid: RefCell<Option<LaidText>>,
     /// To be chosen and shown once the chat is there.
     pub wanted: Option<MessageId>,
     /// The view is to scroll to the chosen entry.
     pub reveal_next: Cell<bool>,
-    /// Set by the view: rows in all, rows visible.
-    pub rows: Cell<(usize, usize)>,
-    /// Set by the view: its column and those that it has, and the screen's row of the first row laid out, perhaps above
-    /// the screen.
-    pub origin: Cell<(u16, u16, isize)>,
+    /// Set by the view: rows visible.
+    pub visible: Cell<usize>,
+    /// Set by the view: its column and those that it has.
+    pub columns: Cell<(u16, u16)>,
     /// Set by the view: where the messages are.
     pub places: RefCell<Vec<Place>>,
 }
@@ -289,29 +305,24 @@ impl Transcript {
     }
 
     pub fn scroll(&self, by: isize) {
-        let (rows, visible) = self.rows.get();
-        let last = rows.saturating_sub(visible);
-        let top = self.top.get().unwrap_or(last).min(last);
-        let top = top.saturating_add_signed(by);
-        self.top.set((top < last).then_some(top));
+        self.scroll_by.set(self.scroll_by.get().saturating_add(by));
     }
 
-    /// Scrolls no further than it takes to see an entry, or its beginning.
-    pub fn reveal(&self, entry: usize) {
-        let place = self.places.borrow().iter().find(|p| p.entry == entry).copied();
-        let Some(Place { row, n_rows, .. }) = place else { return };
-        let (rows, visible) = self.rows.get();
-        let last = rows.saturating_sub(visible);
-        let top = self.top.get().unwrap_or(last).min(last);
-        let end = row + n_rows;
-        let to = if row < top || n_rows > visible {
-            row
-        } else if end > top + visible {
-            end - visible
-        } else {
-            top
-        };
-        self.top.set((to < last).then_some(to));
+    /// Whether the newest is shown, and what is to come will be.
+    pub fn follows(&self) -> bool {
+        self.top.get().is_none() && self.scroll_by.get() >= 0
+    }
+
+    /// To the end.
+    pub fn follow(&self) {
+        self.top.set(None);
+        self.scroll_by.set(0);
+    }
+
+    /// To the beginning.
+    pub fn begin(&self) {
+        self.top.set(Some(Row::default()));
+        self.scroll_by.set(0);
     }
 
     pub fn busy(&self) -> bool {

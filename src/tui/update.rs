@@ -11,13 +11,13 @@ use crate::extractive::asked_to_forget;
 use crate::memory::{Moment, plain_text};
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::{Confirm, Confirmed, Focus, Overlay, Pane, State};
 use crate::tui::transcript::Body;
 use crate::tui::{
     chat_updates, chats, files, learned, messages, overlays, panes, pickers, prompts, slash,
-    store_replies, tools,
+    store_replies, tools, welcome,
 };
 
 /// One step of the screen.
@@ -86,6 +86,7 @@ fn step(state: &mut State, event: Event) -> Vec<Effect> {
                 if state.overlay.is_none() && state.page().is_none() =>
             {
                 messages::click(state, mouse.column, mouse.row);
+                return welcome::click(state, mouse.column, mouse.row);
             }
             _ => {}
         },
@@ -111,7 +112,7 @@ fn on_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    let action = keys::lookup(Context::Chat, key);
+    let action = state.keys.lookup(Context::Chat, key);
     if action != Some(Action::Interrupt) {
         state.leaving_until = None;
     }
@@ -146,7 +147,7 @@ fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let last = offered.len().checked_sub(1)?;
     let chosen = state.completion.min(last);
     let completion = offered.swap_remove(chosen);
-    match keys::lookup(Context::Completion, key)? {
+    match state.keys.lookup(Context::Completion, key)? {
         Action::Up => state.completion = chosen.checked_sub(1).unwrap_or(last),
         Action::Down => state.completion = if chosen == last { 0 } else { chosen + 1 },
         Action::Close => state.completion_closed = true,
@@ -163,7 +164,7 @@ fn completion_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
 }
 
 fn input_key(state: &mut State, key: KeyEvent) {
-    match keys::lookup(Context::Input, key) {
+    match state.keys.lookup(Context::Input, key) {
         Some(Action::Help) if state.editor.is_empty() => {
             state.overlay = Some(Overlay::Help { scroll: 0 });
         }
@@ -174,6 +175,7 @@ fn input_key(state: &mut State, key: KeyEvent) {
         Some(Action::Later) if state.editor.on_last_line() => state.editor.later(),
         _ => {
             state.focus = Focus::Input;
+            state.offered.chosen = None;
             state.editor.key(key);
             state.completion = 0;
             state.completion_closed = false;
@@ -246,7 +248,7 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Palette => {
             let mut picker = Picker::new(PickerKind::Palette);
-            picker.items = pickers::palette_items();
+            picker.items = pickers::palette_items(&state.keys);
             picker.loading = false;
             state.overlay = Some(Overlay::Picker(picker));
         }
@@ -279,6 +281,9 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
             if let Some(word) = state.editor.word().filter(|word| word.starts_with('@')) {
                 return vec![Effect::Store(StoreRequest::CompletePath(word))];
             }
+            if welcome::next(state) {
+                return Vec::new();
+            }
             if state.pane.is_some() {
                 state.focus = match state.focus {
                     Focus::Input | Focus::Messages => Focus::Pane,
@@ -292,12 +297,12 @@ pub(super) fn run(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Suspend => return vec![Effect::Suspend],
         Action::WriteOutside => return vec![Effect::WriteOutside(state.editor.text())],
         Action::ScrollPage(by) => {
-            let page = state.transcript.rows.get().1.saturating_sub(2).max(1) as isize;
+            let page = state.transcript.visible.get().saturating_sub(2).max(1) as isize;
             state.transcript.scroll(page * isize::from(by));
         }
         Action::ScrollLine(by) => state.transcript.scroll(isize::from(by)),
-        Action::ScrollEnd(-1) => state.transcript.scroll(isize::MIN / 2),
-        Action::ScrollEnd(_) => state.transcript.top.set(None),
+        Action::ScrollEnd(-1) => state.transcript.begin(),
+        Action::ScrollEnd(_) => state.transcript.follow(),
         Action::Quit => return vec![Effect::Quit(0)],
         // Actions of other contexts.
         _ => {}
@@ -316,12 +321,14 @@ fn escape(state: &mut State) -> Vec<Effect> {
     }
     if messages::stop_editing(state) {
         state.say("Left as it was.");
-    } else if state.pull.is_some() && state.pane.is_none() && state.transcript.top.get().is_none() {
+    } else if state.offered.chosen.take().is_some() {
+        return Vec::new();
+    } else if state.pull.is_some() && state.pane.is_none() && state.transcript.follows() {
         return vec![Effect::Chat(Command::StopPull)];
     } else if state.pane.is_some() {
         return panes::close(state);
-    } else if state.transcript.top.get().is_some() {
-        state.transcript.top.set(None);
+    } else if !state.transcript.follows() {
+        state.transcript.follow();
     }
     Vec::new()
 }
@@ -345,7 +352,8 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
         return vec![Effect::Quit(0)];
     }
     state.leaving_until = Some(state.tick + 25);
-    state.hint = Some(("Ctrl+C again leaves.".into(), state.tick + 25));
+    let again = format!("{} again leaves.", state.key(Action::Interrupt));
+    state.hint = Some((again, state.tick + 25));
     Vec::new()
 }
 
@@ -354,7 +362,7 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
 fn send(state: &mut State) -> Vec<Effect> {
     let text = state.editor.text();
     if text.trim().is_empty() {
-        return Vec::new();
+        return welcome::take(state);
     }
     if slash::is_command(&text) {
         if let Some(filled) = prompts::called(state, &text) {
@@ -398,14 +406,14 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if state.editing.is_some() && state.transcript.busy() {
-        state.say("Still answering. Esc stops it.");
+        state.say(format!("Still answering. {} stops it.", state.key(Action::Escape)));
         return Vec::new();
     }
     let text = state.editor.take();
     if files::mentions(&text) {
         if !state.transcript.busy() {
             state.transcript.sending = Some(text.clone());
-            state.transcript.top.set(None);
+            state.transcript.follow();
         }
         return vec![Effect::Store(StoreRequest::Attach(text))];
     }
@@ -436,7 +444,7 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
         return vec![Effect::Store(StoreRequest::PlanForgetAbout { what, text })];
     }
     state.transcript.sending = Some(text.clone());
-    state.transcript.top.set(None);
+    state.transcript.follow();
     vec![Effect::Chat(Command::Submit { text, kind })]
 }
 

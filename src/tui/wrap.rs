@@ -15,6 +15,13 @@ fn is_space(grapheme: &StyledGrapheme<'_>) -> bool {
 /// Breaks `line` at `width` cells. Lines after the first are indented by `hang` cells.
 pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
+    if is_simple_and_fits(line, width) {
+        let spans = line.spans.iter().filter(|span| !span.content.is_empty());
+        let owned = |span: &Span<'_>| {
+            Span::styled(span.content.as_ref().to_owned(), line.style.patch(span.style))
+        };
+        return vec![Line::from(spans.map(owned).collect::<Vec<_>>())];
+    }
     let hang = if hang + 8 > width { 0 } else { hang };
     let graphemes: Vec<_> = line.styled_graphemes(Style::default()).collect();
     let mut rest = &graphemes[..];
@@ -57,6 +64,14 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
     }
 }
 
+/// Most lines: nothing is to be broken or left out.
+fn is_simple_and_fits(line: &Line<'_>, width: usize) -> bool {
+    let texts = || line.spans.iter().map(|span| span.content.as_ref());
+    texts().map(str::len).sum::<usize>() <= width
+        && texts().all(is_simple)
+        && !texts().rfind(|text| !text.is_empty()).is_some_and(|text| text.ends_with(' '))
+}
+
 /// Plain text as wrapped lines of one style; keeps its line breaks, expands tabs.
 pub fn plain(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
     text.lines()
@@ -68,8 +83,25 @@ pub fn plain(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
         .collect()
 }
 
+/// Text of which each byte takes a cell.
+fn is_simple(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// Whether a text holds a word, which is in lower case.
+pub fn holds(text: &str, word: &str) -> bool {
+    if !word.is_ascii() {
+        return text.to_lowercase().contains(word);
+    }
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    word.is_empty() || text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+}
+
 /// Cut to `width` cells, with an ellipsis if something was cut; line breaks become spaces.
 pub fn ellipsis(text: &str, width: usize) -> String {
+    if text.len() <= width && is_simple(text) && text.trim() == text && !text.contains("  ") {
+        return text.to_owned();
+    }
     let mut out = String::new();
     let mut used = 0;
     // The length of what is kept if there is more: it leaves a cell for the ellipsis.
@@ -119,6 +151,9 @@ pub fn parts_that_fit(text: &str, width: usize) -> String {
 
 /// Display width of a text.
 pub fn width(text: &str) -> usize {
+    if is_simple(text) {
+        return text.len();
+    }
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
 
@@ -189,6 +224,19 @@ mod tests {
             let kept: String = text(&lines).concat().split(' ').collect();
             let all: String = input.split(' ').collect();
             prop_assert_eq!(kept, all);
+        }
+
+        #[test]
+        fn words_are_found_in_either_case(text in "[a-cA-C éÉ]{0,12}", word in "[a-cé]{0,3}") {
+            prop_assert_eq!(holds(&text, &word), text.to_lowercase().contains(&word));
+        }
+
+        #[test]
+        fn simple_texts_are_as_wide_as_others(input in "[a-z ]{0,30}", width in 0usize..20) {
+            let other = input.replace(' ', "\u{2003}");
+            let same = ellipsis(&other, width);
+            prop_assert_eq!(super::width(&other), super::width(&input));
+            prop_assert_eq!(ellipsis(&input, width), same);
         }
 
         #[test]

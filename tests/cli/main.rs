@@ -71,6 +71,7 @@ fn help_names_every_command() {
         "serve",
         "doctor",
         "dirs",
+        "keys",
         "completions",
         "man",
     ] {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, SavedReply, TurnEvent, UserMessage};
 use crate::chat::policy::Cited;
+use crate::chat::sampling::written;
 use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
 use crate::recall::Evidence;
@@ -49,6 +50,7 @@ impl Executor {
             let id = tx.append_message(session, &new)?;
             if !incognito {
                 tx.enqueue(&job(session))?;
+                tx.keep_sampling(session, &written(&self.parts.config.sampling.chat))?;
             }
             Ok(tx.messages_by_id(&[id])?.remove(0))
         })

@@ -137,3 +137,47 @@ fn a_small_model_does_a_task_without_notes_and_what_they_say_stands_below() {
         "save reply \"A soup.\\n\\nYou told me: Sara eats no pork.\" complete true last true";
     assert_eq!(outside(&effects), [saved]);
 }
+
+#[test]
+fn a_role_that_is_chosen_while_a_model_loads_counts_when_it_is_ready() {
+    let persona = || Persona::parse("fr", "You translate.").unwrap();
+    for role in [Some(Arc::new(persona())), None] {
+        let mut m = Machine::default();
+        step(&mut m, command(Command::LoadModel(None)), &["load"]);
+        let named = format!("role {:?}", role.as_ref().map(|role| &role.name));
+        step(&mut m, command(Command::Role(role.clone())), &[named.as_str()]);
+        // What was being loaded knows the role of before.
+        let mut loaded = profile(Reader::Generative);
+        loaded.role = Some(Persona::parse("es", "You translate.").unwrap().into());
+        let effects = m.handle(Event::ModelReady(loaded));
+        assert_eq!(outside(&effects), [named]);
+        let told =
+            |effect: &Effect| matches!(effect, Effect::Tell(Update::Ready(p)) if p.role == role);
+        assert!(effects.iter().any(told), "{effects:?}");
+    }
+}
+
+#[test]
+fn a_chat_that_is_opened_again_is_drawn_as_before() {
+    let mut m = ready(Reader::Generative);
+    step(
+        &mut m,
+        command(Command::Set(Setting::Seed, Some(SettingValue::Whole(3)))),
+        &["sampling of 1"],
+    );
+    step(&mut m, command(Command::OpenSession(SessionId(7))), &["sampling of 0", "read c7"]);
+    let sampling = "temperature=0.2 top_p=9 colour=red".to_owned();
+    let conversation = Conversation { title: "Old".into(), sampling, ..Conversation::default() };
+    let loaded = Event::SessionLoaded { session: SessionId(7), conversation };
+    let effects = m.handle(loaded.clone());
+    let kept = Settings::from([(Setting::Temperature, SettingValue::Number(0.2))]);
+    assert_eq!(outside(&effects), ["sampling of 1"]);
+    assert!(effects.contains(&Effect::Tell(Update::Sampling(kept))), "{effects:?}");
+    // Read once more, it keeps what was set meanwhile.
+    step(
+        &mut m,
+        command(Command::Set(Setting::Seed, Some(SettingValue::Whole(3)))),
+        &["sampling of 2"],
+    );
+    step(&mut m, loaded, &[]);
+}

@@ -16,7 +16,7 @@ use crate::chat::machine::calling::{NO_TOOLS, Permitted};
 use crate::chat::machine::phase::Phase;
 use crate::chat::persona::Persona;
 use crate::chat::policy::ModelProfile;
-use crate::chat::sampling::{Setting, SettingValue, Settings};
+use crate::chat::sampling::{self, Setting, SettingValue, Settings};
 use crate::memory::{Message, MessageId, Moment, SessionId, title_of};
 use crate::store::Conversation;
 
@@ -32,16 +32,22 @@ enum Model {
     Loading {
         /// The model that was in use before.
         before: Option<ModelProfile>,
+        /// The role that was chosen meanwhile.
+        role: Option<Chosen>,
     },
     Ready(ModelProfile),
 }
+
+/// A role, or that there is to be none.
+#[derive(Debug, Clone, PartialEq)]
+struct Chosen(Option<Arc<Persona>>);
 
 impl Model {
     /// The model that can still answer if the one being loaded fails.
     fn usable(self) -> Option<ModelProfile> {
         match self {
             Self::Ready(profile) => Some(profile),
-            Self::Loading { before } => before,
+            Self::Loading { before, .. } => before,
             Self::Absent => None,
         }
     }
@@ -115,7 +121,7 @@ impl Machine {
                     // A reload during a turn: the turn's own events keep the screen right.
                     return Vec::new();
                 }
-                vec![self.show(session, conversation)]
+                self.loaded(session, conversation)
             }
             Event::Forked { session, conversation, then, at } => {
                 self.forked(session, conversation, then, at)
@@ -179,7 +185,7 @@ impl Machine {
         let waiting = matches!(self.phase, Phase::AwaitingModel(_));
         let mut effects = if waiting { Vec::new() } else { self.stop() };
         let before = std::mem::take(&mut self.model).usable();
-        self.model = Model::Loading { before };
+        self.model = Model::Loading { before, role: None };
         effects.push(Effect::Tell(Update::Loading { name: name.clone() }));
         effects.push(Effect::LoadModel(name));
         effects
@@ -191,12 +197,22 @@ impl Machine {
         }
         let mut effects = vec![Effect::UseRole(role.clone())];
         let wanted = role.as_ref().and_then(|role| role.model.clone());
-        if let Model::Ready(profile) = &mut self.model {
-            profile.role = role;
-            effects.push(Effect::Tell(Update::Ready(profile.clone())));
-            if wanted.as_ref().is_none_or(|name| *name == profile.name) {
-                return effects;
+        match &mut self.model {
+            Model::Ready(profile) => {
+                profile.role = role;
+                effects.push(Effect::Tell(Update::Ready(profile.clone())));
+                if wanted.as_ref().is_none_or(|name| *name == profile.name) {
+                    return effects;
+                }
             }
+            Model::Loading { before, role: chosen } => {
+                if let Some(profile) = before {
+                    profile.role.clone_from(&role);
+                }
+                *chosen = Some(Chosen(role));
+                effects.push(hint("It counts once the model is ready."));
+            }
+            Model::Absent => {}
         }
         if wanted.is_some() {
             effects.extend(self.load_model(wanted));
@@ -228,10 +244,16 @@ impl Machine {
         effects
     }
 
-    fn model_ready(&mut self, profile: ModelProfile) -> Vec<Effect> {
+    fn model_ready(&mut self, mut profile: ModelProfile) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        // What is ready was begun with the role of before.
+        if let Model::Loading { role: Some(Chosen(role)), .. } = &self.model {
+            profile.role.clone_from(role);
+            effects.push(Effect::UseRole(role.clone()));
+        }
         self.model = Model::Ready(profile.clone());
         let lacks_tools = self.permitted.is_some() && !profile.knows_tools;
-        let mut effects = vec![Effect::Tell(Update::Ready(profile))];
+        effects.push(Effect::Tell(Update::Ready(profile)));
         effects.extend(lacks_tools.then(|| notice(Level::Warning, NO_TOOLS)));
         effects.extend(self.answer_waiting());
         effects
@@ -285,9 +307,21 @@ impl Machine {
         Effect::Tell(Update::Session { session, conversation, incognito: self.incognito })
     }
 
+    /// A chat as it was read, and how its replies were drawn; or the open one once more.
+    fn loaded(&mut self, id: SessionId, conversation: Conversation) -> Vec<Effect> {
+        let is_open = self.session.as_ref().is_some_and(|open| open.id == id);
+        let kept = sampling::read(&conversation.sampling);
+        let mut effects = vec![self.show(id, conversation)];
+        if !is_open && self.sampling != kept {
+            self.sampling = kept;
+            effects.extend(self.use_sampling());
+        }
+        effects
+    }
+
     /// Opens a chat as it was read.
     fn show(&mut self, id: SessionId, conversation: Conversation) -> Effect {
-        let Conversation { title, messages, aside } = &conversation;
+        let Conversation { title, messages, aside, .. } = &conversation;
         let shown = messages.iter().filter(|m| !aside.contains(&m.id));
         let (title, history) = (title.clone(), shown.cloned().collect());
         self.session = Some(OpenSession { id, title, history, n_dropped: 0 });

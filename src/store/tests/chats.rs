@@ -155,3 +155,21 @@ fn the_person_takes_back_their_own_acts_only() {
     assert_eq!(write(&store, |tx| tx.undo_own()), None);
     assert_eq!(write(&store, |tx| tx.undo()).as_deref(), Some("s1 superseded by s2"));
 }
+
+#[test]
+fn how_replies_are_drawn_is_kept_until_the_chat_goes() {
+    let (store, small) = small_in_memory();
+    let keep = |sampling: &str| write(&store, |tx| tx.keep_sampling(small.session, sampling));
+    let kept = || read(&store, |r| r.conversation(small.session)).sampling;
+    keep("seed=3");
+    assert_eq!(kept(), "seed=3");
+    keep("");
+    assert_eq!(kept(), "");
+    keep("seed=4");
+    write(&store, |tx| {
+        let plan = tx.plan_forget(&[AnyId::Session(small.session)], None)?;
+        tx.forget(&plan)
+    });
+    let settings = read(&store, |r| r.settings());
+    assert!(!settings.iter().any(|(_, value)| value == "seed=4"), "{settings:?}");
+}

@@ -25,6 +25,22 @@ fn pins_go_with_their_facts() {
 }
 
 #[test]
+fn what_takes_the_place_of_a_pinned_fact_is_pinned() {
+    let (store, small) = small_in_memory();
+    let [first, second] = small.facts;
+    write(&store, |tx| tx.supersede(first, second, None, at(9)));
+    assert_eq!(pinned(&store), []);
+    write(&store, |tx| tx.undo());
+    write(&store, |tx| tx.pin_fact(first, true));
+    write(&store, |tx| tx.supersede(first, second, None, at(9)));
+    assert_eq!(pinned(&store), [first, second]);
+    // Not again, once the person wants it no more.
+    write(&store, |tx| tx.pin_fact(second, false));
+    write(&store, |tx| tx.undo());
+    assert_eq!(pinned(&store), [first]);
+}
+
+#[test]
 fn a_visit_tells_what_is_new_and_what_was_corrected_since() {
     let (store, small) = small_in_memory();
     let [first, second] = small.facts;

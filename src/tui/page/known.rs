@@ -11,8 +11,6 @@ use crate::store::{AnyId, FactSource, Reader, Session, StoreError, Visit};
 
 /// Messages of which no fact is made yet that are read: the newest.
 const OPEN_MAX: u32 = 30;
-/// What counts as new for somebody who has never looked, in milliseconds.
-const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 /// What is told of the person first, in this order.
 #[rustfmt::skip]
 const FIRST: [&str; 14] = [
@@ -78,7 +76,7 @@ pub struct Knowledge {
 }
 
 /// Reads it.
-pub fn read(r: &Reader<'_>, facts: &[Semantic], now: Moment) -> Result<Knowledge, StoreError> {
+pub fn read(r: &Reader<'_>, facts: &[Semantic]) -> Result<Knowledge, StoreError> {
     let person = r.user_name()?;
     let sessions: HashMap<SessionId, Session> =
         r.sessions()?.into_iter().map(|session| (session.id, session)).collect();
@@ -94,7 +92,6 @@ pub fn read(r: &Reader<'_>, facts: &[Semantic], now: Moment) -> Result<Knowledge
         sessions,
         visit,
         corrected,
-        now,
     };
     let known = facts.iter().filter_map(|fact| reading.fact(fact));
     let open = open.iter().map(|(message, text)| Known {
@@ -115,7 +112,6 @@ struct Reading {
     sessions: HashMap<SessionId, Session>,
     visit: Option<Visit>,
     corrected: BTreeSet<SemanticId>,
-    now: Moment,
 }
 
 impl Reading {
@@ -168,7 +164,7 @@ impl Reading {
             rank: of_person.and_then(first).unwrap_or(FIRST.len()),
             pinned: false,
             superseded: None,
-            change: (told.as_millisecond() >= self.since()).then_some(Change::New),
+            change: self.is_since(told.as_millisecond()).then_some(Change::New),
         }
     }
 
@@ -185,20 +181,17 @@ impl Reading {
         }
     }
 
-    /// In milliseconds: the last visit, or a week ago.
-    fn since(&self) -> i64 {
-        self.visit.map_or(self.now.as_millisecond() - WEEK_MS, |visit| visit.ms)
+    /// Whether the person has not looked since then; all is new to somebody who never has, however long ago it was told.
+    fn is_since(&self, ms: i64) -> bool {
+        self.visit.is_none_or(|visit| ms >= visit.ms)
     }
 
     fn change(&self, fact: &Semantic) -> Option<Change> {
-        let was_new = match self.visit {
-            Some(visit) => fact.id > visit.newest,
-            None => fact.created_at.as_millisecond() >= self.since(),
-        };
+        let was_new = self.visit.is_none_or(|visit| fact.id > visit.newest);
         match fact.superseded_by.zip(fact.superseded_at) {
             // What came and went meanwhile was never seen.
             Some(_) if was_new => None,
-            Some((by, at)) => (at.as_millisecond() >= self.since()
+            Some((by, at)) => (self.is_since(at.as_millisecond())
                 || self.visit.is_some_and(|visit| by > visit.newest))
             .then_some(Change::Superseded),
             None if self.corrected.contains(&fact.id) => Some(Change::Corrected),

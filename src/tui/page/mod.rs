@@ -10,7 +10,7 @@ use crossterm::event::KeyEvent;
 use crate::memory::{MessageId, Moment, SessionId};
 use crate::store::AnyId;
 use crate::tui::event::{Effect, StoreRequest};
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::{MemoryPane, Pane, State};
 use crate::tui::{overlays, panes};
 use known::{Change, Knowledge, Known};
@@ -159,11 +159,11 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
     let now = state.now;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return None };
     let lists = pane.page.lists();
-    let action = keys::lookup(Context::MemoryPage, key).or_else(|| {
+    let action = state.keys.lookup(Context::MemoryPage, key).or_else(|| {
         let wanted = |action: &Action| {
             lists && matches!(action, Action::Left | Action::Right | Action::Accept)
         };
-        keys::lookup(Context::MemoryPane, key).filter(wanted)
+        state.keys.lookup(Context::MemoryPane, key).filter(wanted)
     })?;
     match action {
         Action::Right | Action::NextTab => turn(pane, 1, now),

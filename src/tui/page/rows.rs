@@ -10,7 +10,7 @@ use super::{Page, Tab};
 use crate::extractive::Plan;
 use crate::memory::{Moment, SemanticId};
 use crate::store::AnyId;
-use crate::tui::dates;
+use crate::tui::{dates, wrap};
 
 /// A row of the page.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,8 +85,7 @@ struct List<'a> {
 impl List<'_> {
     /// A heading with its facts, if any of them is looked for.
     fn group(&mut self, heading: &str, facts: Vec<usize>) {
-        let said = heading.to_lowercase();
-        let facts: Vec<usize> = facts.into_iter().filter(|&n| self.is_wanted(n, &said)).collect();
+        let facts: Vec<usize> = facts.into_iter().filter(|&n| self.is_wanted(n, heading)).collect();
         if facts.is_empty() {
             return;
         }
@@ -111,12 +110,12 @@ impl List<'_> {
     /// Whether it holds all words that are looked for, its heading and what it took the place of included.
     fn is_wanted(&self, known: usize, heading: &str) -> bool {
         let fact = &self.all[known];
-        let text = format!("{heading} {} {}", fact.sentence, fact.from.name()).to_lowercase();
+        let texts = [heading, &fact.sentence, fact.from.name()];
         let earlier = || match fact.id {
             AnyId::Semantic(id) => self.before.get(&id).map_or(&[][..], Vec::as_slice),
             _ => &[],
         };
-        self.words.iter().all(|word| text.contains(word.as_str()))
+        self.words.iter().all(|word| texts.iter().any(|text| wrap::holds(text, word)))
             || earlier().iter().any(|&n| self.is_wanted(n, heading))
     }
 

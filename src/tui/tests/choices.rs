@@ -3,7 +3,7 @@
 use super::*;
 use crate::chat::sampling::{Setting, SettingValue, Settings};
 use crate::chat::{Command, OwnFile as _, Persona, Update};
-use crate::tui::event::StoreRequest;
+use crate::tui::event::{Greeting, StoreRequest};
 
 #[test]
 fn roles_are_chosen_from_a_list_or_by_name() {
@@ -144,4 +144,49 @@ fn how_replies_are_drawn_is_seen_and_changed() {
     h.type_str("/set seed");
     h.press("enter");
     assert_eq!(h.take(), [set(Setting::Seed, None)]);
+}
+
+#[test]
+fn what_the_empty_chat_offers_goes_into_the_input_or_opens() {
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut h = Harness::ready(80, 24);
+    assert!(h.screen().contains("Tab chooses"), "{}", h.screen());
+    h.press("tab");
+    assert!(h.screen().contains("› I moved to Lund last week"), "{}", h.screen());
+    assert!(h.state.editor.is_empty());
+    h.keys("tab enter");
+    assert_eq!(h.state.editor.shown(), "where do I live?");
+    assert_eq!(h.take(), []);
+    // Whoever writes chooses nothing; neither does Esc.
+    h.keys("ctrl-c tab esc enter ctrl-c tab x");
+    assert_eq!((h.state.offered.chosen, h.state.editor.shown().as_str()), (None, "x"));
+    h.press("ctrl-c");
+    let click = |h: &mut Harness, text: &str| {
+        let row = h.screen().lines().position(|line| line.contains(text)).unwrap() as u16;
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        let mouse = MouseEvent { kind, column: 12, row, modifiers: KeyModifiers::NONE };
+        h.feed(Event::Terminal(TerminalEvent::Mouse(mouse)));
+    };
+    click(&mut h, "all that is remembered");
+    assert_eq!(h.state.editor.shown(), "/memory");
+    click(&mut h, "Three things to try");
+    assert_eq!(h.state.editor.shown(), "/memory");
+    h.press("ctrl-c");
+    let chats = (1..=9).map(|n| (SessionId(n), format!("Chat {n}"), at("2026-11-20T09:00:00Z")));
+    let greeting = Greeting { chats: chats.collect(), ..Greeting::default() };
+    h.feed(Event::Store(StoreReply::Greeting(greeting)));
+    h.screen();
+    h.keys("tab tab enter");
+    assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(2)))]);
+    click(&mut h, "Chat 3");
+    assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(3)))]);
+    // Only what is to be seen can be chosen.
+    h.resize(40, 12);
+    assert!(!h.screen().contains("Chat 4"), "{}", h.screen());
+    h.keys("tab tab tab tab enter");
+    assert_eq!(h.take(), [Effect::Chat(Command::OpenSession(SessionId(1)))]);
+    // Not once something was said.
+    h.exchange(1, "Hi", "Hello.", json!({}));
+    h.press("tab");
+    assert_eq!(h.state.offered.chosen, None);
 }

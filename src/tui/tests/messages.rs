@@ -19,8 +19,12 @@ fn opened(width: u16, height: u16) -> Harness {
         message(5, Role::Assistant, "In Lund."),
         stopped,
     ];
-    let conversation =
-        Conversation { title: "Old".into(), messages, aside: [MessageId(2), MessageId(5)].into() };
+    let conversation = Conversation {
+        title: "Old".into(),
+        messages,
+        aside: [MessageId(2), MessageId(5)].into(),
+        ..Conversation::default()
+    };
     h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
     h.screen();
     h.take();
@@ -189,27 +193,67 @@ fn a_click_chooses_and_the_arrows_keep_what_is_chosen_in_sight() {
     assert_eq!(h.state.focus, Focus::Input);
 }
 
-/// Says how long a frame takes; `--nocapture` shows it.
 #[test]
-fn a_chat_of_ten_thousand_messages_is_drawn() {
+fn a_long_chat_costs_what_is_seen_of_it_and_nothing_is_passed_over() {
     let mut h = Harness::ready(120, 40);
     let role = |n: i64| if n % 2 == 0 { Role::User } else { Role::Assistant };
     let text = |n| format!("Message {n} says **something** of a few words.\n\n- one\n- two");
     let messages = (0..10_000).map(|n| message(n, role(n), &text(n))).collect();
     let conversation = Conversation { title: "Long".into(), messages, ..Conversation::default() };
     h.chat(Update::Session { session: Some(SessionId(1)), conversation, incognito: false });
-    h.screen();
-    h.press("up");
-    let mut frames: Vec<std::time::Duration> = (0..200)
-        .map(|n| {
-            h.press(if n % 20 == 19 { "pgup" } else { "up" });
-            let since = std::time::Instant::now();
-            h.screen();
-            since.elapsed()
-        })
-        .collect();
-    frames.sort();
-    let line = format!("a frame of 10,000 messages: {:?}, p99 {:?}\n", frames[100], frames[198]);
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-    assert!(h.screen().contains("Message 9"), "{}", h.screen());
+    let shown = |h: &mut Harness| -> Vec<i64> {
+        let screen = h.screen();
+        let after = screen.split("Message ").skip(1);
+        after.filter_map(|rest| rest.split(' ').next()?.parse().ok()).collect()
+    };
+    let n_laid = |h: &Harness| {
+        let entries = h.state.transcript.entries.iter();
+        entries.filter(|entry| entry.laid.borrow().is_some()).count()
+    };
+    assert_eq!(shown(&mut h).last(), Some(&9_999));
+    assert!(n_laid(&h) < 20, "{}", n_laid(&h));
+    h.press("ctrl-home");
+    assert_eq!(shown(&mut h).first(), Some(&0));
+    assert!(h.screen().contains("more messages"), "{}", h.screen());
+    assert!(n_laid(&h) < 40, "{}", n_laid(&h));
+    h.press("ctrl-end");
+    let mut before = shown(&mut h);
+    for _ in 0..50 {
+        // Two keys may come before a frame.
+        h.keys("pgup ctrl-up");
+        let now = shown(&mut h);
+        assert!(now[0] < before[0] && now.contains(&(before[0] - 1)), "{before:?} {now:?}");
+        assert!(now.is_sorted(), "{now:?}");
+        before = now;
+    }
+    // Another size, and what was on top stays there.
+    h.resize(50, 40);
+    let narrow = shown(&mut h);
+    assert!((before[0] - narrow[0]).abs() <= 1, "{before:?} {narrow:?}");
+    // As far down again as up: the end.
+    h.resize(120, 40);
+    (0..60).for_each(|_| h.keys("pgdn ctrl-down"));
+    assert_eq!(shown(&mut h).last(), Some(&9_999));
+    assert!(h.state.transcript.follows());
+}
+
+#[test]
+fn time_alone_changes_the_screen_five_times_a_second_at_most() {
+    let mut h = opened(80, 24);
+    assert!(!h.state.moves());
+    h.chat(Update::Phase(PhaseName::Recalling));
+    let mut frames = std::collections::HashMap::new();
+    for _ in 0..20 {
+        h.tick(1);
+        let screen = h.screen();
+        let told = frames.entry(h.state.by_time()).or_insert_with(|| screen.clone());
+        assert_eq!(*told, screen, "what is not told is not drawn");
+    }
+    assert!((10..=11).contains(&frames.len()), "{}", frames.len());
+    h.chat(Update::Phase(PhaseName::Idle));
+    h.state.say("a hint");
+    let said = h.state.by_time();
+    h.tick(31);
+    assert_ne!(h.state.by_time(), said);
+    assert!(!h.state.moves());
 }

@@ -4,6 +4,7 @@ mod chats;
 mod choices;
 mod flows;
 mod input;
+mod keys;
 mod learned;
 mod messages;
 mod page;
@@ -23,6 +24,7 @@ use crate::memory::{EpisodeId, Message, MessageId, Moment, Role, SemanticId, Ses
 use crate::store::{Conversation, Session};
 use crate::testing::{ManualClock, ScriptedModel, episode, fact, message};
 use crate::tui::event::{Effect, Event, StoreReply, StoreRequest, ThemeRow, Tree};
+use crate::tui::keys::Key;
 use crate::tui::palette::Palette;
 use crate::tui::state::State;
 use crate::tui::{update, view};
@@ -79,10 +81,10 @@ impl Harness {
     /// "a", "enter", "esc", "ctrl-t", "shift-enter", "up", "pgdn", …
     #[track_caller]
     pub fn press(&mut self, key: &str) {
-        let mut modifiers = KeyModifiers::NONE;
+        let mut held = KeyModifiers::NONE;
         let mut name = key;
         while let Some((modifier, rest)) = name.split_once('-').filter(|(_, r)| !r.is_empty()) {
-            modifiers |= match modifier {
+            held |= match modifier {
                 "ctrl" => KeyModifiers::CONTROL,
                 "alt" => KeyModifiers::ALT,
                 "shift" => KeyModifiers::SHIFT,
@@ -90,26 +92,14 @@ impl Harness {
             };
             name = rest;
         }
-        let code = match name {
-            "enter" => KeyCode::Enter,
-            "esc" => KeyCode::Esc,
-            "tab" => KeyCode::Tab,
-            "backspace" => KeyCode::Backspace,
-            "up" => KeyCode::Up,
-            "down" => KeyCode::Down,
-            "left" => KeyCode::Left,
-            "right" => KeyCode::Right,
-            "home" => KeyCode::Home,
-            "end" => KeyCode::End,
-            "pgup" => KeyCode::PageUp,
-            "pgdn" => KeyCode::PageDown,
-            "f1" => KeyCode::F(1),
-            "f2" => KeyCode::F(2),
-            "del" => KeyCode::Delete,
-            one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap()),
-            other => panic!("no key {other}"),
+        let name = match name {
+            "pgup" => "pageup",
+            "pgdn" => "pagedown",
+            "del" => "delete",
+            name => name,
         };
-        self.feed(Event::Terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers))));
+        let key = KeyEvent::new(Key::parse(name).unwrap().code, held);
+        self.feed(Event::Terminal(TerminalEvent::Key(key)));
     }
 
     #[track_caller]

@@ -288,7 +288,7 @@ fn facts_are_read_as_sentences_with_their_sources() {
         })
         .unwrap();
     let now = at("2026-11-21T09:12:00Z");
-    let read = || store.read(|r| known::read(r, &r.semantics()?, now)).unwrap();
+    let read = || store.read(|r| known::read(r, &r.semantics()?)).unwrap();
     let seen: Vec<String> = read()
         .all
         .iter()

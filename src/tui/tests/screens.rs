@@ -73,9 +73,10 @@ fn welcome_back() {
         h.feed(Event::Store(StoreReply::Greeting(Greeting {
             name: Some("Ana".into()),
             chats: vec![
-                ("I moved to Lund last week".into(), at("21")),
-                ("What is Max allergic to?\u{1b}[31m".into(), at("20")),
+                (SessionId(1), "I moved to Lund last week".into(), at("21")),
+                (SessionId(2), "What is Max allergic to?\u{1b}[31m".into(), at("20")),
                 (
+                    SessionId(3),
                     "A walk along the coast with Max, who would not come out of the water".into(),
                     at("16"),
                 ),

@@ -6,13 +6,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
-use crate::tui::keys::{self, Action, Context};
-use crate::tui::palette::Palette;
-use crate::tui::state::{Confirm, Edit, Edited};
+use crate::tui::keys::{Action, Context};
+use crate::tui::state::{Confirm, Edit, Edited, State};
 use crate::tui::view::{input, popup};
 use crate::tui::wrap;
 
-pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm) {
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, question: &Confirm) {
+    let palette = &state.palette;
     let screen = frame.area();
     let width = usize::from(68.min(screen.width.saturating_sub(6)));
     let lines: Vec<Line<'_>> = question
@@ -35,28 +35,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, question: &Confirm)
             .areas(area);
     let most = (lines.len() as u16).saturating_sub(body.height);
     frame.render_widget(Paragraph::new(lines).scroll((question.scroll.min(most), 0)), body);
-    let (yes, _) = keys::hint(Context::Confirm, Action::Accept);
-    let (no, leave) = keys::hint(Context::Confirm, Action::Close);
+    let key = |action| state.keys.of(Context::Confirm, action);
     let mut spans = vec![
-        Span::styled(yes, palette.accent),
+        Span::styled(key(Action::Accept), palette.accent),
         Span::styled(format!(" {}   ", question.yes), palette.text),
-        Span::styled(no, palette.accent),
-        Span::styled(format!(" {leave}"), palette.text),
+        Span::styled(key(Action::Close), palette.accent),
+        Span::styled(" leave it", palette.text),
     ];
     if let Some((what, _)) = &question.other {
-        let (key, _) = keys::hint(Context::Confirm, Action::Other);
-        let other =
-            [Span::styled(key, palette.accent), Span::styled(format!(" {what}   "), palette.text)];
+        let other = [
+            Span::styled(key(Action::Other), palette.accent),
+            Span::styled(format!(" {what}   "), palette.text),
+        ];
         spans.splice(2..2, other);
     }
     if most > 0 {
-        let read = keys::hint_text(Context::Confirm, Action::Down);
+        let read = state.keys.hint(Context::Confirm, Action::Up);
         spans.push(Span::styled(format!("   {read}"), palette.muted));
     }
     frame.render_widget(Line::from(spans), foot);
 }
 
-pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
+pub(super) fn edit(frame: &mut Frame<'_>, state: &State, edit: &Edit) {
+    let palette = &state.palette;
     let screen = frame.area();
     let width = usize::from(72.min(screen.width.saturating_sub(2))).saturating_sub(5);
     let rows = edit.editor.rows(width).clamp(2, 8) as u16;
@@ -69,6 +70,6 @@ pub(super) fn edit(frame: &mut Frame<'_>, palette: &Palette, edit: &Edit) {
         Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
     input::place(frame, &edit.editor.area, body, true);
-    let keys = wrap::parts_that_fit(&keys::hints(Context::Edit), usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&state.keys.hints(Context::Edit), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }

@@ -4,9 +4,10 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::slash::COMMANDS;
+use crate::tui::state::State;
 use crate::tui::view::popup;
 use crate::tui::wrap;
 
@@ -32,13 +33,14 @@ fn rows(left: &str, right: &str, palette: &Palette, width: usize, lines: &mut Ve
     }
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
+pub(super) fn draw(frame: &mut Frame<'_>, state: &State, scroll: u16) {
+    let palette = &state.palette;
     let area = popup(frame, palette, "help", 76, frame.area().height);
     let width = usize::from(area.width);
     let mut lines = Vec::new();
     let keys_of = |context, lines: &mut Vec<Line<'static>>| {
-        for binding in keys::help_rows(context) {
-            rows(binding.label, binding.help, palette, width, lines);
+        for (keys, help) in state.keys.help(context) {
+            rows(&keys, help, palette, width, lines);
         }
     };
     keys_of(Context::Chat, &mut lines);
@@ -54,7 +56,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     lines.push(Line::raw(""));
     lines.push(Line::styled("On the memory's page", palette.heading));
     keys_of(Context::MemoryPage, &mut lines);
-    keys_of(Context::MemoryPane, &mut lines);
     lines.push(Line::raw(""));
     lines.push(Line::styled("On what imports taught (/learned)", palette.heading));
     keys_of(Context::Learned, &mut lines);
@@ -64,7 +65,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, scroll: u16) {
     let body = ratatui::layout::Rect { height, ..area };
     frame.render_widget(Paragraph::new(lines).scroll((scroll, 0)), body);
     let foot = ratatui::layout::Rect { y: area.y + height, height: 1, ..area };
-    let hint = |action| keys::hint_text(Context::Help, action);
+    let hint = |action| state.keys.hint(Context::Help, action);
     let close = hint(Action::Close);
     let keys = match (scroll < most, most > 0) {
         (true, _) => format!("{} · {close}", hint(Action::Down)),

@@ -7,6 +7,7 @@ use ratatui::widgets::{Block, Borders, List, ListState};
 use ratatui_textarea::TextArea;
 
 use crate::memory::plain_text;
+use crate::tui::keys::Action;
 use crate::tui::state::State;
 use crate::tui::view::{clear, framed, list_line};
 use crate::tui::wrap;
@@ -26,8 +27,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
     let border = if focused { palette.border_focus } else { palette.border };
     let mut block = Block::new().borders(Borders::TOP).border_style(border);
     if state.editing.is_some() {
-        block =
-            block.title(Line::styled(" written anew: Enter sends, Esc leaves it ", palette.muted));
+        let (send, leave) = (state.key(Action::Send), state.key(Action::Escape));
+        let title = format!(" written anew: {send} sends, {leave} leaves it ");
+        block = block.title(Line::styled(title, palette.muted));
     }
     let inner = block.inner(area);
     frame.render_widget(block, area);
@@ -35,17 +37,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
     frame.render_widget(Line::from(vec![Span::raw(" "), Span::styled("›", sign)]), inner);
     let text = Rect { x: inner.x + PROMPT, width: inner.width.saturating_sub(PROMPT + 1), ..inner };
     if state.editor.is_empty() {
-        let waiting;
+        let stop = format!("{} stops the reply", state.key(Action::Escape));
         let words = if !state.queue.is_empty() {
-            let n = state.queue.len();
-            waiting = format!("{n} more to be sent · Esc stops the reply · Ctrl+C takes it back");
-            &waiting
+            let (n, back) = (state.queue.len(), state.key(Action::Interrupt));
+            format!("{n} more to be sent · {stop} · {back} takes it back")
         } else if state.transcript.busy() {
-            "Esc stops the reply"
+            stop
         } else if state.incognito {
-            "A message that is not kept"
+            "A message that is not kept".to_owned()
         } else {
-            "Message"
+            "Message".to_owned()
         };
         frame.render_widget(Span::styled(words, palette.muted), text);
     }

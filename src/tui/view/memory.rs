@@ -10,7 +10,7 @@ use tui_tree_widget::Tree as TreeWidget;
 use crate::chat::export::speaker;
 use crate::memory::plain_text;
 use crate::store::AnyId;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected;
 use crate::tui::state::{MemoryPane, State};
@@ -24,20 +24,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
             .areas(inner);
     summary(frame, pane, palette, top, focused);
-    tree(frame, pane, palette, body);
+    tree(frame, state, pane, body);
     let keys = if pane.searching {
-        keys::hints(Context::MemorySearch)
+        state.keys.hints(Context::MemorySearch)
     } else {
-        let more = |action| keys::hint_text(Context::MemoryPane, action);
+        let more = |action| state.keys.hint(Context::MemoryPane, action);
         let more = [Action::Edit, Action::Search, Action::Close].map(more).join(" · ");
-        format!("{} · {more}", keys::hints(Context::Learned))
+        format!("{} · {more}", state.keys.hints(Context::Learned))
     };
     let keys = wrap::parts_that_fit(&keys, usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
 /// The tree, and below it what is chosen.
-pub(super) fn tree(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
+pub(super) fn tree(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
+    let palette = &state.palette;
     let detail = detail(pane, palette, usize::from(area.width));
     let below = match (detail.len() as u16 + 1).min(area.height.div_ceil(3)) {
         n if n >= 3 && !detail.is_empty() => n,
@@ -45,7 +46,7 @@ pub(super) fn tree(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, 
     };
     let [tree, bottom] =
         Layout::vertical([Constraint::Min(1), Constraint::Length(below)]).areas(area);
-    body(frame, pane, palette, tree);
+    body(frame, state, pane, tree);
     if below > 0 {
         let block = Block::new().borders(Borders::TOP).border_style(palette.border);
         let space = block.inner(bottom);
@@ -104,11 +105,12 @@ pub(super) fn summary(
 /// Instead of the facts, where there are none.
 pub(super) fn nothing(
     frame: &mut Frame<'_>,
+    state: &State,
     pane: &MemoryPane,
-    palette: &Palette,
     here: Option<&str>,
     area: Rect,
 ) {
+    let palette = &state.palette;
     let text = match (&pane.tree, &pane.error) {
         (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
         (None, None) => "reading…".into(),
@@ -116,9 +118,11 @@ pub(super) fn nothing(
         (Some(_), None) if pane.learned => "Nothing from an import is left to look through.".into(),
         (Some(_), None) if here.is_some() => here.unwrap_or_default().into(),
         (Some(tree), None) if tree.n_messages > 0 => {
-            "Nothing has settled into memory yet. That happens by itself, a little after \
-                 a topic ends; a new chat (Ctrl+N) ends it now."
-                .into()
+            format!(
+                "Nothing has settled into memory yet. That happens by itself, a little after a topic ends; a new chat \
+                 ({}) ends it now.",
+                state.key(Action::NewSession)
+            )
         }
         (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
     };
@@ -131,10 +135,10 @@ pub(super) fn nothing(
     frame.render_widget(Paragraph::new(lines), space);
 }
 
-fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect) {
+fn body(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let items = &pane.items;
     if items.is_empty() {
-        return nothing(frame, pane, palette, None, area);
+        return nothing(frame, state, pane, None, area);
     }
     // Siblings are unique by construction; if they were not, the pane would stay empty.
     let Ok(tree) = TreeWidget::new(items) else { return };
@@ -142,7 +146,7 @@ fn body(frame: &mut Frame<'_>, pane: &MemoryPane, palette: &Palette, area: Rect)
         .node_closed_symbol("▸ ")
         .node_open_symbol("▾ ")
         .node_no_children_symbol("  ")
-        .highlight_style(palette.selected);
+        .highlight_style(state.palette.selected);
     frame.render_stateful_widget(tree, area, &mut pane.state.borrow_mut());
 }
 

@@ -61,10 +61,10 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
         input::completions(frame, state, typing, body);
     }
     match &state.overlay {
-        Some(Overlay::Help { scroll }) => help::draw(frame, &state.palette, *scroll),
+        Some(Overlay::Help { scroll }) => help::draw(frame, state, *scroll),
         Some(Overlay::Picker(picker)) => picker::draw(frame, state, picker),
-        Some(Overlay::Confirm(question)) => confirm::draw(frame, &state.palette, question),
-        Some(Overlay::Edit(edit)) => confirm::edit(frame, &state.palette, edit),
+        Some(Overlay::Confirm(question)) => confirm::draw(frame, state, question),
+        Some(Overlay::Edit(edit)) => confirm::edit(frame, state, edit),
         None => {}
     }
 }

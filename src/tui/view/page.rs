@@ -5,9 +5,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::memory::{Moment, plain_text};
+use crate::memory::plain_text;
 use crate::store::AnyId;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::page::known::Known;
 use crate::tui::page::rows::{FactRow, Row, source};
 use crate::tui::page::{self, Page, Tab};
@@ -39,18 +39,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area
     if pane.searching || !pane.search.is_empty() || !pane.lists() {
         memory::summary(frame, pane, palette, line, focused);
     } else if pane.tree.is_some() {
-        let news = wrap::parts_that_fit(&news(&pane.page, state.now), usize::from(line.width));
+        let news = wrap::parts_that_fit(&news(state, &pane.page), usize::from(line.width));
         frame.render_widget(Span::styled(news, palette.muted), line);
     }
     if !pane.lists() {
-        memory::tree(frame, pane, palette, body);
+        memory::tree(frame, state, pane, body);
     } else if pane.page.rows.is_empty() {
         let known = !pane.page.known.all.is_empty();
-        memory::nothing(frame, pane, palette, known.then(|| empty(&pane.page)), body);
+        memory::nothing(frame, state, pane, known.then(|| empty(&pane.page)), body);
     } else {
         list(frame, state, &pane.page, body);
     }
-    let keys = wrap::parts_that_fit(&hints(pane), usize::from(foot.width));
+    let keys = wrap::parts_that_fit(&hints(state, pane), usize::from(foot.width));
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
@@ -75,7 +75,8 @@ fn tabs(frame: &mut Frame<'_>, page: &Page, palette: &Palette, area: Rect) {
 }
 
 /// "Since yesterday: 3 new · 1 corrected · n shows them"
-fn news(page: &Page, now: Moment) -> String {
+fn news(state: &State, page: &Page) -> String {
+    let now = state.now;
     let since = match &page.known.visit {
         Some(visit) => {
             let at = visit.at(now.offset);
@@ -84,7 +85,7 @@ fn news(page: &Page, now: Moment) -> String {
                 day => format!("Since {}", day.trim_start_matches("on ")),
             }
         }
-        None => "In the last seven days".into(),
+        None => "Not seen yet".into(),
     };
     let parts: Vec<String> = page
         .n_changed()
@@ -96,8 +97,11 @@ fn news(page: &Page, now: Moment) -> String {
     if page.changes {
         return format!(
             "{since} · {} goes back",
-            keys::hint(Context::MemoryPage, Action::Changes).0
+            state.keys.of(Context::MemoryPage, Action::Changes)
         );
+    }
+    if parts.is_empty() && page.known.visit.is_none() {
+        return String::new();
     }
     let what = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(" · ") };
     format!("{since}: {what}")
@@ -121,9 +125,9 @@ fn empty(page: &Page) -> &'static str {
     }
 }
 
-fn hints(pane: &MemoryPane) -> String {
+fn hints(state: &State, pane: &MemoryPane) -> String {
     if pane.searching {
-        return keys::hints(Context::MemorySearch);
+        return state.keys.hints(Context::MemorySearch);
     }
     let chosen = selected(pane);
     let is_fact = matches!(chosen, Some(AnyId::Semantic(_)));
@@ -142,7 +146,7 @@ fn hints(pane: &MemoryPane) -> String {
     ];
     let possible = all.into_iter().filter(|(_, _, is_possible)| *is_possible);
     let texts: Vec<String> =
-        possible.map(|(context, action, _)| keys::hint_text(context, action)).collect();
+        possible.map(|(context, action, _)| state.keys.hint(context, action)).collect();
     texts.join(" · ")
 }
 
@@ -184,7 +188,14 @@ fn row_lines(state: &State, page: &Page, row: usize, width: usize) -> Vec<Line<'
             air.into_iter().chain([Line::styled(text, palette.theme)]).collect()
         }
         Row::Fact(fact) => match page.known.all.get(fact.known) {
-            Some(known) => fact_lines(state, fact, known, chosen, width),
+            Some(known) => {
+                let from = source(known, state.now);
+                // It is said once for a run of facts.
+                let above = row.checked_sub(1).and_then(|above| page.at(above));
+                let is_said = above.is_some_and(|above| source(above, state.now) == from);
+                let from = (chosen || !is_said).then_some(from);
+                fact_lines(state, fact, known, from, width, chosen)
+            }
             None => Vec::new(),
         },
     }
@@ -195,8 +206,9 @@ fn fact_lines(
     state: &State,
     row: &FactRow,
     known: &Known,
-    chosen: bool,
+    from: Option<String>,
     width: usize,
+    chosen: bool,
 ) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let width = width.min(WIDTH_MAX);
@@ -217,16 +229,19 @@ fn fact_lines(
         sentence.insert(0, Span::styled("Before: ", palette.muted));
     }
     let room = width - indent - if beside { SOURCE_WIDTH + 2 } else { 0 };
-    let from = source(known, state.now);
-    let from = plain_text(&from);
+    let from = from.as_deref().map(plain_text);
     let mut lines = wrap::wrap(&Line::from(sentence), room, 0);
-    if beside {
-        let gap = (room + 2).saturating_sub(lines[0].width());
-        lines[0].spans.push(Span::raw(" ".repeat(gap)));
-        lines[0].spans.push(Span::styled(wrap::ellipsis(&from, SOURCE_WIDTH), palette.muted));
-    } else if chosen || width >= BELOW_WIDTH {
-        let from = wrap::ellipsis(&from, room.saturating_sub(2));
-        lines.push(Line::styled(format!("  {from}"), palette.muted));
+    match from.filter(|_| beside || chosen || width >= BELOW_WIDTH) {
+        Some(from) if beside => {
+            let gap = (room + 2).saturating_sub(lines[0].width());
+            lines[0].spans.push(Span::raw(" ".repeat(gap)));
+            lines[0].spans.push(Span::styled(wrap::ellipsis(&from, SOURCE_WIDTH), palette.muted));
+        }
+        Some(from) => {
+            let from = wrap::ellipsis(&from, room.saturating_sub(2));
+            lines.push(Line::styled(format!("  {from}"), palette.muted));
+        }
+        None => {}
     }
     let spaces = " ".repeat(indent);
     let mut lines: Vec<Line<'static>> = lines

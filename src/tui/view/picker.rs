@@ -7,7 +7,7 @@ use ratatui::widgets::{List, ListState};
 
 use crate::memory::plain_text;
 use crate::store::FOUND;
-use crate::tui::keys::{self, Context};
+use crate::tui::keys::Context;
 use crate::tui::palette::Palette;
 use crate::tui::pickers::{Picker, PickerKind};
 use crate::tui::state::State;
@@ -71,9 +71,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
     });
     let mut scrolled = ListState::default().with_selected(Some(chosen));
     frame.render_stateful_widget(List::new(lines), list, &mut scrolled);
-    let mut keys = keys::hints(Context::Picker);
+    let mut keys = state.keys.hints(Context::Picker);
     if is_large {
-        keys = format!("{} · {keys}", keys::hints(Context::ChatList));
+        keys = format!("{} · {keys}", state.keys.hints(Context::ChatList));
     }
     let keys = wrap::parts_that_fit(&keys, width);
     frame.render_widget(Span::styled(keys, palette.muted), foot);

@@ -10,16 +10,16 @@ use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::{Focus, ModelLine, State};
 use crate::tui::view::{led, spread};
 use crate::tui::{messages, wrap};
 use crate::worker::{WorkerState, WorkerStatus};
 
 /// One frame of the spinner.
-pub(super) fn spinner(tick: u64) -> &'static str {
+pub(super) fn spinner(state: &State) -> &'static str {
     let frames = BRAILLE_SIX.symbols;
-    frames[(tick % frames.len() as u64) as usize]
+    frames[(state.frame() % frames.len() as u64) as usize]
 }
 
 /// 8192 → "8,192".
@@ -75,12 +75,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         let style = if failed { palette.warning } else { palette.muted };
         let mut spans = Vec::new();
         if state.worker_is_busy() {
-            spans.push(Span::styled(format!("{} ", spinner(state.tick)), palette.accent));
+            spans.push(Span::styled(format!("{} ", spinner(state)), palette.accent));
         }
         spans.push(Span::styled(plain_text(&worker(status)).into_owned(), style));
         parts.push(spans);
     }
-    let help = keys::hint_text(Context::Input, Action::Help);
+    let help = state.keys.hint(Context::Input, Action::Help);
     let help = vec![Span::styled(format!("{help} "), palette.muted)];
     // If there is no room for all, drop the context first, then the speed, then the worker.
     let cells = |parts: &[Vec<Span<'_>>]| {
@@ -92,7 +92,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
     // How to get a better model, where there is room; it matters more than that this is built in.
     let next = match (&state.pull, &state.model) {
-        (Some(pull), _) => Some(Span::styled(format!("{} · Esc stops", pull.text()), palette.text)),
+        (Some(pull), _) => {
+            let text = format!("{} · {} stops", pull.text(), state.key(Action::Escape));
+            Some(Span::styled(text, palette.text))
+        }
         (None, ModelLine::Ready(profile)) if profile.starter => {
             Some(Span::styled("better: /model", palette.muted))
         }
@@ -150,7 +153,7 @@ fn model(state: &State, width: u16) -> Vec<Span<'static>> {
         }
         ModelLine::Loading { name, progress, .. } => {
             let mut spans = vec![
-                Span::styled(spinner(state.tick), palette.accent),
+                Span::styled(spinner(state), palette.accent),
                 Span::styled(
                     format!(" loading {}", wrap::ellipsis(&plain_text(name), 24)),
                     palette.text,

@@ -10,10 +10,10 @@ use ratatui::widgets::Paragraph;
 
 use crate::chat::{CallResult, Level, PhaseName};
 use crate::interfaces::LoadProgress;
-use crate::memory::{Moment, attached, own_words, plain_text};
+use crate::memory::{attached, own_words, plain_text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, ModelLine, State};
-use crate::tui::transcript::{Body, Entry, Laid, Place, Versions};
+use crate::tui::transcript::{Body, Entry, Laid, LaidText, Place, Row, Transcript, Versions};
 use crate::tui::view::{led, status, welcome};
 use crate::tui::{dates, markdown, tools, wrap};
 
@@ -22,38 +22,34 @@ const TEXT_CELLS_MAX: u16 = 96;
 /// Rows of the person's message that are shown; a longer one ends with its size.
 const USER_ROWS_MAX: usize = 24;
 
+/// So many blocks further down are counted in rows; more of them, in messages.
+const NEAR: usize = 20;
+
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let transcript = &state.transcript;
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let width = area.width.min(TEXT_CELLS_MAX);
-    if transcript.entries.is_empty() && transcript.sending.is_none() && transcript.live.is_none() {
-        transcript.rows.set((0, usize::from(area.height)));
+    let visible = usize::from(area.height);
+    transcript.visible.set(visible);
+    let blocks = Blocks::of(state, area.width.min(TEXT_CELLS_MAX));
+    if blocks.n() == 0 {
         welcome::draw(frame, state, area);
         return;
     }
-    let blocks = blocks(state, width);
-    let rows: usize = blocks.iter().map(|(_, b)| b.len()).sum();
-    let visible = usize::from(area.height);
-    transcript.rows.set((rows, visible));
-    let last = rows.saturating_sub(visible);
-    remember_places(state, &blocks);
-    if let Some(chosen) = transcript.chosen.filter(|_| transcript.reveal_next.take()) {
-        transcript.reveal(chosen);
-    }
-    let top = transcript.top.get().unwrap_or(last).min(last);
-    let all = blocks.iter().flat_map(|(_, block)| block.iter());
-    let shown: Vec<_> = all.skip(top).take(visible).cloned().collect();
+    let top = blocks.top(visible);
+    let (shown, mut places) = blocks.shown(top, visible);
     // A short conversation stands at the bottom, next to the input.
     let pad = visible.saturating_sub(shown.len()) as u16;
     let below = Rect { y: area.y + pad, height: area.height - pad, ..area };
     frame.render_widget(Paragraph::new(shown), below);
-    transcript.origin.set((area.x, area.width, below.y as isize - top as isize));
-    if state.focus == Focus::Messages {
-        mark_chosen(frame, state, below);
+    for place in &mut places {
+        place.rows = place.rows.start + below.y..place.rows.end + below.y;
     }
-    let hidden = last - top;
-    if hidden > 0 {
-        let more = format!(" ↓ {hidden} more lines ");
+    transcript.columns.set((area.x, area.width));
+    transcript.places.replace(places);
+    if state.focus == Focus::Messages {
+        mark_chosen(frame, state, area.x - 1);
+    }
+    if let Some(more) = blocks.after(blocks.down(top, visible)) {
         let width = wrap::width(&more) as u16;
         let corner = Rect {
             x: area.right().saturating_sub(width),
@@ -65,67 +61,171 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
 }
 
-/// For keys and clicks that come before the next frame. The blank row above a block is not its own.
-fn remember_places(state: &State, blocks: &[(Option<usize>, Laid)]) {
-    let mut places = state.transcript.places.borrow_mut();
-    places.clear();
-    let mut row = 0;
-    for (entry, block) in blocks {
-        if let Some(entry) = *entry {
-            places.push(Place { entry, row: row + 1, n_rows: block.len().saturating_sub(1) });
-        }
-        row += block.len();
-    }
-}
-
 /// A bar at the left of the chosen message.
-fn mark_chosen(frame: &mut Frame<'_>, state: &State, area: Rect) {
+fn mark_chosen(frame: &mut Frame<'_>, state: &State, x: u16) {
     let transcript = &state.transcript;
     let places = transcript.places.borrow();
     let Some(place) = places.iter().find(|p| Some(p.entry) == transcript.chosen) else { return };
-    let (_, _, origin) = transcript.origin.get();
-    for row in place.row..place.row + place.n_rows {
-        let y = origin + row as isize;
-        if y >= area.y as isize && y < area.bottom() as isize {
-            let cell = Rect { x: area.x - 1, y: y as u16, width: 1, height: 1 };
-            frame.render_widget(Span::styled("▐", state.palette.accent), cell);
-        }
+    for y in place.rows.clone() {
+        let cell = Rect { x, y, width: 1, height: 1 };
+        frame.render_widget(Span::styled("▐", state.palette.accent), cell);
     }
 }
 
-/// Everything laid out, each block with the blank row above it, and the entry that it is.
-fn blocks(state: &State, width: u16) -> Vec<(Option<usize>, Laid)> {
-    let transcript = &state.transcript;
-    let mut blocks = Vec::with_capacity(transcript.entries.len() + 3);
-    let mut n_messages = 0;
-    let mut day: Option<Moment> = None;
-    for (n, entry) in transcript.entries.iter().enumerate() {
-        if let Some(at) = entry.message().map(|message| message.created_at) {
+/// The conversation as blocks: the entries, the message on its way, the reply that is being written. Each is laid out when
+/// it is asked for, so a frame costs what it shows, however long the chat is.
+struct Blocks<'a> {
+    state: &'a State,
+    width: u16,
+    /// The entry that the model reads from on, if it does not read all.
+    read_from: Option<usize>,
+    /// What follows the entries.
+    tail: Vec<Laid>,
+}
+
+impl<'a> Blocks<'a> {
+    fn of(state: &'a State, width: u16) -> Self {
+        let transcript = &state.transcript;
+        let entries = transcript.entries.iter().enumerate();
+        let mut messages = entries.filter(|(_, entry)| entry.message().is_some()).map(|(n, _)| n);
+        let dropped = Some(transcript.n_dropped).filter(|n| *n > 0);
+        let read_from = dropped.and_then(|n| messages.nth(n));
+        let sending = transcript.sending.as_ref();
+        let sending = sending.map(|text| Rc::new(user(text, &state.palette, width, true)));
+        let live = transcript.live.is_some().then(|| Rc::new(live(state, width)));
+        Self { state, width, read_from, tail: sending.into_iter().chain(live).collect() }
+    }
+
+    fn n(&self) -> usize {
+        self.state.transcript.entries.len() + self.tail.len()
+    }
+
+    /// What a block is made of, the entry itself last, each with the blank row above it.
+    fn parts(&self, block: usize) -> Vec<Laid> {
+        let (state, width) = (self.state, self.width);
+        let entries = &state.transcript.entries;
+        let Some(entry) = entries.get(block) else {
+            return self.tail.get(block - entries.len()).cloned().into_iter().collect();
+        };
+        let mut parts = Vec::new();
+        if let Some(message) = entry.message() {
+            let at = message.created_at;
+            let before = entries[..block].iter().rev().find_map(Entry::message);
             // The first day is shown only if it is not today.
-            let before = day.unwrap_or(state.now);
+            let before = before.map_or(state.now, |message| message.created_at);
             if before.civil().date() != at.civil().date() {
-                let text = dates::day(at, state.now);
-                blocks.push((None, rule(&text, state.palette.muted, width)));
+                parts.push(rule(&dates::day(at, state.now), state.palette.muted, width));
             }
-            day = Some(at);
-            if n_messages > 0 && n_messages == transcript.n_dropped {
-                let text = "the model reads from here on";
-                blocks.push((None, rule(text, state.palette.muted, width)));
+            if self.read_from == Some(block) {
+                parts.push(rule("the model reads from here on", state.palette.muted, width));
             }
-            n_messages += 1;
         }
-        if !transcript.is_replaced(entry) {
-            let is_message = entry.message().is_some();
-            blocks.push((is_message.then_some(n), laid(entry, state, width)));
+        if !state.transcript.is_replaced(entry) {
+            parts.push(laid(entry, state, width));
+        }
+        parts
+    }
+
+    fn n_rows(&self, block: usize) -> usize {
+        self.parts(block).iter().map(|part| part.len()).sum()
+    }
+
+    /// So many rows further up, or the beginning.
+    fn up(&self, from: Row, by: usize) -> Row {
+        let (Row { mut block, mut row }, mut by) = (from, by);
+        while by > row && block > 0 {
+            by -= row;
+            block -= 1;
+            row = self.n_rows(block);
+        }
+        Row { block, row: row.saturating_sub(by) }
+    }
+
+    /// So many rows further down, or the end.
+    fn down(&self, from: Row, by: usize) -> Row {
+        let (Row { mut block, mut row }, mut by) = (from, by);
+        while block < self.n() {
+            let rest = self.n_rows(block).saturating_sub(row);
+            if by < rest {
+                return Row { block, row: row + by };
+            }
+            (by, block, row) = (by - rest, block + 1, 0);
+        }
+        Row { block, row: 0 }
+    }
+
+    /// The first row to show, after what was scrolled since the last frame.
+    fn top(&self, visible: usize) -> Row {
+        let transcript = &self.state.transcript;
+        let last = self.up(Row { block: self.n(), row: 0 }, visible);
+        let mut top = transcript.top.get().unwrap_or(last).min(last);
+        // Where the screen is wider than before, a block has fewer rows.
+        top.row = top.row.min(self.n_rows(top.block).saturating_sub(1));
+        top = match transcript.scroll_by.take() {
+            by @ ..0 => self.up(top, by.unsigned_abs()),
+            by => self.down(top, by.unsigned_abs()).min(last),
+        };
+        if let Some(chosen) = transcript.chosen.filter(|_| transcript.reveal_next.take()) {
+            top = self.revealing(chosen, top, visible).min(last);
+        }
+        transcript.top.set((top < last).then_some(top));
+        top
+    }
+
+    /// No further than it takes to see an entry, or its beginning. The blank row above it is not its own.
+    fn revealing(&self, block: usize, top: Row, visible: usize) -> Row {
+        let parts = self.parts(block);
+        let Some((own, rules)) = parts.split_last() else { return top };
+        let begin = Row { block, row: rules.iter().map(|rule| rule.len()).sum::<usize>() + 1 };
+        let end = self.down(top, visible);
+        if begin < top || own.len() > visible {
+            begin
+        } else if end < (Row { block: block + 1, row: 0 }) {
+            self.up(Row { block: block + 1, row: 0 }, visible)
+        } else {
+            top
         }
     }
-    if let Some(text) = &transcript.sending {
-        blocks.push((None, Rc::new(user(text, &state.palette, width, true))));
+
+    /// The rows from there on, and where the messages among them are.
+    fn shown(&self, top: Row, visible: usize) -> (Vec<Line<'static>>, Vec<Place>) {
+        let (mut rows, mut places) = (Vec::with_capacity(visible), Vec::new());
+        let mut above = top.row;
+        for block in top.block..self.n() {
+            let y = rows.len();
+            if y >= visible {
+                break;
+            }
+            let parts = self.parts(block);
+            let n_rows: usize = parts.iter().map(|part| part.len()).sum();
+            let transcript = &self.state.transcript;
+            let is_message = |e: &Entry| e.message().is_some() && !transcript.is_replaced(e);
+            if transcript.entries.get(block).is_some_and(is_message) {
+                let n_own = parts.last().map_or(0, |own| own.len().saturating_sub(1));
+                let on_screen = |row: usize| (y + row.saturating_sub(above)).min(visible) as u16;
+                places.push(Place {
+                    entry: block,
+                    rows: on_screen(n_rows - n_own)..on_screen(n_rows),
+                });
+            }
+            let lines = parts.iter().flat_map(|part| part.iter()).skip(above);
+            rows.extend(lines.take(visible - y).cloned());
+            above = 0;
+        }
+        (rows, places)
     }
-    if transcript.live.is_some() {
-        blocks.push((None, Rc::new(live(state, width))));
+
+    /// What is below a row.
+    fn after(&self, row: Row) -> Option<String> {
+        if self.n().saturating_sub(row.block) > NEAR {
+            let rest = &self.state.transcript.entries[row.block..];
+            let n = rest.iter().filter(|entry| entry.message().is_some()).count();
+            return Some(format!(" ↓ {n} more messages "));
+        }
+        let rows: usize = (row.block..self.n()).map(|block| self.n_rows(block)).sum();
+        let n = rows.saturating_sub(row.row);
+        (n > 0).then(|| format!(" ↓ {n} more {} ", if n == 1 { "line" } else { "lines" }))
     }
-    blocks
 }
 
 fn rule(text: &str, style: Style, width: u16) -> Laid {
@@ -250,13 +350,25 @@ fn notice(level: Level, text: &str, palette: &Palette, width: u16) -> Vec<Line<'
     lines
 }
 
+/// The reply's text so far, laid out once for each piece.
+fn written(transcript: &Transcript, palette: &Palette, width: u16) -> Laid {
+    let text = transcript.live.as_deref().unwrap_or_default();
+    let mut laid = transcript.live_laid.borrow_mut();
+    if let Some(laid) = laid.as_ref().filter(|laid| laid.width == width && laid.text == text) {
+        return Rc::clone(&laid.lines);
+    }
+    let lines = Rc::new(markdown::render(text, palette, usize::from(width)));
+    *laid = Some(LaidText { width, text: text.to_owned(), lines: Rc::clone(&lines) });
+    lines
+}
+
 fn live(state: &State, width: u16) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let transcript = &state.transcript;
     let mut lines = vec![Line::raw("")];
     let text = transcript.live.as_deref().unwrap_or_default();
     if !text.trim().is_empty() {
-        let mut rows = markdown::render(text, palette, usize::from(width).saturating_sub(1));
+        let mut rows = written(transcript, palette, width.saturating_sub(1)).to_vec();
         if transcript.phase == PhaseName::Replying
             && let Some(last) = rows.last_mut()
         {
@@ -289,7 +401,7 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
     };
     let doing = wrap::ellipsis(&doing, usize::from(width).saturating_sub(3));
     lines.push(Line::from(vec![
-        Span::styled(status::spinner(state.tick), palette.accent),
+        Span::styled(status::spinner(state), palette.accent),
         Span::styled(format!(" {doing}"), palette.muted),
     ]));
     lines

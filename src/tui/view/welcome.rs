@@ -1,4 +1,5 @@
-//! What an empty chat says.
+//! What an empty chat says: what this is and what it runs on, then things to try, or the last chats and what was learnt. As much
+//! of it as there is room for.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,139 +7,240 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
-use crate::tui::count;
-use crate::tui::dates;
-use crate::tui::keys::{self, Action, Context};
-use crate::tui::palette::Palette;
+use crate::tui::keys::{Action, Context};
 use crate::tui::state::{ModelLine, State};
-use crate::tui::wrap;
+use crate::tui::view::{framed, led, spread};
+use crate::tui::welcome::{Offer, offers};
+use crate::tui::{count, dates, wrap};
 
-fn paragraph(text: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
-    wrap::plain(text, palette.text, width)
+/// Cells of a column; longer lines are hard to read.
+const WIDTH_MAX: usize = 66;
+/// From this width on, there is room for what comes of a trial.
+const NOTES_WIDTH: usize = 50;
+/// Between two columns.
+const GAP: usize = 6;
+const INCOGNITO: &str = "Nothing said here is kept. What is in memory can be asked about.";
+const PRIVATE: &str = "Everything stays on this machine.";
+
+/// How much is said, from all to the least.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Size {
+    /// Rows of a section.
+    n_rows: usize,
+    /// Whether there is more than the title and the first section.
+    whole: bool,
+    /// The sections stand beside each other.
+    beside: bool,
 }
+
+/// A line, and the offer that it is.
+type Row = (Line<'static>, Option<usize>);
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
-    let width = usize::from(area.width.min(64));
-    let (mut full, mut short) = if state.incognito {
-        let lines = heading(state, "Incognito", INCOGNITO, width);
-        (lines.clone(), lines)
-    } else if state.greeting.chats.is_empty() {
-        first_time(state, width)
-    } else {
-        coming_back(state, width)
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    let size = |n_rows, whole, beside| Size { n_rows, whole, beside };
+    let sizes =
+        [size(7, true, true), size(5, true, false), size(3, true, false), size(3, false, false)];
+    // A frame takes two rows and two cells on each side.
+    let two = !state.greeting.chats.is_empty() && !state.greeting.facts.is_empty();
+    let fits = |size: &&Size| {
+        let cells = if size.beside { 2 * WIDTH_MAX + GAP + 8 } else { 60 };
+        (two || !size.beside) && width >= cells && rows(state, **size, width).len() + 4 <= height
     };
-    let palette = &state.palette;
-    if let Some((n, source)) = state.greeting.learned.as_ref().filter(|_| !state.incognito) {
-        let source = wrap::ellipsis(&plain_text(source), 40);
-        let n = count(*n, "thing", "things");
-        let text = format!("{n} learnt from {source}: /learned lists them.");
-        // Below the title, where there is room for no more.
-        short.truncate(1);
-        for lines in [&mut full, &mut short] {
-            lines.push(Line::raw(""));
-            lines.extend(wrap::plain(&text, palette.accent, width));
+    let size = sizes.iter().filter(|size| size.whole).find(fits);
+    let is_framed = size.is_some();
+    let size = size.copied().unwrap_or(sizes[3]);
+    let mut rows = rows(state, size, width);
+    rows.truncate(height);
+    let columns = if size.beside { 2 * WIDTH_MAX + GAP } else { WIDTH_MAX };
+    let (margin, air) = if is_framed { (3, 2) } else { (0, 0) };
+    let across = (columns + 2 * margin + 2 * usize::from(is_framed)).min(width) as u16;
+    let tall = (rows.len() + 2 * air) as u16;
+    // A little above the middle is where the eye rests.
+    let top = area.height.saturating_sub(tall) * 2 / 5;
+    let left = if is_framed { area.width.saturating_sub(across) / 2 } else { 0 };
+    let outer = Rect { x: area.x + left, y: area.y + top, width: across, height: tall };
+    let margin = margin as u16 + u16::from(is_framed);
+    let inner = Rect {
+        x: outer.x + margin,
+        y: outer.y + air as u16,
+        width: outer.width.saturating_sub(2 * margin),
+        height: rows.len() as u16,
+    };
+    if is_framed {
+        frame.render_widget(framed(&state.palette, "", state.palette.border), outer);
+    }
+    let mut places = state.offered.places.borrow_mut();
+    places.clear();
+    for (n, (_, offer)) in rows.iter().enumerate() {
+        if let Some(offer) = offer {
+            let row = Rect {
+                y: inner.y + n as u16,
+                height: 1,
+                width: inner.width.min(WIDTH_MAX as u16),
+                ..inner
+            };
+            places.push((*offer, row));
         }
+    }
+    let lines: Vec<Line<'_>> = rows.into_iter().map(|(line, _)| line).collect();
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The whole text in `width` cells, its frame included.
+fn rows(state: &State, size: Size, width: usize) -> Vec<Row> {
+    let column = if size.whole { (width - 8).min(WIDTH_MAX) } else { width.min(WIDTH_MAX) };
+    let palette = &state.palette;
+    let mut rows = head(state, size, column);
+    let mut sections = sections(state, size, column);
+    if !size.whole {
+        sections.truncate(1);
+    }
+    if size.beside && sections.len() > 1 {
+        rows.push((Line::raw(""), None));
+        rows.extend(beside(sections));
+    } else {
+        for section in sections {
+            rows.push((Line::raw(""), None));
+            rows.extend(section);
+        }
+    }
+    if size.whole {
+        let keys = format!(
+            "{} · / commands · {}",
+            state.keys.hint(Context::Input, Action::Help),
+            state.keys.hint(Context::Chat, Action::Memory),
+        );
+        rows.extend([(Line::raw(""), None), (Line::styled(keys, palette.muted), None)]);
+    }
+    rows
+}
+
+/// Two sections next to each other.
+fn beside(sections: Vec<Vec<Row>>) -> Vec<Row> {
+    let mut sections = sections.into_iter().map(Vec::into_iter);
+    let (mut left, mut right) =
+        (sections.next().unwrap_or_default(), sections.next().unwrap_or_default());
+    let mut rows = Vec::new();
+    loop {
+        let (a, b) = match (left.next(), right.next()) {
+            (None, None) => return rows,
+            (a, b) => (a.unwrap_or_default(), b.unwrap_or_default()),
+        };
+        let (mut line, offer) = a;
+        let gap = (WIDTH_MAX + GAP).saturating_sub(line.width());
+        line.spans.push(Span::raw(" ".repeat(gap)));
+        line.spans.extend(b.0.spans);
+        rows.push((line, offer));
+    }
+}
+
+/// The title, and what all of it runs on.
+fn head(state: &State, size: Size, width: usize) -> Vec<Row> {
+    let (palette, greeting) = (&state.palette, &state.greeting);
+    let title = if state.incognito {
+        "Incognito".to_owned()
+    } else if greeting.chats.is_empty() {
+        "An assistant that remembers".to_owned()
+    } else {
+        let name = greeting.name.as_ref().map(|name| format!(", {}", plain_text(name)));
+        format!("Welcome back{}", name.unwrap_or_default())
+    };
+    let mut lines = vec![Line::styled(wrap::ellipsis(&title, width), palette.heading)];
+    let is_first = greeting.chats.is_empty() && !state.incognito;
+    let text = if state.incognito { INCOGNITO } else { PRIVATE };
+    let text = match runs_on(state, is_first && size.whole).filter(|_| size.whole) {
+        Some(model) => format!("{text} {model}"),
+        None => text.to_owned(),
+    };
+    lines.extend(wrap::plain(&text, palette.text, width));
+    if let Some((n, source)) = greeting.learned.as_ref().filter(|_| !state.incognito) {
+        let n = count(*n, "thing", "things");
+        let text = if size.whole {
+            let source = wrap::ellipsis(&plain_text(source), 40);
+            format!("{n} learnt from {source}: /learned lists them.")
+        } else {
+            format!("{n} learnt: /learned.")
+        };
+        lines.extend(wrap::plain(&text, palette.accent, width));
     }
     if let ModelLine::Absent = state.model {
-        full.push(Line::raw(""));
-        full.push(Line::styled("No model is loaded. Ctrl+L lists them.", palette.warning));
+        let text = format!("No model is loaded. {} lists them.", state.key(Action::Models));
+        lines.extend(wrap::plain(&text, palette.warning, width));
     }
-    let keys = format!(
-        "{} · / commands · {}",
-        keys::hint_text(Context::Input, Action::Help),
-        keys::hint_text(Context::Chat, Action::Memory),
-    );
-    let tail = [Line::raw(""), Line::styled(keys, palette.muted)];
-    full.extend(tail.clone());
-    short.extend(tail);
-    let fits = full.len() < usize::from(area.height) && width >= FULL_WIDTH_MIN;
-    let lines = if fits { full } else { short };
-    let pad = area.height.saturating_sub(lines.len() as u16) / 2;
-    let left = (area.width.saturating_sub(width as u16) / 2).min(8);
-    let middle = Rect {
-        x: area.x + left,
-        y: area.y + pad,
-        width: area.width - left,
-        height: area.height - pad,
-    };
-    frame.render_widget(Paragraph::new(lines), middle);
+    lines.into_iter().map(|line| (line, None)).collect()
 }
 
-/// The trials need it.
-const FULL_WIDTH_MIN: usize = 52;
-const INCOGNITO: &str = "Nothing said here is kept. What is in memory can be asked about.";
-/// What to try, and what comes of it.
-const TRIALS: [(&str, &str); 3] = [
-    ("I moved to Lund last week", "kept, and dated"),
-    ("where do I live?", "answered from memory"),
-    ("/memory", "all that is remembered"),
-];
-
-fn heading(state: &State, title: &str, text: &str, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled(title.to_owned(), state.palette.heading)];
-    lines.extend(paragraph(text, &state.palette, width));
-    lines
-}
-
-/// What this is, and what it runs on; in full and in short.
-fn first_time(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
-    let palette = &state.palette;
-    let mut full =
-        heading(state, "An assistant that remembers", "Everything stays on this machine.", width);
-    let mut short = full.clone();
-    if state.model.profile().is_some_and(|profile| profile.starter) {
-        let command = Line::from(vec![Span::raw("  "), Span::styled("/model", palette.code)]);
-        for (lines, introduction) in [
-            (
-                &mut full,
-                "The built-in model is small: it keeps and finds what you tell it and talks simply, but \
-                 knows little about the world. Larger ones can be downloaded here:",
-            ),
-            (&mut short, "The built-in model is small. Larger:"),
-        ] {
-            lines.push(Line::raw(""));
-            lines.extend(paragraph(introduction, palette, width));
-            lines.push(command.clone());
+/// "It runs on qwen3-0.6b."
+fn runs_on(state: &State, at_length: bool) -> Option<String> {
+    let profile = state.model.profile()?;
+    let name = wrap::ellipsis(&plain_text(&profile.name), 28);
+    Some(match (profile.starter, at_length) {
+        (true, true) => {
+            "It runs on the built-in model, which is small: it keeps and finds what you tell it and talks simply, but knows \
+             little of the world. /model gets a larger one."
+                .into()
         }
-    }
-    full.push(Line::raw(""));
-    full.push(Line::styled("Three things to try:", palette.muted));
-    for (text, what) in TRIALS {
-        full.push(Line::from(vec![
-            Span::styled(format!("  {text:<27}"), palette.text),
-            Span::styled(what, palette.muted),
-        ]));
-    }
-    short.push(Line::raw(""));
-    short.push(Line::styled("Tell it something, then ask about it.", palette.muted));
-    (full, short)
+        (true, false) => "It runs on the built-in model.".into(),
+        (false, _) => format!("It runs on {name}."),
+    })
 }
 
-/// The last chats, and what was learnt.
-fn coming_back(state: &State, width: usize) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+/// What can be chosen, and what was learnt.
+fn sections(state: &State, size: Size, width: usize) -> Vec<Vec<Row>> {
     let (palette, greeting) = (&state.palette, &state.greeting);
-    let name = greeting.name.as_ref().map(|name| format!(", {}", plain_text(name)));
-    let title = format!("Welcome back{}", name.unwrap_or_default());
-    let short = heading(state, &title, "Everything stays on this machine.", width);
-    let mut full = short.clone();
-    let mut section = |title: &'static str, rows: Vec<String>| {
-        if rows.is_empty() {
-            return;
-        }
-        full.push(Line::raw(""));
-        full.push(Line::styled(title, palette.muted));
-        full.extend(rows.into_iter().map(|row| {
-            Line::styled(
-                format!("  {}", wrap::ellipsis(&plain_text(&row), width - 2)),
-                palette.text,
-            )
-        }));
+    if state.incognito {
+        return Vec::new();
+    }
+    let choose = format!("{} chooses", state.key(Action::SwitchFocus));
+    let title = |text: &str, note: &str| {
+        let left = vec![Span::styled(text.to_owned(), palette.muted)];
+        let room = width.saturating_sub(wrap::width(text) + 2);
+        let note = Span::styled(wrap::parts_that_fit(note, room), palette.border);
+        (spread(left, vec![note], width), None)
     };
-    let chats = greeting.chats.iter();
-    section(
-        "Last chats (Ctrl+S lists them all)",
-        chats.map(|(title, at)| format!("{}: {title}", dates::day(*at, state.now))).collect(),
-    );
-    section("Learnt lately", greeting.facts.clone());
-    (full, short)
+    let offers = offers(state);
+    let chats = !greeting.chats.is_empty();
+    let mut first = vec![if chats {
+        title("Last chats", &format!("{choose} · {} all", state.key(Action::Sessions)))
+    } else {
+        title("Three things to try", &choose)
+    }];
+    first.extend(offers.iter().take(size.n_rows).enumerate().map(|(n, offer)| {
+        let (text, note) = match offer {
+            // On a narrow screen what comes of it stands back.
+            Offer::Try(text, _) if width < NOTES_WIDTH => ((*text).to_owned(), String::new()),
+            Offer::Try(text, what) => ((*text).to_owned(), (*what).to_owned()),
+            Offer::Chat(_, title, at) => {
+                (plain_text(title).into_owned(), dates::day(*at, state.now))
+            }
+        };
+        (offered(state, n, &text, &note, width), Some(n))
+    }));
+    let facts = greeting.facts.iter().take(size.n_rows).map(|fact| {
+        let text = wrap::ellipsis(&plain_text(fact), width.saturating_sub(2));
+        (led(Span::styled("· ", palette.marker), Line::styled(text, palette.text)), None)
+    });
+    let mut second: Vec<Row> = facts.collect();
+    if !second.is_empty() && chats {
+        second.insert(0, title("Learnt lately", &format!("{} all", state.key(Action::Memory))));
+        return vec![first, second];
+    }
+    vec![first]
+}
+
+/// A row that can be chosen.
+fn offered(state: &State, n: usize, text: &str, note: &str, width: usize) -> Line<'static> {
+    let palette = &state.palette;
+    let chosen = state.offered.chosen == Some(n);
+    let room = width.saturating_sub(wrap::width(note) + 4);
+    let left = vec![
+        Span::styled(if chosen { "› " } else { "  " }, palette.accent),
+        Span::styled(wrap::ellipsis(text, room), palette.text),
+    ];
+    let mut line = spread(left, vec![Span::styled(note.to_owned(), palette.muted)], width);
+    if chosen {
+        line.spans.iter_mut().for_each(|span| span.style = palette.selected);
+    }
+    line
 }

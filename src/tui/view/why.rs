@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::memory::{Message, Moment, Role, plain_text};
 use crate::tui::dates;
-use crate::tui::keys::{self, Action, Context};
+use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{State, WhyPane};
 use crate::tui::view::{led, pane_frame};
@@ -26,7 +26,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     frame.render_widget(Paragraph::new(lines).scroll((pane.scroll.min(most), 0)), body);
     let replies = state.transcript.replies();
     let at = pane.reply.and_then(|id| replies.iter().position(|&r| r == id));
-    let hint = |action| keys::hint_text(Context::WhyPane, action);
+    let hint = |action| state.keys.hint(Context::WhyPane, action);
     let mut keys = Vec::new();
     if let Some(at) = at.filter(|_| replies.len() > 1) {
         keys.push(format!("{} {} of {}", hint(Action::Left), at + 1, replies.len()));

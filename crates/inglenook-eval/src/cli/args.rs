@@ -228,6 +228,23 @@ pub enum Bench {
     Engine(BenchEngine),
     /// How long the embedder in use takes for one text and for many
     Embedder(BenchEmbedder),
+    /// What a key, a scroll, a piece of a reply costs until it is drawn, in a long chat and in a large memory
+    Screen(BenchScreen),
+}
+
+#[derive(Debug, Args)]
+pub struct BenchScreen {
+    /// Messages of the chat, which is made up
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub messages: u32,
+    /// Facts of the memory, which are made up
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub facts: u32,
+    /// Machine-readable figures
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

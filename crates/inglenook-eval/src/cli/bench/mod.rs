@@ -1,6 +1,7 @@
 //! `bench …`: what the product costs on this machine.
 
 mod memory;
+mod screen;
 mod speed;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ pub fn run(app: &App, args: &Args) -> Outcome {
         Args::Memory(args) => memory::run(app, args),
         Args::Engine(args) => engine(app, args),
         Args::Embedder(args) => embedder(app, args),
+        Args::Screen(args) => screen::run(app, args),
     }
 }
 
