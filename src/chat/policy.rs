@@ -160,10 +160,10 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
 }
 
-/// Whether a model does a task without notes, and what they say stands below: Qwen2.5-0.5B, told that Sara eats no pork, says "You
-/// should cook some pork."
+/// Whether a model does a task without notes, and what they say stands below (Qwen2.5-0.5B would cook the pork that Sara doesn't eat).
 pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
-    profile.is_distracted && profile.style == Style::Instructed && is_task(text)
+    let needs_none = || extractive::asks_advice(text) || profile.wants(text) != Wants::Memory;
+    profile.is_distracted && profile.style == Style::Instructed && is_task(text) && needs_none()
 }
 
 /// Whether a tool may help with a message: something is to be done, or to be known.
