@@ -32,19 +32,19 @@ fn probabilities_equal_those_of_the_training_code() {
     // `train_encoder.Encoder` in f32 with the matrices of the file, PyTorch 2.15. Memory, small talk, a statement,
     // the world.
     let rows: [(&str, [f32; 4]); 10] = [
-        ("hi", [0.012, 0.9634, 0.0126, 0.012]),
-        ("thx man, that helped", [0.0128, 0.959, 0.0123, 0.0159]),
-        ("What is the capital of France?", [0.0123, 0.0127, 0.0142, 0.9608]),
-        ("and in winter?", [0.0186, 0.0133, 0.0127, 0.9554]),
-        ("What is my sister's name?", [0.9664, 0.0105, 0.0116, 0.0115]),
-        ("when is Lena's recital", [0.9692, 0.0091, 0.0114, 0.0103]),
-        ("I moved to Lund last week.", [0.012, 0.0134, 0.9619, 0.0126]),
+        ("hi", [0.011, 0.9672, 0.0127, 0.0092]),
+        ("thx man, that helped", [0.011, 0.965, 0.0121, 0.0119]),
+        ("What is the capital of France?", [0.0117, 0.0149, 0.011, 0.9624]),
+        ("and in winter?", [0.0165, 0.016, 0.0104, 0.9571]),
+        ("What is my sister's name?", [0.9683, 0.009, 0.0115, 0.0111]),
+        ("when is Lena's recital", [0.9705, 0.008, 0.0113, 0.0102]),
+        ("I moved to Lund last week.", [0.0075, 0.0092, 0.975, 0.0084]),
         (
             "my boss asked me why I was late, so I told him about the train",
-            [0.0111, 0.0155, 0.9609, 0.0125],
+            [0.0067, 0.01, 0.9751, 0.0082],
         ),
-        ("Suggest a dish I'd like.", [0.9702, 0.0096, 0.0099, 0.0103]),
-        (&long, [0.9274, 0.0176, 0.0376, 0.0175]),
+        ("Suggest a dish I'd like.", [0.9719, 0.0084, 0.0096, 0.0101]),
+        (&long, [0.9336, 0.0143, 0.0345, 0.0176]),
     ];
     let close = |head: &str, texts: &[&str], expected: &[f32]| {
         let said = encoder.probabilities(head, &[texts]).unwrap().unwrap();
@@ -58,16 +58,16 @@ fn probabilities_equal_those_of_the_training_code() {
     // It adds, changes, is unrelated.
     let fifth = "Kaylee had her fifth birthday party Saturday.";
     let four = "The user's grandbaby Kaylee is four";
-    close("line", &[four, fifth], &[0.9718, 0.0212, 0.007]);
+    close("line", &[four, fifth], &[0.9344, 0.0577, 0.0079]);
     let cheese = "I eat cheese again since Monday.";
-    close("line", &["The user is vegan", cheese], &[0.0633, 0.9211, 0.0156]);
+    close("line", &["The user is vegan", cheese], &[0.1039, 0.8755, 0.0206]);
     let red_car = "My sister's boss has a red car.";
-    close("line", &["The user lives in Ghent", red_car], &[0.7732, 0.0122, 0.2147]);
+    close("line", &["The user lives in Ghent", red_car], &[0.8271, 0.021, 0.1519]);
     // The answer changes, stays.
     let porridge = "What do I eat for breakfast? || I have porridge in the morning";
-    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.967, 0.033]);
+    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.9168, 0.0832]);
     let tulsa = "Where does Kaylee live? || Kaylee lives in Tulsa";
-    close("answer", &[tulsa, fifth], &[0.023, 0.977]);
+    close("answer", &[tulsa, fifth], &[0.0509, 0.9491]);
 }
 
 #[test]

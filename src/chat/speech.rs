@@ -116,7 +116,7 @@ impl Speech {
         said
     }
 
-    /// Whether the reply begins with where it is from ("Based on the notes in <memories>, "), and has not come further; what
+    /// Whether the reply begins with where it is from ("Based on the notes, "), and has not come further; what
     /// is over of that is dropped.
     fn is_preface(&mut self) -> bool {
         const BYTES_MAX: usize = 120;

@@ -14,7 +14,7 @@ use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
 use super::lists::Words;
 use super::newest::{self, Sources};
-use super::question::{Kind, Question, analyse};
+use super::question::{Kind, Question, analyse, asks_advice};
 use super::reading;
 use super::scoring::{Score, score, stands_for, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
@@ -71,9 +71,11 @@ pub fn answer_by(
         [None, Some(second)] => (second, parts[0]),
         [None, None] => return whole(),
     };
+    // With advice a model that reads can do more.
+    let sure = answer.sure && !asks_advice(unanswered);
     let unanswered = unanswered.trim_end_matches('?');
     let text = format!("{} I find nothing that you told me about “{unanswered}”.", answer.text);
-    Some(ExtractiveAnswer { text, sure: false, ..answer })
+    Some(ExtractiveAnswer { text, sure, ..answer })
 }
 
 /// "When does Clara visit, and what can't she eat?" is one question more than it seems, unless the second one needs the first.

@@ -106,6 +106,8 @@ fn two_questions_in_one_are_both_answered() {
     let (half, sure) = answered("When does Clara visit, and what can I cook?");
     assert!(half.contains("5 December") && half.contains("about “what can I cook”"), "{half}");
     assert!(!sure);
+    let (half, sure) = answered("When does Clara visit, and who is Bo?");
+    assert!(half.contains("5 December") && half.contains("about “who is Bo”") && sure, "{half}");
     // The second needs the first, or is none.
     for one in ["When does Clara visit and what is she allergic to?", "Is Clara nice and kind?"] {
         assert!(!answered(one).0.contains("I find nothing"), "{one}");
