@@ -25,6 +25,8 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
+from minilm import autocast
+
 SEED = 20261121
 N_SENTENCES = 60_000
 TOKENS_MAX = 96
@@ -215,7 +217,7 @@ def main():
                 group["lr"] = rate
             tokens, mask = batch_of([ids[i] for i in rows])
             target = targets[rows]
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with autocast():
                 vectors = embed(student, tokens, mask)
             cosine = 1 - (vectors * target).sum(-1).mean()
             similarity = ((vectors @ vectors.T) - (target @ target.T)).square().mean()

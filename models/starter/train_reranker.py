@@ -40,7 +40,7 @@ from transformers import BertModel
 import histories
 import notebooks
 from generator import answer, relation, topics
-from minilm import padded, starter_words
+from minilm import autocast, padded, starter_words
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
 N_OPEN, N_INVENTED, N_CONTEXTS = 16_000, 9_000, 6_000
@@ -99,7 +99,7 @@ def replies(rng, training):
 
 def vectors(model, tokenizer, texts):
     out = []
-    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.inference_mode(), autocast():
         for k in range(0, len(texts), 128):
             ids, mask = padded([tokenizer.encode(text).ids[:64] for text in texts[k: k + 128]])
             hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
@@ -323,7 +323,7 @@ def train(model, turns, tokenizer, minutes, out, rate=LEARNING_RATE, answers_sha
             group["lr"] = most * share
         rows = [row for _, read in block for row in read]
         ids, mask = padded([ids for ids, _ in rows])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with autocast():
             scores = model(ids, mask, torch.tensor([n for _, n in rows]))
         scored = list(zip((turn for turn, _ in block), scores.split([len(read) for _, read in block])))
         best = [torch.logsumexp(s, 0) - s[0] for turn, s in scored if turn.is_answered]

@@ -53,6 +53,8 @@ pub struct Speech {
     last: [String; 2],
     is_code: bool,
     n_sentences: usize,
+    /// An answer about the world is past what it may begin with.
+    has_begun: bool,
     is_over: bool,
     is_refused: bool,
 }
@@ -74,6 +76,7 @@ impl Speech {
             last: Default::default(),
             is_code: false,
             n_sentences: 0,
+            has_begun: false,
             is_over: false,
             is_refused: false,
         }
@@ -94,7 +97,7 @@ impl Speech {
         self.held.push_str(piece);
         let mut said = String::new();
         if self.listener == Listener::World {
-            if self.n_sentences == 0 && self.is_preface() {
+            if !self.has_begun && self.is_preface() {
                 return said;
             }
             while let Some(end) = end_of_sentence(&self.held) {
@@ -125,7 +128,7 @@ impl Speech {
             self.held.as_bytes()[..n].eq_ignore_ascii_case(&opening.as_bytes()[..n])
         };
         if !["Based on the ", "According to the "].into_iter().any(begins) {
-            self.n_sentences = 1;
+            self.has_begun = true;
             return false;
         }
         let Some((source, rest)) = self.held.split_once(", ").filter(|(_, rest)| !rest.is_empty())
@@ -135,14 +138,13 @@ impl Speech {
         if ["notes", "memories", "information provided"].iter().any(|own| source.contains(own)) {
             self.held = capitalise(rest);
         }
-        self.n_sentences = 1;
+        self.has_begun = true;
         false
     }
 
     /// What is left at the end of the reply.
     pub fn finish(&mut self) -> String {
         if self.listener == Listener::World {
-            self.n_sentences = 1;
             return self.without_repetition(self.held.len());
         }
         let rest = std::mem::take(&mut self.held);

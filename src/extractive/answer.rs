@@ -12,9 +12,8 @@ use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect, latest_of, source_mark};
 use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
-use super::lists::Words;
 use super::newest::{self, Sources};
-use super::question::{Kind, Question, analyse, asks_advice};
+use super::question::{Kind, QUESTION_WORDS, Question, analyse, asks_advice};
 use super::reading;
 use super::scoring::{Score, score, stands_for, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
@@ -23,8 +22,6 @@ use crate::memory::Origin;
 
 /// Begins an answer that may not be one.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
-
-static QUESTION_WORDS: Words = Words::new("question words");
 
 const AUXILIARIES: [&str; 7] = ["am", "are", "can", "did", "do", "does", "is"];
 const POINTING_BACK: [&str; 14] = [

@@ -21,7 +21,7 @@ static COMPOUNDS: Patterns = Patterns::new("compounds");
 static KINDS: Patterns = Patterns::new("kinds");
 static NO_TOPIC: Words = Words::new("no topic");
 static OF_THE_PAST: Patterns = Patterns::new("of the past");
-static QUESTION_WORDS: Words = Words::new("question words");
+pub(super) static QUESTION_WORDS: Words = Words::new("question words");
 static WORDS_OF_TIME: Words = Words::new("words of time");
 
 /// Whether it asks what to do: "What should I get my brother for his birthday?"

@@ -182,6 +182,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn a_friend_says_something_first() {
         for (text, said) in [

@@ -3,11 +3,9 @@
 //! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks the encoder first).
 
 use super::intent::intent;
-use super::lists::Words;
+use super::question::QUESTION_WORDS;
 use super::small_talk::asks_assistant;
 use super::{Intent, lexicon};
-
-static QUESTION_WORDS: Words = Words::new("question words");
 
 /// What a person's message wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

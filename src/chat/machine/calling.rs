@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::chat::machine::phase::{Draft, Phase, Turn};
 use crate::chat::machine::turn::BUSY;
 use crate::chat::machine::{Effect, Level, Machine, Model, ReplyStep, Update, hint, notice};
-use crate::chat::policy;
+use crate::chat::policy::{self, Cited};
 use crate::chat::tools::{CALLS_MAX, Call, CallResult, Exchange, Permission, ToolUse};
 
 pub(super) const NO_TOOLS: &str = "This model is offered no tools: it knows none, or in a form that is not known here. Qwen2.5 and \
@@ -84,7 +84,8 @@ impl Machine {
             if draft.text.trim().is_empty() {
                 return self.dropped(&turn, vec![], notice(Level::Warning, ONLY_CALLS));
             }
-            return vec![self.finish(&turn, draft, false, Some(ONLY_CALLS.to_owned()))];
+            let then = Some(ONLY_CALLS.to_owned());
+            return vec![self.finish(&turn, draft.text, false, then, Cited::default())];
         }
         match call {
             Ok(call) => {

@@ -291,8 +291,7 @@ impl Machine {
     fn say(&mut self, turn: &Turn, text: String, cited: Cited) -> Vec<Effect> {
         let replying = Effect::Tell(Update::Phase(PhaseName::Replying));
         let told = Effect::Tell(Update::ReplyText(text.clone()));
-        self.phase = Phase::Finishing { turn: turn.id, then: None };
-        vec![replying, told, turn.save(text, true, true, cited)]
+        vec![replying, told, self.finish(turn, text, true, None, cited)]
     }
 
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
@@ -366,15 +365,17 @@ impl Machine {
             let text = "The model had nothing to say. /retry asks it again.";
             return self.dropped(&turn, vec![], notice(Level::Warning, text));
         }
-        if let Some(reminder) = turn.reminder.take().filter(|_| outcome == Outcome::Ended) {
+        let is_complete = outcome == Outcome::Ended;
+        let (mut effects, mut cited) = (Vec::new(), Cited::default());
+        if let Some(reminder) = turn.reminder.take().filter(|_| is_complete) {
             draft.text = draft.text.trim_end().to_owned() + &reminder.text;
-            self.phase = Phase::Finishing { turn: turn.id, then: None };
-            let saved = turn.save(draft.text, true, true, reminder.cited);
-            return vec![Effect::Tell(Update::ReplyText(reminder.text)), saved];
+            effects.push(Effect::Tell(Update::ReplyText(reminder.text)));
+            cited = reminder.cited;
         }
         let limit = (outcome == Outcome::Cut).then(|| LIMIT.to_owned());
-        let then = limit.or_else(|| turn.noted.clone());
-        vec![self.finish(&turn, draft, outcome == Outcome::Ended, then)]
+        let then = limit.or_else(|| turn.noted.take());
+        effects.push(self.finish(&turn, draft.text, is_complete, then, cited));
+        effects
     }
 
     fn generate_failed(&mut self, turn: Turn, draft: Draft, error: &str) -> Vec<Effect> {
@@ -383,18 +384,19 @@ impl Machine {
         if draft.text.trim().is_empty() {
             return self.dropped(&turn, vec![], failed);
         }
-        vec![failed, self.finish(&turn, draft, false, None)]
+        vec![failed, self.finish(&turn, draft.text, false, None, Cited::default())]
     }
 
     pub(super) fn finish(
         &mut self,
         turn: &Turn,
-        draft: Draft,
+        text: String,
         complete: bool,
         then: Option<String>,
+        cited: Cited,
     ) -> Effect {
         self.phase = Phase::Finishing { turn: turn.id, then };
-        turn.save(draft.text, complete, true, Cited::default())
+        turn.save(text, complete, true, cited)
     }
 
     pub(super) fn stop(&mut self) -> Vec<Effect> {
@@ -413,7 +415,8 @@ impl Machine {
             | Phase::Calling { turn, draft, .. }
                 if !draft.text.trim().is_empty() =>
             {
-                vec![Effect::Cancel, self.finish(&turn, draft, false, None)]
+                let saved = self.finish(&turn, draft.text, false, None, Cited::default());
+                vec![Effect::Cancel, saved]
             }
             Phase::Recalling { turn, .. }
             | Phase::Replying { turn, .. }

@@ -32,7 +32,7 @@ const LAST_EXCHANGE_PATIENCE: Duration = Duration::from_secs(2);
 /// What all people share.
 pub struct Shared {
     /// The server's own home, from which the models are.
-    pub app: App,
+    pub app: Arc<App>,
     models: Models,
     /// What the model was found to be good for there.
     grade: Option<String>,
@@ -56,7 +56,7 @@ impl Shared {
         };
         Ok(Arc::new(Self {
             models,
-            app: app.elsewhere(app.dirs.clone(), app.config.clone(), app.key().clone()),
+            app: Arc::new(app.elsewhere(app.dirs.clone(), app.config.clone(), app.key().clone())),
             grade,
             homes: Homes::new(n_open.unwrap_or(1)),
             prefixes: Arc::default(),
@@ -93,11 +93,10 @@ impl Person {
     /// # Errors
     /// If the memory can't be read.
     pub fn alone(shared: &Arc<Shared>, store: Store) -> Result<Self, Failure> {
-        let app = &shared.app;
+        let app = Arc::clone(&shared.app);
         let person = Self::new(shared, String::new(), app.dirs.data.clone());
-        let own = app.elsewhere(app.dirs.clone(), app.config.clone(), app.key().clone());
         let beside = WorkerConfig::beside_chat(None);
-        let open = Arc::new(Open::new(&person, own, store, beside)?);
+        let open = Arc::new(Open::new(&person, app, store, beside)?);
         shared.homes.background.give(open.worker());
         shared.homes.put(person.id, &open);
         Ok(person)
@@ -151,7 +150,7 @@ impl Person {
         }
         // No model is tried out in each home.
         let beside = WorkerConfig { check_after: None, ..WorkerConfig::beside_chat(None) };
-        Open::new(self, app, store, beside)
+        Open::new(self, Arc::new(app), store, beside)
     }
 
     pub fn warn(&self, text: &str) {
@@ -247,9 +246,13 @@ pub struct Open {
 }
 
 impl Open {
-    fn new(of: &Person, app: App, store: Store, beside: WorkerConfig) -> Result<Self, Failure> {
+    fn new(
+        of: &Person,
+        app: Arc<App>,
+        store: Store,
+        beside: WorkerConfig,
+    ) -> Result<Self, Failure> {
         let Shared { models, prefixes, .. } = &*of.shared;
-        let app = Arc::new(app);
         let parts = app.parts(store.clone(), Arc::new(models.clone()), None)?;
         let plain = Plain::new(models, &parts, of.id, Arc::clone(prefixes));
         let is_allowed = app.policy.serves();
