@@ -5,6 +5,7 @@
 //! everything that touches memory, and the model only what needs none. What is special about the
 //! built-in starter is decided here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::civil::DateTime;
@@ -12,10 +13,10 @@ use jiff::civil::DateTime;
 use crate::chat::machine::MessageKind;
 use crate::chat::persona::Persona;
 use crate::chat::sampling::{Setting, SettingValue};
-use crate::extractive::{self, Candidate, Intent, Wants};
+use crate::extractive::{self, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker};
-use crate::memory::{Message, MessageId, Moment, Origin, Role, attached, own_words};
-use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, changed, prompt_style, wants};
+use crate::memory::{Message, MessageId, Moment, Role, attached, own_words};
+use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style, wants};
 use crate::prompts::{Style, chat_system, role_system};
 
 /// Says that memory has no answer.
@@ -123,7 +124,7 @@ pub enum Plan {
 /// Rules read only the beginning of a message; a pasted book is still kept whole.
 const RULES_BYTES_MAX: usize = 16_000;
 
-fn head(text: &str) -> &str {
+pub(super) fn head(text: &str) -> &str {
     let text = own_words(text);
     &text[..text.floor_char_boundary(RULES_BYTES_MAX)]
 }
@@ -163,7 +164,15 @@ pub fn is_task(text: &str) -> bool {
 /// Whether a model does a task without notes, and what they say stands below (Qwen2.5-0.5B would cook the pork that Sara doesn't eat).
 pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
     let needs_none = || extractive::asks_advice(text) || profile.wants(text) != Wants::Memory;
-    profile.is_distracted && profile.style == Style::Instructed && is_task(text) && needs_none()
+    profile.is_distracted && is_task(text) && needs_none()
+}
+
+/// What memory is searched for: the question, and what advice has to heed.
+pub fn sought(question: &str) -> Cow<'_, str> {
+    match extractive::heeded(question).filter(|_| is_task(question)) {
+        Some(besides) => format!("{question} {besides}").into(),
+        None => question.into(),
+    }
 }
 
 /// Whether a tool may help with a message: something is to be done, or to be known.
@@ -228,8 +237,8 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     talk
 }
 
-/// Earlier messages that a pronoun may point back to.
-const N_EARLIER: usize = 4;
+/// Earlier messages that a pronoun or a correction may point back to.
+const N_EARLIER: usize = 12;
 
 /// What one message states, in the third person.
 pub fn facts(text: &str, person: &str, at: Moment) -> Vec<String> {
@@ -272,83 +281,6 @@ pub fn acknowledge(
     Some(extractive::acknowledge(&statements, user_name))
 }
 
-/// An answer made of evidence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quote {
-    pub text: String,
-    pub cited: Cited,
-    /// It answers nothing: it stands below what the model says to a task.
-    pub reminds: bool,
-}
-
-/// What a reply quotes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cited {
-    /// Messages of the open chat.
-    pub from_chat: Vec<MessageId>,
-    /// Recalled texts, where the rules answered; `None` where a model did, whose words may come
-    /// from anything in its prompt.
-    pub recalled: Option<Vec<String>>,
-}
-
-/// The newest messages of the open chat that the rules read, as a model reads its window.
-const N_WINDOW: usize = 60;
-/// What was just said counts as much as a moderately relevant memory: it is about this chat, but
-/// nothing selected it.
-const WINDOW_RELEVANCE: f64 = 0.5;
-
-/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
-/// not have reached memory yet.
-pub fn quote<'a>(
-    profile: &ModelProfile,
-    question: &str,
-    mut candidates: Vec<Candidate>,
-    earlier: impl DoubleEndedIterator<Item = &'a Message>,
-    at: Moment,
-    user_name: Option<&str>,
-) -> Option<Quote> {
-    let n_recalled = candidates.len();
-    let mut from = Vec::new();
-    for line in earlier.rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
-        // Recall may have found it already.
-        let mut known = candidates.iter_mut();
-        if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
-            if known.origin < Origin::Person {
-                (known.origin, known.at) = (Origin::Person, line.created_at.civil());
-            }
-            continue;
-        }
-        candidates.push(Candidate {
-            text: head(&line.content).to_owned(),
-            relevance: WINDOW_RELEVANCE,
-            at: line.created_at.civil(),
-            raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
-            superseded: false,
-            origin: Origin::Person,
-            answers: None,
-        });
-        from.push(line.id);
-    }
-    let encoder = profile.encoder.as_deref();
-    let changed_by =
-        |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
-    let question = head(question);
-    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
-    let reminds = reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
-    let answer =
-        if reminds { extractive::reminder(&candidates[..n_recalled], user_name)? } else { answer? };
-    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()) };
-    for index in answer.cited {
-        if let Some(index) = index.checked_sub(n_recalled) {
-            cited.from_chat.extend(from.get(index).copied());
-        } else {
-            let text = candidates.get(index).map(|c| c.text.clone());
-            cited.recalled.get_or_insert_default().extend(text);
-        }
-    }
-    Some(Quote { text: answer.text, cited, reminds })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -362,17 +294,6 @@ mod tests {
 
     fn line(id: i64, text: &str) -> Message {
         message(id, Role::User, text)
-    }
-
-    #[test]
-    fn what_was_just_said_is_evidence() {
-        let at = now();
-        let earlier = [line(1, "I moved to Lund last week."), line(3, "I have a dog named Max.")];
-        let profile = profile(Reader::Extractive, 135_000_000, true);
-        let of = |question| quote(&profile, question, Vec::new(), earlier.iter(), at, None);
-        let told = of("Where do I live?").map(|quote| (quote.text, quote.cited.from_chat));
-        assert!(told.is_some_and(|(text, from)| text.contains("Lund") && from == [MessageId(1)]));
-        assert_eq!(of("What is my job?"), None);
     }
 
     #[test]

@@ -26,35 +26,56 @@ pub(super) fn opens_correction(text: &str) -> bool {
 /// Whether a sentence is one if there is something before it that it may correct.
 pub(super) fn may_correct(sentence: &str) -> bool {
     let telling = |t: &Token| t.upper() || lexicon::is_value(&t.lower);
-    value(sentence, "").is_some_and(|value| tokens(&value).iter().any(telling))
+    value(sentence, "", false).is_some_and(|value| tokens(&value).iter().any(telling))
 }
 
 /// The corrected statement, if the sentence is such a correction of one of those said before.
 pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> Option<String> {
-    before.iter().rev().take(N_BACK).find_map(|statement| {
-        let value = value(sentence, &statement.text)?;
-        // "6:45, not 7" says what it takes the place of.
-        let wrong =
-            sentence.split_once(" not ").map(|(_, wrong)| wrong.trim_end_matches(['.', '!', ' ']));
+    let sentence = last_clause(sentence);
+    // "6:45, not 7" says what it takes the place of.
+    let wrong = sentence.split_once(" not ").map(|(_, wrong)| {
+        let wrong = wrong.trim_end_matches(['.', '!', ' ']).to_lowercase();
+        wrong.strip_prefix("the ").map(str::to_owned).unwrap_or(wrong)
+    });
+    before.iter().rev().enumerate().find_map(|(n_back, statement)| {
         let words = tokens(&statement.text);
-        if let Some(at) =
-            wrong.and_then(|wrong| words.iter().position(|t| t.is(&wrong.to_lowercase())))
-        {
+        let place = wrong.as_ref().and_then(|wrong| words.iter().position(|t| t.is(wrong)));
+        if n_back >= N_BACK && place.is_none() {
+            return None;
+        }
+        let said = value(sentence, &statement.text, place.is_some() && says_what_is(sentence))?;
+        let day = lexicon::is_month_or_weekday(&said.to_lowercase());
+        let value = if day { format!("on {said}") } else { said.clone() };
+        let value = dates::resolve(&value, at).text;
+        // Of a date more than the weekday is wrong.
+        if let Some(place) = place.filter(|_| dates::find(&value).is_empty()) {
             let mut words = words;
-            words[at] = Token::new(value, words[at].space_before);
+            words[place] = Token::new(said, words[place].space_before);
             return Some(join(&words));
         }
-        let value = dates::resolve(&value, at).text;
         let text = with_value(&statement.text, value.trim())?;
         (!text.eq_ignore_ascii_case(&statement.text)).then_some(text)
     })
 }
 
+/// "It's Friday, not Thursday".
+fn says_what_is(clause: &str) -> bool {
+    let clause = clause.trim_start().to_lowercase();
+    ["it's ", "its ", "it is ", "that's "].iter().any(|opening| clause.starts_with(opening))
+}
+
+/// "The garage called, it's Friday not Thursday": what comes before tells how the person knows.
+fn last_clause(sentence: &str) -> &str {
+    let mut clauses = sentence.match_indices(", ").map(|(at, comma)| &sentence[at + comma.len()..]);
+    clauses.find(|c| says_what_is(c) && c.contains(" not ")).unwrap_or(sentence)
+}
+
 /// What is left of the sentence without its opening and without what repeats the statement.
-fn value(sentence: &str, statement: &str) -> Option<String> {
+/// `is_strong`: it is known to correct the statement.
+fn value(sentence: &str, statement: &str, is_strong: bool) -> Option<String> {
     let words = tokens(sentence);
     let known: Vec<String> = lexicon::words(statement).map(lexicon::stem).collect();
-    let mut strong = false;
+    let mut strong = is_strong;
     let pronoun = |t: &Token| t.among(&["he", "she", "they", "it", "i", "we", "my", "the", "a"]);
     let start = words.iter().take_while(|t| {
         strong |= t.within(&STRONG);
@@ -94,7 +115,12 @@ fn with_value(statement: &str, value: &str) -> Option<String> {
     if let Some(new) = new.first() {
         let date = &value[new.start..new.end];
         if let Some(old) = old.last() {
-            return Some(format!("{}{date}{}", &statement[..old.start], &statement[old.end..]));
+            // "Thursday 3 December" is another weekday now.
+            let before = &statement[..old.start];
+            let day = before.trim_end().rsplit(' ').next().unwrap_or_default();
+            let is_day = lexicon::is_month_or_weekday(&day.to_lowercase());
+            let before = if is_day { before.trim_end().trim_end_matches(day) } else { before };
+            return Some(format!("{before}{date}{}", &statement[old.end..]));
         }
         // "on Friday at ten", whose date nobody gave: its numbers are not days.
         let mut words = tokens(statement);

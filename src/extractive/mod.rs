@@ -72,7 +72,7 @@ pub use judge::judge;
 pub use lexicon::capitalise;
 pub use memorable::memorable;
 pub use names::user_name;
-pub use question::asks_advice;
+pub use question::{asks_advice, heeded};
 pub use reading::{REMINDER, is_from_rules, reminder, without_reminder};
 pub use retelling::{asked_by, is_of_speaker, retold};
 pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_person};

@@ -21,6 +21,7 @@ static COMPOUNDS: Patterns = Patterns::new("compounds");
 static KINDS: Patterns = Patterns::new("kinds");
 static NO_TOPIC: Words = Words::new("no topic");
 static OF_THE_PAST: Patterns = Patterns::new("of the past");
+static FOOD: Words = Words::new("food");
 pub(super) static QUESTION_WORDS: Words = Words::new("question words");
 static WORDS_OF_TIME: Words = Words::new("words of time");
 
@@ -31,6 +32,14 @@ pub fn asks_advice(text: &str) -> bool {
             lexicon::words(sentence).take(40).map(|word| word.to_lowercase()).collect();
         ADVICE.match_any(&words)
     })
+}
+
+/// What memory is asked for besides, where somebody asks what to do: what nobody may eat, if it is about food.
+pub fn heeded(advice: &str) -> Option<&'static str> {
+    let is_food = |word: &str| FOOD.has(&word.to_lowercase());
+    lexicon::words(advice)
+        .any(is_food)
+        .then_some("Who can't eat something, is allergic or vegetarian?")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -124,14 +124,15 @@ fn n_substantial(words: &[&str]) -> usize {
     words.iter().filter(|w| !is_empty(w)).count()
 }
 
-/// "I am …" tired, fine, back.
+/// "I am …" tired, fine, back; tired of night shifts.
 fn is_mood(rest: &[&str]) -> bool {
-    let state: Vec<&&str> = rest.iter().filter(|w| !lexicon::is_adverb(w)).collect();
-    state.len() <= 3
+    let state: Vec<&str> = rest.iter().copied().filter(|w| !lexicon::is_adverb(w)).collect();
+    let is_weary = matches!(state[..], ["tired" | "bored" | "exhausted", "of" | "by", ..]);
+    state.len() <= if is_weary { 6 } else { 3 }
         && state.first().is_some_and(|w| MOODS.has(w))
         && !state
             .iter()
-            .any(|w| matches!(**w, "with" | "about" | "at" | "because" | "from" | "since"))
+            .any(|w| matches!(*w, "with" | "about" | "at" | "because" | "from" | "since"))
 }
 
 /// "I feel …" a bit sad today: nothing but how, how much, and that it is now.

@@ -35,6 +35,7 @@ pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence}
 pub use evidence_search::{Block, EvidenceSearch, UnitCues};
 pub use lookup::Lookup;
 pub use question::is_of_assistant;
+pub use rerank::read_cited;
 
 use candidates::{Candidates, Search};
 use pipeline::Setup;

@@ -5,11 +5,12 @@
 
 use super::candidates::{Candidates, rank_below_successors};
 use super::lines::speaker;
+use super::question::QuestionTraits;
 use super::{Query, RecallConfig};
-use crate::extractive::THE_USER;
+use crate::extractive::{Candidate, THE_USER};
 use crate::interfaces::{ModelError, Reranker};
 use crate::memory::Message;
-use crate::memory::relevance::Judgement;
+use crate::memory::relevance::{Judgement, Reranking};
 
 /// Rescores the best candidates; false, with nothing changed, if the reranker read none. `user` is
 /// the person's name.
@@ -32,7 +33,7 @@ pub(super) fn rerank(
             if is_message {
                 line(&candidates.messages[i].unit)
             } else {
-                named(&candidates.semantics[i].unit.content, query, user)
+                named(&candidates.semantics[i].unit.content, query.traits, user)
             }
         })
         .collect();
@@ -62,15 +63,53 @@ pub(super) fn rerank(
     Ok(true)
 }
 
+/// Has those of `cited` read that no reranker has read yet; `weights` make probabilities of its scores.
+///
+/// # Errors
+/// If the reranker fails.
+pub fn read_cited(
+    candidates: &mut [Candidate],
+    cited: &[usize],
+    reranker: &dyn Reranker,
+    weights: &Reranking,
+    (question, user): (&str, Option<&str>),
+) -> Result<(), ModelError> {
+    let traits = QuestionTraits::of(question);
+    let unread: Vec<usize> =
+        cited.iter().copied().filter(|&i| candidates[i].answers.is_none()).collect();
+    let in_its_form = |&i: &usize| match &candidates[i] {
+        Candidate { raw_speaker: Some(speaker), text, .. } => {
+            let is_user = user.is_some_and(|user| user == speaker);
+            format!("{}: {text}", if is_user { THE_USER } else { speaker })
+        }
+        fact => named(&fact.text, &traits, user),
+    };
+    let texts: Vec<String> = unread.iter().map(in_its_form).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let Some(scores) = reranker.scores(question, &texts)? else { return Ok(()) };
+    let best = f64::from(scores.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    for (i, score) in unread.into_iter().zip(scores) {
+        let candidate = &mut candidates[i];
+        let is_message = candidate.raw_speaker.is_some();
+        let (by_cues, score) = (candidate.relevance, f64::from(score));
+        let judgement = Judgement { by_cues, score, best, is_message };
+        candidate.answers = Some(weights.relevance(&judgement));
+    }
+    Ok(())
+}
+
 /// A message in the form that the reranker was trained on: `Speaker: text`.
 fn line(message: &Message) -> String {
     format!("{}: {}", speaker(message, THE_USER), message.content)
 }
 
 /// A fact calls the person by name; a question that says "I" does not.
-fn named(fact: &str, query: &Query<'_>, user: Option<&str>) -> String {
+fn named(fact: &str, asked: &QuestionTraits, user: Option<&str>) -> String {
     match user {
-        Some(user) if query.traits.of_user => fact.replace(user, THE_USER),
+        Some(user) if asked.of_user => fact.replace(user, THE_USER),
         _ => fact.to_owned(),
     }
 }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::chat::Sureness;
 use crate::memory::plain_text;
 use crate::store::AnyId;
 
@@ -33,6 +34,8 @@ pub struct TriedEpisode {
 pub struct Why {
     /// Ids of the memories that the reply quotes, where the rules answered.
     pub quoted: Option<Vec<String>>,
+    /// How likely the reply is right, where that was asked.
+    pub sureness: Option<Sureness>,
     /// The themes' names, or their ids.
     pub themes: Vec<String>,
     pub facts: Vec<WhyText>,
@@ -95,6 +98,7 @@ impl Why {
                 .get("quoted")
                 .and_then(Value::as_array)
                 .map(|ids| ids.iter().map(text).collect()),
+            sureness: record.get("sureness").and_then(Value::as_str).and_then(Sureness::named),
             messages: texts("messages"),
             overlap: record.pointer("/evidence/signal") == Some(&Value::from("overlap")),
             themes: list(evidence, "themes").iter().map(name).collect(),

@@ -7,10 +7,12 @@ use crate::chat::driver::Input;
 use crate::chat::executor::calls::Offer;
 use crate::chat::executor::{KeptContext, Parts, RunningServers, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
-use crate::chat::policy::{self, ModelProfile, Quote};
+use crate::chat::policy::{self, ModelProfile};
 use crate::chat::prompt;
+use crate::chat::quote::{self, Quote};
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
+use crate::chat::sureness::Sureness;
 use crate::chat::tools::{CallStream, ToolUse, read_call, rewritten};
 use crate::chat::window::{self, Window};
 use crate::error_chain::error_chain;
@@ -174,9 +176,10 @@ impl Job {
         } else {
             Answer.chat_system(style, self.now.civil())
         };
+        let sought = policy::sought(question);
         // What was just said is evidence like anything else: recall's prompt has no chat window.
         let request = RecallRequest {
-            question,
+            question: &sought,
             asked: &asked,
             recent: &recent,
             best_min: if look { BEST_MIN_LOOKING } else { BEST_MIN },
@@ -199,6 +202,8 @@ impl Job {
                 let mut data = lock(&self.data);
                 data.recall_seconds = since.elapsed().as_secs_f64();
                 data.sources.clone_from(&candidates);
+                let likeliest = candidates.iter().filter_map(|c| c.answers).reduce(f64::max);
+                data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
                 data.recent = recent;
                 data.recalled = Some(evidence);
                 drop(data);
@@ -239,7 +244,7 @@ impl Job {
         // What the person corrected since they said it is no evidence; without the list, all of it is.
         let refused = self.parts.store.read(|r| r.refused_messages()).unwrap_or_default();
         let said = history.iter().filter(|m| !refused.contains(&m.id));
-        policy::quote(&self.profile, question, candidates, said, self.now, name)
+        quote::quote(&self.profile, question, candidates, said, self.now, name)
     }
 
     /// A context that holds the whole prompt, ready to decode: recall's, or one without memories.

@@ -16,6 +16,7 @@ use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Reader};
 use crate::chat::prompt;
 use crate::chat::sampling::SamplingSettings;
+use crate::chat::sureness::Sureness;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
@@ -132,6 +133,8 @@ struct TurnData {
     recalled: Option<Evidence>,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
+    /// How likely they hold the answer that a model reads out of them.
+    sureness: Option<Sureness>,
     /// What was said last in the chat, as recall was given it.
     recent: String,
     /// The reply's message, once a part of it is saved.

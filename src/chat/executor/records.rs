@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, SavedReply, TurnEvent, UserMessage};
-use crate::chat::policy::Cited;
+use crate::chat::quote::Cited;
 use crate::chat::sampling::written;
+use crate::chat::sureness::Sureness;
 use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
 use crate::recall::Evidence;
@@ -157,11 +158,13 @@ impl Executor {
         let generated = data.n_generated as u64;
         let quoted =
             cited.recalled.as_ref().map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
+        let sureness = cited.sureness.or(data.sureness.filter(|_| cited.recalled.is_none()));
         json!({
             "answer": answer,
             "model": self.parts.loaded().map(|loaded| loaded.profile.name),
             "evidence": evidence,
             "quoted": quoted,
+            "sureness": sureness.map(Sureness::as_str),
             "entropy_nats": part("entropy_nats").unwrap_or_else(|| json!({"coarse": null, "final": null})),
             "tokens": {
                 "prompt": prompt,

@@ -1,7 +1,7 @@
 //! Replies that go on or come again, and chats that go on from others.
 
 use super::*;
-use crate::chat::policy::{Cited, Quote};
+use crate::chat::quote::{Cited, Quote};
 
 /// A chat that was stopped in the middle of its second answer.
 fn stopped() -> Machine {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::chat::machine::phase::{Draft, Phase, Turn};
 use crate::chat::machine::turn::BUSY;
 use crate::chat::machine::{Effect, Level, Machine, Model, ReplyStep, Update, hint, notice};
-use crate::chat::policy::{self, Cited};
+use crate::chat::policy;
+use crate::chat::quote::Cited;
 use crate::chat::tools::{CALLS_MAX, Call, CallResult, Exchange, Permission, ToolUse};
 
 pub(super) const NO_TOOLS: &str = "This model is offered no tools: it knows none, or in a form that is not known here. Qwen2.5 and \

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::chat::machine::events::{Forked, MessageKind, SavedReply, TurnId};
 use crate::chat::persona::Persona;
-use crate::chat::policy::{Cited, ModelProfile};
+use crate::chat::policy::ModelProfile;
+use crate::chat::quote::Cited;
 use crate::chat::sampling::Settings;
 use crate::chat::tools::{Call, CallResult, Exchange, ToolUse, ToolsStatus};
 use crate::chat::window::Window;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::chat::persona::Persona;
-use crate::chat::policy::{ModelProfile, Quote};
+use crate::chat::policy::ModelProfile;
+use crate::chat::quote::Quote;
 use crate::chat::sampling::{Setting, SettingValue};
 use crate::chat::tools::{Call, CallResult, Permission};
 use crate::chat::window::Window;

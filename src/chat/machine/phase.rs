@@ -2,7 +2,7 @@
 
 use crate::chat::machine::calling::Asked;
 use crate::chat::machine::{Begun, Effect, MessageKind, PhaseName, Reply, TurnId, UserMessage};
-use crate::chat::policy::{Cited, Quote};
+use crate::chat::quote::{Cited, Quote};
 use crate::chat::tools::{Exchange, ToolUse};
 use crate::memory::{MessageId, Moment, SessionId};
 

@@ -5,7 +5,8 @@ use crate::chat::machine::{
     Begun, Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, ReplyJob,
     ReplyStep, TurnEvent, TurnId, Update, UserMessage, hint, notice,
 };
-use crate::chat::policy::{self, Cited, Plan, Quote, Reader};
+use crate::chat::policy::{self, Plan, Reader};
+use crate::chat::quote::{Cited, Quote};
 use crate::chat::tools::{CallResult, ToolUse};
 use crate::chat::window::Window;
 use crate::extractive;

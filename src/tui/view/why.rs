@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use crate::chat::Sureness;
 use crate::memory::{Message, Moment, Role, plain_text};
 use crate::tui::dates;
 use crate::tui::keys::{Action, Context};
@@ -116,16 +117,16 @@ fn in_words(
     if said.is_empty() {
         read(lines, why, palette, width, is_quoted);
     }
-    if let Some(uncovered) = why.final_nats.filter(|_| why.overlap && is_quoted) {
-        let (gauge, part) = match uncovered {
-            share if share <= 0.05 => ("▰▰▰", "all"),
-            share if share <= 0.5 => ("▰▰▱", "most"),
-            _ => ("▰▱▱", "little"),
+    if let Some(sureness) = why.sureness {
+        let (gauge, words) = match sureness {
+            Sureness::Sure => ("▰▰▰", "sure"),
+            Sureness::FairlySure => ("▰▰▱", "fairly sure"),
+            Sureness::Guessing => ("▰▱▱", "guessing"),
         };
         lines.push(Line::raw(""));
         lines.push(Line::from(vec![
             Span::styled(gauge, palette.bar),
-            Span::styled(format!("  answers {part} of the question"), palette.muted),
+            Span::styled(format!("  {words}"), palette.muted),
         ]));
     }
     let n_others = why.facts.len() + why.messages.len() - why.grounds().len();

@@ -282,6 +282,9 @@ pub struct BenchEngine {
     /// Also a chat's turn while the memory generates without a pause, against an idle engine
     #[arg(long)]
     pub beside_memory: bool,
+    /// Also so many replies at once: as one batch, and each asked for by itself
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=8))]
+    pub streams: Option<u16>,
     /// Machine-readable figures
     #[arg(long)]
     pub json: bool,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::args::{Bench as Args, BenchEmbedder, BenchEngine};
 use super::error::{CommandError, Outcome};
-use speed::{SpeedOptions, measure_speed};
+use speed::{SpeedOptions, Streams, measure_speed};
 
 pub fn run(app: &App, args: &Args) -> Outcome {
     match args {
@@ -37,6 +37,7 @@ fn engine(app: &App, args: &BenchEngine) -> Outcome {
         decode: args.decode as usize,
         rounds: args.rounds.into(),
         beside_memory: args.beside_memory,
+        streams: args.streams.map(Into::into),
     };
     let progress = app.console.progress();
     let on_round =
@@ -55,11 +56,20 @@ fn engine(app: &App, args: &BenchEngine) -> Outcome {
         figures["beside_memory"] =
             json!({ "first_token": beside.first_token, "decode": beside.decode });
     }
+    if let Some(streams) = speed.streams {
+        figures["streams"] = json!({ "batch": streams.batch, "asked_apart": streams.asked_apart });
+    }
     app.console.report(&figures, args.json, |_| {
         if let Some(beside) = speed.beside_memory {
             app.console.line(&format!(
                 "beside memory: first token {:.2} × idle, decode {:.2} × idle",
                 beside.first_token, beside.decode,
+            ))?;
+        }
+        if let Some((n, Streams { batch, asked_apart })) = options.streams.zip(speed.streams) {
+            app.console.line(&format!(
+                "{n} at once    {batch:.1} tokens/s as one batch, {asked_apart:.1} each asked for by itself: {:.2} ×",
+                asked_apart / batch,
             ))?;
         }
         app.console.line(&format!(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use inglenook::inference::decoder::Decoder;
 use inglenook::inference::engine::Engine;
-use inglenook::inference::generation::Generation;
+use inglenook::inference::generation::{Generation, step};
 use inglenook::inference::sequence::Sequence;
 use inglenook::inference::{Precision, load_decoder};
 use inglenook::interfaces::{Cancel, ModelError, Priority, Sampling};
@@ -22,6 +22,8 @@ pub struct SpeedOptions {
     pub rounds: usize,
     /// Also while the worker generates without a pause.
     pub beside_memory: bool,
+    /// Also so many replies at once.
+    pub streams: Option<usize>,
 }
 
 /// Medians of the rounds.
@@ -39,6 +41,17 @@ pub struct Speed {
     pub resident_bytes: Option<u64>,
     /// Where it was asked for.
     pub beside_memory: Option<BesideMemory>,
+    /// Where it was asked for.
+    pub streams: Option<Streams>,
+}
+
+/// Several replies at once, in tokens per second of all together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Streams {
+    /// As one batch: step by step, with nothing between.
+    pub batch: f64,
+    /// Each asked for by a thread of its own, as a server's requests are.
+    pub asked_apart: f64,
 }
 
 /// A chat's turn while the worker generates without a pause, as multiples of the same on an idle
@@ -97,8 +110,10 @@ pub fn measure_speed(
         decodes.push(options.decode as f64 / begun.elapsed().as_secs_f64());
     }
     let resident_bytes = peak_resident_bytes();
+    let (engine, _thread) = Engine::start(decoder)?;
     let beside_memory =
-        options.beside_memory.then(|| beside_memory(decoder, &tokens, options)).transpose()?;
+        options.beside_memory.then(|| beside_memory(&engine, &tokens, options)).transpose()?;
+    let streams = options.streams.map(|n| streams(&engine, n, tokens[0], options)).transpose()?;
     Ok(Speed {
         prefill_tokens_per_s: median(prefills),
         decode_tokens_per_s: median(decodes),
@@ -106,6 +121,7 @@ pub fn measure_speed(
         load_s,
         resident_bytes,
         beside_memory,
+        streams,
     })
 }
 
@@ -141,16 +157,60 @@ fn turn(engine: &Engine, tokens: &[u32], n: usize) -> Result<(f64, f64), ModelEr
     Ok((first, begun.elapsed().as_secs_f64() - first))
 }
 
+/// In turns, so that what else the machine does touches both alike.
+fn streams(
+    engine: &Engine,
+    n: usize,
+    first: u32,
+    options: SpeedOptions,
+) -> Result<Streams, ModelError> {
+    let (n_decode, cancel) = (options.decode, Default::default());
+    let (mut batches, mut apart) = (Vec::new(), Vec::new());
+    for _ in 0..options.rounds {
+        batches.push(engine.ask(
+            Priority::Chat,
+            &mut Sequence::default(),
+            move |_, decoder, _| batch(decoder, n, first, n_decode),
+        )?);
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let speak = || speak(engine, Priority::Chat, &[first], n_decode, &cancel, || {});
+            let replies: Vec<_> = (0..n).map(|_| scope.spawn(speak)).collect();
+            replies.into_iter().try_for_each(|r| r.join().map_err(|_| ModelError::EngineStopped)?)
+        })?;
+        apart.push((n * n_decode) as f64 / begun.elapsed().as_secs_f64());
+    }
+    Ok(Streams { batch: median(batches), asked_apart: median(apart) })
+}
+
+/// Tokens per second of `n` replies.
+fn batch(decoder: &Decoder, n: usize, first: u32, n_decode: usize) -> Result<f64, ModelError> {
+    let begun = Instant::now();
+    let mut replies = Vec::new();
+    for _ in 0..n {
+        let mut sequence = Sequence::default();
+        sequence.extend(decoder, &[first], 0..0, &mut |_, _| {}, &mut || {})?;
+        let sampling = Sampling::greedy(n_decode);
+        let generation = Generation::new(&sequence, &sampling, &[], None, &Default::default());
+        replies.push((sequence, generation));
+    }
+    let mut replies: Vec<_> = replies.iter_mut().map(|(s, g)| (s, g)).collect();
+    for _ in 0..n_decode {
+        for next in step(decoder, &mut replies, &mut || {}) {
+            next?;
+        }
+    }
+    Ok((n * n_decode) as f64 / begun.elapsed().as_secs_f64())
+}
+
 fn beside_memory(
-    decoder: Decoder,
+    engine: &Engine,
     tokens: &[u32],
     options: SpeedOptions,
 ) -> Result<BesideMemory, ModelError> {
-    let (engine, _thread) = Engine::start(decoder)?;
     std::thread::scope(|scope| {
         let (mut idle, mut beside) = (Vec::new(), Vec::new());
         for _ in 0..options.rounds {
-            let engine = &engine;
             idle.push(turn(engine, tokens, options.decode)?);
             let until = Cancel::default();
             let cancel = [until.clone(), Cancel::default()];

@@ -1,0 +1,164 @@
+//! Answers that rules make of evidence, and how sure they are (pure, but for what an encoder reads).
+
+use crate::chat::policy::{ModelProfile, head, reminds};
+use crate::chat::sureness::Sureness;
+use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE};
+use crate::interfaces::Reranker;
+use crate::memory::relevance::Relevance;
+use crate::memory::{Message, MessageId, Moment, Origin, Role};
+use crate::model_policy::changed;
+use crate::recall::read_cited;
+
+/// An answer made of evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    pub text: String,
+    pub cited: Cited,
+    /// It answers nothing: it stands below what the model says to a task.
+    pub reminds: bool,
+}
+
+/// What a reply quotes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cited {
+    /// Messages of the open chat.
+    pub from_chat: Vec<MessageId>,
+    /// Recalled texts, where the rules answered; `None` where a model did, whose words may come
+    /// from anything in its prompt.
+    pub recalled: Option<Vec<String>>,
+    /// How likely it is right, if that was asked.
+    pub sureness: Option<Sureness>,
+}
+
+/// The newest messages of the open chat that the rules read, as a model reads its window.
+const N_WINDOW: usize = 60;
+/// What was just said counts as much as a moderately relevant memory: it is about this chat, but
+/// nothing selected it.
+const WINDOW_RELEVANCE: f64 = 0.5;
+
+/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
+/// not have reached memory yet.
+pub fn quote<'a>(
+    profile: &ModelProfile,
+    question: &str,
+    mut candidates: Vec<Candidate>,
+    earlier: impl DoubleEndedIterator<Item = &'a Message>,
+    at: Moment,
+    user_name: Option<&str>,
+) -> Option<Quote> {
+    let n_recalled = candidates.len();
+    let mut from = Vec::new();
+    for line in earlier.rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
+        // Recall may have found it already.
+        let mut known = candidates.iter_mut();
+        if let Some(known) = known.find(|c| c.text.trim() == line.content.trim()) {
+            if known.origin < Origin::Person {
+                (known.origin, known.at) = (Origin::Person, line.created_at.civil());
+            }
+            continue;
+        }
+        candidates.push(Candidate {
+            text: head(&line.content).to_owned(),
+            relevance: WINDOW_RELEVANCE,
+            at: line.created_at.civil(),
+            raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
+            superseded: false,
+            origin: Origin::Person,
+            answers: None,
+        });
+        from.push(line.id);
+    }
+    let encoder = profile.encoder.as_deref();
+    let changed_by =
+        |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
+    let question = head(question);
+    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
+    let reminds = reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
+    let answer =
+        if reminds { extractive::reminder(&candidates[..n_recalled], user_name)? } else { answer? };
+    let sureness = if reminds {
+        None
+    } else {
+        sureness(encoder, &mut candidates, &answer, question, user_name)
+    };
+    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()), sureness };
+    for index in answer.cited {
+        if let Some(index) = index.checked_sub(n_recalled) {
+            cited.from_chat.extend(from.get(index).copied());
+        } else {
+            let text = candidates.get(index).map(|c| c.text.clone());
+            cited.recalled.get_or_insert_default().extend(text);
+        }
+    }
+    Some(Quote { text: answer.text, cited, reminds })
+}
+
+fn sureness(
+    encoder: Option<&dyn Reranker>,
+    candidates: &mut [Candidate],
+    answer: &ExtractiveAnswer,
+    question: &str,
+    user_name: Option<&str>,
+) -> Option<Sureness> {
+    let weights = Relevance::default().answering;
+    // A failure is no reason not to answer.
+    let read = read_cited(candidates, &answer.cited, encoder?, &weights, (question, user_name));
+    let likeliest =
+        |()| answer.cited.iter().filter_map(|&i| candidates[i].answers).reduce(f64::max);
+    let probability = read.ok().and_then(likeliest)?;
+    Some(if answer.text.starts_with(HEDGE) {
+        Sureness::of(probability).min(Sureness::FairlySure)
+    } else {
+        Sureness::of(probability)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::policy::Reader;
+    use crate::interfaces::{Clock as _, ModelError, ModelInfo};
+    use crate::testing::{ManualClock, message};
+
+    /// A reranker that gives every text this score.
+    struct Scores(f32);
+
+    impl Reranker for Scores {
+        fn scores(&self, _: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
+            Ok(Some(vec![self.0; texts.len()]))
+        }
+    }
+
+    fn answered(question: &str, encoder: Option<f32>) -> Option<Quote> {
+        let info = ModelInfo {
+            name: "m".into(),
+            fingerprint: String::new(),
+            n_parameters: 135_000_000,
+            context_tokens: 2_048,
+            vocabulary: 100,
+            starter: true,
+        };
+        let encoder = encoder.map(|score| std::sync::Arc::new(Scores(score)) as _);
+        let profile = ModelProfile::new(&info, Reader::Extractive, encoder);
+        let said = |id, text| message(id, Role::User, text);
+        let earlier = [said(1, "I moved to Lund last week."), said(3, "I have a dog named Max.")];
+        let at = ManualClock::at("2026-11-21T10:00:00Z").now();
+        quote(&profile, question, Vec::new(), earlier.iter(), at, None)
+    }
+
+    #[test]
+    fn what_was_just_said_is_evidence() {
+        let told = answered("Where do I live?", None).unwrap();
+        assert!(told.text.contains("Lund"), "{told:?}");
+        assert_eq!((told.cited.from_chat, told.cited.sureness), (vec![MessageId(1)], None));
+        assert_eq!(answered("What is my job?", None), None);
+    }
+
+    #[test]
+    fn an_answer_says_how_sure_it_is() {
+        let sureness = |score| answered("Where do I live?", Some(score)).unwrap().cited.sureness;
+        assert_eq!(sureness(15.0), Some(Sureness::Sure));
+        assert_eq!(sureness(9.0), Some(Sureness::FairlySure));
+        assert_eq!(sureness(8.0), Some(Sureness::Guessing));
+    }
+}
