@@ -54,9 +54,7 @@ impl WriteTx<'_> {
             poorer.extend(semantic.episodes);
         }
 
-        // A correction is in no message: nothing makes it again.
-        let corrected = self.corrected()?;
-        let struck = plan.struck.iter().copied().filter(|id| !corrected.contains_key(id));
+        let struck = plan.struck.iter().copied();
         for semantic in self.find_semantics_and_messages(struck)?.into_values() {
             self.refuse(semantic.id, &semantic.content)?;
         }

@@ -1,7 +1,7 @@
 //! What another device forgot, took back or changed, followed here as far as this one's own forgetting goes: to the replies,
 //! episodes, facts, records and names that only this device has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::memory::lexical::words;
 use crate::memory::{Message, MessageId, SemanticId, SessionId};
@@ -20,6 +20,8 @@ pub(super) struct Elsewhere {
     /// These have their new text already; the old ones stand in `old_texts`.
     pub changed: Vec<MessageId>,
     pub old_texts: Vec<String>,
+    /// Words that a message lost.
+    pub lost: BTreeMap<i64, BTreeSet<String>>,
     /// Of these something was struck out.
     pub refused: Vec<MessageId>,
 }
@@ -38,23 +40,30 @@ impl WriteTx<'_> {
         let refused = self.refused_facts(elsewhere.refused.iter().copied())?;
         plan.semantics.extend(refused.iter().map(|fact| fact.id));
         self.plan_changed(elsewhere, &mut plan)?;
-        self.refuse_without(&plan.vanished)?;
+        self.refuse_without(&plan.vanished, &elsewhere.lost)?;
         let name = self.setting(USER_NAME)?;
         self.forget(&plan)?;
         // Whether the name goes with it, the other device knows, and tells.
         name.map_or(Ok(()), |name| self.set_setting(USER_NAME, &name))
     }
 
-    /// What was struck out here meanwhile loses the words too, and still refuses the rest.
-    fn refuse_without(&mut self, vanished: &BTreeSet<String>) -> Result<()> {
+    /// What was struck out here meanwhile loses the words too, of its own message also those that others still say, and
+    /// still refuses the rest.
+    fn refuse_without(
+        &mut self,
+        vanished: &BTreeSet<String>,
+        lost: &BTreeMap<i64, BTreeSet<String>>,
+    ) -> Result<()> {
         let all = self.all("SELECT message, content FROM refused", [], |row| {
             Ok((row.get::<_, i64>(0)?, text(row, 1)?))
         })?;
-        let is_out = |word: &&str| words(word).all(|word| !vanished.contains(&word));
         for (message, content) in all {
-            let left: Vec<&str> = content.split_whitespace().filter(is_out).collect();
-            let left = left.join(" ");
-            if words(&content).any(|word| vanished.contains(&word)) {
+            let is_out = |word: String| {
+                vanished.contains(&word) || lost.get(&message).is_some_and(|l| l.contains(&word))
+            };
+            let stays = |part: &&str| !words(part).any(is_out);
+            let left = content.split_whitespace().filter(stays).collect::<Vec<_>>().join(" ");
+            if words(&content).any(is_out) {
                 let params = rusqlite::params![message, content, left];
                 let sql = "UPDATE OR REPLACE refused SET content = ?3 WHERE message = ?1 AND content = ?2";
                 self.run(sql, params)?;
