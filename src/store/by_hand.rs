@@ -1,6 +1,6 @@
 //! What the person corrected, struck out or blotted out: it stays so, whatever is made from the messages later.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::error::{Result, StoreError};
 use super::forget_plan::{is_reply, words_of};
@@ -342,6 +342,30 @@ impl WriteTx<'_> {
     pub(super) fn forget_refusals_of(&mut self, ids: &[MessageId]) -> Result<()> {
         for id in ids {
             self.run("DELETE FROM refused WHERE content IN (SELECT content FROM refused WHERE message = ?1)", [id.0])?;
+        }
+        Ok(())
+    }
+
+    /// What was refused loses these words, of a message also those that it alone lost, and still refuses the rest.
+    pub(super) fn refuse_without(
+        &mut self,
+        vanished: &BTreeSet<String>,
+        lost: &BTreeMap<i64, BTreeSet<String>>,
+    ) -> Result<()> {
+        let all = self.all("SELECT message, content FROM refused", [], |row| {
+            Ok((row.get::<_, i64>(0)?, text(row, 1)?))
+        })?;
+        for (message, content) in all {
+            let is_out = |word: String| {
+                vanished.contains(&word) || lost.get(&message).is_some_and(|l| l.contains(&word))
+            };
+            let stays = |part: &&str| !words(part).any(is_out);
+            let left = content.split_whitespace().filter(stays).collect::<Vec<_>>().join(" ");
+            if words(&content).any(is_out) {
+                let params = rusqlite::params![message, content, left];
+                let sql = "UPDATE OR REPLACE refused SET content = ?3 WHERE message = ?1 AND content = ?2";
+                self.run(sql, params)?;
+            }
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::store::error::Result;
 use crate::store::forget_plan::{is_reply, words_of};
 use crate::store::records::{AnyId, ForgetPlan};
 use crate::store::settings::USER_NAME;
-use crate::store::transaction::{WriteTx, text};
+use crate::store::transaction::WriteTx;
 
 /// Rows that are still as they were.
 #[derive(Debug, Default)]
@@ -45,31 +45,6 @@ impl WriteTx<'_> {
         self.forget(&plan)?;
         // Whether the name goes with it, the other device knows, and tells.
         name.map_or(Ok(()), |name| self.set_setting(USER_NAME, &name))
-    }
-
-    /// What was struck out here meanwhile loses the words too, of its own message also those that others still say, and
-    /// still refuses the rest.
-    fn refuse_without(
-        &mut self,
-        vanished: &BTreeSet<String>,
-        lost: &BTreeMap<i64, BTreeSet<String>>,
-    ) -> Result<()> {
-        let all = self.all("SELECT message, content FROM refused", [], |row| {
-            Ok((row.get::<_, i64>(0)?, text(row, 1)?))
-        })?;
-        for (message, content) in all {
-            let is_out = |word: String| {
-                vanished.contains(&word) || lost.get(&message).is_some_and(|l| l.contains(&word))
-            };
-            let stays = |part: &&str| !words(part).any(is_out);
-            let left = content.split_whitespace().filter(stays).collect::<Vec<_>>().join(" ");
-            if words(&content).any(is_out) {
-                let params = rusqlite::params![message, content, left];
-                let sql = "UPDATE OR REPLACE refused SET content = ?3 WHERE message = ?1 AND content = ?2";
-                self.run(sql, params)?;
-            }
-        }
-        Ok(())
     }
 
     /// Replies went on the other device with what they were about; named alone they are looked into themselves. So no

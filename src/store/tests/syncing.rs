@@ -420,6 +420,29 @@ fn a_correction_that_is_struck_out_is_nowhere() {
     }
 }
 
+/// A fact can repeat what another message says, and be struck out.
+#[test]
+fn what_was_refused_loses_the_words_of_a_message_that_goes() {
+    let stores = two();
+    meet(&stores);
+    write(&stores[1], |tx| {
+        let theme = tx.create_theme("Max")?;
+        let mixed = fact(tx, "Max the beagle is in Lund", theme, &[MessageId(3)]);
+        let plan = tx.plan_strike(&[AnyId::Semantic(mixed)])?;
+        tx.forget(&plan)
+    });
+    meet(&stores);
+    write(&stores[0], |tx| {
+        let plan = tx.plan_forget(&[AnyId::Message(MessageId(1))], None)?;
+        tx.forget(&plan)
+    });
+    meet(&stores);
+    for store in &stores {
+        let all = everything(store).to_lowercase();
+        assert!(!all.contains("lund") && all.contains("max the beagle is in"), "{all}");
+    }
+}
+
 #[test]
 fn without_a_sync_nothing_is_shared() {
     let (store, _) = small_in_memory();
