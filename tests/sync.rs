@@ -18,7 +18,7 @@ use inglenook::memory::Role;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// More of them by `INGLENOOK_SCHEDULES`.
+/// Others by `INGLENOOK_SCHEDULES`: a number of them, or which (`52..53`).
 const SCHEDULES: u64 = 100;
 #[cfg(feature = "postgres")]
 const SCHEDULES_ON_POSTGRES: u64 = 10;
@@ -201,19 +201,20 @@ fn run_on(server: &postgres::Server, seed: u64, n_steps: usize) -> usize {
 
 /// Runs schedules, two at a time, and returns how many facts there are in the end.
 fn all(n: u64, run: impl Fn(u64) -> usize + Sync + std::panic::RefUnwindSafe) -> usize {
-    let asked = std::env::var("INGLENOOK_SCHEDULES").ok().and_then(|n| n.parse().ok());
-    let (schedules, run) = (asked.unwrap_or(n), &run);
+    let asked = std::env::var("INGLENOOK_SCHEDULES").unwrap_or_else(|_| n.to_string());
+    let (from, to) = asked.split_once("..").unwrap_or(("0", &asked));
+    let (from, to, run) = (from.parse::<u64>().unwrap(), to.parse::<u64>().unwrap(), &run);
     let runs = |seeds: std::iter::StepBy<std::ops::Range<u64>>| {
         let run = |seed| std::panic::catch_unwind(|| run(seed)).map_err(|_| seed);
         seeds.map(run).collect::<Vec<Result<usize, u64>>>()
     };
     let ends: Vec<Result<usize, u64>> = std::thread::scope(|scope| {
-        let threads = [0, 1].map(|n| scope.spawn(move || runs((n..schedules).step_by(2))));
+        let threads = [0, 1].map(|n| scope.spawn(move || runs((from + n..to).step_by(2))));
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     let failed: Vec<u64> = ends.iter().filter_map(|end| end.err()).collect();
     let n_facts: usize = ends.into_iter().flatten().sum();
-    println!("{schedules} schedules, {n_facts} facts");
+    println!("schedules {from}..{to}, {n_facts} facts");
     assert!(failed.is_empty(), "schedules {failed:?}");
     n_facts
 }

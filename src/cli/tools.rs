@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::App;
+use super::policy::Policy;
 use crate::mcp::{ServerConfig, read_servers};
 
 /// A longer file is none that a person wrote.
@@ -24,12 +25,16 @@ impl App {
     /// # Errors
     /// If there are none.
     pub(super) fn servers(&self) -> Result<Vec<ServerConfig>, NoServers> {
-        if !self.policy.tools() {
-            let why = "This machine's policy allows no tools of other programs.".into();
-            return Err(NoServers { why, is_broken: false });
-        }
-        read(&self.dirs.servers())
+        allowed(&self.policy, &self.dirs.servers())
     }
+}
+
+fn allowed(policy: &Policy, file: &Path) -> Result<Vec<ServerConfig>, NoServers> {
+    if !policy.tools() {
+        let why = "This machine's policy allows no tools of other programs.".into();
+        return Err(NoServers { why, is_broken: false });
+    }
+    read(file)
 }
 
 fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
@@ -92,5 +97,28 @@ mod tests {
         assert_eq!(read(&file).unwrap().len(), 1);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(read(&file).unwrap_err().is_broken);
+    }
+
+    #[test]
+    fn a_policy_can_forbid_every_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mcp.json");
+        fs::write(&file, r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        for (policy, may_start) in [
+            ("", true),
+            ("mcp = false", true),
+            ("tools = false", false),
+            ("tools = false\nexport = true", false),
+            // They would be told what is remembered.
+            ("export = false", false),
+            ("export = false\ntools = true", true),
+        ] {
+            let servers = allowed(&toml::from_str(policy).unwrap(), &file);
+            assert_eq!(servers.is_ok_and(|servers| servers.len() == 1), may_start, "{policy}");
+        }
+        // Also of a file that is broken, nothing is said but that.
+        fs::write(&file, "{").unwrap();
+        let none = allowed(&toml::from_str("tools = false").unwrap(), &file).unwrap_err();
+        assert!(!none.is_broken && none.why.contains("policy"), "{none:?}");
     }
 }

@@ -16,6 +16,8 @@ pub type Keys = Vec<(String, Arc<dyn Service>)>;
 pub struct Access {
     /// They may change meanwhile.
     pub keys: Arc<RwLock<Keys>>,
+    /// Each of them has their share of the server.
+    pub is_for_many: bool,
     /// Only this machine: requests that were meant for another name are refused, as a web page's would be whose name was made to
     /// lead here.
     pub is_local: bool,

@@ -27,7 +27,7 @@ use tokio::sync::{mpsc, watch};
 
 use self::access::is_this_machine;
 use self::error::{json_response, response};
-use self::queue::{Place, Queue};
+use self::queue::{Place, Queue, Share, Who};
 use self::reply::{Form, Protocol};
 use crate::interfaces::Cancel;
 use crate::mcp::http as mcp;
@@ -96,13 +96,19 @@ struct Server {
     queue: Arc<Queue>,
 }
 
+impl Server {
+    fn who(&self) -> Who {
+        Arc::as_ptr(&self.service).addr()
+    }
+}
+
 /// Serves until `stop` is raised, then ends what was begun.
 ///
 /// # Errors
 /// If the system can't provide what a server needs.
 pub fn serve(listener: TcpListener, access: Access, stop: &Cancel) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let queue = Queue::new();
+    let queue = Queue::new(if access.is_for_many { Share::OF_MANY } else { Share::WHOLE });
     let gate = Gate { queue: Arc::clone(&queue), access };
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;
@@ -251,7 +257,7 @@ enum Told {
 async fn answer(server: Server, asked: Asked, protocol: Protocol) -> Result<Response, ApiError> {
     let model = known(&asked.model, &server.service.models())?;
     let form = Form::new(protocol, &fresh_id(), model, now());
-    let (mut place, permit) = server.queue.enter().await?;
+    let (mut place, permit) = server.queue.enter(server.who()).await?;
     let streams = asked.streams;
     // A reply is never long, so a slow reader keeps nobody waiting.
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -331,7 +337,7 @@ async fn in_turn<T: Send + 'static>(
     server: Server,
     work: impl FnOnce(&dyn Service, &Cancel) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let (mut place, permit) = server.queue.enter().await?;
+    let (mut place, permit) = server.queue.enter(server.who()).await?;
     let cancel = place.cancel.clone();
     let done = tokio::task::spawn_blocking(move || {
         let done = work(server.service.as_ref(), &cancel);

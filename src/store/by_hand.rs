@@ -1,6 +1,6 @@
 //! What the person corrected, struck out or blotted out: it stays so, whatever is made from the messages later.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::error::{Result, StoreError};
 use super::forget_plan::{is_reply, words_of};
@@ -8,7 +8,7 @@ use super::quoting::{contains, contains_in};
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
 use super::transaction::{Reader, WriteTx, optional_text, text};
 use super::undo::Inverse;
-use crate::memory::lexical::words;
+use crate::memory::lexical::{terms, words};
 use crate::memory::{Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, title_of};
 
 /// Stands for what was blotted out.
@@ -119,6 +119,29 @@ impl Reader<'_> {
         let sql = "SELECT 1 FROM semantic_episode JOIN semantic ON semantic.id = semantic
                    WHERE episode = ?1 AND NOT corrected LIMIT 1";
         Ok(self.optional(sql, [episode.0], |_| Ok(()))?.is_some())
+    }
+
+    /// Whether a text of this fact has a word that only the person wrote, as a correction: it is in no message, nor in what was
+    /// made of one. (Consolidation writes texts of corrections, too, and those give way to them.)
+    fn has_own_words(&self, fact: SemanticId, content: &str) -> Result<bool> {
+        let terms_of = |sql: &str| -> Result<HashSet<String>> {
+            let texts = self.all(sql, [fact.0], |row| text(row, 0))?;
+            Ok(texts.iter().flat_map(|text| terms(text)).collect())
+        };
+        let own = terms_of(
+            "WITH source AS (SELECT message FROM semantic_message WHERE semantic = ?1)
+             SELECT content FROM semantic WHERE corrected AND (id = ?1 OR superseded_by IS NOT NULL)
+                 AND id IN (SELECT semantic FROM semantic_message WHERE message IN source)",
+        )?;
+        let made = terms_of(
+            "WITH source AS (SELECT message FROM semantic_message WHERE semantic = ?1)
+             SELECT content FROM message WHERE id IN source
+             UNION ALL SELECT content FROM refused WHERE message IN source",
+        )?;
+        let is_own = |word: &String| {
+            own.contains(word) && !made.contains(word) && !COMMON.contains(&word.as_str())
+        };
+        Ok(terms(content).iter().any(is_own))
     }
 
     pub(super) fn is_corrected(&self, id: SemanticId) -> Result<bool> {
@@ -251,8 +274,12 @@ impl Reader<'_> {
 }
 
 impl WriteTx<'_> {
-    /// No fact that says `content` is made from the sources of this one again.
+    /// No fact that says `content` is made from the sources of this one again. The person's own words are not kept for that:
+    /// nothing makes them again, and they go when the correction goes, from every device.
     pub(super) fn refuse(&mut self, fact: SemanticId, content: &str) -> Result<()> {
+        if self.has_own_words(fact, content)? {
+            return Ok(());
+        }
         self.run(
             "INSERT OR IGNORE INTO refused SELECT message, ?2 FROM semantic_message WHERE semantic = ?1",
             rusqlite::params![fact.0, content],
@@ -315,6 +342,30 @@ impl WriteTx<'_> {
     pub(super) fn forget_refusals_of(&mut self, ids: &[MessageId]) -> Result<()> {
         for id in ids {
             self.run("DELETE FROM refused WHERE content IN (SELECT content FROM refused WHERE message = ?1)", [id.0])?;
+        }
+        Ok(())
+    }
+
+    /// What was refused loses these words, of a message also those that it alone lost, and still refuses the rest.
+    pub(super) fn refuse_without(
+        &mut self,
+        vanished: &BTreeSet<String>,
+        lost: &BTreeMap<i64, BTreeSet<String>>,
+    ) -> Result<()> {
+        let all = self.all("SELECT message, content FROM refused", [], |row| {
+            Ok((row.get::<_, i64>(0)?, text(row, 1)?))
+        })?;
+        for (message, content) in all {
+            let is_out = |word: String| {
+                vanished.contains(&word) || lost.get(&message).is_some_and(|l| l.contains(&word))
+            };
+            let stays = |part: &&str| !words(part).any(is_out);
+            let left = content.split_whitespace().filter(stays).collect::<Vec<_>>().join(" ");
+            if words(&content).any(is_out) {
+                let params = rusqlite::params![message, content, left];
+                let sql = "UPDATE OR REPLACE refused SET content = ?3 WHERE message = ?1 AND content = ?2";
+                self.run(sql, params)?;
+            }
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Forgetting, for real (invariant 5): out of every table, index, vector, record, name and log.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::json;
 
 use super::answers::{FORGOTTEN, ids_in_record, ids_in_reply};
 use super::error::Result;
+use super::forget_plan::{is_reply, words_of};
 use super::forks::Forks;
 use super::quoting::{Quoted, any_text, contains, telling_words};
 use super::records::{AnyId, ForgetPlan, JobKind, Level};
@@ -54,9 +55,7 @@ impl WriteTx<'_> {
             poorer.extend(semantic.episodes);
         }
 
-        // A correction is in no message: nothing makes it again.
-        let corrected = self.corrected()?;
-        let struck = plan.struck.iter().copied().filter(|id| !corrected.contains_key(id));
+        let struck = plan.struck.iter().copied();
         for semantic in self.find_semantics_and_messages(struck)?.into_values() {
             self.refuse(semantic.id, &semantic.content)?;
         }
@@ -67,6 +66,8 @@ impl WriteTx<'_> {
             }
         }
         self.forget_refusals_of(&plan.messages)?;
+        // Facts of other messages may repeat a word of theirs.
+        self.refuse_without(&self.words_gone_with(&texts)?, &BTreeMap::new())?;
         self.forget_records(&plan, &texts)?;
         self.forget_operations(&plan)?;
         self.forget_units(&plan)?;
@@ -103,6 +104,22 @@ impl WriteTx<'_> {
         let is_known = !plan.only_words && plan.vanished.is_empty() && name.is_none();
         self.count_forgetting(is_known.then_some(&gone))?;
         self.scrub_later()
+    }
+
+    /// Words of these messages that nobody says in one that stays.
+    fn words_gone_with(&self, texts: &[Message]) -> Result<BTreeSet<String>> {
+        let said = |all: &[Message]| -> BTreeSet<String> {
+            let said = all.iter().filter(|m| !is_reply(m));
+            said.flat_map(|m| words_of(&m.content).collect::<Vec<_>>()).collect()
+        };
+        let mut gone = said(texts);
+        if !gone.is_empty() {
+            let ids: HashSet<MessageId> = texts.iter().map(|m| m.id).collect();
+            let mut stay = self.all_messages()?;
+            stay.retain(|m| !ids.contains(&m.id));
+            gone = &gone - &said(&stay);
+        }
+        Ok(gone)
     }
 
     /// Evidence records that mention, or quote, what goes: of each only the ids of what stays are

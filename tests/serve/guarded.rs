@@ -133,7 +133,7 @@ fn what_is_wrong_is_said_in_openais_form() {
 }
 
 /// A long reply, as it is streamed.
-fn story(memory: bool) -> String {
+pub fn story(memory: bool) -> String {
     // The form makes it long, whatever the model would say.
     let endless = json!({"type": "array", "items": {"type": "string"}, "minItems": 200});
     let mut asked = json!({

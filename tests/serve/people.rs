@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::PROGRAM;
 use super::client::{Got, Server};
+use super::guarded::story;
 use super::home::Home;
 
 /// A folder of people, and the server's own home beside it.
@@ -159,6 +161,47 @@ fn two_people_never_learn_of_each_other() {
     for name in ["ana", "bo"] {
         people.ok(name, &["memory", "verify"]);
     }
+}
+
+#[test]
+fn one_persons_requests_hold_up_nobody_else() {
+    let people = People::new(&["ana", "bo"]);
+    let served = people.serve(&[]);
+    let server = &served.server;
+    let request = server.request_with(
+        &people.token("ana"),
+        "POST",
+        "/v1/chat/completions",
+        "",
+        &story(false),
+    );
+    let anas: Vec<_> = (0..20)
+        .map(|_| {
+            let mut client = server.connect();
+            client.write_all(&request).unwrap();
+            client
+        })
+        .collect();
+    let gauges = || {
+        let metrics = server.request_with(&people.token("bo"), "GET", "/metrics", "", "");
+        let metrics = server.got(&metrics).body;
+        ["running", "waiting"].map(|name| {
+            let name = format!("inglenook_requests_{name} ");
+            let line = metrics.lines().find_map(|line| line.strip_prefix(&name)).unwrap();
+            line.parse::<u64>().unwrap()
+        })
+    };
+    wait_until("ana has half of the places", || gauges() == [4, 16]);
+    let refused = server.got(&request);
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert!(refused.head.to_lowercase().contains("retry-after: 1"));
+    // Of hers none is answered before his.
+    assert_eq!(served.say("bo", "Hi!", json!({"max_tokens": 3})).status, 200);
+    served.tell("bo", "My locker code is 4711.");
+    assert_eq!(gauges(), [4, 16]);
+    drop(anas);
+    wait_until("nobody waits", || gauges() == [0, 0]);
+    served.server.end();
 }
 
 #[test]

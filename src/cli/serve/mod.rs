@@ -77,7 +77,8 @@ pub fn run(app: &App, args: &args::Serve) -> Outcome {
         if let Some(people) = people {
             scope.spawn(|| people.look_after(&ended));
         }
-        let served = server::serve(listener, Access { keys, is_local }, &app.cancel);
+        let access = Access { keys, is_for_many: args.people.is_some(), is_local };
+        let served = server::serve(listener, access, &app.cancel);
         ended.cancel();
         served
     });

@@ -29,6 +29,7 @@ pub struct Plain {
     /// Whose they are: what others said is not begun with, so that nothing tells of it.
     owner: u64,
     prefixes: Arc<Mutex<Prefixes>>,
+    reading: Mutex<()>,
     n_forgettings: AtomicU64,
 }
 
@@ -46,6 +47,7 @@ impl Plain {
             sampling: parts.config.sampling.clone(),
             owner,
             prefixes,
+            reading: Mutex::default(),
             n_forgettings: AtomicU64::default(),
         }
     }
@@ -79,7 +81,8 @@ impl Plain {
         }
         let tokens_max = asked.tokens_max.unwrap_or(REPLY_TOKENS_MAX).min(room);
         let sampling = self.sampling(asked, tokens_max, now);
-        let (mut context, n_cached) = self.begin(&prompt, cancel).map_err(of_model)?;
+        let since = self.n_forgettings.load(Ordering::SeqCst);
+        let (mut context, n_cached) = self.begin(&prompt, since, cancel).map_err(of_model)?;
         let mut said = Said::new(asked, on_text);
         let mut thoughts = asked.form.is_none().then(Thoughts::default);
         let generated = context.generate(&sampling, cancel, &mut |piece| {
@@ -96,7 +99,7 @@ impl Plain {
             said.push(&thoughts.finish());
         }
         let (text, found) = said.finish();
-        self.keep(context, prompt.len());
+        self.keep(context, prompt.len(), since);
         let is_long = generated.finish == Finish::Length && !found;
         Ok(Replied {
             text,
@@ -146,15 +149,17 @@ impl Plain {
         }
     }
 
-    /// A context that holds the prompt, and how many of its tokens were there already. One prompt is read at a time, so that
-    /// what several begin with is read once.
+    /// A context that holds the prompt, and how many of its tokens were there already. One prompt of a person is read at a time, so
+    /// that what several begin with is read once; those of others take turns with it.
     fn begin(
         &self,
         prompt: &[u32],
+        since: u64,
         cancel: &Cancel,
     ) -> Result<(Box<dyn Context>, usize), ModelError> {
-        let mut prefixes = self.prefixes();
+        let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         cancel.check()?;
+        let mut prefixes = self.prefixes();
         let shared = |(owner, context): &(u64, Box<dyn Context>)| {
             let same = context.tokens().iter().zip(prompt).take_while(|(a, b)| a == b);
             if *owner == self.owner { same.count() } else { 0 }
@@ -169,19 +174,22 @@ impl Plain {
             }
             _ => (self.model.context(Priority::Chat)?, 0),
         };
+        drop(prefixes);
         context.truncate(n_shared);
         for chunk in prompt[n_shared..].chunks(CHUNK_TOKENS) {
             cancel.check()?;
             context.extend(chunk)?;
         }
-        let kept = context.fork()?;
-        prefixes.keep(self.owner, kept);
+        self.keep(context.fork()?, prompt.len(), since);
         Ok((context, n_shared))
     }
 
-    /// What was said goes on where it ended; the prompt alone is needed no longer.
-    fn keep(&self, context: Box<dyn Context>, n_prompt: usize) {
+    /// What was said goes on where it ended; the prompt alone is needed no longer. What was forgotten `since` may stand in it.
+    fn keep(&self, context: Box<dyn Context>, n_prompt: usize, since: u64) {
         let mut prefixes = self.prefixes();
+        if self.n_forgettings.load(Ordering::SeqCst) != since {
+            return;
+        }
         let prompt = &context.tokens()[..n_prompt.min(context.len())];
         prefixes.0.retain(|(owner, kept)| *owner != self.owner || kept.tokens() != prompt);
         prefixes.keep(self.owner, context);

@@ -1,9 +1,13 @@
 //! Chats and messages of other devices.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use super::elsewhere::Elsewhere;
 use super::join::Fate;
 use super::names::{Kind, Local};
 use super::states::session_digest;
+use crate::memory::lexical::words;
 use crate::memory::{MessageId, NewMessage, Role, SessionId, title_of};
 use crate::store::by_hand::BLOT;
 use crate::store::error::Result;
@@ -182,15 +186,10 @@ impl WriteTx<'_> {
         let Some(before) = self.said(id)? else { return Ok(Fate::Refused) };
         let [held, stamp] = stamps;
         let (earlier, later) = if stamp > held { (&before, said) } else { (said, &before) };
-        // A text that lost words never gets them back, whatever else changed where they were still known.
-        let rank = |of: &Said| {
-            let texts = [Some(&of.content), of.speaker.as_ref()].into_iter().flatten();
-            (texts.map(|text| text.matches(BLOT).count()).sum::<usize>(), of.content.len())
-        };
-        let worded = if rank(earlier) > rank(later) { earlier } else { later };
+        let speakers = earlier.speaker.as_ref().zip(later.speaker.as_ref());
         let merged = Said {
-            content: worded.content.clone(),
-            speaker: worded.speaker.clone(),
+            content: joined(&earlier.content, &later.content).into(),
+            speaker: speakers.map(|(earlier, later)| joined(earlier, later).into()),
             complete: later.complete,
             aside: later.aside,
             ..before.clone()
@@ -213,10 +212,14 @@ impl WriteTx<'_> {
             self.drop_embedding(Level::Message, id)?;
             self.enqueue(&JobKind::Reembed)?;
             elsewhere.changed.push(MessageId(id));
-            if rank(&merged).0 > 0 {
-                elsewhere
-                    .old_texts
-                    .extend([Some(before.content), before.speaker].into_iter().flatten());
+            let texts = |of: Said| [Some(of.content), of.speaker].into_iter().flatten();
+            let (old, new) = (texts(before), texts(merged.clone()).collect::<Vec<_>>().join(" "));
+            if new.contains(BLOT) {
+                let kept: BTreeSet<String> = words(&new).collect();
+                let lost = old.clone().flat_map(|text| words(&text).collect::<Vec<_>>());
+                let lost = lost.filter(|word| !kept.contains(word)).collect();
+                elsewhere.lost.insert(id, lost);
+                elsewhere.old_texts.extend(old);
             }
         }
         let sql = "UPDATE message SET complete = ?2 WHERE id = ?1";
@@ -230,5 +233,70 @@ impl WriteTx<'_> {
             self.put_name(uid, stamp.max(held), Some(&unsaid))?;
         }
         Ok(Fate::Taken)
+    }
+}
+
+/// Of two texts of one message the one that counts: that lost words, whatever else changed where they were still known, or else
+/// the longer, later one.
+fn joined<'a>(earlier: &'a str, later: &'a str) -> Cow<'a, str> {
+    match (earlier.contains(BLOT), later.contains(BLOT)) {
+        (true, true) => without_either(earlier, later),
+        (is_out, false) if is_out || earlier.len() > later.len() => earlier.into(),
+        _ => later.into(),
+    }
+}
+
+/// A text without what either of two devices took out of it. Where both did at a time, it is not known what stood between the
+/// first place and the last.
+fn without_either<'a>(a: &'a str, b: &'a str) -> Cow<'a, str> {
+    let left = |text: &'a str| text.split_whitespace().filter(|word| !word.contains(BLOT));
+    let is_of = |some: &'a str, all: &'a str| {
+        let mut all = left(all);
+        left(some).all(|word| all.any(|other| other == word))
+    };
+    match (is_of(a, b), is_of(b, a)) {
+        _ if a == b => a.into(),
+        (true, false) => a.into(),
+        (false, true) => b.into(),
+        _ => {
+            let parts = |text: &'a str| -> Vec<&str> {
+                text.split_inclusive(char::is_whitespace).collect()
+            };
+            let (a, b) = (parts(a), parts(b));
+            let same = |(a, b): &(&&str, &&str)| a == b;
+            let start = a.iter().zip(&b).take_while(same).count();
+            let (a_end, b_end) = (&a[start..], &b[start..]);
+            let end = a_end.iter().rev().zip(b_end.iter().rev()).take_while(same).count();
+            let blot = if end > 0 { format!("{BLOT} ") } else { BLOT.to_owned() };
+            (a[..start].concat() + &blot + &a[a.len() - end..].concat()).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_either_took_out_is_out() {
+        for (a, b, expected) in [
+            ("from Lund to […] in May", "from […] to Oslo in May", "from […] in May"),
+            ("from Lund to […]", "from […] to Oslo", "from […]"),
+            ("I like tea, and […]", "I like […], and […]", "I like […], and […]"),
+            ("[…] x […]", "[…] x […]", "[…] x […]"),
+            ("x sec[…] y", "x […]ret y", "x […] y"),
+            ("[…] b", "a […]", "[…]"),
+        ] {
+            assert_eq!(without_either(a, b), expected);
+            assert_eq!(without_either(b, a), expected);
+            for one in [a, b] {
+                assert_eq!(without_either(one, expected), expected);
+                assert_eq!(joined(one, "from Lund to Oslo, and more"), one);
+            }
+        }
+        assert_eq!(
+            (joined("I see", "I see you"), joined("I see you", "I see")),
+            ("I see you".into(), "I see you".into())
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What another device forgot, took back or changed, followed here as far as this one's own forgetting goes: to the replies,
 //! episodes, facts, records and names that only this device has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::memory::lexical::words;
 use crate::memory::{Message, MessageId, SemanticId, SessionId};
@@ -9,7 +9,7 @@ use crate::store::error::Result;
 use crate::store::forget_plan::{is_reply, words_of};
 use crate::store::records::{AnyId, ForgetPlan};
 use crate::store::settings::USER_NAME;
-use crate::store::transaction::{WriteTx, text};
+use crate::store::transaction::WriteTx;
 
 /// Rows that are still as they were.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct Elsewhere {
     /// These have their new text already; the old ones stand in `old_texts`.
     pub changed: Vec<MessageId>,
     pub old_texts: Vec<String>,
+    /// Words that a message lost.
+    pub lost: BTreeMap<i64, BTreeSet<String>>,
     /// Of these something was struck out.
     pub refused: Vec<MessageId>,
 }
@@ -38,29 +40,11 @@ impl WriteTx<'_> {
         let refused = self.refused_facts(elsewhere.refused.iter().copied())?;
         plan.semantics.extend(refused.iter().map(|fact| fact.id));
         self.plan_changed(elsewhere, &mut plan)?;
-        self.refuse_without(&plan.vanished)?;
+        self.refuse_without(&plan.vanished, &elsewhere.lost)?;
         let name = self.setting(USER_NAME)?;
         self.forget(&plan)?;
         // Whether the name goes with it, the other device knows, and tells.
         name.map_or(Ok(()), |name| self.set_setting(USER_NAME, &name))
-    }
-
-    /// What was struck out here meanwhile loses the words too, and still refuses the rest.
-    fn refuse_without(&mut self, vanished: &BTreeSet<String>) -> Result<()> {
-        let all = self.all("SELECT message, content FROM refused", [], |row| {
-            Ok((row.get::<_, i64>(0)?, text(row, 1)?))
-        })?;
-        let is_out = |word: &&str| words(word).all(|word| !vanished.contains(&word));
-        for (message, content) in all {
-            let left: Vec<&str> = content.split_whitespace().filter(is_out).collect();
-            let left = left.join(" ");
-            if words(&content).any(|word| vanished.contains(&word)) {
-                let params = rusqlite::params![message, content, left];
-                let sql = "UPDATE OR REPLACE refused SET content = ?3 WHERE message = ?1 AND content = ?2";
-                self.run(sql, params)?;
-            }
-        }
-        Ok(())
     }
 
     /// Replies went on the other device with what they were about; named alone they are looked into themselves. So no

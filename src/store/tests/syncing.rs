@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::builders::*;
 use super::random::everything;
-use crate::memory::{MessageId, Role, SessionId};
+use crate::memory::{MessageId, Role, SemanticId, SessionId};
 use crate::store::{AnyId, Applied, JobKind, Level, Store};
 use crate::sync::{Correction, DeviceId, Entry, Fork, Said, SharedSession, Stamp, State, Uid};
 
@@ -225,8 +225,12 @@ fn two() -> [Store; 2] {
 }
 
 fn meet(stores: &[Store; 2]) {
+    meet_first_hears(stores, 1);
+}
+
+fn meet_first_hears(stores: &[Store; 2], first: usize) {
     for _ in 0..3 {
-        for (from, to) in [(0, 1), (1, 0)] {
+        for (from, to) in [(1 - first, first), (first, 1 - first)] {
             let told = write(&stores[from], |tx| tx.changes());
             let applied = apply(&stores[to], &told);
             assert!(applied.held_back.is_empty() && applied.refused.is_empty(), "{applied:?}");
@@ -259,6 +263,40 @@ fn forgetting_and_redacting_reach_what_only_the_other_device_has() {
         let dumps: Vec<_> = stores.iter().map(texts).collect();
         assert_eq!(dumps[0].iter().any(|text| text == "I moved to […] last week"), redacts);
         assert_eq!(dumps[0].len(), dumps[1].len());
+    }
+}
+
+/// Two devices that take another word each out of one text, before they hear of each other.
+#[test]
+fn what_either_redacted_is_nowhere() {
+    for first in [0, 1] {
+        let stores = two();
+        meet(&stores);
+        for (store, word) in stores.iter().zip(["Lund", "week"]) {
+            write(store, |tx| {
+                let plan = tx.plan_blot(word)?;
+                tx.forget(&plan)
+            });
+        }
+        // What was struck out there before it was heard that the word is gone, although another message says it.
+        write(&stores[1], |tx| {
+            say(tx, SessionId(2), Role::User, "Lund is where I was born");
+            let theme = tx.create_theme("x")?;
+            let episode = tx.insert_episode(SessionId(1), "x", "x", &[MessageId(1)])?;
+            let lund = fact(tx, "The user moved to Lund", theme, &[MessageId(1)]);
+            let plan = tx.plan_strike(&[AnyId::Semantic(lund)])?;
+            tx.forget(&plan)?;
+            tx.enqueue(&JobKind::Semantics(episode))
+        });
+        meet_first_hears(&stores, first);
+        for store in &stores {
+            let all = texts(store);
+            assert_eq!(all[0], "I moved to […]", "{all:?}");
+            assert!(!everything(store).contains("week"));
+            assert!(!everything(store).contains("The user moved to Lund"));
+            let log = format!("{:?}", read(store, |r| r.shared_log()));
+            assert!(!log.contains("week") && !log.contains("user moved to Lund"), "{log}");
+        }
     }
 }
 
@@ -338,6 +376,71 @@ fn what_was_struck_out_is_no_fact_anywhere() {
     meet(&stores);
     assert_eq!(read(&stores[1], |r| r.semantics()), []);
     assert_eq!(texts(&stores[1]).len(), 6);
+}
+
+/// Of a fact that goes, every wording of the person's goes, also one that another device put another in the place of
+/// meanwhile, or that it had put together with something else.
+#[test]
+fn a_correction_that_is_struck_out_is_nowhere() {
+    for (first, is_merged) in [(0, false), (1, false), (0, true), (1, true)] {
+        let stores = two();
+        let strike = |store: &Store, fact: SemanticId| {
+            write(store, |tx| {
+                let plan = tx.plan_strike(&[AnyId::Semantic(fact)])?;
+                tx.forget(&plan)
+            });
+        };
+        let correct = |store: &Store, text: &str| {
+            let fact = read(store, |r| r.semantics()).remove(0).id;
+            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
+            fact
+        };
+        let here = correct(&stores[0], "The user moved to Malmö");
+        meet(&stores);
+        if is_merged {
+            let joint = write(&stores[1], |tx| {
+                let part = tx.semantics()?.remove(0);
+                let text = "The user moved to Malmö last week";
+                let joint = fact(tx, text, part.theme, &part.messages);
+                tx.supersede(part.id, joint, None, at(9))?;
+                Ok(joint)
+            });
+            strike(&stores[1], joint);
+        } else {
+            correct(&stores[1], "The user moved to Ystad");
+            strike(&stores[0], here);
+        }
+        meet_first_hears(&stores, first);
+        for store in &stores {
+            let all = everything(store) + &format!("{:?}", read(store, |r| r.shared_log()));
+            assert!(!all.contains("Malmö") && !all.contains("Ystad"), "{first} {is_merged} {all}");
+            // What it was made of would be made again.
+            assert_eq!(read(store, |r| r.refused_messages()).len(), 1);
+        }
+    }
+}
+
+/// A fact can repeat what another message says, and be struck out.
+#[test]
+fn what_was_refused_loses_the_words_of_a_message_that_goes() {
+    let stores = two();
+    meet(&stores);
+    write(&stores[1], |tx| {
+        let theme = tx.create_theme("Max")?;
+        let mixed = fact(tx, "Max the beagle is in Lund", theme, &[MessageId(3)]);
+        let plan = tx.plan_strike(&[AnyId::Semantic(mixed)])?;
+        tx.forget(&plan)
+    });
+    meet(&stores);
+    write(&stores[0], |tx| {
+        let plan = tx.plan_forget(&[AnyId::Message(MessageId(1))], None)?;
+        tx.forget(&plan)
+    });
+    meet(&stores);
+    for store in &stores {
+        let all = everything(store).to_lowercase();
+        assert!(!all.contains("lund") && all.contains("max the beagle is in"), "{all}");
+    }
 }
 
 #[test]
