@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::App;
 use crate::mcp::{ServerConfig, read_servers};
+use crate::texts::text;
 
 /// A longer file is none that a person wrote.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -25,7 +26,7 @@ impl App {
     /// If there are none.
     pub(super) fn servers(&self) -> Result<Vec<ServerConfig>, NoServers> {
         if !self.policy.tools() {
-            let why = "This machine's policy allows no tools of other programs.".into();
+            let why = text!("This machine's policy allows no tools of other programs.").into();
             return Err(NoServers { why, is_broken: false });
         }
         read(&self.dirs.servers())
@@ -34,9 +35,10 @@ impl App {
 
 fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
     let broken = |why: String| {
-        let why = format!(
-            "{} can't be used, so there are no tools: {why}. Mend it, or remove it, and start again.",
-            path.display()
+        let why = text!(
+            "{path} can't be used, so there are no tools: {why}. Mend it, or remove it, and start again.",
+            path = path.display(),
+            why
         );
         NoServers { why, is_broken: true }
     };
@@ -44,12 +46,13 @@ fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
         Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
         Err(e) => return Err(broken(e.to_string())),
         Ok(found) if is_anybodys(&found) => {
-            let why =
-                "every user of this machine can write it, and it names programs to be started";
+            let why = text!(
+                "every user of this machine can write it, and it names programs to be started"
+            );
             return Err(broken(why.into()));
         }
         Ok(found) if found.len() > FILE_BYTES_MAX => {
-            return Err(broken("it is larger than 1 MiB".into()));
+            return Err(broken(text!("it is larger than 1 MiB").into()));
         }
         Ok(_) => {
             let text = fs::read_to_string(path).map_err(|e| broken(e.to_string()))?;
@@ -57,10 +60,11 @@ fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
         }
     };
     if servers.is_empty() {
-        let why = format!(
-            "There are no tools. {} may name servers that offer some, in the form that other programs have: \
-             {{\"mcpServers\": {{\"NAME\": {{\"command\": \"PROGRAM\", \"args\": [], \"env\": {{}}}}}}}}. It is read when the chat starts.",
-            path.display()
+        let why = text!(
+            "There are no tools. {path} may name servers that offer some, in the form that other programs have: \
+             {form}. It is read when the chat starts.",
+            path = path.display(),
+            form = r#"{"mcpServers": {"NAME": {"command": "PROGRAM", "args": [], "env": {}}}}"#
         );
         return Err(NoServers { why, is_broken: false });
     }
