@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
+use crate::texts::key;
+
 /// Larger files are not read.
 pub const BYTES_MAX: u64 = 16 << 20;
 
@@ -48,18 +50,18 @@ pub enum AttachError {
 
 /// How files begin that are no text.
 const KINDS: [(&[u8], &str); 12] = [
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-    (b"GIF8", "an image"),
-    (b"BM", "an image"),
-    (b"II*\0", "an image"),
-    (b"MM\0*", "an image"),
-    (b"PK\x03\x04", "an archive or an office document"),
-    (b"\x1f\x8b", "an archive"),
-    (b"\xd0\xcf\x11\xe0", "an office document"),
-    (b"\x7fELF", "a program"),
-    (b"ID3", "a sound"),
-    (b"OggS", "a sound"),
+    (b"\x89PNG", key!("an image")),
+    (b"\xff\xd8\xff", key!("an image")),
+    (b"GIF8", key!("an image")),
+    (b"BM", key!("an image")),
+    (b"II*\0", key!("an image")),
+    (b"MM\0*", key!("an image")),
+    (b"PK\x03\x04", key!("an archive or an office document")),
+    (b"\x1f\x8b", key!("an archive")),
+    (b"\xd0\xcf\x11\xe0", key!("an office document")),
+    (b"\x7fELF", key!("a program")),
+    (b"ID3", key!("a sound")),
+    (b"OggS", key!("a sound")),
 ];
 
 /// "10.0 MB", "98.2 kB", "312 bytes".
@@ -113,13 +115,13 @@ fn from_bytes(name: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Attachm
     let known = KINDS.iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, what)| *what);
     let text = if bytes.starts_with(b"%PDF") {
         let Some(path) = path else {
-            return Err(AttachError::NotText { name, what: "a PDF, which has to be a file" });
+            return Err(AttachError::NotText { name, what: key!("a PDF, which has to be a file") });
         };
         of_pdf(&name, path)?
-    } else if let Some(what) = known.or(is_image.then_some("an image or a film")) {
+    } else if let Some(what) = known.or(is_image.then_some(key!("an image or a film"))) {
         return Err(AttachError::NotText { name, what });
     } else if bytes.contains(&0) {
-        return Err(AttachError::NotText { name, what: "no text" });
+        return Err(AttachError::NotText { name, what: key!("no text") });
     } else {
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| AttachError::NotUtf8 { name: name.clone() })?;

@@ -3,6 +3,8 @@
 
 pub mod error_chain;
 
+pub(crate) mod texts;
+
 pub mod memory;
 
 pub mod grammar;

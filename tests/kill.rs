@@ -164,7 +164,7 @@ fn ask(bed: &mut Bed, rng: &mut Rng, round: usize) {
 /// Types into the chat screen. "Noted" is the reply to a statement, which is then on disk.
 fn chat(bed: &mut Bed, rng: &mut Rng, round: usize) {
     let mut command = bed.command(&[]);
-    command.env("TERM", "xterm-256color");
+    command.env("TERM", "xterm-256color").env("LC_ALL", "C");
     let mut session = expectrl::Session::spawn(command).unwrap();
     session.get_process_mut().set_window_size(100, 30).unwrap();
     let (rows, columns) = (NonZeroU16::new(30).unwrap(), NonZeroU16::new(100).unwrap());

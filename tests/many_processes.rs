@@ -93,7 +93,7 @@ struct Chat {
 impl Chat {
     fn open(home: &Home) -> Self {
         let mut command = home.command(&[]);
-        command.env("TERM", "xterm-256color");
+        command.env("TERM", "xterm-256color").env("LC_ALL", "C");
         let mut session = expectrl::Session::spawn(command).unwrap();
         session.get_process_mut().set_window_size(100, 40).unwrap();
         let (rows, columns) = (NonZeroU16::new(40).unwrap(), NonZeroU16::new(100).unwrap());

@@ -48,6 +48,7 @@ impl Terminal {
             .env("COLS", width.to_string())
             .env("INGLENOOK_HOME", home.0.path())
             .env("TERM", "xterm-256color")
+            .env("LC_ALL", "C")
             .env("RUST_BACKTRACE", "0")
             .env_remove("NO_COLOR")
             .env_remove("COLORTERM");
@@ -369,6 +370,18 @@ fn a_ten_megabyte_paste_neither_freezes_nor_is_lost() {
     t.keys("\x03");
     t.until("an empty input", |s| !s.contains("[pasted"));
     t.keys("\x03\x03");
+    assert_eq!(t.ended(), "0");
+}
+
+#[test]
+fn the_screen_speaks_the_language_of_the_environment() {
+    let home = Home::new();
+    let mut t = Terminal::start(&home, 80, 24, &[("LC_ALL", "de_DE.UTF-8")]);
+    t.shows("Ein Assistent, der sich erinnert");
+    // What the chat's own threads say is German, too.
+    t.line("/incognito");
+    t.shows("Inkognito: ein neues Gespräch");
+    t.keys("\x04");
     assert_eq!(t.ended(), "0");
 }
 

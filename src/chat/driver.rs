@@ -12,6 +12,7 @@ use crate::chat::executor::{Executor, Job, Parts};
 use crate::chat::machine::{Command, Effect, Event, Level, Machine, PhaseName, TurnEvent, Update};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
+use crate::texts::text;
 use crate::worker::{Exchanges, Told, WorkerStatus};
 
 pub(super) enum Input {
@@ -188,7 +189,8 @@ impl Conversation {
         };
         if self.executor.parts.incognito && is_refused {
             let text =
-                "Every chat is incognito here: none is kept, none that was is opened.".into();
+                text!("Every chat is incognito here: none is kept, none that was is opened.")
+                    .into();
             (self.tell)(Update::Notice { level: Level::Error, text });
             return;
         }
@@ -262,7 +264,7 @@ impl Conversation {
         let source = Arc::clone(&self.executor.parts.source);
         let install = self.executor.installer();
         let failed = |error| Event::ModelFailed { error };
-        self.spawn("load", "the loader failed", failed, move |inbox| {
+        self.spawn("load", text!("the loader failed"), failed, move |inbox| {
             let progress = |progress| {
                 let _ = inbox.send(Input::Tell(Update::LoadProgress(progress)));
             };
@@ -283,7 +285,7 @@ impl Conversation {
         self.pull = Cancel::default();
         let (cancel, pulled) = (self.pull.clone(), name.clone());
         let failed = move |error| Event::Pulled { name: pulled.clone(), result: Err(error) };
-        self.spawn("pull", "the download failed", failed, move |inbox| {
+        self.spawn("pull", text!("the download failed"), failed, move |inbox| {
             let last: Mutex<Option<Instant>> = Mutex::default();
             let progress = |bytes, total_bytes| {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -305,7 +307,8 @@ impl Conversation {
     fn reply(&self, job: Job) {
         let turn = job.request.turn;
         let failed = move |error| Event::Turn(turn, TurnEvent::Failed { error });
-        self.spawn("reply", "an internal error: a bug in inglenook", failed, move |inbox| {
+        let bug = text!("an internal error: a bug in inglenook");
+        self.spawn("reply", bug, failed, move |inbox| {
             job.run(&mut |input| {
                 let _ = inbox.send(input);
             });

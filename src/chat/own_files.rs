@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use crate::texts::{self, text};
+
 /// Longer ones leave no room for a conversation.
 const BYTES_MAX: usize = 16_000;
 
@@ -29,17 +31,28 @@ pub trait OwnFile: Sized {
     /// # Errors
     /// If there is none, or it can't be used; for people, with those that there are.
     fn read(folder: &Path, name: &str) -> Result<Self, String> {
-        let what = Self::WHAT;
+        let what = texts::lookup(Self::WHAT);
         let (files, unusable) = Self::read_all(folder);
         if let Some((_, why)) = unusable.iter().find(|(other, _)| other == name) {
-            return Err(format!("the {what} {name} can't be used: {why}"));
+            return Err(text!("the {what} {name} can't be used: {why}", what, name, why));
         }
         let names: Vec<String> = files.iter().map(|file| file.name().to_owned()).collect();
         files.into_iter().find(|file| file.name() == name).ok_or_else(|| {
             let folder = folder.display();
             match names.as_slice() {
-                [] => format!("there are no {what}s yet; {folder}/{name}.md would be this one"),
-                names => format!("there is no {what} {name} in {folder}, but {}", names.join(", ")),
+                [] => text!(
+                    "there are no {what}s yet; {folder}/{name}.md would be this one",
+                    what,
+                    folder,
+                    name
+                ),
+                names => text!(
+                    "there is no {what} {name} in {folder}, but {names}",
+                    what,
+                    name,
+                    folder,
+                    names = names.join(", ")
+                ),
             }
         })
     }
@@ -73,20 +86,21 @@ pub(super) fn divide(text: &str) -> Result<Parsed, String> {
     let (head, body) = match text.strip_prefix("---\n") {
         Some(rest) => {
             let end = rest.strip_prefix("---\n").map(|body| ("", body));
-            end.or_else(|| rest.split_once("\n---\n")).ok_or("no line --- ends its settings")?
+            end.or_else(|| rest.split_once("\n---\n"))
+                .ok_or(text!("no line --- ends its settings"))?
         }
         None => ("", text.as_str()),
     };
     let mut settings = Vec::new();
     for (n, line) in head.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wanted = || format!("line {}: `key: value` is wanted", n + 2);
+        let wanted = || text!("line {n}: `key: value` is wanted", n = n + 2);
         let (key, value) = line.split_once(':').ok_or_else(wanted)?;
         settings.push((n + 2, key.trim().to_owned(), value.trim().trim_matches('"').to_owned()));
     }
     match body.trim() {
-        "" => Err("it says nothing to the model".into()),
+        "" => Err(text!("it says nothing to the model").into()),
         body if body.len() > BYTES_MAX => {
-            Err(format!("it is {} bytes long (at most {BYTES_MAX})", body.len()))
+            Err(text!("it is {n} bytes long (at most {most})", n = body.len(), most = BYTES_MAX))
         }
         body => Ok((settings, body.to_owned())),
     }

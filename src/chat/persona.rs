@@ -14,6 +14,7 @@
 
 use crate::chat::own_files::{self, OwnFile};
 use crate::chat::sampling::{Setting, Settings};
+use crate::texts::{key, text};
 
 /// A role as its file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +32,7 @@ pub struct Persona {
 }
 
 impl OwnFile for Persona {
-    const WHAT: &'static str = "role";
+    const WHAT: &'static str = key!("role");
 
     fn name(&self) -> &str {
         &self.name
@@ -42,7 +43,7 @@ impl OwnFile for Persona {
         let (name, sampling) = (name.to_owned(), Settings::new());
         let mut role = Self { name, system, model: None, memory: true, sampling };
         for (n, key, value) in settings {
-            role.set(&key, &value).map_err(|why| format!("line {n}: {why}"))?;
+            role.set(&key, &value).map_err(|why| text!("line {n}: {why}", n, why))?;
         }
         Ok(role)
     }
@@ -55,15 +56,20 @@ impl Persona {
             "memory" => match value {
                 "yes" | "true" => self.memory = true,
                 "no" | "false" => self.memory = false,
-                _ => return Err("`memory` is yes or no".into()),
+                _ => return Err(text!("`memory` is yes or no").into()),
             },
             _ => {
                 let Some(setting) = Setting::named(key) else {
                     let settings = Setting::ALL.map(Setting::name).join(", ");
-                    return Err(format!("`{key}` is none of model, memory, {settings}"));
+                    return Err(text!(
+                        "`{key}` is none of model, memory, {settings}",
+                        key,
+                        settings
+                    ));
                 };
                 let value = setting.parse(value);
-                let value = value.ok_or_else(|| format!("`{key}` is {}", setting.range_text()))?;
+                let range = || text!("`{key}` is {range}", key, range = setting.range_text());
+                let value = value.ok_or_else(range)?;
                 self.sampling.insert(setting, value);
             }
         }

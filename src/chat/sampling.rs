@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 
 use crate::chat::policy::ModelProfile;
 use crate::interfaces::Sampling;
+use crate::texts::text;
 
 /// One setting, by its name in `config.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,12 +82,12 @@ impl Setting {
     /// What it does, in a few words.
     pub fn help(self) -> &'static str {
         match self {
-            Self::Temperature => "0 to 5; 0: the likeliest word",
-            Self::TopP => "0 to 1; 1: no word is left out",
-            Self::MinP => "0 to 1; 0: no word is left out",
-            Self::RepetitionPenalty => "0.5 to 3; 1: none",
-            Self::ReplyTokensMax => "the longest reply",
-            Self::Seed => "same prompt, same reply",
+            Self::Temperature => text!("0 to 5; 0: the likeliest word"),
+            Self::TopP => text!("0 to 1; 1: no word is left out"),
+            Self::MinP => text!("0 to 1; 0: no word is left out"),
+            Self::RepetitionPenalty => text!("0.5 to 3; 1: none"),
+            Self::ReplyTokensMax => text!("the longest reply"),
+            Self::Seed => text!("same prompt, same reply"),
         }
     }
 
@@ -103,8 +104,10 @@ impl Setting {
     /// "a number from 0 to 5".
     pub fn range_text(self) -> String {
         match self.range() {
-            Range::Number(range) => format!("a number from {} to {}", range.start(), range.end()),
-            Range::Whole(least) => format!("a whole number from {least} up"),
+            Range::Number(range) => {
+                text!("a number from {least} to {most}", least = range.start(), most = range.end())
+            }
+            Range::Whole(least) => text!("a whole number from {least} up", least),
         }
     }
 

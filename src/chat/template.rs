@@ -13,6 +13,7 @@
 //! `{{input}}`, or without it the last place, takes all that is left.
 
 use crate::chat::own_files::{self, OwnFile};
+use crate::texts::{key, text};
 
 /// The place that takes all that is left, wherever it stands, and what is piped to a command.
 pub const INPUT: &str = "input";
@@ -36,7 +37,7 @@ pub struct Filled {
 }
 
 impl OwnFile for Template {
-    const WHAT: &'static str = "prompt";
+    const WHAT: &'static str = key!("prompt");
 
     fn name(&self) -> &str {
         &self.name
@@ -46,17 +47,17 @@ impl OwnFile for Template {
         let (settings, text) = own_files::divide(text)?;
         let is_typed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_typed) {
-            return Err("its name is to be typed after /: a to z, 0 to 9, - and _".into());
+            return Err(text!("its name is to be typed after /: a to z, 0 to 9, - and _").into());
         }
         if text.starts_with('/') {
-            return Err("a text that begins with / would be a command".into());
+            return Err(text!("a text that begins with / would be a command").into());
         }
         let begins = text.lines().next().unwrap_or_default();
         let mut template = Self { name: name.into(), description: begins.into(), text };
         for (n, key, value) in settings {
             match key.as_str() {
                 "description" => template.description = value,
-                _ => return Err(format!("line {n}: `{key}` is not description")),
+                _ => return Err(text!("line {n}: `{key}` is not description", n, key)),
             }
         }
         Ok(template)

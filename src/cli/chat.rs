@@ -8,17 +8,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::App;
+use super::language;
 use super::report::{Failure, Outcome};
 use crate::chat::{Allowed, ChatConfig, Parts};
 use crate::interfaces::{ModelSource, Signal, SystemClock};
 use crate::recall::RecallConfig;
 use crate::store::{Store, StoreError};
+use crate::texts::text;
 use crate::tui::keys::Keymap;
 use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
 pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let mut notices = notices;
+    notices.extend(language::choose(app.config.language.as_deref(), &app.dirs.texts())?);
     notices.extend(app.servers().err().filter(|none| none.is_broken).map(|none| none.why));
     let (keys, wrong) = keys(app);
     notices.extend(wrong);
@@ -62,8 +65,11 @@ fn keys(app: &App) -> (Keymap, Vec<String>) {
         Ok(text) => Keymap::parse(&text, &path.display().to_string()),
         Err(e) if e.kind() == ErrorKind::NotFound => (Keymap::default(), Vec::new()),
         Err(e) => {
-            let why =
-                format!("{} can't be read ({e}): all keys are the usual ones", path.display());
+            let why = text!(
+                "{path} can't be read ({error}): all keys are the usual ones",
+                path = path.display(),
+                error = e
+            );
             (Keymap::default(), vec![why])
         }
     }

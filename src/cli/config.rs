@@ -25,6 +25,8 @@ pub struct Config {
     pub lock_minutes: f64,
     /// The colours of the chat.
     pub palette: Option<String>,
+    /// The language of its texts.
+    pub language: Option<String>,
 }
 
 impl Default for Config {
@@ -38,6 +40,7 @@ impl Default for Config {
             rerank: None,
             lock_minutes: 15.0,
             palette: None,
+            language: None,
         }
     }
 }
@@ -125,6 +128,7 @@ impl ConfigReader<'_> {
             "screen.palette" => {
                 config.palette = Some(one_of(name, value, &palette::NAMES.map(|(name, _)| name))?);
             }
+            "screen.language" => config.language = Some(text(name, value)?),
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
                 if let Some(setting) = name.strip_prefix("chat.").and_then(Setting::named) {
@@ -202,6 +206,7 @@ mod tests {
         assert_eq!(config.rerank, Some(48));
         assert_eq!(config.writer, Mode::Auto);
         assert_eq!(config.palette.as_deref(), Some("hearth"));
+        assert_eq!(config.language.as_deref(), Some("de"));
     }
 
     #[test]

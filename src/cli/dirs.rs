@@ -37,6 +37,11 @@ impl Directories {
         self.config_file.with_file_name("keys.toml")
     }
 
+    /// Where the person's own texts of the screen are, a file for each language.
+    pub fn texts(&self) -> PathBuf {
+        self.config_file.with_file_name("texts")
+    }
+
     /// Where the servers are named whose tools a chat may use: beside the settings.
     pub fn servers(&self) -> PathBuf {
         self.config_file.with_file_name("mcp.json")

@@ -16,6 +16,7 @@ mod import;
 mod import_notes;
 mod import_zip;
 mod interrupt;
+mod language;
 mod machine;
 mod mcp;
 mod memory;

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::App;
 use super::policy::Policy;
 use crate::mcp::{ServerConfig, read_servers};
+use crate::texts::text;
 
 /// A longer file is none that a person wrote.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -31,7 +32,7 @@ impl App {
 
 fn allowed(policy: &Policy, file: &Path) -> Result<Vec<ServerConfig>, NoServers> {
     if !policy.tools() {
-        let why = "This machine's policy allows no tools of other programs.".into();
+        let why = text!("This machine's policy allows no tools of other programs.").into();
         return Err(NoServers { why, is_broken: false });
     }
     read(file)
@@ -39,9 +40,10 @@ fn allowed(policy: &Policy, file: &Path) -> Result<Vec<ServerConfig>, NoServers>
 
 fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
     let broken = |why: String| {
-        let why = format!(
-            "{} can't be used, so there are no tools: {why}. Mend it, or remove it, and start again.",
-            path.display()
+        let why = text!(
+            "{path} can't be used, so there are no tools: {why}. Mend it, or remove it, and start again.",
+            path = path.display(),
+            why
         );
         NoServers { why, is_broken: true }
     };
@@ -49,12 +51,13 @@ fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
         Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
         Err(e) => return Err(broken(e.to_string())),
         Ok(found) if is_anybodys(&found) => {
-            let why =
-                "every user of this machine can write it, and it names programs to be started";
+            let why = text!(
+                "every user of this machine can write it, and it names programs to be started"
+            );
             return Err(broken(why.into()));
         }
         Ok(found) if found.len() > FILE_BYTES_MAX => {
-            return Err(broken("it is larger than 1 MiB".into()));
+            return Err(broken(text!("it is larger than 1 MiB").into()));
         }
         Ok(_) => {
             let text = fs::read_to_string(path).map_err(|e| broken(e.to_string()))?;
@@ -62,10 +65,11 @@ fn read(path: &Path) -> Result<Vec<ServerConfig>, NoServers> {
         }
     };
     if servers.is_empty() {
-        let why = format!(
-            "There are no tools. {} may name servers that offer some, in the form that other programs have: \
-             {{\"mcpServers\": {{\"NAME\": {{\"command\": \"PROGRAM\", \"args\": [], \"env\": {{}}}}}}}}. It is read when the chat starts.",
-            path.display()
+        let why = text!(
+            "There are no tools. {path} may name servers that offer some, in the form that other programs have: \
+             {form}. It is read when the chat starts.",
+            path = path.display(),
+            form = r#"{"mcpServers": {"NAME": {"command": "PROGRAM", "args": [], "env": {}}}}"#
         );
         return Err(NoServers { why, is_broken: false });
     }

@@ -19,6 +19,7 @@ use super::tokenizer::Tokenizer;
 use super::weights::{Weights, backend, bad_file};
 use crate::interfaces::{Embedder, LoadProgress, ModelError};
 use crate::memory::Embedding;
+use crate::texts::key;
 
 /// Tokens that go through the encoder at once.
 const BATCH_TOKENS: usize = 2048;
@@ -56,7 +57,7 @@ pub fn load(
     path: &Path,
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn Embedder>, ModelError> {
-    progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
+    progress(LoadProgress { stage: key!("reading the embedding model").into(), fraction: None });
     Ok(Arc::new(EncoderEmbedder::from_files(path)?))
 }
 

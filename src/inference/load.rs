@@ -20,6 +20,7 @@ use super::tokenizer::Tokenizer;
 use super::weight_files::WeightFiles;
 use super::weights::{Bytes, Precision, Weights, bad_file};
 use crate::interfaces::{LanguageModel, LoadProgress, ModelError, ModelInfo, Part, parts_of};
+use crate::texts::key;
 
 /// Called at every stage of loading.
 type Progress<'a> = &'a (dyn Fn(LoadProgress) + Sync);
@@ -224,7 +225,7 @@ impl Opened {
         let n_layers = config.n_layers;
         Decoder::load(config, &self.weights, &device(), &|done| {
             progress(LoadProgress {
-                stage: "reading weights".into(),
+                stage: key!("reading weights").into(),
                 fraction: Some(done as f32 / n_layers as f32),
             });
         })
@@ -337,7 +338,7 @@ pub fn load_language(
     path: &Path,
     progress: Progress<'_>,
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
-    progress(LoadProgress { stage: "checking the file".into(), fraction: None });
+    progress(LoadProgress { stage: key!("checking the file").into(), fraction: None });
     Ok(Arc::new(confined::reading(Some(path), || model(path, progress))?))
 }
 
@@ -411,7 +412,7 @@ fn start(
     let (decoder, tokenizer) = std::thread::scope(|scope| {
         let tokenizer = scope.spawn(tokenizer);
         let decoder = opened.decoder(progress);
-        progress(LoadProgress { stage: "building the tokenizer".into(), fraction: None });
+        progress(LoadProgress { stage: key!("building the tokenizer").into(), fraction: None });
         (decoder, tokenizer.join())
     });
     let died = |what: &str| ModelError::Backend { what: format!("{what} failed"), source: None };

@@ -14,6 +14,7 @@ use super::load::load_starter;
 use super::reranker::BertReranker;
 use super::weights::{Bytes, Weights};
 use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
+use crate::texts::key;
 
 /// The encoder's heads: what a message wants, whether it changes an earlier line, and whether it changes that line's answer to a question.
 const HEADS: [&str; 3] = ["wants", "line", "answer"];
@@ -38,7 +39,7 @@ pub fn language(
 /// # Errors
 /// None in practice: the file was checked when the program was built.
 pub fn embedder(progress: &(dyn Fn(LoadProgress) + Sync)) -> Result<Arc<dyn Embedder>, ModelError> {
-    progress(LoadProgress { stage: "reading the embedding model".into(), fraction: None });
+    progress(LoadProgress { stage: key!("reading the embedding model").into(), fraction: None });
     let path = Path::new("(built in) starter embedder");
     let embedder = confined::reading(None, || {
         EncoderEmbedder::from_gguf(&Weights::from_bytes(path, Bytes::Static(EMBEDDER))?)

@@ -3,6 +3,7 @@
 use crate::chat::{Level, ModelProfile, PhaseName, SavedReply, Update};
 use crate::memory::SessionId;
 use crate::store::Conversation;
+use crate::texts::text;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::state::{Focus, ModelLine, Pane, State, WhyPane};
 use crate::tui::transcript::{Body, Entry};
@@ -31,17 +32,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::Pulled { name, result } => pulls::ended(state, &name, result),
         Update::Ready(profile) => ready(state, profile),
         Update::Sampling(settings) => state.sampling.chat = settings,
-        Update::LoadFailed { error, still } => {
-            let rest = match &still {
-                Some(profile) => format!(" Going on with {}.", profile.name),
-                None => " /model lists the models; `inglenook doctor` looks for the cause.".into(),
-            };
-            state.notice(Level::Error, format!("The model could not be loaded: {error}.{rest}"));
-            state.model = match still {
-                Some(profile) => ModelLine::Ready(profile),
-                None => ModelLine::Absent,
-            };
-        }
+        Update::LoadFailed { error, still } => load_failed(state, &error, still),
         Update::Phase(phase) => {
             set_phase(state, phase);
             if phase == PhaseName::Idle
@@ -93,9 +84,9 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::ToolsOn(on) => {
             state.tools_on = on;
             state.say(if on {
-                "Tools are on in this chat. Each call is asked for."
+                text!("Tools are on in this chat. Each call is asked for.")
             } else {
-                "Tools are off."
+                text!("Tools are off.")
             });
         }
         Update::Tools(status) => tools::list(state, status),
@@ -115,6 +106,23 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
     Vec::new()
 }
 
+/// `still` is the model that stays in use.
+fn load_failed(state: &mut State, error: &str, still: Option<ModelProfile>) {
+    let Some(profile) = still else {
+        let text = text!(
+            "The model could not be loaded: {error}. /model lists the models; `inglenook doctor` looks for the cause.",
+            error
+        );
+        state.notice(Level::Error, text);
+        state.model = ModelLine::Absent;
+        return;
+    };
+    let name = &profile.name;
+    let text = text!("The model could not be loaded: {error}. Going on with {name}.", error, name);
+    state.notice(Level::Error, text);
+    state.model = ModelLine::Ready(profile);
+}
+
 /// The model is in use, or what it is told that it is has changed.
 fn ready(state: &mut State, profile: ModelProfile) {
     let before = match &state.model {
@@ -122,7 +130,7 @@ fn ready(state: &mut State, profile: ModelProfile) {
         _ => None,
     };
     if before.is_some_and(|b| b != profile.name) {
-        state.notice(Level::Info, format!("Now with {}.", profile.name));
+        state.notice(Level::Info, text!("Now with {name}.", name = profile.name));
         state.window = None;
         state.tokens_per_second = None;
     }
@@ -130,8 +138,8 @@ fn ready(state: &mut State, profile: ModelProfile) {
     let before = state.model.profile().map(role);
     match (before, role(&profile)) {
         (Some(before), now) if before == now => {}
-        (_, Some(now)) => state.say(format!("As {now}. /role none ends it.")),
-        (Some(_), None) => state.say("An assistant again."),
+        (_, Some(now)) => state.say(text!("As {role}. /role none ends it.", role = now)),
+        (Some(_), None) => state.say(text!("An assistant again.")),
         (None, None) => {}
     }
     state.model = ModelLine::Ready(profile);

@@ -2,7 +2,7 @@
 
 use crate::chat::Command;
 use crate::memory::SessionId;
-use crate::tui::count;
+use crate::texts::{plural, text};
 use crate::tui::editor::Editor;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::Action;
@@ -56,9 +56,11 @@ pub(super) fn say_deleted(state: &mut State) {
     let Some(trash) = &mut state.trash else { return };
     trash.until = state.tick + GRACE;
     let until = trash.until;
-    let what = count(trash.chats.len(), "chat", "chats");
-    let text =
-        format!("{what} deleted, with all that was learnt from there. /undo within ten seconds.");
+    let chats = plural!("{n} chat", "{n} chats", trash.chats.len());
+    let text = text!(
+        "{chats} deleted, with all that was learnt from there. /undo within ten seconds.",
+        chats
+    );
     state.hint = Some((text, until));
 }
 
@@ -66,8 +68,8 @@ pub(super) fn say_deleted(state: &mut State) {
 pub(super) fn restore(state: &mut State) -> bool {
     let Some(trash) = state.trash.take() else { return false };
     state.hint = None;
-    let what = count(trash.chats.len(), "chat", "chats");
-    state.say(format!("Kept: {what}."));
+    let chats = plural!("{n} chat", "{n} chats", trash.chats.len());
+    state.say(text!("Kept: {chats}.", chats));
     true
 }
 

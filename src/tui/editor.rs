@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 
+use crate::texts::{self, text};
 use crate::tui::wrap;
 
 /// A longer message is sent in parts.
@@ -68,10 +69,10 @@ fn fresh() -> TextArea<'static> {
 /// "2.5 GB", "10.0 MB", "98.2 kB", "312 bytes".
 pub fn size_of(bytes: usize) -> String {
     match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+        0..1_000 => text!("{n} bytes", n = bytes),
+        1_000..1_000_000 => text!("{n} kB", n = texts::decimal(bytes as f64 / 1e3, 1)),
+        1_000_000..1_000_000_000 => text!("{n} MB", n = texts::decimal(bytes as f64 / 1e6, 1)),
+        _ => text!("{n} GB", n = texts::decimal(bytes as f64 / 1e9, 1)),
     }
 }
 
@@ -173,7 +174,7 @@ impl Editor {
         self.n_pastes += 1;
         let number =
             if self.n_pastes == 1 { String::new() } else { format!(" #{}", self.n_pastes) };
-        let placeholder = format!("[pasted {}{number}]", size_of(text.len()));
+        let placeholder = text!("[pasted {size}{number}]", size = size_of(text.len()), number);
         self.area.insert_str(&placeholder);
         self.pastes.push(Paste { placeholder, text: text.into_owned() });
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::attachments::{self, AttachError};
 use crate::memory::with_attached;
+use crate::texts::{self, text};
 
 /// Names shown at once.
 const SHOWN_MAX: usize = 12;
@@ -62,17 +63,40 @@ pub fn attach(text: &str) -> Result<String, String> {
         let found = [path, bare].into_iter().map(expanded).find(|path| path.exists());
         let Some(found) = found else {
             if looks_like_path(bare) && !bare.contains('@') {
-                return Err(format!("there is no file {bare}"));
+                return Err(text!("there is no file {name}", name = bare));
             }
             continue;
         };
-        let file = attachments::read(&found).map_err(|error| match error {
-            AttachError::Unreadable { source, .. } => format!("{}: {source}", found.display()),
-            other => other.to_string(),
-        })?;
+        let file = attachments::read(&found).map_err(reason)?;
         out = with_attached(&out, &file.label, &file.text);
     }
     Ok(out)
+}
+
+/// Why a file can't go with a message.
+fn reason(error: AttachError) -> String {
+    match error {
+        AttachError::Unreadable { name, source } => format!("{name}: {source}"),
+        AttachError::Folder { name } => text!("{name} is a folder; name the files in it", name),
+        AttachError::TooLong { name } => text!("{name} is longer than 16 MB", name),
+        AttachError::NotText { name, what } => {
+            let what = texts::lookup(what);
+            text!("{name} is {what}: the models here read text only", name, what)
+        }
+        AttachError::NotUtf8 { name } => {
+            text!("{name} is not UTF-8 text; `iconv` makes it so", name)
+        }
+        AttachError::Empty { name } => {
+            text!("{name} has no text in it (scanned pages are pictures)", name)
+        }
+        AttachError::NoPdfReader { name } => text!(
+            "{name} is a PDF, and this machine has no `pdftotext` to read it (it comes with poppler-utils)",
+            name
+        ),
+        AttachError::Pdf { name, why } => {
+            text!("`pdftotext` could not read {name}: {why}", name, why)
+        }
+    }
 }
 
 /// What a word that begins like this can become: all that fits, or as much as all that fits have in common, and what fits.
@@ -113,8 +137,8 @@ pub fn complete(word: &str) -> (String, Vec<String>) {
 pub fn listed(names: &[String]) -> String {
     let shown = names.iter().take(SHOWN_MAX).map(String::as_str).collect::<Vec<_>>().join("  ");
     match names.len() {
-        0 => "No file begins like that.".into(),
-        n if n > SHOWN_MAX => format!("{shown}  … {} more", n - SHOWN_MAX),
+        0 => text!("No file begins like that.").into(),
+        n if n > SHOWN_MAX => text!("{names}  … {n} more", names = shown, n = n - SHOWN_MAX),
         _ => shown,
     }
 }

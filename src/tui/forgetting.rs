@@ -1,11 +1,11 @@
 //! What forgetting would take, for the question before it.
 
-use crate::chat::export;
 use crate::extractive::{self, Candidate};
 use crate::memory::{Message, Moment, Origin, Semantic, plain_text};
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError};
-use crate::tui::count;
+use crate::texts::{plural, text};
 use crate::tui::event::{OtherPlan, StoreReply};
+use crate::tui::speaker;
 use crate::tui::state::{Confirm, Confirmed, Overlay, State};
 
 /// Texts shown in each section of a plan; the rest are counted.
@@ -61,8 +61,8 @@ fn less(
 ) -> Result<Option<Box<OtherPlan>>, StoreError> {
     let are_facts = !ids.is_empty() && ids.iter().all(|id| matches!(id, AnyId::Semantic(_)));
     let other = match matching {
-        Some(part) => OtherPlan { what: "only these words", plan: r.plan_blot(part)? },
-        None if are_facts => OtherPlan { what: "only the fact", plan: r.plan_strike(ids)? },
+        Some(part) => OtherPlan { what: text!("only these words"), plan: r.plan_blot(part)? },
+        None if are_facts => OtherPlan { what: text!("only the fact"), plan: r.plan_strike(ids)? },
         None => return Ok(None),
     };
     Ok(Some(Box::new(other)))
@@ -88,14 +88,14 @@ pub(super) fn ask(
     other: Option<Box<OtherPlan>>,
 ) {
     if plan.messages.is_empty() && plan.semantics.is_empty() {
-        state.say("Nothing in memory matches that.");
+        state.say(text!("Nothing in memory matches that."));
         return;
     }
     let other = other.map(|other| (other.what.into(), Confirmed::Forget(Box::new(other.plan))));
     state.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Forget this for good?".into(),
+        title: text!("Forget this for good?").into(),
         lines,
-        yes: "forget".into(),
+        yes: text!("forget").into(),
         then: Confirmed::Forget(Box::new(plan)),
         other,
         scroll: 0,
@@ -124,33 +124,33 @@ pub(super) fn plan_lines(r: &Reader<'_>, plan: &ForgetPlan) -> Result<Vec<String
         let n = rows.len();
         lines.extend(rows.into_iter().take(PLAN_LINES_MAX).map(|row| format!("  {row}")));
         if n > PLAN_LINES_MAX {
-            lines.push(format!("  … and {} more", n - PLAN_LINES_MAX));
+            lines.push(format!("  {}", text!("… and {n} more", n = n - PLAN_LINES_MAX)));
         }
     };
     let rows = r
         .messages_by_id(&plan.messages)?
         .iter()
-        .map(|m| format!("{}: {}", export::speaker(m), short(&m.content)))
+        .map(|m| format!("{}: {}", speaker(m), short(&m.content)))
         .collect();
-    section(&count(plan.messages.len(), "message", "messages"), rows);
+    section(&plural!("{n} message", "{n} messages", plan.messages.len()), rows);
     let (gone, rewritten) = split(r, plan)?;
     let rows = gone.iter().map(|s| short(&s.content)).collect();
-    section(&count(gone.len(), "fact", "facts"), rows);
+    section(&plural!("{n} fact", "{n} facts", gone.len()), rows);
     if !(plan.rewritten.is_empty() && rewritten.is_empty()) {
         let what = [
-            count(plan.rewritten.len(), "episode", "episodes"),
-            count(rewritten.len(), "fact", "facts"),
+            plural!("{n} episode", "{n} episodes", plan.rewritten.len()),
+            plural!("{n} fact", "{n} facts", rewritten.len()),
         ];
-        section("Written again from what stays", vec![what.join(", ")]);
+        section(text!("Written again from what stays"), vec![what.join(", ")]);
     }
     if plan.n_elsewhere > 0 {
-        let places = count(plan.n_elsewhere, "place", "places");
+        let places = plural!("{n} place", "{n} places", plan.n_elsewhere);
         section(
-            "In titles of chats, corrections, the undo log and what was struck out",
+            text!("In titles of chats, corrections, the undo log and what was struck out"),
             vec![places],
         );
     }
     lines.push(String::new());
-    lines.push("Forgetting can't be undone.".into());
+    lines.push(text!("Forgetting can't be undone.").into());
     Ok(lines)
 }

@@ -5,6 +5,7 @@ use crossterm::event::KeyEvent;
 
 use crate::memory::SemanticId;
 use crate::store::AnyId;
+use crate::texts::text;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
@@ -51,7 +52,7 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         _ => return None,
     };
     if facts.is_empty() {
-        state.say("Choose a fact: ↓.");
+        state.say(text!("Choose a fact: ↓."));
         return Some(Vec::new());
     }
     if matches!(action, Action::Keep | Action::KeepRest) {

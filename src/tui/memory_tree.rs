@@ -6,14 +6,14 @@ use std::rc::Rc;
 use ratatui::text::{Line, Span};
 use tui_tree_widget::TreeItem;
 
-use crate::chat::export::speaker;
 use crate::memory::{Episode, EpisodeId, Message, Semantic, SemanticId, plain_text};
 use crate::store::AnyId;
-use crate::tui::dates;
+use crate::texts::text;
 use crate::tui::event::Tree;
 use crate::tui::palette::Palette;
 use crate::tui::state::{MemoryPane, Node};
 use crate::tui::wrap;
+use crate::tui::{dates, speaker};
 
 /// More than the widest screen; the widget cuts rows.
 const CELLS_MAX: usize = 240;
@@ -36,7 +36,7 @@ impl Builder<'_> {
             Some(messages) => messages.iter().map(|m| self.message(m)).collect(),
             None => vec![TreeItem::new_leaf(
                 Node::Wait(id),
-                Line::styled("reading…", self.palette.muted),
+                Line::styled(text!("reading…"), self.palette.muted),
             )],
         };
         let line = Line::from(vec![
@@ -164,7 +164,7 @@ fn build(pane: &mut MemoryPane, palette: &Palette) {
     if !without_facts.is_empty() {
         let line = Line::from(vec![
             Span::styled(format!("{:>2}  ", without_facts.len()), palette.muted),
-            Span::styled("Episodes without facts", palette.muted),
+            Span::styled(text!("Episodes without facts"), palette.muted),
         ]);
         items.extend(TreeItem::new(Node::WithoutFacts, line, without_facts).ok());
     }

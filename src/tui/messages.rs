@@ -5,12 +5,13 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::chat::{Command, Forked};
 use crate::memory::{Message, MessageId, Role, own_words, plain_text};
 use crate::store::AnyId;
+use crate::texts::{plural, text};
 use crate::tui::code_blocks::code_blocks;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{Action, Context};
+use crate::tui::panes;
 use crate::tui::state::{Editing, Focus, Overlay, State};
 use crate::tui::transcript::{Body, Transcript};
-use crate::tui::{count, panes};
 
 /// Chooses the newest message, or the one before the chosen one.
 pub(super) fn up(state: &mut State) {
@@ -21,7 +22,7 @@ pub(super) fn up(state: &mut State) {
     };
     match before(transcript, from) {
         Some(at) => choose(state, at),
-        None if state.focus != Focus::Messages => state.say("There is no message yet."),
+        None if state.focus != Focus::Messages => state.say(text!("There is no message yet.")),
         None => {}
     }
 }
@@ -111,7 +112,7 @@ fn run(state: &mut State, action: Action, message: Message) -> Vec<Effect> {
         Action::Left => return turn(state, -1),
         Action::Right => return turn(state, 1),
         Action::Copy => {
-            state.say("Copied (if your terminal allows it).");
+            state.say(text!("Copied (if your terminal allows it)."));
             return vec![Effect::Copy(plain_text(&message.content).into_owned())];
         }
         Action::CopyCode => return copy_code(state, &message),
@@ -130,7 +131,7 @@ fn run(state: &mut State, action: Action, message: Message) -> Vec<Effect> {
             leave(state);
             return panes::open_why_of(state, message.id);
         }
-        Action::Forget if state.incognito => state.say("Nothing of this chat is kept."),
+        Action::Forget if state.incognito => state.say(text!("Nothing of this chat is kept.")),
         Action::Forget => {
             let ids = vec![AnyId::Message(message.id)];
             return vec![Effect::Store(StoreRequest::PlanForget { ids, matching: None })];
@@ -148,7 +149,7 @@ fn after_or_at(transcript: &Transcript, at: usize) -> Option<usize> {
 
 fn turn(state: &mut State, by: isize) -> Vec<Effect> {
     if state.transcript.busy() {
-        state.say(format!("Still answering. {} stops it.", state.key(Action::Escape)));
+        state.say(text!("Still answering. {key} stops it.", key = state.key(Action::Escape)));
         return Vec::new();
     }
     match state.transcript.turn(by) {
@@ -162,17 +163,23 @@ fn copy_code(state: &mut State, message: &Message) -> Vec<Effect> {
     let blocks = code_blocks(&message.content);
     let n = blocks.len();
     let Some(block) = blocks.into_iter().nth(state.transcript.block % n.max(1)) else {
-        state.say("There is no code in this message.");
+        state.say(text!("There is no code in this message."));
         return Vec::new();
     };
     let at = state.transcript.block % n;
     state.transcript.block = at + 1;
-    let lines = count(block.code.lines().count(), "line", "lines");
+    let lines = plural!("{n} line", "{n} lines", block.code.lines().count());
     state.say(if n == 1 {
-        format!("Copied the code: {lines}.")
+        text!("Copied the code: {lines}.", lines)
     } else {
         let next = state.keys.of(Context::Messages, Action::CopyCode);
-        format!("Copied block {} of {n}: {lines}. {next} copies the next.", at + 1)
+        text!(
+            "Copied block {n} of {of}: {lines}. {key} copies the next.",
+            n = at + 1,
+            of = n,
+            lines,
+            key = next
+        )
     });
     vec![Effect::Copy(plain_text(&block.code).into_owned())]
 }
@@ -181,8 +188,9 @@ fn copy_code(state: &mut State, message: &Message) -> Vec<Effect> {
 fn edit(state: &mut State, message: &Message) {
     if message.role != Role::User {
         let retry = state.keys.of(Context::Messages, Action::Retry);
-        state.say(format!(
-            "Only your own messages can be written anew; {retry} asks for another answer."
+        state.say(text!(
+            "Only your own messages can be written anew; {key} asks for another answer.",
+            key = retry
         ));
         return;
     }
@@ -210,7 +218,7 @@ fn retry(state: &mut State, at: usize, message: &Message) -> Vec<Effect> {
     let question = if message.role == Role::User { Some(at) } else { (0..at).rev().find(is_user) };
     let question = question.and_then(|at| Some((at, transcript.entries[at].message()?.clone())));
     let Some((at, question)) = question else {
-        state.say("Nothing was asked before this.");
+        state.say(text!("Nothing was asked before this."));
         return Vec::new();
     };
     let is_last = !(at + 1..transcript.entries.len()).any(|at| is_user(&at));

@@ -48,7 +48,14 @@ pub use bench::ScreenBench;
 pub use runner::{Beginning, Draft, Left, TuiError, run};
 pub use update::update;
 
-/// "1 fact", "3 facts".
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
+use crate::chat::export;
+use crate::memory::{Message, Role};
+use crate::texts::text;
+
+/// Who said a message, as the screen names them.
+fn speaker(message: &Message) -> &str {
+    match (&message.speaker, message.role) {
+        (None, Role::User) => text!("You"),
+        _ => export::speaker(message),
+    }
 }

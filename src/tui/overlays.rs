@@ -4,6 +4,7 @@ use crossterm::event::KeyEvent;
 
 use crate::chat::{Command, MessageKind, Permission};
 use crate::memory::{MessageId, SessionId};
+use crate::texts::text;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::pickers::{Pick, PickerKind};
@@ -68,7 +69,10 @@ fn confirmed(state: &mut State, then: Confirmed) -> Vec<Effect> {
         Confirmed::Forget(plan) => {
             if state.transcript.busy() {
                 let stop = state.key(Action::Escape);
-                state.say(format!("Not while an answer is being written. {stop} stops it."));
+                state.say(text!(
+                    "Not while an answer is being written. {key} stops it.",
+                    key = stop
+                ));
                 return Vec::new();
             }
             vec![Effect::Store(StoreRequest::Forget(plan))]
@@ -91,8 +95,8 @@ fn edit_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             let what = edit.what;
             if text.is_empty() {
                 state.say(match what {
-                    Edited::Fact(_) => "A fact can't be empty. To remove it, forget it.",
-                    Edited::Title(_) => "A chat's title can't be empty.",
+                    Edited::Fact(_) => text!("A fact can't be empty. To remove it, forget it."),
+                    Edited::Title(_) => text!("A chat's title can't be empty."),
                 });
                 return Vec::new();
             }

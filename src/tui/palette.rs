@@ -9,6 +9,8 @@ use ratatui::style::{Color, Modifier, Style};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::texts::key;
+
 const SOURCE: &str = include_str!("../../assets/palette.toml");
 
 /// One style per role.
@@ -72,15 +74,15 @@ pub struct Palette {
 
 /// The palettes that a person can choose, with what each is like.
 pub const NAMES: [(&str, &str); 9] = [
-    ("ansi", "the terminal's own colours"),
-    ("hearth", "dark, warm"),
-    ("dusk", "dark, blue"),
-    ("forest", "dark, green"),
-    ("contrast", "dark, high contrast"),
-    ("paper", "light, warm"),
-    ("mist", "light, cool"),
-    ("rose", "light, rose"),
-    ("mono", "no colours"),
+    ("ansi", key!("the terminal's own colours")),
+    ("hearth", key!("dark, warm")),
+    ("dusk", key!("dark, blue")),
+    ("forest", key!("dark, green")),
+    ("contrast", key!("dark, high contrast")),
+    ("paper", key!("light, warm")),
+    ("mist", key!("light, cool")),
+    ("rose", key!("light, rose")),
+    ("mono", key!("no colours")),
 ];
 
 /// Whether a person can choose this palette.

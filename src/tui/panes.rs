@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, plain_text};
 use crate::store::AnyId;
+use crate::texts::text;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Effect, StoreRequest, Tree};
 use crate::tui::keys::{self, Action, Context};
@@ -259,7 +260,7 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
                 state.overlay =
                     Some(Overlay::Edit(Box::new(Edit { what: Edited::Fact(semantic), editor })));
             } else {
-                state.say("Only facts can be corrected, once they are noted.");
+                state.say(text!("Only facts can be corrected, once they are noted."));
             }
         }
         Action::Undo => return Some(vec![Effect::Store(StoreRequest::Undo)]),

@@ -7,12 +7,13 @@ use crate::chat::{Persona, Template};
 use crate::interfaces::{ModelSummary, PullableModel};
 use crate::memory::{MessageId, Moment, SessionId, plain_text};
 use crate::store::{Found, Session};
+use crate::texts::{self, plural, text};
 use crate::tui::editor::size_of;
 use crate::tui::keys::{Action, BINDINGS, Keymap};
 use crate::tui::palette::NAMES;
 use crate::tui::slash::{COMMANDS, SlashCommand};
 use crate::tui::state::{Overlay, State};
-use crate::tui::{count, dates, wrap};
+use crate::tui::{dates, wrap};
 
 /// A list to choose from.
 #[derive(Debug, Clone)]
@@ -130,13 +131,13 @@ impl Picker {
     /// What an empty list says.
     pub fn empty(&self) -> &'static str {
         match (self.loading, self.filter.is_empty(), self.kind) {
-            (true, ..) => "reading…",
-            (_, false, _) => "nothing matches",
-            (_, _, PickerKind::Sessions) => "no earlier chats yet",
-            (_, _, PickerKind::Models) => "no models",
-            (_, _, PickerKind::Roles) => "none",
-            (_, _, PickerKind::Prompts) => "none yet: docs/guide.md shows one",
-            (_, _, PickerKind::History) => "nothing sent yet",
+            (true, ..) => text!("reading…"),
+            (_, false, _) => text!("nothing matches"),
+            (_, _, PickerKind::Sessions) => text!("no earlier chats yet"),
+            (_, _, PickerKind::Models) => text!("no models"),
+            (_, _, PickerKind::Roles) => text!("none"),
+            (_, _, PickerKind::Prompts) => text!("none yet: docs/guide.md shows one"),
+            (_, _, PickerKind::History) => text!("nothing sent yet"),
             (_, _, PickerKind::Palette | PickerKind::Look | PickerKind::Settings) => "",
         }
     }
@@ -145,8 +146,9 @@ impl Picker {
 /// Every command, with the key or the slash command that runs it.
 pub(super) fn palette_items(keys: &Keymap) -> Vec<Item> {
     let keys = BINDINGS.iter().filter_map(|binding| {
-        let mut label = binding.help.to_owned();
-        label.get_mut(0..1)?.make_ascii_uppercase();
+        let help = texts::lookup(binding.help);
+        let mut rest = help.chars();
+        let label: String = rest.next()?.to_uppercase().chain(rest).collect();
         let key = keys.of(binding.context, binding.action);
         Some(Item::new(label, key, Pick::Action(binding.palette?)))
     });
@@ -157,7 +159,7 @@ pub(super) fn palette_items(keys: &Keymap) -> Vec<Item> {
         } else {
             Pick::Command(command)
         };
-        Some(Item::new(command.palette?, detail, pick))
+        Some(Item::new(texts::lookup(command.palette?), detail, pick))
     });
     keys.chain(commands).collect()
 }
@@ -171,10 +173,11 @@ pub(super) fn history_items(history: &[String]) -> Vec<Item> {
 /// In the order of the registry; first the one in use, where it was opened by its path.
 pub(super) fn model_items(models: &[ModelSummary], in_use: Option<&str>) -> Vec<Item> {
     let elsewhere = in_use.filter(|name| !models.iter().any(|m| m.name == **name));
-    let elsewhere = elsewhere.map(|name| Item::new(name, "in use, from its file", Pick::Close));
+    let elsewhere =
+        elsewhere.map(|name| Item::new(name, text!("in use, from its file"), Pick::Close));
     let item = |m: &ModelSummary| {
         let mut detail = size_of(m.bytes as usize);
-        for (is_so, note) in [(m.starter, "built in"), (m.in_use, "default")] {
+        for (is_so, note) in [(m.starter, text!("built in")), (m.in_use, text!("default"))] {
             if is_so {
                 detail = format!("{detail} · {note}");
             }
@@ -190,19 +193,22 @@ pub(super) fn role_items(roles: Vec<Persona>, unusable: Vec<(String, String)>) -
         let begins = plain_text(role.system.lines().next().unwrap_or_default()).into_owned();
         Item::new(plain_text(&role.name).into_owned(), begins, Pick::Role(Some(role.into())))
     };
-    let none = Item::new("none", "the assistant", Pick::Role(None));
+    let none = Item::new(text!("none"), text!("the assistant"), Pick::Role(None));
     let roles = roles.into_iter().map(item);
     iter::once(none).chain(roles).chain(unusable.into_iter().map(unusable_item)).collect()
 }
 
 /// A file that can't be used, and why.
 pub(super) fn unusable_item((name, why): (String, String)) -> Item {
-    Item::new(plain_text(&name), format!("can't be used: {why}"), Pick::Close)
+    Item::new(plain_text(&name), text!("can't be used: {why}", why), Pick::Close)
 }
 
 /// All palettes.
 pub(super) fn look_items() -> Vec<Item> {
-    NAMES.iter().map(|&(name, like)| Item::new(name, like, Pick::Look(name))).collect()
+    NAMES
+        .iter()
+        .map(|&(name, like)| Item::new(name, texts::lookup(like), Pick::Look(name)))
+        .collect()
 }
 
 /// Pinned ones first, then the newest.
@@ -210,8 +216,8 @@ pub(super) fn session_items(sessions: &[Session], now: Moment) -> Vec<Item> {
     let mut sessions: Vec<&Session> = sessions.iter().filter(|s| s.n_messages > 0).collect();
     sessions.sort_by_key(|s| (!s.pinned, std::cmp::Reverse((s.updated_at, s.id))));
     let item = |s: &Session| {
-        let messages = count(s.n_messages, "message", "messages");
-        let origin = if s.imported { " · imported" } else { "" };
+        let messages = plural!("{n} message", "{n} messages", s.n_messages);
+        let origin = if s.imported { format!(" · {}", text!("imported")) } else { String::new() };
         let mark = match (s.pinned, s.parent) {
             (true, _) => "★ ",
             (false, Some(_)) => "↳ ",

@@ -2,6 +2,7 @@
 
 use crate::chat::{Filled, Level, Template};
 use crate::memory::plain_text;
+use crate::texts::text;
 use crate::tui::event::Effect;
 use crate::tui::pickers::{self, Item, Pick, PickerKind};
 use crate::tui::slash;
@@ -23,7 +24,8 @@ pub(super) fn set(state: &mut State, prompts: Vec<Template>, unusable: Vec<(Stri
         prompts.into_iter().partition(|prompt| slash::find(&prompt.name).is_some());
     state.prompts.hidden = hidden.into_iter().map(|prompt| prompt.name).collect();
     let is_command = |name: &String| {
-        (name.clone(), format!("/{name} is a command of inglenook; give the file another name"))
+        let why = text!("/{name} is a command of inglenook; give the file another name", name);
+        (name.clone(), why)
     };
     let unusable = state.prompts.hidden.iter().map(is_command).chain(unusable);
     let item = |prompt: &Template| {
@@ -51,7 +53,7 @@ pub(super) fn called(state: &State, line: &str) -> Option<Filled> {
 pub(super) fn put(state: &mut State, Filled { text, missing }: Filled) -> Vec<Effect> {
     state.editor.set_template(&text, missing);
     if !to_next_place(state) {
-        state.say("Enter sends it.");
+        state.say(text!("Enter sends it."));
     }
     Vec::new()
 }
@@ -60,7 +62,7 @@ pub(super) fn put(state: &mut State, Filled { text, missing }: Filled) -> Vec<Ef
 pub(super) fn to_next_place(state: &mut State) -> bool {
     let Some(place) = state.editor.next_place(state.palette.selected) else { return false };
     let name = place.trim_matches(['{', '}']).trim().to_owned();
-    state.say(format!("{name}: type what goes here. Tab goes to the next place."));
+    state.say(text!("{name}: type what goes here. Tab goes to the next place.", name));
     true
 }
 
@@ -72,8 +74,9 @@ pub(super) fn tell_hidden(state: &mut State, line: &str) {
         && !prompts.told.iter().any(|told| told == name)
     {
         prompts.told.push(name.to_owned());
-        let text = format!(
-            "prompts/{name}.md was not used: /{name} is a command of inglenook. Give the file another name."
+        let text = text!(
+            "prompts/{name}.md was not used: /{name} is a command of inglenook. Give the file another name.",
+            name
         );
         state.notice(Level::Info, text);
     }

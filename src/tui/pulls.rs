@@ -3,6 +3,7 @@
 use crate::chat::{Command, Level};
 use crate::interfaces::PullableModel;
 use crate::memory::{Moment, plain_text};
+use crate::texts::{self, text};
 use crate::tui::editor::size_of;
 use crate::tui::event::Effect;
 use crate::tui::keys::Action;
@@ -26,7 +27,7 @@ impl Pull {
     pub fn text(&self) -> String {
         let mut text = format!("↓ {} {}", plain_text(&self.name), size_of(self.bytes as usize));
         if self.total_bytes > 0 {
-            text = format!("{text} of {}", size_of(self.total_bytes as usize));
+            text = text!("{size} of {all}", size = text, all = size_of(self.total_bytes as usize));
         }
         let Some((since, before)) = self.since else { return text };
         let seconds = (self.now.as_millisecond() - since.as_millisecond()) as f64 / 1e3;
@@ -34,12 +35,12 @@ impl Pull {
         if seconds < 1.0 || rate < 1.0 {
             return text;
         }
-        text = format!("{text} · {}/s", size_of(rate as usize));
+        text = text!("{size} · {rate}/s", size = text, rate = size_of(rate as usize));
         let left = self.total_bytes.saturating_sub(self.bytes) as f64 / rate;
         match left as u64 {
             _ if self.total_bytes == 0 => text,
-            0..90 => format!("{text} · {left:.0} s left"),
-            _ => format!("{text} · {:.0} min left", (left / 60.0).ceil()),
+            0..90 => format!("{text} · {}", text!("{n} s left", n = left.round())),
+            _ => format!("{text} · {}", text!("{n} min left", n = (left / 60.0).ceil())),
         }
     }
 }
@@ -49,14 +50,15 @@ pub(super) fn items(mut models: Vec<PullableModel>, pull: Option<&Pull>) -> Vec<
     models.sort_by_key(|m| (!m.recommended, !m.fits, m.bytes));
     let item = |m: PullableModel| {
         if let Some(pull) = pull.filter(|pull| pull.name == m.name) {
-            return Item::new(pull.text(), "stop", Pick::StopPull);
+            return Item::new(pull.text(), text!("stop"), Pick::StopPull);
         }
         let says = match (m.fits, m.recommended) {
-            (false, _) => "too large here",
-            (true, true) => "recommended",
-            (true, false) => m.good_at.as_str(),
+            (false, _) => text!("too large here"),
+            (true, true) => text!("recommended"),
+            (true, false) => texts::lookup(&m.good_at),
         };
-        let detail = format!("download {} · {says}", size_of(m.bytes as usize));
+        let detail =
+            text!("download {size} · {what}", size = size_of(m.bytes as usize), what = says);
         Item::new(m.name.clone(), detail, Pick::Pull(m))
     };
     models.into_iter().map(item).collect()
@@ -65,21 +67,30 @@ pub(super) fn items(mut models: Vec<PullableModel>, pull: Option<&Pull>) -> Vec<
 /// Nothing is fetched before the person has seen what and from where.
 pub(super) fn ask(state: &mut State, model: &PullableModel) {
     let mut lines = vec![
-        format!("{}, about {}, {}", model.name, size_of(model.bytes as usize), model.licence),
-        format!("from {}", model.from),
+        text!(
+            "{name}, about {size}, {licence}",
+            name = model.name,
+            size = size_of(model.bytes as usize),
+            licence = model.licence
+        ),
+        text!("from {place}", place = model.from),
         String::new(),
-        "The file is checked before it is used. Nothing that you said leaves this machine, and you can go on chatting \
-         meanwhile."
-            .into(),
+        text!(
+            "The file is checked before it is used. Nothing that you said leaves this machine, and you can go on chatting \
+             meanwhile."
+        )
+        .into(),
     ];
     if !model.fits {
         lines.push(String::new());
-        lines.push("It is too large for this machine's memory, and would be very slow.".into());
+        lines.push(
+            text!("It is too large for this machine's memory, and would be very slow.").into(),
+        );
     }
     state.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Download this model?".into(),
+        title: text!("Download this model?").into(),
         lines,
-        yes: "download".into(),
+        yes: text!("download").into(),
         then: Confirmed::Pull(model.name.clone()),
         other: None,
         scroll: 0,
@@ -91,7 +102,11 @@ pub(super) fn ask(state: &mut State, model: &PullableModel) {
 pub(super) fn begin(state: &mut State, name: String) -> Vec<Effect> {
     if let Some(pull) = &state.pull {
         let stop = state.key(Action::Escape);
-        let text = format!("{} is being downloaded; one at a time. {stop} stops it.", pull.name);
+        let text = text!(
+            "{name} is being downloaded; one at a time. {key} stops it.",
+            name = pull.name,
+            key = stop
+        );
         state.say(text);
         return Vec::new();
     }
@@ -115,12 +130,16 @@ pub(super) fn ended(state: &mut State, name: &str, result: Result<bool, String>)
     state.pull = None;
     match result {
         Ok(true) => {
-            let text = format!("{name} is here, checked, and used from now on.");
+            let text = text!("{name} is here, checked, and used from now on.", name);
             state.notice(Level::Info, text);
         }
-        Ok(false) => state.say("Stopped. What has come is kept: choose it again to go on."),
+        Ok(false) => state.say(text!("Stopped. What has come is kept: choose it again to go on.")),
         Err(error) => {
-            let text = format!("{name} could not be downloaded: {error}. What has come is kept.");
+            let text = text!(
+                "{name} could not be downloaded: {error}. What has come is kept.",
+                name,
+                error
+            );
             state.notice(Level::Error, text);
         }
     }

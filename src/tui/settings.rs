@@ -3,6 +3,7 @@
 use crate::chat::Command;
 use crate::chat::sampling::{Setting, Source};
 use crate::memory::plain_text;
+use crate::texts::text;
 use crate::tui::event::Effect;
 use crate::tui::pickers::{Item, Pick, Picker, PickerKind};
 use crate::tui::state::{Overlay, State};
@@ -19,7 +20,7 @@ pub(super) fn set(state: &mut State, arguments: &str) -> Vec<Effect> {
     };
     let Some(setting) = Setting::named(&name.to_lowercase().replace('-', "_")) else {
         let names = Setting::ALL.map(Setting::name).join(", ");
-        state.say(format!("There is no {name}, but {names}."));
+        state.say(text!("There is no {name}, but {names}.", name, names));
         return Vec::new();
     };
     let (name, is_set) = (setting.name(), state.sampling.chat.contains_key(&setting));
@@ -29,18 +30,24 @@ pub(super) fn set(state: &mut State, arguments: &str) -> Vec<Effect> {
         state.sampling.chat.remove(&setting);
         let now = told(state, setting);
         state.say(if is_set {
-            format!("{name} is {now} again.")
+            text!("{name} is {value} again.", name, value = now)
         } else {
-            format!("{name} is {now}. It can be {}.", setting.range_text())
+            text!(
+                "{name} is {value}. It can be {range}.",
+                name,
+                value = now,
+                range = setting.range_text()
+            )
         });
         return vec![Effect::Chat(Command::Set(setting, None))];
     }
     let Some(value) = setting.parse(&text) else {
-        state.say(format!("{name} is {}: /set {name} {text} is not.", setting.range_text()));
+        let range = setting.range_text();
+        state.say(text!("{name} is {range}: /set {name} {text} is not.", name, range, text));
         state.editor.set(&format!("/set {name} "));
         return Vec::new();
     };
-    state.say(format!("{name} is {value} in this chat; it was {before}."));
+    state.say(text!("{name} is {value} in this chat; it was {before}.", name, value, before));
     vec![Effect::Chat(Command::Set(setting, Some(value)))]
 }
 
@@ -56,13 +63,15 @@ fn row(state: &State, setting: Setting) -> (String, String) {
     let (value, source) = state.sampling.value(setting, model);
     let role = model.and_then(|model| model.role.as_ref());
     let source = match source {
-        Source::Default => "default".into(),
+        Source::Default => text!("default").into(),
         Source::Config => "config.toml".into(),
-        Source::Model => "suits this model".into(),
-        Source::Role => format!("role {}", plain_text(role.map_or("", |role| &role.name))),
-        Source::Chat => "this chat".into(),
+        Source::Model => text!("suits this model").into(),
+        Source::Role => {
+            text!("role {name}", name = plain_text(role.map_or("", |role| &role.name)))
+        }
+        Source::Chat => text!("this chat").into(),
     };
-    (value.map_or_else(|| "random".into(), |value| value.to_string()), source)
+    (value.map_or_else(|| text!("random").into(), |value| value.to_string()), source)
 }
 
 fn items(state: &State) -> Vec<Item> {

@@ -9,6 +9,7 @@ use crate::chat::sampling::Setting;
 use crate::chat::{Command, MessageKind, Template};
 use crate::memory::SessionId;
 use crate::store::AnyId;
+use crate::texts::{self, text};
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::Action;
 use crate::tui::palette::is_name;
@@ -24,7 +25,7 @@ pub struct SlashCommand {
     /// What follows it: `[NAME]`; empty if nothing may.
     pub arguments: &'static str,
     /// Said if its arguments are missing; `None` if it runs without any.
-    missing: Option<&'static str>,
+    pub(super) missing: Option<&'static str>,
     pub help: &'static str,
     /// Its line in the palette; `None` if a key's line does the same.
     pub palette: Option<&'static str>,
@@ -67,7 +68,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         if let Some(session) = state.transcript.session.filter(|_| !state.incognito) {
             rename(state, session, title)
         } else {
-            state.say("There is no chat to rename yet.");
+            state.say(text!("There is no chat to rename yet."));
             Vec::new()
         }
     })
@@ -207,12 +208,12 @@ pub fn find(name: &str) -> Option<&'static SlashCommand> {
 /// What is wrong with the line, in words for the person.
 pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
     let (name, arguments) = divide(line);
-    let command =
-        find(name).ok_or_else(|| format!("There is no /{name}. Type / to see the commands."))?;
+    let unknown = || text!("There is no /{name}. Type / to see the commands.", name);
+    let command = find(name).ok_or_else(unknown)?;
     match command.missing {
-        Some(missing) if arguments.is_empty() => Err(missing.into()),
+        Some(missing) if arguments.is_empty() => Err(texts::lookup(missing).into()),
         None if command.arguments.is_empty() && !arguments.is_empty() => {
-            Err(format!("/{name} takes nothing after it."))
+            Err(text!("/{name} takes nothing after it.", name))
         }
         _ => Ok((command, arguments)),
     }
@@ -237,7 +238,7 @@ pub fn completions(line: &str, prompts: &[Template]) -> Vec<Completion> {
         let settings = Setting::ALL.into_iter().filter(|s| s.name().starts_with(word));
         let completion = |setting: Setting| Completion {
             line: format!("/set {}", setting.name()),
-            arguments: "[NUMBER]".into(),
+            arguments: text!("[NUMBER]").into(),
             help: setting.help().into(),
             is_whole: word == setting.name(),
         };
@@ -245,8 +246,8 @@ pub fn completions(line: &str, prompts: &[Template]) -> Vec<Completion> {
     }
     let completion = |command: &SlashCommand| Completion {
         line: format!("/{}", command.name),
-        arguments: command.arguments.into(),
-        help: command.help.into(),
+        arguments: texts::lookup(command.arguments).into(),
+        help: texts::lookup(command.help).into(),
         is_whole: !command.needs_arguments(),
     };
     let commands = COMMANDS.iter().filter(|c| c.name.starts_with(word)).map(completion);

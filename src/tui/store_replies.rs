@@ -2,12 +2,14 @@
 
 use crate::chat::{Command, Level};
 use crate::memory::plain_text;
+use crate::texts::{self, plural, text};
 use crate::tui::event::{Effect, Greeting, StoreReply, StoreRequest};
 use crate::tui::pickers::PickerKind;
 use crate::tui::state::{Pane, State};
+use crate::tui::store_thread::READ_MEMORY;
 use crate::tui::update::{deliver, take_back};
 use crate::tui::why::Why;
-use crate::tui::{count, files, forgetting, panes, pickers, prompts, pulls};
+use crate::tui::{files, forgetting, panes, pickers, prompts, pulls};
 
 /// Applies one reply.
 pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
@@ -33,7 +35,7 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         StoreReply::Attached(Err((why, text))) => {
             state.transcript.sending = None;
             take_back(state, &text);
-            state.say(format!("Not sent: {why}."));
+            state.say(text!("Not sent: {why}.", why));
         }
         StoreReply::CompletedPath { word, completed, names } => {
             if state.editor.replace_word(&word, &completed) && completed == word {
@@ -68,8 +70,9 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
         }
         StoreReply::NothingAbout { what, text } => {
             take_back(state, &text);
-            state.say(format!(
-                "I know nothing of {what}. /forget and a word of it looks for that word."
+            state.say(text!(
+                "I know nothing of {what}. /forget and a word of it looks for that word.",
+                what
             ));
         }
         StoreReply::Forgotten { n_messages, n_facts, n_blotted } => {
@@ -79,27 +82,28 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             return effects;
         }
         StoreReply::Edited => {
-            state.say("Corrected. /undo takes it back.");
+            state.say(text!("Corrected. /undo takes it back."));
             return refresh(state);
         }
         StoreReply::Undone(what) => {
             match what {
-                Some(what) => state.say(format!("Undone: {what}.")),
-                None => state.say("There is nothing of yours to undo."),
+                Some(what) => state.say(text!("Undone: {what}.", what = deed(&what))),
+                None => state.say(text!("There is nothing of yours to undo.")),
             }
             return refresh(state);
         }
         StoreReply::Exported(path) => {
             let path = plain_text(&path.display().to_string()).into_owned();
-            state.notice(Level::Info, format!("Saved as {path} (readable by you alone)."));
+            state.notice(Level::Info, text!("Saved as {path} (readable by you alone).", path));
         }
         StoreReply::Failed { what, error } => {
             // It may tell of what was forgotten and is not yet off the disk.
             state.greeting = Greeting::default();
-            if let (Some(Pane::Memory(pane)), "read the memory") = (&mut state.pane, what) {
+            if let (Some(Pane::Memory(pane)), READ_MEMORY) = (&mut state.pane, what) {
                 (pane.error, pane.reading) = (Some(error.clone()), false);
             }
-            state.notice(Level::Error, format!("Could not {what}: {error}."));
+            let what = texts::lookup(what);
+            state.notice(Level::Error, text!("Could not {what}: {error}.", what, error));
         }
     }
     Vec::new()
@@ -136,14 +140,27 @@ pub(super) fn refresh(state: &mut State) -> Vec<Effect> {
     tree.into_iter().chain(greeting).map(Effect::Store).collect()
 }
 
+/// What was undone, by the store's words for it.
+fn deed(what: &str) -> String {
+    match (what.strip_prefix("edit of "), what.strip_prefix("rename of ")) {
+        (Some(id), _) => text!("edit of {id}", id),
+        (_, Some(id)) => text!("rename of {id}", id),
+        (None, None) => what.to_owned(),
+    }
+}
+
 /// What is gone, and whether anything is left of it.
 fn gone(n_messages: usize, n_facts: usize, n_blotted: usize) -> String {
-    let messages = |n| count(n, "message", "messages");
-    let facts = count(n_facts, "fact", "facts");
-    let left = "Nothing of it is left on this disk.";
-    match (n_messages, n_blotted) {
-        (0, 1..) => format!("Forgotten: these words, in {}. {left}", messages(n_blotted)),
-        (0, 0) => format!("Forgotten: {facts}. What was said stays in its chat."),
-        _ => format!("Forgotten: {}, {facts}. {left}", messages(n_messages)),
-    }
+    let facts = plural!("{n} fact", "{n} facts", n_facts);
+    let messages = |n| plural!("{n} message", "{n} messages", n);
+    let said = match (n_messages, n_blotted) {
+        (0, 1..) => {
+            text!("Forgotten: these words, in {messages}.", messages = messages(n_blotted))
+        }
+        (0, 0) => {
+            return text!("Forgotten: {facts}. What was said stays in its chat.", facts);
+        }
+        _ => text!("Forgotten: {messages}, {facts}.", messages = messages(n_messages), facts),
+    };
+    format!("{said} {}", text!("Nothing of it is left on this disk."))
 }

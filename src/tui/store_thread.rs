@@ -17,6 +17,7 @@ use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
 use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
+use crate::texts::{key, text};
 use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
 use crate::tui::page::known::{self, Knowledge};
 use crate::tui::why::Why;
@@ -24,6 +25,8 @@ use crate::tui::{files, forgetting};
 
 /// The setting that keeps the palette that was chosen.
 pub const PALETTE: &str = "palette";
+/// What could not be done, where the memory could not be read.
+pub const READ_MEMORY: &str = key!("read the memory");
 /// Messages found in all chats that are shown.
 const FOUND_MAX: u32 = 50;
 /// How many of the person's newest messages Ctrl+R searches.
@@ -73,32 +76,32 @@ impl StoreThread {
     pub fn answer(&self, request: StoreRequest) -> StoreReply {
         let what = match request {
             StoreRequest::Greeting | StoreRequest::Tree { .. } | StoreRequest::Messages(_) => {
-                "read the memory"
+                READ_MEMORY
             }
-            StoreRequest::Sessions => "list the chats",
-            StoreRequest::Find(_) => "search the chats",
-            StoreRequest::Rename { .. } => "rename the chat",
-            StoreRequest::Pin { .. } => "pin the chat",
-            StoreRequest::DeleteChats(_) => "delete the chats",
-            StoreRequest::Look(_) => "keep the colours",
-            StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => "read the files",
-            StoreRequest::Models => "list the models",
-            StoreRequest::Roles(_) => "read the roles",
-            StoreRequest::Prompts => "read the prompts",
-            StoreRequest::History => "read your earlier messages",
+            StoreRequest::Sessions => key!("list the chats"),
+            StoreRequest::Find(_) => key!("search the chats"),
+            StoreRequest::Rename { .. } => key!("rename the chat"),
+            StoreRequest::Pin { .. } => key!("pin the chat"),
+            StoreRequest::DeleteChats(_) => key!("delete the chats"),
+            StoreRequest::Look(_) => key!("keep the colours"),
+            StoreRequest::Attach(_) | StoreRequest::CompletePath(_) => key!("read the files"),
+            StoreRequest::Models => key!("list the models"),
+            StoreRequest::Roles(_) => key!("read the roles"),
+            StoreRequest::Prompts => key!("read the prompts"),
+            StoreRequest::History => key!("read your earlier messages"),
             StoreRequest::Why(_) | StoreRequest::Whys(_) | StoreRequest::Grounds { .. } => {
-                "read the evidence"
+                key!("read the evidence")
             }
             StoreRequest::PlanForget { .. }
             | StoreRequest::PlanForgetAbout { .. }
-            | StoreRequest::PlanForgetFile(_) => "look for that",
-            StoreRequest::Forget(_) | StoreRequest::Strike(_) => "forget that",
-            StoreRequest::SeeLearned | StoreRequest::KeepLearned(_) => "keep what was learnt",
-            StoreRequest::VisitPage => "keep what you have seen",
-            StoreRequest::PinFact { .. } => "pin the fact",
-            StoreRequest::Edit { .. } => "correct it",
-            StoreRequest::Undo => "undo",
-            StoreRequest::Export { .. } => "save the chat",
+            | StoreRequest::PlanForgetFile(_) => key!("look for that"),
+            StoreRequest::Forget(_) | StoreRequest::Strike(_) => key!("forget that"),
+            StoreRequest::SeeLearned | StoreRequest::KeepLearned(_) => key!("keep what was learnt"),
+            StoreRequest::VisitPage => key!("keep what you have seen"),
+            StoreRequest::PinFact { .. } => key!("pin the fact"),
+            StoreRequest::Edit { .. } => key!("correct it"),
+            StoreRequest::Undo => key!("undo"),
+            StoreRequest::Export { .. } => key!("save the chat"),
         };
         let failed = |error: Box<dyn Error>| failed(what, &*error);
         self.try_answer(request).unwrap_or_else(failed)
@@ -163,11 +166,14 @@ impl StoreThread {
             StoreRequest::PlanForgetFile(id) => {
                 let ids = store.read(|r| r.chats_of_its_files(id))?;
                 if ids.is_empty() {
-                    return Err("it was said here and came from no file: f forgets it".into());
+                    return Err(
+                        text!("it was said here and came from no file: f forgets it").into()
+                    );
                 }
                 store.read(|r| {
                     let plan = r.plan_forget(&ids, None)?;
-                    let mut lines = vec![format!("All that came from {}", files(r, &ids)?)];
+                    let mut lines =
+                        vec![text!("All that came from {files}", files = files(r, &ids)?)];
                     lines.extend(forgetting::plan_lines(r, &plan)?);
                     Ok(StoreReply::ForgetPlan { plan, lines, other: None })
                 })?
@@ -187,7 +193,7 @@ impl StoreThread {
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
             StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
-                return Err("this machine's policy forbids it".into());
+                return Err(text!("this machine's policy forbids it").into());
             }
             StoreRequest::Export { session, path } => self.export(session, path)?,
         })
@@ -220,7 +226,7 @@ impl StoreThread {
         self.audit("forget", plan.messages.len() + plan.blotted.len())?;
         store.write(|tx| tx.forget(plan))?;
         if let Err(error) = store.scrub() {
-            let what = "clear what was forgotten from the disk (/forget again)";
+            let what = key!("clear what was forgotten from the disk (/forget again)");
             return Ok(failed(what, &error));
         }
         Ok(StoreReply::Forgotten {
@@ -231,10 +237,10 @@ impl StoreThread {
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
-        let models = self.0.loaded().ok_or("the model is still being loaded")?.models;
+        let models = self.0.loaded().ok_or(text!("the model is still being loaded"))?.models;
         let text = plain_text(text);
         let vectors = models.embedder.embed(&[&*text])?;
-        let embedding = vectors.first().ok_or("the embedding model gave no vector")?;
+        let embedding = vectors.first().ok_or(text!("the embedding model gave no vector"))?;
         self.0.store.write(|tx| match tx.embedder_id()? {
             Some(found) if found != models.embedder.id() => {
                 let expected = models.embedder.id().to_owned();
@@ -265,7 +271,7 @@ impl StoreThread {
         self.audit("export", messages.len())?;
         export::write_new(&path, &text).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                format!("{} is there already, and nothing is overwritten", path.display())
+                text!("{path} is there already, and nothing is overwritten", path = path.display())
             }
             _ => format!("{}: {e}", path.display()),
         })?;

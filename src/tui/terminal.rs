@@ -27,6 +27,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use tempfile::TempPath;
 
+use crate::texts::text;
+
 /// The screen that is drawn on.
 pub type Screen = Terminal<CrosstermBackend<io::Stdout>>;
 
@@ -146,7 +148,7 @@ pub fn write_outside(text: &str) -> Result<String, String> {
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
     let folder = named("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     leave();
-    write_with(&editor, &folder, text).map_err(|e| format!("The editor: {e}"))
+    write_with(&editor, &folder, text).map_err(|e| text!("The editor: {error}", error = e))
 }
 
 fn write_with(editor: &str, folder: &Path, text: &str) -> Result<String, String> {
@@ -158,7 +160,7 @@ fn write_with(editor: &str, folder: &Path, text: &str) -> Result<String, String>
     };
     let path = begin(folder)
         .or_else(|_| begin(&std::env::temp_dir()))
-        .map_err(|e| format!("there is no place for a file: {e}"))?;
+        .map_err(|e| text!("there is no place for a file: {error}", error = e))?;
     // A command with arguments, as git and crontab take it.
     let run = Process::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
@@ -170,18 +172,22 @@ fn write_with(editor: &str, folder: &Path, text: &str) -> Result<String, String>
         Ok(written) if run.success() => {
             return Ok(String::from_utf8_lossy(written).trim_end().to_owned());
         }
-        Err(e) if run.success() => format!("its file cannot be read ({e})"),
-        _ => format!("`{editor}` ended with {run}"),
+        Err(e) if run.success() => text!("its file cannot be read ({error})", error = e),
+        _ => text!("`{editor}` ended with {status}", editor, status = run),
     };
     let has_nothing = match written {
         Ok(written) => written == text.as_bytes(),
         Err(e) => e.kind() == io::ErrorKind::NotFound,
     };
     if has_nothing {
-        return Err(format!("{failure}: the text is as it was"));
+        return Err(text!("{failure}: the text is as it was", failure));
     }
     let kept = path.keep().map_err(|e| e.to_string())?;
-    Err(format!("{failure}: the text is as it was, and what you wrote is in {}", kept.display()))
+    Err(text!(
+        "{failure}: the text is as it was, and what you wrote is in {path}",
+        failure,
+        path = kept.display()
+    ))
 }
 
 /// Installs the hook that restores the terminal before a panic's message is printed. Panics of

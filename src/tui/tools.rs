@@ -5,7 +5,7 @@ use std::iter;
 use crate::chat::{Call, CallResult, Command, Level, Permission, ToolsStatus};
 use crate::mcp::ServerState;
 use crate::memory::plain_text;
-use crate::tui::count;
+use crate::texts::{self, plural, text};
 use crate::tui::event::Effect;
 use crate::tui::state::{Confirm, Confirmed, Overlay, State};
 use crate::tui::transcript::Body;
@@ -32,9 +32,9 @@ pub(super) fn command(state: &mut State, what: &str) -> Vec<Effect> {
             Vec::new()
         }
         _ => {
-            state.say(
-                "/tools lists them; /tools on, /tools off; /tools show unfolds what they gave.",
-            );
+            state.say(text!(
+                "/tools lists them; /tools on, /tools off; /tools show unfolds what they gave."
+            ));
             Vec::new()
         }
     }
@@ -52,8 +52,12 @@ pub(super) fn list(state: &mut State, ToolsStatus { servers, on }: ToolsStatus) 
             iter::once(&config.command).chain(&config.args).map(String::as_str).collect();
         lines.push(format!("{}: {}", config.name, command.join(" ")));
         match of {
-            ServerState::Waiting => lines.push("  is started when it is first needed".into()),
-            ServerState::Failed(why) => lines.push(format!("  failed: {why}")),
+            ServerState::Waiting => {
+                lines.push(format!("  {}", text!("is started when it is first needed")));
+            }
+            ServerState::Failed(why) => {
+                lines.push(format!("  {}", text!("failed: {why}", why)));
+            }
             ServerState::Running(tools) => lines.extend(tools.into_iter().map(|tool| {
                 let first = tool.description.trim().lines().next().unwrap_or_default();
                 format!("  {} · {first}", tool.name)
@@ -62,18 +66,19 @@ pub(super) fn list(state: &mut State, ToolsStatus { servers, on }: ToolsStatus) 
     }
     if state.model.profile().is_some_and(|profile| !profile.knows_tools) {
         lines.push(
-            "The model in use is offered none of them: its chat format knows no tools.".into(),
+            text!("The model in use is offered none of them: its chat format knows no tools.")
+                .into(),
         );
         return state.notice(Level::Info, lines.join("\n"));
     }
     lines.push(String::new());
     lines.push(
-        "A server is a program that runs with your rights. Each call is shown, and asked for, before it is made.".into(),
+        text!("A server is a program that runs with your rights. Each call is shown, and asked for, before it is made.").into(),
     );
     state.overlay = Some(Overlay::Confirm(Confirm {
-        title: if on { "Tools are on".into() } else { "Tools".into() },
+        title: if on { text!("Tools are on") } else { text!("Tools") }.into(),
         lines,
-        yes: if on { "turn them off".into() } else { "turn them on in this chat".into() },
+        yes: if on { text!("turn them off") } else { text!("turn them on in this chat") }.into(),
         then: Confirmed::Tools(!on),
         other: None,
         scroll: 0,
@@ -87,15 +92,18 @@ pub(super) fn ask(state: &mut State) {
         return;
     }
     let Some(call) = state.asks.take() else { return };
-    let mut lines =
-        vec![format!("The model asks for `{}` of the server `{}`, with", call.tool, call.server)];
+    let mut lines = vec![text!(
+        "The model asks for `{tool}` of the server `{server}`, with",
+        tool = call.tool,
+        server = call.server
+    )];
     lines.extend(rows(&arguments(&call, true)));
     state.overlay = Some(Overlay::Confirm(Confirm {
-        title: "Call this tool?".into(),
+        title: text!("Call this tool?").into(),
         lines,
-        yes: "once".into(),
+        yes: text!("once").into(),
         then: Confirmed::Call(Permission::Once),
-        other: Some(("always in this chat".into(), Confirmed::Call(Permission::Chat))),
+        other: Some((text!("always in this chat").into(), Confirmed::Call(Permission::Chat))),
         scroll: 0,
         armed: state.tick + ARMED_TICKS,
     }));
@@ -119,10 +127,12 @@ pub(super) fn called(state: &mut State, call: &Call, result: CallResult) {
 pub(super) fn outcome(result: &CallResult) -> String {
     let mut lines = result.text.lines();
     match (result.is_error, lines.clone().count()) {
-        (true, _) => format!("failed: {}", lines.next().unwrap_or_default()),
-        (false, 0) => "nothing".into(),
+        (true, _) => {
+            text!("failed: {why}", why = texts::lookup(lines.next().unwrap_or_default()))
+        }
+        (false, 0) => text!("nothing").into(),
         (false, 1) => lines.next().unwrap_or_default().to_owned(),
-        (false, n) => count(n, "line", "lines"),
+        (false, n) => plural!("{n} line", "{n} lines", n),
     }
 }
 

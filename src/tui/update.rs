@@ -9,6 +9,7 @@ use crossterm::event::{
 use crate::chat::{Command, Forked, Level, MessageKind};
 use crate::extractive::asked_to_forget;
 use crate::memory::{Moment, plain_text};
+use crate::texts::text;
 use crate::tui::editor::{SEND_BYTES_MAX, size_of};
 use crate::tui::event::{Effect, Event, StoreRequest};
 use crate::tui::keys::{Action, Context};
@@ -50,7 +51,7 @@ pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
         take_back(state, "");
     } else if effects.contains(&Effect::Quit(0)) {
         take_back(state, "");
-        state.say("These were not sent yet. Once more leaves.");
+        state.say(text!("These were not sent yet. Once more leaves."));
         effects.retain(|e| !matches!(e, Effect::Quit(_)));
     }
     effects
@@ -208,10 +209,10 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
             state.editor.paste(text);
             state.completion_closed = true;
             if text.len() > SEND_BYTES_MAX {
-                state.say(format!(
-                    "{} pasted: Enter sends it in parts of at most {}.",
-                    size_of(text.len()),
-                    size_of(SEND_BYTES_MAX)
+                state.say(text!(
+                    "{size} pasted: Enter sends it in parts of at most {most}.",
+                    size = size_of(text.len()),
+                    most = size_of(SEND_BYTES_MAX)
                 ));
             }
             return closed;
@@ -320,7 +321,7 @@ fn escape(state: &mut State) -> Vec<Effect> {
         return vec![Effect::Chat(Command::Stop)];
     }
     if messages::stop_editing(state) {
-        state.say("Left as it was.");
+        state.say(text!("Left as it was."));
     } else if state.offered.chosen.take().is_some() {
         return Vec::new();
     } else if state.pull.is_some() && state.pane.is_none() && state.transcript.follows() {
@@ -352,7 +353,7 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
         return vec![Effect::Quit(0)];
     }
     state.leaving_until = Some(state.tick + 25);
-    let again = format!("{} again leaves.", state.key(Action::Interrupt));
+    let again = text!("{key} again leaves.", key = state.key(Action::Interrupt));
     state.hint = Some((again, state.tick + 25));
     Vec::new()
 }
@@ -387,17 +388,18 @@ fn send(state: &mut State) -> Vec<Effect> {
     }
     if text.len() > SEND_BYTES_MAX {
         state.overlay = Some(Overlay::Confirm(Confirm {
-            title: "Send it in parts?".into(),
+            title: text!("Send it in parts?").into(),
             lines: vec![
-                format!(
-                    "This message has {}. One message takes at most {}.",
-                    size_of(text.len()),
-                    size_of(SEND_BYTES_MAX)
+                text!(
+                    "This message has {size}. One message takes at most {most}.",
+                    size = size_of(text.len()),
+                    most = size_of(SEND_BYTES_MAX)
                 ),
                 String::new(),
-                "Yes sends the first part; the rest stays in the input for the next Enter.".into(),
+                text!("Yes sends the first part; the rest stays in the input for the next Enter.")
+                    .into(),
             ],
-            yes: "send the first part".into(),
+            yes: text!("send the first part").into(),
             then: Confirmed::SendPart,
             other: None,
             scroll: 0,
@@ -406,7 +408,7 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if state.editing.is_some() && state.transcript.busy() {
-        state.say(format!("Still answering. {} stops it.", state.key(Action::Escape)));
+        state.say(text!("Still answering. {key} stops it.", key = state.key(Action::Escape)));
         return Vec::new();
     }
     let text = state.editor.take();
@@ -451,13 +453,13 @@ pub(super) fn submit(state: &mut State, text: String, kind: MessageKind) -> Vec<
 /// Saves the open session as a file.
 pub(super) fn export(state: &mut State, path: Option<PathBuf>) -> Vec<Effect> {
     if state.incognito {
-        state.say("An incognito chat is kept nowhere, so it can't be saved either.");
+        state.say(text!("An incognito chat is kept nowhere, so it can't be saved either."));
         return Vec::new();
     }
     if let Some(session) = state.transcript.session {
         return vec![Effect::Store(StoreRequest::Export { session, path })];
     }
-    state.say("There is nothing to save yet.");
+    state.say(text!("There is nothing to save yet."));
     Vec::new()
 }
 
@@ -467,10 +469,10 @@ fn copy(state: &mut State) -> Vec<Effect> {
         _ => None,
     });
     let Some(text) = last else {
-        state.say("There is no answer to copy yet.");
+        state.say(text!("There is no answer to copy yet."));
         return Vec::new();
     };
     let text = plain_text(text).into_owned();
-    state.say("Copied (if your terminal allows it).");
+    state.say(text!("Copied (if your terminal allows it)."));
     vec![Effect::Copy(text)]
 }

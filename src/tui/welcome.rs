@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::chat::Command;
 use crate::memory::{Moment, SessionId};
+use crate::texts::{self, key};
 use crate::tui::event::Effect;
 use crate::tui::state::State;
 
@@ -26,17 +27,18 @@ pub struct Offered {
     pub places: RefCell<Vec<(usize, Rect)>>,
 }
 
+/// The messages are English, as what the rules read.
 const TRIALS: [(&str, &str); 3] = [
-    ("I moved to Lund last week", "kept, and dated"),
-    ("where do I live?", "answered from memory"),
-    ("/memory", "all that is remembered"),
+    ("I moved to Lund last week", key!("kept, and dated")),
+    ("where do I live?", key!("answered from memory")),
+    ("/memory", key!("all that is remembered")),
 ];
 
 /// What is offered now.
 pub fn offers(state: &State) -> Vec<Offer> {
     let chats = &state.greeting.chats;
     if chats.is_empty() {
-        return TRIALS.iter().map(|&(text, what)| Offer::Try(text, what)).collect();
+        return TRIALS.iter().map(|&(text, what)| Offer::Try(text, texts::lookup(what))).collect();
     }
     chats.iter().map(|(id, title, at)| Offer::Chat(*id, title.clone(), *at)).collect()
 }

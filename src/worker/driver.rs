@@ -15,6 +15,7 @@ use super::{WorkerState, WorkerStatus};
 use crate::error_chain::error_chain;
 use crate::interfaces::{Cancel, ModelError};
 use crate::store::{Job, JobKind, StoreError};
+use crate::texts::{self, key};
 
 /// A job is given up after this many failures.
 const ATTEMPTS_MAX: u32 = 3;
@@ -35,8 +36,8 @@ const SILENCE_POLL: Duration = Duration::from_secs(20);
 const CHECK_KEPT_EVERY: usize = 5;
 
 /// What the status line says before the first job, and while a model is checked.
-const GETTING_READY: &str = "getting ready";
-const CHECKING: &str = "trying what the model is good at";
+const GETTING_READY: &str = key!("getting ready");
+const CHECKING: &str = key!("trying what the model is good at");
 
 /// What `memory consolidate` says while another process does the jobs.
 const WAITING: &str = "another inglenook is at it";
@@ -337,7 +338,7 @@ impl Driver {
 
     /// Keeps the failed job in the store with its error, for the person to see.
     fn give_up(&mut self, job: &Job, error: &str) -> Result<(), StepError> {
-        self.shared.lock().failed = Some(format!("{}: {error}", what(&job.kind)));
+        self.shared.lock().failed = Some(format!("{}: {error}", texts::lookup(what(&job.kind))));
         self.settle(job.id, error, 0)
     }
 
@@ -432,12 +433,12 @@ fn pause_after(n_waits: u32) -> Duration {
 /// A job in the person's words.
 fn what(kind: &JobKind) -> &'static str {
     match kind {
-        JobKind::Boundary(_) => "following the conversation",
-        JobKind::Close(_) => "writing down a conversation",
-        JobKind::Semantics(_) => "noting facts",
-        JobKind::NameTheme(_) => "naming a theme",
-        JobKind::Consolidate(_) => "comparing facts",
-        JobKind::Reembed => "linking the memory anew",
+        JobKind::Boundary(_) => key!("following the conversation"),
+        JobKind::Close(_) => key!("writing down a conversation"),
+        JobKind::Semantics(_) => key!("noting facts"),
+        JobKind::NameTheme(_) => key!("naming a theme"),
+        JobKind::Consolidate(_) => key!("comparing facts"),
+        JobKind::Reembed => key!("linking the memory anew"),
     }
 }
 

@@ -151,7 +151,7 @@ impl Desktop {
         let home = &self.memory.home;
         fs::write(home.data().join("config.toml"), "[chat]\nlock_minutes = 0.05\n").unwrap();
         let mut chat = self.program(crate::PROGRAM);
-        chat.env("INGLENOOK_HOME", home.data()).env("TERM", "xterm-256color");
+        chat.env("INGLENOOK_HOME", home.data()).env("TERM", "xterm-256color").env("LC_ALL", "C");
         let mut session = expectrl::Session::spawn(chat).unwrap();
         session.set_expect_timeout(Some(Duration::from_mins(1)));
         session

@@ -12,6 +12,7 @@ use crate::error_chain::error_chain;
 use crate::mcp::{Offered, Servers};
 use crate::memory::plain_text;
 use crate::store;
+use crate::texts::{key, text};
 
 /// No token is longer, but for runs of blanks.
 const TOKEN_BYTES: usize = 16;
@@ -65,10 +66,13 @@ impl Job {
         let servers = servers.get_or_insert_with(|| Servers::new(configs));
         let is_start = servers.are_waiting();
         if is_start {
-            send(Input::Tell(Update::Progress("starting the tools' servers".into())));
+            send(Input::Tell(Update::Progress(text!("starting the tools' servers").into())));
             for (name, why) in servers.start(&self.cancel) {
-                let text =
-                    format!("The server `{name}` offers no tools: {why}. /tools lists them all.");
+                let text = text!(
+                    "The server `{name}` offers no tools: {why}. /tools lists them all.",
+                    name,
+                    why
+                );
                 send(Input::Tell(Update::Notice { level: Level::Warning, text }));
             }
             send(Input::Tell(Update::Progress(String::new())));
@@ -88,9 +92,10 @@ impl Job {
             }
         }
         if is_start && n_left_out > 0 {
-            let text = format!(
-                "The model's window has no room for all tools: {n_left_out} are left out, {} are offered.",
-                offer.tools.len()
+            let text = text!(
+                "The model's window has no room for all tools: {n} are left out, {offered} are offered.",
+                n = n_left_out,
+                offered = offer.tools.len()
             );
             send(Input::Tell(Update::Notice { level: Level::Warning, text }));
         }
@@ -111,7 +116,9 @@ impl Job {
             ));
         }
         let mut servers = lock(&self.servers);
-        let Some(servers) = servers.as_mut() else { return CallResult::error("No server runs.") };
+        let Some(servers) = servers.as_mut() else {
+            return CallResult::error(key!("No server runs."));
+        };
         match servers.call(&call.server, &call.tool, &call.arguments, &self.cancel) {
             Ok(result) => {
                 let text = self.cut(&result.text);

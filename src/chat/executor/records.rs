@@ -13,10 +13,8 @@ use crate::error_chain::error_chain;
 use crate::memory::{Message, MessageId, NewMessage, Role, SessionId, plain_text};
 use crate::recall::Evidence;
 use crate::store::{AnyId, JobKind, Store, StoreError};
+use crate::texts::text;
 use crate::worker::Worker;
-
-const FORGOTTEN_MEANWHILE: &str =
-    "something that it may rest on was forgotten meanwhile (/retry answers again)";
 
 impl Executor {
     pub(super) fn save_user(&self, message: UserMessage) -> TurnEvent {
@@ -118,7 +116,10 @@ impl Executor {
             if lock(&self.data).reply.take().is_some() {
                 self.chat_store().scrub()?;
             }
-            return Err(StoreError::Invalid { what: FORGOTTEN_MEANWHILE.into() });
+            let what = text!(
+                "something that it may rest on was forgotten meanwhile (/retry answers again)"
+            );
+            return Err(StoreError::Invalid { what: what.into() });
         };
         lock(&self.data).reply = Some(message.id);
         Ok((message, record))
@@ -191,7 +192,7 @@ fn remember(store: &Store, worker: &Worker, message: &UserMessage) -> Result<Mes
     worker.remember(session, text).map_err(|error| error_chain(&error))?;
     let messages = store.read(|r| r.messages(session)).map_err(in_words)?;
     let message = messages.into_iter().rfind(|m| m.role == Role::User);
-    message.ok_or_else(|| "the message was not kept".into())
+    message.ok_or_else(|| text!("the message was not kept").into())
 }
 
 /// Ids of the evidence that an extractive reply quotes. Forgetting goes by them: a fact that was

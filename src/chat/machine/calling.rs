@@ -3,16 +3,22 @@
 use std::collections::BTreeSet;
 
 use crate::chat::machine::phase::{Draft, Phase, Turn};
-use crate::chat::machine::turn::BUSY;
+use crate::chat::machine::turn::busy;
 use crate::chat::machine::{Effect, Level, Machine, Model, ReplyStep, Update, hint, notice};
 use crate::chat::policy;
 use crate::chat::quote::Cited;
 use crate::chat::tools::{CALLS_MAX, Call, CallResult, Exchange, Permission, ToolUse};
+use crate::texts::{self, key, text};
 
-pub(super) const NO_TOOLS: &str = "This model is offered no tools: it knows none, or in a form that is not known here. Qwen2.5 and \
-     Qwen3 models can use them (/model).";
-const ONLY_CALLS: &str = "The model goes on asking for tools and does not answer. What they gave stands above; /retry asks it again.";
-const NOT_ALLOWED: &str = "The person did not allow this call.";
+pub(super) const NO_TOOLS: &str = key!(
+    "This model is offered no tools: it knows none, or in a form that is not known here. Qwen2.5 and \
+     Qwen3 models can use them (/model)."
+);
+const ONLY_CALLS: &str = key!(
+    "The model goes on asking for tools and does not answer. What they gave stands above; /retry asks it again."
+);
+/// The model reads it, too.
+const NOT_ALLOWED: &str = key!("The person did not allow this call.");
 
 /// The tools that the person has allowed for as long as this chat is open: server and name.
 pub(super) type Permitted = BTreeSet<(String, String)>;
@@ -28,21 +34,21 @@ pub(super) struct Asked {
 impl Machine {
     pub(super) fn set_tools(&mut self, on: bool) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(BUSY)];
+            return vec![hint(busy())];
         }
         if !on {
             return self.end_tools();
         }
         if self.incognito {
-            return vec![hint("Incognito chats start no servers. /incognito ends it.")];
+            return vec![hint(text!("Incognito chats start no servers. /incognito ends it."))];
         }
         match &self.model {
             Model::Ready(profile) if !profile.knows_tools => {
-                return vec![notice(Level::Warning, NO_TOOLS)];
+                return vec![notice(Level::Warning, texts::lookup(NO_TOOLS))];
             }
             Model::Ready(_) => {}
             Model::Loading { .. } | Model::Absent => {
-                return vec![hint("There is no model yet that could use them.")];
+                return vec![hint(text!("There is no model yet that could use them."))];
             }
         }
         self.permitted.get_or_insert_default();
@@ -82,10 +88,11 @@ impl Machine {
                 turn.tools = ToolUse::Over;
                 return self.after_call(turn, draft);
             }
+            let only_calls = texts::lookup(ONLY_CALLS);
             if draft.text.trim().is_empty() {
-                return self.dropped(&turn, vec![], notice(Level::Warning, ONLY_CALLS));
+                return self.dropped(&turn, vec![], notice(Level::Warning, only_calls));
             }
-            let then = Some(ONLY_CALLS.to_owned());
+            let then = Some(only_calls.to_owned());
             return vec![self.finish(&turn, draft.text, false, then, Cited::default())];
         }
         match call {

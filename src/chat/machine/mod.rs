@@ -19,6 +19,7 @@ use crate::chat::policy::ModelProfile;
 use crate::chat::sampling::{self, Setting, SettingValue, Settings};
 use crate::memory::{Message, MessageId, Moment, SessionId, title_of};
 use crate::store::Conversation;
+use crate::texts::{self, text};
 
 pub use effects::{
     Begun, Effect, Level, PhaseName, Reply, ReplyJob, ReplyStep, Update, UserMessage,
@@ -127,7 +128,7 @@ impl Machine {
                 self.forked(session, conversation, then, at)
             }
             Event::NotForked { error, then } => {
-                let text = format!("A chat could not be made of this one: {error}.");
+                let text = text!("A chat could not be made of this one: {error}.", error);
                 given_back(then, notice(Level::Error, text))
             }
             Event::SessionNotLoaded { session, error } => self.session_not_loaded(session, &error),
@@ -160,7 +161,7 @@ impl Machine {
             }
             Command::Incognito(on) => self.set_incognito(on),
             // A call that is being made holds the servers.
-            Command::ListTools if self.is_busy() => vec![hint(turn::BUSY)],
+            Command::ListTools if self.is_busy() => vec![hint(turn::busy())],
             Command::ListTools => vec![Effect::ListTools { on: self.permitted.is_some() }],
             Command::Tools(on) => self.set_tools(on),
             Command::Permit(permission) => self.permit(permission),
@@ -193,7 +194,7 @@ impl Machine {
 
     fn set_role(&mut self, role: Option<Arc<Persona>>) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(turn::BUSY)];
+            return vec![hint(turn::busy())];
         }
         let mut effects = vec![Effect::UseRole(role.clone())];
         let wanted = role.as_ref().and_then(|role| role.model.clone());
@@ -210,7 +211,7 @@ impl Machine {
                     profile.role.clone_from(&role);
                 }
                 *chosen = Some(Chosen(role));
-                effects.push(hint("It counts once the model is ready."));
+                effects.push(hint(text!("It counts once the model is ready.")));
             }
             Model::Absent => {}
         }
@@ -254,7 +255,7 @@ impl Machine {
         self.model = Model::Ready(profile.clone());
         let lacks_tools = self.permitted.is_some() && !profile.knows_tools;
         effects.push(Effect::Tell(Update::Ready(profile)));
-        effects.extend(lacks_tools.then(|| notice(Level::Warning, NO_TOOLS)));
+        effects.extend(lacks_tools.then(|| notice(Level::Warning, texts::lookup(NO_TOOLS))));
         effects.extend(self.answer_waiting());
         effects
     }
@@ -268,8 +269,10 @@ impl Machine {
         } else if matches!(self.phase, Phase::AwaitingModel(_)) {
             effects.push(notice(
                 Level::Warning,
-                "Your message is kept, but there is no model to answer it. \
-                 Choose another with /model, then /retry.",
+                text!(
+                    "Your message is kept, but there is no model to answer it. \
+                     Choose another with /model, then /retry."
+                ),
             ));
             effects.extend(self.rest());
         }
@@ -333,7 +336,7 @@ impl Machine {
     /// Another version of a reply holds from now on.
     fn choose(&mut self, chosen: Message, others: Vec<MessageId>) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(turn::BUSY)];
+            return vec![hint(turn::busy())];
         }
         let history = self.session.iter_mut().flat_map(|s| &mut s.history);
         for message in history.filter(|m| others.contains(&m.id)) {
@@ -350,7 +353,7 @@ impl Machine {
         at: Moment,
     ) -> Vec<Effect> {
         if self.is_busy() {
-            return given_back(then, hint(turn::BUSY));
+            return given_back(then, hint(turn::busy()));
         }
         let title = match &then {
             Forked::Submit(text) => Some(title_of(text)),
@@ -381,7 +384,7 @@ impl Machine {
         let forgotten = self.session.take().is_some_and(|open| open.id == session);
         let mut effects = vec![self.tell_session(Conversation::default())];
         if !forgotten {
-            let text = format!("The chat could not be opened: {error}.");
+            let text = text!("The chat could not be opened: {error}.", error);
             effects.push(notice(Level::Warning, text));
         }
         effects
@@ -396,13 +399,20 @@ impl Machine {
         self.incognito = false;
         vec![
             self.tell_session(Conversation::default()),
-            notice(Level::Error, format!("Incognito is not possible: {error}. This chat is kept.")),
+            notice(
+                Level::Error,
+                text!("Incognito is not possible: {error}. This chat is kept.", error),
+            ),
         ]
     }
 
     fn set_incognito(&mut self, on: bool) -> Vec<Effect> {
         if on == self.incognito {
-            let text = if on { "Incognito is on already." } else { "Incognito is off already." };
+            let text = if on {
+                text!("Incognito is on already.")
+            } else {
+                text!("Incognito is off already.")
+            };
             return vec![hint(text)];
         }
         let mut effects = self.leave_chat();
@@ -412,10 +422,12 @@ impl Machine {
         effects.push(notice(
             Level::Info,
             if on {
-                "Incognito: a new chat that is kept nowhere and remembered by nobody. What is \
-                 already in memory can still be asked about. /incognito ends it."
+                text!(
+                    "Incognito: a new chat that is kept nowhere and remembered by nobody. What is \
+                     already in memory can still be asked about. /incognito ends it."
+                )
             } else {
-                "Incognito is over; that chat is gone."
+                text!("Incognito is over; that chat is gone.")
             },
         ));
         effects

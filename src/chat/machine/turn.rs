@@ -11,13 +11,16 @@ use crate::chat::tools::{CallResult, ToolUse};
 use crate::chat::window::Window;
 use crate::extractive;
 use crate::memory::{Message, Moment, Role, title_of};
+use crate::texts::text;
 
 /// A reply goes to disk each time it has grown by this much.
 pub(super) const CHECKPOINT_BYTES: usize = 600;
 
-pub(super) const BUSY: &str = "Still answering. Esc stops it.";
 const UNKEPT: &str = "I have read it. Nothing of it is kept: this is incognito.";
-const LIMIT: &str = "The reply reached its limit and ends here. Alt+↑, then g: it goes on.";
+
+pub(super) fn busy() -> &'static str {
+    text!("Still answering. Esc stops it.")
+}
 
 impl Machine {
     pub(super) fn submit(&mut self, text: String, at: Moment, kind: MessageKind) -> Vec<Effect> {
@@ -25,9 +28,9 @@ impl Machine {
             return Vec::new();
         }
         let refusal = if self.is_busy() {
-            Some(BUSY)
+            Some(busy())
         } else if kind == MessageKind::Remember && self.incognito {
-            Some("Incognito keeps nothing. /incognito ends it.")
+            Some(text!("Incognito keeps nothing. /incognito ends it."))
         } else {
             None
         };
@@ -46,11 +49,11 @@ impl Machine {
 
     pub(super) fn regenerate(&mut self, at: Moment) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(BUSY)];
+            return vec![hint(busy())];
         }
         let id = self.next_turn();
         let Some((mut turn, replies)) = self.last_turn_again(id, at) else {
-            return vec![hint("There is nothing to answer again yet.")];
+            return vec![hint(text!("There is nothing to answer again yet."))];
         };
         turn.replaces = replies.iter().map(|reply| reply.id).collect();
         self.answer_again(turn, String::new())
@@ -59,17 +62,17 @@ impl Machine {
     /// Goes on with the last reply, if it was stopped or cut.
     pub(super) fn go_on(&mut self, at: Moment) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(BUSY)];
+            return vec![hint(busy())];
         }
         let is_stopped = |session: &OpenSession| {
             session.history.last().is_some_and(|m| m.role == Role::Assistant && !m.complete)
         };
         if !self.session.as_ref().is_some_and(is_stopped) {
-            return vec![hint("The last reply is whole: there is nothing to go on with.")];
+            return vec![hint(text!("The last reply is whole: there is nothing to go on with."))];
         }
         let id = self.next_turn();
         let Some((mut turn, mut replies)) = self.last_turn_again(id, at) else {
-            return vec![hint("The last reply is whole: there is nothing to go on with.")];
+            return vec![hint(text!("The last reply is whole: there is nothing to go on with."))];
         };
         let Some(Message { id, content, .. }) = replies.pop() else { return Vec::new() };
         turn.begun = Some(Begun { id, text: content.clone() });
@@ -114,7 +117,8 @@ impl Machine {
                 [vec![saved], then].concat()
             }
             (Phase::Saving { message, .. }, TurnEvent::NotSaved { error }) => {
-                let text = format!("Your message could not be saved, so it was not sent: {error}");
+                let text =
+                    text!("Your message could not be saved, so it was not sent: {error}", error);
                 let returned = Effect::Tell(Update::Returned { text: message.text });
                 self.end(vec![returned, notice(Level::Error, text)])
             }
@@ -156,8 +160,10 @@ impl Machine {
             }
             (phase @ Phase::Replying { .. }, TurnEvent::QuestionCut) => {
                 self.phase = phase;
-                let text = "This message is longer than the model's window, so the model reads \
-                            only its beginning. All of it is kept.";
+                let text = text!(
+                    "This message is longer than the model's window, so the model reads \
+                     only its beginning. All of it is kept."
+                );
                 vec![notice(Level::Warning, text)]
             }
             (Phase::Finishing { then, .. }, TurnEvent::ReplySaved(saved)) => {
@@ -171,8 +177,10 @@ impl Machine {
             }
             (Phase::Finishing { .. }, TurnEvent::NotSaved { error }) => {
                 // Not in the history: the model must not build on what nobody can look up.
-                let text =
-                    format!("The reply above could not be saved: {error}. Your message is saved.");
+                let text = text!(
+                    "The reply above could not be saved: {error}. Your message is saved.",
+                    error
+                );
                 self.end(vec![notice(Level::Error, text)])
             }
             // A stopped job still answers.
@@ -212,8 +220,10 @@ impl Machine {
             Model::Ready(profile) => profile,
             Model::Loading { .. } => return vec![self.to(Phase::AwaitingModel(turn))],
             Model::Absent => {
-                let text = "Your message is kept, but no model is loaded. Choose one with /model, \
-                            then /retry.";
+                let text = text!(
+                    "Your message is kept, but no model is loaded. Choose one with /model, \
+                     then /retry."
+                );
                 return self.end(vec![notice(Level::Warning, text)]);
             }
         };
@@ -326,10 +336,11 @@ impl Machine {
     fn recall_failed(&mut self, turn: Turn, for_model: bool, error: &str) -> Vec<Effect> {
         // What is not in a memory that can't be read, nobody knows.
         if !for_model || self.says_no(&turn.question) {
-            let text = format!("The memory could not be searched: {error}");
+            let text = text!("The memory could not be searched: {error}", error);
             return self.dropped(&turn, vec![], notice(Level::Error, text));
         }
-        let text = format!("The memory could not be searched ({error}). Answering without it.");
+        let text =
+            text!("The memory could not be searched ({error}). Answering without it.", error);
         let mut effects = vec![notice(Level::Warning, text)];
         effects.extend(self.generate(turn, false));
         effects
@@ -341,8 +352,10 @@ impl Machine {
         if window.n_dropped > 0 && session.n_dropped == 0 {
             effects.push(notice(
                 Level::Info,
-                "This chat is now longer than the model's window. What is above the line is no \
-                 longer read word for word; it stays in memory.",
+                text!(
+                    "This chat is now longer than the model's window. What is above the line is no \
+                     longer read word for word; it stays in memory."
+                ),
             ));
         }
         session.n_dropped = window.n_dropped;
@@ -363,7 +376,7 @@ impl Machine {
     fn generated(&mut self, mut turn: Turn, mut draft: Draft, outcome: Outcome) -> Vec<Effect> {
         if draft.text.trim().is_empty() {
             // An empty reply is a failure of the model, not an answer.
-            let text = "The model had nothing to say. /retry asks it again.";
+            let text = text!("The model had nothing to say. /retry asks it again.");
             return self.dropped(&turn, vec![], notice(Level::Warning, text));
         }
         let is_complete = outcome == Outcome::Ended;
@@ -373,14 +386,18 @@ impl Machine {
             effects.push(Effect::Tell(Update::ReplyText(reminder.text)));
             cited = reminder.cited;
         }
-        let limit = (outcome == Outcome::Cut).then(|| LIMIT.to_owned());
+        let limit = (outcome == Outcome::Cut).then(|| {
+            text!("The reply reached its limit and ends here. Alt+↑, then g: it goes on.")
+                .to_owned()
+        });
         let then = limit.or_else(|| turn.noted.take());
         effects.push(self.finish(&turn, draft.text, is_complete, then, cited));
         effects
     }
 
     fn generate_failed(&mut self, turn: Turn, draft: Draft, error: &str) -> Vec<Effect> {
-        let text = format!("The reply failed: {error}. Your message is kept; /retry asks again.");
+        let text =
+            text!("The reply failed: {error}. Your message is kept; /retry asks again.", error);
         let failed = notice(Level::Error, text);
         if draft.text.trim().is_empty() {
             return self.dropped(&turn, vec![], failed);
@@ -401,14 +418,13 @@ impl Machine {
     }
 
     pub(super) fn stop(&mut self) -> Vec<Effect> {
-        const STOPPED: &str = "Stopped. /retry answers it after all.";
         match std::mem::take(&mut self.phase) {
             Phase::Saving { message, .. } => {
                 self.phase = Phase::Saving { message, stopped: true };
                 Vec::new()
             }
             Phase::AwaitingModel(_) => {
-                let text = "Stopped. Your message is kept; /retry answers it.";
+                let text = text!("Stopped. Your message is kept; /retry answers it.");
                 self.end(vec![notice(Level::Info, text)])
             }
             Phase::Replying { turn, draft }
@@ -423,7 +439,8 @@ impl Machine {
             | Phase::Replying { turn, .. }
             | Phase::Asking { turn, .. }
             | Phase::Calling { turn, .. } => {
-                self.dropped(&turn, vec![Effect::Cancel], notice(Level::Info, STOPPED))
+                let text = text!("Stopped. /retry answers it after all.");
+                self.dropped(&turn, vec![Effect::Cancel], notice(Level::Info, text))
             }
             phase @ (Phase::Idle | Phase::Finishing { .. }) => {
                 self.phase = phase;

@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{BINDINGS, Binding, Key, Keymap};
+use crate::texts::text;
 
 /// What a file asks for: a row of the table, the line, and the keys.
 struct Wish {
@@ -19,12 +20,13 @@ impl Keymap {
     /// The keys after a file, and what of it can't be; `path` is what the file is called.
     pub fn parse(text: &str, path: &str) -> (Self, Vec<String>) {
         let line_of = |at: usize| 1 + text.bytes().take(at).filter(|&b| b == b'\n').count();
-        let said = |line: usize, why: &str| (line, format!("{path}, line {line}: {why}"));
+        let said =
+            |line: usize, why: &str| (line, text!("{path}, line {line}: {why}", path, line, why));
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(e) => {
                 let line = e.span().map_or(1, |span| line_of(span.start));
-                let why = format!("{}. All keys are the usual ones", e.message());
+                let why = text!("{why}. All keys are the usual ones", why = e.message());
                 return (Self::default(), vec![said(line, &why).1]);
             }
         };
@@ -32,12 +34,14 @@ impl Keymap {
         for (place, value) in table.get_ref() {
             let (name, line) = (place.get_ref().as_ref(), line_of(place.span().start));
             let DeValue::Table(lines) = value.get_ref() else {
-                problems
-                    .push(said(line, &format!("`{name}` must stand below a place: {}", places())));
+                let places = places();
+                let why = text!("`{name}` must stand below a place: {places}", name, places);
+                problems.push(said(line, &why));
                 continue;
             };
             if !BINDINGS.iter().any(|b| b.context.place() == name) {
-                problems.push(said(line, &format!("there is no [{name}], but {}", places())));
+                let why = text!("there is no [{name}], but {places}", name, places = places());
+                problems.push(said(line, &why));
                 continue;
             }
             for (action, value) in lines {
@@ -72,11 +76,12 @@ impl Keymap {
             let Some((n, (key, other))) = met else { return (keymap, refused) };
             let wish = wishes.remove(n);
             let (b, other) = (&BINDINGS[wish.row], &BINDINGS[other]);
-            let why = format!(
-                "`{key:#}` is `{}` in [{}] already, so `{}` keeps its usual key",
-                other.name,
-                other.context.place(),
-                b.name,
+            let why = text!(
+                "`{key}` is `{other}` in [{place}] already, so `{name}` keeps its usual key",
+                key = format_args!("{key:#}"),
+                other = other.name,
+                place = other.context.place(),
+                name = b.name,
             );
             refused.push((wish.line, why));
         }
@@ -140,7 +145,12 @@ fn wish(
     };
     let Some((row, b)) = here().find(|(_, b)| b.name == name) else {
         let names: Vec<&str> = here().map(|(_, b)| b.name).collect();
-        return Err(format!("[{place}] has no `{name}`, but {}", names.join(", ")));
+        return Err(text!(
+            "[{place}] has no `{name}`, but {names}",
+            place,
+            name,
+            names = names.join(", ")
+        ));
     };
     let text = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -152,16 +162,20 @@ fn wish(
     };
     let texts = texts.filter(|texts: &Vec<String>| !texts.is_empty());
     let Some(texts) = texts else {
-        return Err(format!(
-            "`{name}` must be a key such as \"ctrl+y\", or some as [\"x\", \"delete\"]"
+        return Err(text!(
+            "`{name}` must be a key such as \"ctrl+y\", or some as [\"x\", \"delete\"]",
+            name
         ));
     };
     let mut keys = Vec::new();
     for text in texts {
-        let key = Key::parse(&text).map_err(|why| format!("`{text}` can't be `{name}`: {why}"))?;
+        let key = Key::parse(&text)
+            .map_err(|why| text!("`{key}` can't be `{name}`: {why}", key = text, name, why))?;
         if key.is_typed() && b.is_where_one_writes() {
-            return Err(format!(
-                "`{text}` can't be `{name}`: it is written there. With Ctrl or Alt it can"
+            return Err(text!(
+                "`{key}` can't be `{name}`: it is written there. With Ctrl or Alt it can",
+                key = text,
+                name
             ));
         }
         keys.push(key);

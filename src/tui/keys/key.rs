@@ -4,6 +4,8 @@ use std::fmt;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::texts::{self, key, text};
+
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const ALT: KeyModifiers = KeyModifiers::ALT;
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
@@ -11,12 +13,12 @@ const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 /// Keys with a name: in the file, and on the screen.
 #[rustfmt::skip]
 const NAMED: [(KeyCode, &str, &str); 15] = [
-    (KeyCode::Enter, "enter", "Enter"), (KeyCode::Esc, "esc", "Esc"), (KeyCode::Tab, "tab", "Tab"),
-    (KeyCode::Backspace, "backspace", "Backspace"), (KeyCode::Delete, "delete", "Del"),
-    (KeyCode::Insert, "insert", "Ins"), (KeyCode::Up, "up", "↑"), (KeyCode::Down, "down", "↓"),
-    (KeyCode::Left, "left", "←"), (KeyCode::Right, "right", "→"), (KeyCode::Home, "home", "Home"),
-    (KeyCode::End, "end", "End"), (KeyCode::PageUp, "pageup", "PgUp"),
-    (KeyCode::PageDown, "pagedown", "PgDn"), (KeyCode::Char(' '), "space", "Space"),
+    (KeyCode::Enter, "enter", key!("Enter")), (KeyCode::Esc, "esc", key!("Esc")), (KeyCode::Tab, "tab", key!("Tab")),
+    (KeyCode::Backspace, "backspace", key!("Backspace")), (KeyCode::Delete, "delete", key!("Del")),
+    (KeyCode::Insert, "insert", key!("Ins")), (KeyCode::Up, "up", "↑"), (KeyCode::Down, "down", "↓"),
+    (KeyCode::Left, "left", "←"), (KeyCode::Right, "right", "→"), (KeyCode::Home, "home", key!("Home")),
+    (KeyCode::End, "end", key!("End")), (KeyCode::PageUp, "pageup", key!("PgUp")),
+    (KeyCode::PageDown, "pagedown", key!("PgDn")), (KeyCode::Char(' '), "space", key!("Space")),
 ];
 
 /// AltGr on some layouts is Ctrl+Alt: a character, not a command.
@@ -83,7 +85,12 @@ impl Key {
                 "ctrl" => CTRL,
                 "alt" => ALT,
                 "shift" => SHIFT,
-                _ => return Err(format!("before a + stands ctrl, alt or shift, not `{modifier}`")),
+                _ => {
+                    return Err(text!(
+                        "before a + stands ctrl, alt or shift, not `{word}`",
+                        word = modifier
+                    ));
+                }
             };
             rest = key;
         }
@@ -92,7 +99,7 @@ impl Key {
             (Some(c), None) if !c.is_control() && c != ' ' => KeyCode::Char(c),
             _ => named(&rest.to_ascii_lowercase()).ok_or_else(|| {
                 let names = NAMED.map(|(_, name, _)| name).join(", ");
-                format!("`{rest}` is no key: one character, {names}, or f1 to f12")
+                text!("`{key}` is no key: one character, {names}, or f1 to f12", key = rest, names)
             })?,
         };
         told_apart(held, code)
@@ -107,11 +114,12 @@ fn named(name: &str) -> Option<KeyCode> {
 
 /// A key that terminals can tell from others, or the reason why not.
 fn told_apart(held: KeyModifiers, code: KeyCode) -> Result<Key, String> {
-    let same = |other: &str| Err(format!("most terminals send the same for it as for {other}"));
+    let same =
+        |other: &str| Err(text!("most terminals send the same for it as for {key}", key = other));
     match code {
         KeyCode::Char(c) if held.contains(CTRL) => match c.to_ascii_lowercase() {
             _ if held.contains(ALT) => {
-                Err("Ctrl with Alt writes a character on some keyboards".into())
+                Err(text!("Ctrl with Alt writes a character on some keyboards").into())
             }
             _ if held.contains(SHIFT) => same(&format!("ctrl+{c}")),
             'i' => same("tab"),
@@ -119,14 +127,15 @@ fn told_apart(held: KeyModifiers, code: KeyCode) -> Result<Key, String> {
             'h' => same("backspace"),
             '[' => same("esc"),
             c @ ('a'..='z' | ' ') => Ok(Key { held, code: KeyCode::Char(c) }),
-            _ => Err("terminals send a key of its own only for Ctrl with a letter or Space".into()),
+            _ => Err(text!("terminals send a key of its own only for Ctrl with a letter or Space")
+                .into()),
         },
         KeyCode::Char(' ') if held.contains(SHIFT) => same("space"),
         KeyCode::Char(_) if held.contains(SHIFT) => {
-            Err("write the character that it gives: A, not shift+a".into())
+            Err(text!("write the character that it gives: A, not shift+a").into())
         }
         KeyCode::Char('[' | 'O') if held == ALT => {
-            Err("other keys begin with what a terminal sends for it".into())
+            Err(text!("other keys begin with what a terminal sends for it").into())
         }
         KeyCode::Tab if held == SHIFT => Ok(Key { held, code }),
         KeyCode::Tab | KeyCode::Esc if !held.is_empty() => {
@@ -152,15 +161,19 @@ impl From<Key> for KeyEvent {
 /// On the screen: "Ctrl+Y", "Alt+↑", "x"; with `{:#}` as it is written in the file.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (modifier, name) in [(CTRL, "Ctrl"), (ALT, "Alt"), (SHIFT, "Shift")] {
+        for (modifier, name) in [(CTRL, key!("Ctrl")), (ALT, key!("Alt")), (SHIFT, key!("Shift"))] {
             if self.held.contains(modifier) {
-                let name = if f.alternate() { name.to_ascii_lowercase() } else { name.to_owned() };
-                write!(f, "{name}+")?;
+                if f.alternate() {
+                    write!(f, "{}+", name.to_ascii_lowercase())?;
+                } else {
+                    write!(f, "{}+", texts::lookup(name))?;
+                }
             }
         }
         let named = NAMED.iter().find(|(code, ..)| *code == self.code);
         match (self.code, named) {
-            (_, Some((_, name, shown))) => f.write_str(if f.alternate() { name } else { shown }),
+            (_, Some((_, name, _))) if f.alternate() => f.write_str(name),
+            (_, Some((.., shown))) => f.write_str(texts::lookup(shown)),
             (KeyCode::Char(c), _) if self.held.contains(CTRL) && !f.alternate() => {
                 write!(f, "{}", c.to_ascii_uppercase())
             }

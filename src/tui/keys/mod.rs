@@ -7,6 +7,8 @@ mod table;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
+use crate::texts;
+
 pub use key::Key;
 pub use table::{Action, BINDINGS, Binding, Context};
 
@@ -63,8 +65,8 @@ impl Keymap {
         let listed = move |b: &Binding| b.context.place() == place && !b.help.is_empty();
         let lines = BINDINGS.iter().enumerate().filter(move |(_, b)| listed(b));
         lines.map(|(n, b)| match b.action {
-            Action::Elsewhere => (b.keys.to_owned(), b.help),
-            _ => (self.line(n, true), b.help),
+            Action::Elsewhere => (texts::lookup(b.keys).to_owned(), texts::lookup(b.help)),
+            _ => (self.line(n, true), texts::lookup(b.help)),
         })
     }
 
@@ -72,7 +74,8 @@ impl Keymap {
     fn hints_with(&self, context: Context) -> impl Iterator<Item = (Action, String)> {
         let rows = BINDINGS.iter().enumerate();
         let hinted = rows.filter(move |(_, b)| b.context == context && !b.hint.is_empty());
-        hinted.map(|(n, b)| (b.action, format!("{} {}", self.line(n, false), b.hint)))
+        hinted
+            .map(|(n, b)| (b.action, format!("{} {}", self.line(n, false), texts::lookup(b.hint))))
     }
 
     /// All hints of a context: "Enter open · / search · Esc close".

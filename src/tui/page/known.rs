@@ -8,6 +8,7 @@ use crate::memory::{
     Message, MessageId, Moment, Semantic, SemanticId, SessionId, own_words, plain_text,
 };
 use crate::store::{AnyId, FactSource, Reader, Session, StoreError, Visit};
+use crate::texts::text;
 
 /// Messages of which no fact is made yet that are read: the newest.
 const OPEN_MAX: u32 = 30;
@@ -122,9 +123,9 @@ impl Reading {
         let from = if source.corrected {
             Source::Correction
         } else if session.agent {
-            Source::Agent(name(&session.source, "another program"))
+            Source::Agent(name(&session.source, text!("another program")))
         } else if session.imported {
-            Source::File(name(&session.source, "an import"))
+            Source::File(name(&session.source, text!("an import")))
         } else {
             Source::Chat(session.title.clone())
         };

@@ -9,6 +9,7 @@ use crossterm::event::KeyEvent;
 
 use crate::memory::{MessageId, Moment, SessionId};
 use crate::store::AnyId;
+use crate::texts::text;
 use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::keys::{Action, Context};
 use crate::tui::state::{MemoryPane, Pane, State};
@@ -35,11 +36,11 @@ impl Tab {
     /// In full, and where there is little room.
     pub fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::You => ("About you", "You"),
-            Self::People => ("People", "People"),
-            Self::Plans => ("Plans", "Plans"),
-            Self::Places => ("Places", "Places"),
-            Self::Everything => ("Everything", "All"),
+            Self::You => (text!("About you"), text!("You")),
+            Self::People => (text!("People"), text!("People")),
+            Self::Plans => (text!("Plans"), text!("Plans")),
+            Self::Places => (text!("Places"), text!("Places")),
+            Self::Everything => (text!("Everything"), text!("All")),
         }
     }
 
@@ -198,7 +199,7 @@ fn pin(state: &mut State) -> Vec<Effect> {
     let now = state.now;
     let Some(Pane::Memory(pane)) = &mut state.pane else { return Vec::new() };
     let Some(AnyId::Semantic(fact)) = panes::selected(pane) else {
-        state.say("Only facts can be pinned, once they are noted.");
+        state.say(text!("Only facts can be pinned, once they are noted."));
         return Vec::new();
     };
     let known = pane.page.known.all.iter_mut().find(|known| known.id == AnyId::Semantic(fact));
@@ -207,7 +208,11 @@ fn pin(state: &mut State) -> Vec<Effect> {
     let pinned = known.pinned;
     pane.rebuild_page(now);
     if !pane.page.lists() {
-        state.say(if pinned { "Pinned: it stands on top of its tabs." } else { "Pinned no more." });
+        state.say(if pinned {
+            text!("Pinned: it stands on top of its tabs.")
+        } else {
+            text!("Pinned no more.")
+        });
     }
     vec![Effect::Store(StoreRequest::PinFact { fact, pinned })]
 }
@@ -237,7 +242,7 @@ pub(super) fn place(pane: &MemoryPane) -> Option<(SessionId, MessageId)> {
 fn open_chat(state: &mut State) -> Vec<Effect> {
     let Some(Pane::Memory(pane)) = &state.pane else { return Vec::new() };
     let Some((session, message)) = place(pane) else {
-        state.say("Choose a fact: ↓.");
+        state.say(text!("Choose a fact: ↓."));
         return Vec::new();
     };
     let mut effects = panes::close(state);

@@ -10,6 +10,7 @@ use super::{Page, Tab};
 use crate::extractive::Plan;
 use crate::memory::{Moment, SemanticId};
 use crate::store::AnyId;
+use crate::texts::text;
 use crate::tui::{dates, wrap};
 
 /// A row of the page.
@@ -44,9 +45,9 @@ pub fn rows(page: &Page, words: &[String], today: Date) -> Vec<Row> {
     let mut list = List { all, before, words, today, rows: Vec::new() };
     if page.changes {
         for (heading, change) in [
-            ("New", Change::New),
-            ("Corrected by you", Change::Corrected),
-            ("No longer so", Change::Superseded),
+            (text!("New"), Change::New),
+            (text!("Corrected by you"), Change::Corrected),
+            (text!("No longer so"), Change::Superseded),
         ] {
             list.group(
                 heading,
@@ -58,11 +59,11 @@ pub fn rows(page: &Page, words: &[String], today: Date) -> Vec<Row> {
     let on_tab = |n: &usize| all[*n].superseded.is_none() && page.tab.holds(&all[*n]);
     let (pinned, mut rest): (Vec<usize>, Vec<usize>) =
         (0..all.len()).filter(on_tab).partition(|&n| all[n].pinned);
-    list.group("Pinned", pinned);
+    list.group(text!("Pinned"), pinned);
     match page.tab {
         Tab::You => {
             rest.sort_by_key(|&n| (all[n].rank, n));
-            list.group(if list.rows.is_empty() { "" } else { "Also" }, rest);
+            list.group(if list.rows.is_empty() { "" } else { text!("Also") }, rest);
         }
         Tab::People => list.groups(&rest, |known| &known.people),
         Tab::Plans => list.plans(rest),
@@ -151,9 +152,9 @@ impl List<'_> {
         coming.sort_unstable();
         past.sort_unstable();
         let bare = |plans: Vec<(Date, usize)>| plans.into_iter().map(|(_, n)| n).collect();
-        self.group("Coming up", bare(coming));
-        self.group("Without a day", undated);
-        self.group("Past", past.into_iter().map(|(_, n)| n).collect());
+        self.group(text!("Coming up"), bare(coming));
+        self.group(text!("Without a day"), undated);
+        self.group(text!("Past"), past.into_iter().map(|(_, n)| n).collect());
     }
 }
 
@@ -170,15 +171,17 @@ impl Source {
 pub fn source(known: &Known, now: Moment) -> String {
     let day = dates::on_day(known.told, now);
     let from = match &known.from {
-        Source::Chat(title) if title.is_empty() => format!("told {day}"),
-        Source::Chat(title) => format!("told {day}, in ‘{title}’"),
-        Source::File(name) => format!("from {name}, {day}"),
-        Source::Agent(name) => format!("noted by {name} {day}"),
-        Source::Correction => format!("corrected by you, told {day}"),
-        Source::Unsettled => format!("told {day}, not noted yet"),
+        Source::Chat(title) if title.is_empty() => text!("told {day}", day),
+        Source::Chat(title) => text!("told {day}, in ‘{title}’", day, title),
+        Source::File(name) => text!("from {name}, {day}", name, day),
+        Source::Agent(name) => text!("noted by {name} {day}", name, day),
+        Source::Correction => text!("corrected by you, told {day}", day),
+        Source::Unsettled => text!("told {day}, not noted yet", day),
     };
     match known.superseded {
-        Some((_, at)) => format!("until {}, {from}", dates::day_of(at, now)),
+        Some((_, at)) => {
+            text!("until {date}, {source}", date = dates::day_of(at, now), source = from)
+        }
         None => from,
     }
 }

@@ -10,6 +10,7 @@ mod messages;
 mod page;
 mod prompts;
 mod screens;
+mod texts;
 mod tools;
 
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent, KeyModifiers};

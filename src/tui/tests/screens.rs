@@ -6,26 +6,64 @@ use crate::chat::{Level, OwnFile as _, Persona, Window};
 use crate::interfaces::{LoadProgress, ModelSummary};
 use crate::memory::Moment;
 use crate::store::{ForgetPlan, Found};
+use crate::texts::in_german;
 use crate::tui::event::{Greeting, OtherPlan};
 use crate::tui::state::{Pane, WhyPane};
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (200, 60)];
 
+/// The screens that are kept in German, too.
+const IN_GERMAN: [&str; 12] = [
+    "welcome",
+    "welcome_back",
+    "chat",
+    "chosen",
+    "completion",
+    "help",
+    "page_you",
+    "memory",
+    "why",
+    "sessions",
+    "models",
+    "learned",
+];
+
 #[track_caller]
 pub(super) fn check(name: &str, start: fn(u16, u16) -> Harness, then: impl Fn(&mut Harness)) {
     for (width, height) in SIZES {
-        let mut h = start(width, height);
-        then(&mut h);
-        // Once to lay it out, once from the cached layout: the second frame must be the same.
-        let first = h.screen();
-        let text = h.screen();
-        assert_eq!(first, text, "{name} at {width}×{height} flickers");
+        let size = format!("{width}x{height}");
+        let seen = || {
+            let mut h = start(width, height);
+            then(&mut h);
+            // Once to lay it out, once from the cached layout: the second frame must be the same.
+            let first = h.screen();
+            let text = h.screen();
+            assert_eq!(first, text, "{name} at {size} flickers");
+            text
+        };
+        let (english, german) = (seen(), in_german(seen));
+        if (width, height) == (80, 24) {
+            assert_fits(&english, &german);
+        }
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../../tests/snapshots");
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        settings.bind(|| insta::assert_snapshot!(format!("{name}_{width}x{height}"), text));
+        settings.bind(|| {
+            insta::assert_snapshot!(format!("{name}_{size}"), english);
+            if IN_GERMAN.contains(&name) {
+                insta::assert_snapshot!(format!("{name}_de_{size}"), german);
+            }
+        });
     }
+}
+
+/// German cuts nothing that English shows whole, and leaves out no hint.
+#[track_caller]
+pub(super) fn assert_fits(english: &str, german: &str) {
+    let [e, g] = [english, german]
+        .map(|screen| (screen.matches('…').count(), screen.matches(" · ").count()));
+    assert!(g.0 <= e.0 && g.1 >= e.1, "{english}\n{german}");
 }
 
 fn talked(width: u16, height: u16) -> Harness {

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::texts::text;
 use crate::tui::keys::{Action, Context};
 use crate::tui::state::{Confirm, Edit, Edited, State};
 use crate::tui::view::{input, popup};
@@ -40,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, question: &Confirm) {
         Span::styled(key(Action::Accept), palette.accent),
         Span::styled(format!(" {}   ", question.yes), palette.text),
         Span::styled(key(Action::Close), palette.accent),
-        Span::styled(" leave it", palette.text),
+        Span::styled(format!(" {}", text!("leave it")), palette.text),
     ];
     if let Some((what, _)) = &question.other {
         let other = [
@@ -62,8 +63,8 @@ pub(super) fn edit(frame: &mut Frame<'_>, state: &State, edit: &Edit) {
     let width = usize::from(72.min(screen.width.saturating_sub(2))).saturating_sub(5);
     let rows = edit.editor.rows(width).clamp(2, 8) as u16;
     let title = match edit.what {
-        Edited::Fact(id) => format!("correct {id}"),
-        Edited::Title(_) => "rename the chat".to_owned(),
+        Edited::Fact(id) => text!("correct {id}", id),
+        Edited::Title(_) => text!("rename the chat").to_owned(),
     };
     let area = popup(frame, palette, &title, 72, rows + 4);
     let [body, _, foot] =

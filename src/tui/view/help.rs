@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use crate::texts::{self, text};
 use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::slash::COMMANDS;
@@ -35,7 +36,7 @@ fn rows(left: &str, right: &str, palette: &Palette, width: usize, lines: &mut Ve
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, scroll: u16) {
     let palette = &state.palette;
-    let area = popup(frame, palette, "help", 76, frame.area().height);
+    let area = popup(frame, palette, text!("help"), 76, frame.area().height);
     let width = usize::from(area.width);
     let mut lines = Vec::new();
     let keys_of = |context, lines: &mut Vec<Line<'static>>| {
@@ -45,19 +46,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, scroll: u16) {
     };
     keys_of(Context::Chat, &mut lines);
     lines.push(Line::raw(""));
-    lines.push(Line::styled("Commands", palette.heading));
+    lines.push(Line::styled(text!("Commands"), palette.heading));
     for command in COMMANDS {
-        let usage = format!("/{} {}", command.name, command.arguments);
-        rows(usage.trim_end(), command.help, palette, width, &mut lines);
+        let usage = format!("/{} {}", command.name, texts::lookup(command.arguments));
+        rows(usage.trim_end(), texts::lookup(command.help), palette, width, &mut lines);
     }
     lines.push(Line::raw(""));
-    lines.push(Line::styled("On a chosen message", palette.heading));
+    lines.push(Line::styled(text!("On a chosen message"), palette.heading));
     keys_of(Context::Messages, &mut lines);
     lines.push(Line::raw(""));
-    lines.push(Line::styled("On the memory's page", palette.heading));
+    lines.push(Line::styled(text!("On the memory's page"), palette.heading));
     keys_of(Context::MemoryPage, &mut lines);
     lines.push(Line::raw(""));
-    lines.push(Line::styled("On what imports taught (/learned)", palette.heading));
+    lines.push(Line::styled(text!("On what imports taught (/learned)"), palette.heading));
     keys_of(Context::Learned, &mut lines);
     let height = area.height.saturating_sub(1);
     let most = (lines.len() as u16).saturating_sub(height);

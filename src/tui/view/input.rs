@@ -7,6 +7,7 @@ use ratatui::widgets::{Block, Borders, List, ListState};
 use ratatui_textarea::TextArea;
 
 use crate::memory::plain_text;
+use crate::texts::text;
 use crate::tui::keys::Action;
 use crate::tui::state::State;
 use crate::tui::view::{clear, framed, list_line};
@@ -28,8 +29,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
     let mut block = Block::new().borders(Borders::TOP).border_style(border);
     if state.editing.is_some() {
         let (send, leave) = (state.key(Action::Send), state.key(Action::Escape));
-        let title = format!(" written anew: {send} sends, {leave} leaves it ");
-        block = block.title(Line::styled(title, palette.muted));
+        let title = text!("written anew: {send} sends, {leave} leaves it", send, leave);
+        block = block.title(Line::styled(format!(" {title} "), palette.muted));
     }
     let inner = block.inner(area);
     frame.render_widget(block, area);
@@ -37,16 +38,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect, focused: bo
     frame.render_widget(Line::from(vec![Span::raw(" "), Span::styled("›", sign)]), inner);
     let text = Rect { x: inner.x + PROMPT, width: inner.width.saturating_sub(PROMPT + 1), ..inner };
     if state.editor.is_empty() {
-        let stop = format!("{} stops the reply", state.key(Action::Escape));
+        let stop = text!("{key} stops the reply", key = state.key(Action::Escape));
         let words = if !state.queue.is_empty() {
             let (n, back) = (state.queue.len(), state.key(Action::Interrupt));
-            format!("{n} more to be sent · {stop} · {back} takes it back")
+            text!("{n} more to be sent · {stop} · {key} takes it back", n, stop, key = back)
         } else if state.transcript.busy() {
             stop
         } else if state.incognito {
-            "A message that is not kept".to_owned()
+            text!("A message that is not kept").to_owned()
         } else {
-            "Message".to_owned()
+            text!("Message").to_owned()
         };
         frame.render_widget(Span::styled(words, palette.muted), text);
     }
@@ -81,7 +82,8 @@ pub(super) fn completions(frame: &mut Frame<'_>, state: &State, typing: Rect, bo
     let chosen = state.completion.min(offered.len() - 1);
     let mut block = framed(palette, "", palette.border);
     if offered.len() > usize::from(rows) {
-        let place = format!(" ↑ ↓ {} of {} ", chosen + 1, offered.len());
+        let place = text!("{n} of {of}", n = chosen + 1, of = offered.len());
+        let place = format!(" ↑ ↓ {place} ");
         block = block.title_bottom(Line::styled(place, palette.muted).right_aligned());
     }
     let inner = block.inner(rect);

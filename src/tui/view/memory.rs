@@ -7,19 +7,19 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 use tui_tree_widget::Tree as TreeWidget;
 
-use crate::chat::export::speaker;
 use crate::memory::plain_text;
 use crate::store::AnyId;
+use crate::texts::{plural, text};
 use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::panes::selected;
 use crate::tui::state::{MemoryPane, State};
 use crate::tui::view::pane_frame;
-use crate::tui::{count, dates, wrap};
+use crate::tui::{dates, speaker, wrap};
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
-    let (inner, focused) = pane_frame(frame, state, "learnt from imports", area);
+    let (inner, focused) = pane_frame(frame, state, text!("learnt from imports"), area);
     let [top, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
             .areas(inner);
@@ -70,7 +70,7 @@ pub(super) fn summary(
         let line = Line::from(vec![
             Span::styled("/ ", palette.accent),
             Span::styled(text, palette.text),
-            Span::styled(format!("   {n_found} found"), palette.muted),
+            Span::styled(format!("   {}", text!("{n} found", n = n_found)), palette.muted),
         ]);
         frame.render_widget(line, area);
         if pane.searching && focused {
@@ -81,10 +81,13 @@ pub(super) fn summary(
     let Some(tree) = &pane.tree else { return };
     if pane.learned {
         let n: usize = tree.learned.iter().map(|import| import.facts.len()).sum();
-        let mut text = count(n, "fact", "facts");
+        let mut text = plural!("{n} fact", "{n} facts", n);
         match pane.thrown.iter().flatten().count() {
             0 => {}
-            n => text = format!("{text} · {n} to go when this is closed, u takes that back"),
+            n => {
+                let thrown = text!("{n} to go when this is closed, u takes that back", n);
+                text = format!("{text} · {thrown}");
+            }
         }
         let text = wrap::ellipsis(&text, usize::from(area.width));
         frame.render_widget(Span::styled(text, palette.muted), area);
@@ -93,10 +96,10 @@ pub(super) fn summary(
     let facts: usize = tree.themes.iter().map(|t| t.facts.len()).sum();
     let text = format!(
         "{} · {} · {} · {}",
-        count(tree.themes.len(), "theme", "themes"),
-        count(facts, "fact", "facts"),
-        count(tree.episodes.len(), "episode", "episodes"),
-        count(tree.n_messages, "message", "messages"),
+        plural!("{n} theme", "{n} themes", tree.themes.len()),
+        plural!("{n} fact", "{n} facts", facts),
+        plural!("{n} episode", "{n} episodes", tree.episodes.len()),
+        plural!("{n} message", "{n} messages", tree.n_messages),
     );
     let text = wrap::parts_that_fit(&text, usize::from(area.width));
     frame.render_widget(Span::styled(text, palette.muted), area);
@@ -112,19 +115,23 @@ pub(super) fn nothing(
 ) {
     let palette = &state.palette;
     let text = match (&pane.tree, &pane.error) {
-        (_, Some(error)) => format!("The memory could not be read: {}", plain_text(error)),
-        (None, None) => "reading…".into(),
-        (Some(_), None) if !pane.search.trim().is_empty() => "Nothing matches.".into(),
-        (Some(_), None) if pane.learned => "Nothing from an import is left to look through.".into(),
+        (_, Some(error)) => {
+            text!("The memory could not be read: {error}", error = plain_text(error))
+        }
+        (None, None) => text!("reading…").into(),
+        (Some(_), None) if !pane.search.trim().is_empty() => text!("Nothing matches.").into(),
+        (Some(_), None) if pane.learned => {
+            text!("Nothing from an import is left to look through.").into()
+        }
         (Some(_), None) if here.is_some() => here.unwrap_or_default().into(),
         (Some(tree), None) if tree.n_messages > 0 => {
-            format!(
+            text!(
                 "Nothing has settled into memory yet. That happens by itself, a little after a topic ends; a new chat \
-                 ({}) ends it now.",
-                state.key(Action::NewSession)
+                 ({key}) ends it now.",
+                key = state.key(Action::NewSession)
             )
         }
-        (Some(_), None) => "Nothing here yet. What you tell it will be.".into(),
+        (Some(_), None) => text!("Nothing here yet. What you tell it will be.").into(),
     };
     let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
     let space = Rect {
@@ -167,9 +174,10 @@ fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
     match selected(pane)? {
         AnyId::Semantic(id) => {
             let fact = tree.themes.iter().flat_map(|t| &t.facts).find(|f| f.id == id)?;
-            let mut head = format!("{} · said {}", fact.id, dates::date(fact.created_at));
+            let said = text!("said {date}", date = dates::date(fact.created_at));
+            let mut head = format!("{} · {said}", fact.id);
             if let Some(later) = fact.superseded_by {
-                head = format!("{head} · replaced by {later}");
+                head = format!("{head} · {}", text!("replaced by {id}", id = later));
             }
             let mut learned = tree.learned.iter().filter(|_| pane.learned).flat_map(|l| &l.facts);
             if let Some((_, chat)) = learned.find(|(fact, _)| *fact == id) {
@@ -180,7 +188,8 @@ fn chosen(pane: &MemoryPane) -> Option<(String, String)> {
         AnyId::Episode(id) => {
             let episode = tree.episodes.iter().find(|e| e.id == id)?;
             let (date, n) = (dates::date(episode.started_at), episode.messages.len());
-            let head = format!("{} · {date} · {}", episode.id, count(n, "message", "messages"));
+            let messages = plural!("{n} message", "{n} messages", n);
+            let head = format!("{} · {date} · {messages}", episode.id);
             Some((head, format!("{}\n{}", episode.title, episode.content)))
         }
         AnyId::Message(id) => {

@@ -18,6 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
 
 use crate::memory::plain_text;
+use crate::texts::text;
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, HEIGHT_MIN, Overlay, Pane, SPLIT_WIDTH, State, WIDTH_MIN};
 use crate::tui::wrap;
@@ -77,7 +78,11 @@ fn draw_pane(frame: &mut Frame<'_>, state: &State, pane: &Pane, area: Rect) {
 }
 
 fn too_small(frame: &mut Frame<'_>, area: Rect, palette: &Palette) {
-    let text = format!("A little larger, please: {WIDTH_MIN} × {HEIGHT_MIN}");
+    let text = text!(
+        "A little larger, please: {width} × {height}",
+        width = WIDTH_MIN,
+        height = HEIGHT_MIN
+    );
     let lines = wrap::plain(&text, palette.muted, usize::from(area.width));
     let top = area.height.saturating_sub(lines.len() as u16) / 2;
     let middle = Rect { y: area.y + top, height: area.height - top, ..area };
@@ -87,11 +92,11 @@ fn too_small(frame: &mut Frame<'_>, area: Rect, palette: &Palette) {
 fn header(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let palette = &state.palette;
     let badge = match (state.incognito, state.tools_on) {
-        (true, _) => " incognito ",
-        (false, true) => " tools ",
-        (false, false) => "",
+        (true, _) => format!(" {} ", text!("incognito")),
+        (false, true) => format!(" {} ", text!("tools")),
+        (false, false) => String::new(),
     };
-    let room = usize::from(area.width).saturating_sub(16 + badge.len());
+    let room = usize::from(area.width).saturating_sub(16 + wrap::width(&badge));
     let mut spans = vec![Span::raw(" "), Span::styled("inglenook", palette.accent)];
     let title = &state.transcript.title;
     if !title.is_empty() {

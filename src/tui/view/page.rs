@@ -7,6 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
 use crate::store::AnyId;
+use crate::texts::text;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::known::Known;
 use crate::tui::page::rows::{FactRow, Row, source};
@@ -27,7 +28,7 @@ const SOURCE_WIDTH: usize = 48;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &MemoryPane, area: Rect) {
     let palette = &state.palette;
-    let (inner, focused) = pane_frame(frame, state, "memory", area);
+    let (inner, focused) = pane_frame(frame, state, text!("memory"), area);
     let [top, line, body, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
@@ -64,7 +65,7 @@ fn tabs(frame: &mut Frame<'_>, page: &Page, palette: &Palette, area: Rect) {
         texts(&|n, tab| format!("{n} {}", tab.names().0)),
         texts(&|_, tab| tab.names().1.to_owned()),
     ];
-    let fits = |texts: &&Vec<String>| texts.concat().chars().count() <= usize::from(area.width);
+    let fits = |texts: &&Vec<String>| wrap::width(&texts.concat()) <= usize::from(area.width);
     let Some(texts) = all.iter().find(fits).or(all.last()) else { return };
     let tab = |(text, tab): (&String, &Tab)| {
         let is_open = *tab == page.tab && !page.changes;
@@ -78,48 +79,43 @@ fn tabs(frame: &mut Frame<'_>, page: &Page, palette: &Palette, area: Rect) {
 fn news(state: &State, page: &Page) -> String {
     let now = state.now;
     let since = match &page.known.visit {
-        Some(visit) => {
-            let at = visit.at(now.offset);
-            match dates::on_day(at, now) {
-                day if day == "today" => format!("Since {}", dates::time(at)),
-                day => format!("Since {}", day.trim_start_matches("on ")),
-            }
-        }
-        None => "Not seen yet".into(),
+        Some(visit) => dates::since(visit.at(now.offset), now),
+        None => text!("Not seen yet").into(),
     };
-    let parts: Vec<String> = page
-        .n_changed()
-        .into_iter()
-        .zip(["new", "corrected", "no longer so"])
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, what)| format!("{n} {what}"))
-        .collect();
     if page.changes {
-        return format!(
-            "{since} · {} goes back",
-            state.keys.of(Context::MemoryPage, Action::Changes)
-        );
+        let key = state.keys.of(Context::MemoryPage, Action::Changes);
+        return format!("{since} · {}", text!("{key} goes back", key));
     }
+    let [new, corrected, gone] = page.n_changed();
+    let parts = [
+        (new, text!("{n} new", n = new)),
+        (corrected, text!("{n} corrected", n = corrected)),
+        (gone, text!("{n} no longer so", n = gone)),
+    ];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, part)| part).collect();
     if parts.is_empty() && page.known.visit.is_none() {
         return String::new();
     }
-    let what = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(" · ") };
+    let what = if parts.is_empty() { text!("nothing new").to_owned() } else { parts.join(" · ") };
     format!("{since}: {what}")
 }
 
 /// What an empty tab says.
 fn empty(page: &Page) -> &'static str {
     match page.tab {
-        _ if page.changes => "Nothing is new, corrected or no longer so.",
+        _ if page.changes => text!("Nothing is new, corrected or no longer so."),
         Tab::You => {
-            "Nothing is known about you yet. Say something of yourself, and it will be here."
+            text!("Nothing is known about you yet. Say something of yourself, and it will be here.")
         }
-        Tab::People => "Nobody is known yet. Tell of somebody, and they will be here.",
+        Tab::People => text!("Nobody is known yet. Tell of somebody, and they will be here."),
         Tab::Plans => {
-            "Nothing lies ahead that is known. Tell what you mean to do, and it will be here."
+            text!(
+                "Nothing lies ahead that is known. Tell what you mean to do, and it will be here."
+            )
         }
         Tab::Places => {
-            "No place is known yet. Tell where somebody lives or went, and it will be here."
+            text!("No place is known yet. Tell where somebody lives or went, and it will be here.")
         }
         Tab::Everything => "",
     }
@@ -226,7 +222,7 @@ fn fact_lines(
     let indent = wrap::width(lead);
     let mut sentence = vec![Span::styled(plain_text(&known.sentence).into_owned(), style)];
     if row.before {
-        sentence.insert(0, Span::styled("Before: ", palette.muted));
+        sentence.insert(0, Span::styled(format!("{} ", text!("Before:")), palette.muted));
     }
     let room = width - indent - if beside { SOURCE_WIDTH + 2 } else { 0 };
     let from = from.as_deref().map(plain_text);

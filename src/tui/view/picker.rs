@@ -7,6 +7,7 @@ use ratatui::widgets::{List, ListState};
 
 use crate::memory::plain_text;
 use crate::store::FOUND;
+use crate::texts::text;
 use crate::tui::keys::Context;
 use crate::tui::palette::Palette;
 use crate::tui::pickers::{Picker, PickerKind};
@@ -17,14 +18,14 @@ use crate::tui::{chats, wrap};
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
     let palette = &state.palette;
     let title = match picker.kind {
-        PickerKind::Palette => "commands",
-        PickerKind::Sessions => "chats",
-        PickerKind::Models => "models",
-        PickerKind::History => "your messages",
-        PickerKind::Look => "colours",
-        PickerKind::Roles => "roles",
-        PickerKind::Prompts => "your prompts",
-        PickerKind::Settings => "sampling",
+        PickerKind::Palette => text!("commands"),
+        PickerKind::Sessions => text!("chats"),
+        PickerKind::Models => text!("models"),
+        PickerKind::History => text!("your messages"),
+        PickerKind::Look => text!("colours"),
+        PickerKind::Roles => text!("roles"),
+        PickerKind::Prompts => text!("your prompts"),
+        PickerKind::Settings => text!("sampling"),
     };
     let rows = picker.items.iter().map(|i| 1 + u16::from(i.preview.is_some())).sum::<u16>();
     let is_large = picker.kind == PickerKind::Sessions;
@@ -42,7 +43,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
     let filter = wrap::ellipsis(&filter, width.saturating_sub(4));
     let x = top.x + 2 + wrap::width(&filter) as u16;
     let typed = if picker.filter.is_empty() {
-        let words = if is_large { "type to search titles and messages" } else { "type to filter" };
+        let words = if is_large {
+            text!("type to search titles and messages")
+        } else {
+            text!("type to filter")
+        };
         Span::styled(words, palette.muted)
     } else {
         Span::styled(filter, palette.text)
@@ -58,7 +63,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, picker: &Picker) {
     let lines = items.iter().enumerate().map(|(n, item)| {
         let room = width.saturating_sub(2);
         let is_gone = item.session().is_some_and(|id| chats::is_deleted(state, id));
-        let detail = if is_gone { "deleted" } else { &item.detail };
+        let detail = if is_gone { text!("deleted") } else { &item.detail };
         let beside = room.saturating_sub(wrap::width(&item.label) + 2);
         let detail = wrap::ellipsis(detail, beside.max(room / 2));
         let label = wrap::ellipsis(&item.label, room.saturating_sub(wrap::width(&detail) + 2));

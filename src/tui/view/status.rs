@@ -10,6 +10,7 @@ use throbber_widgets_tui::symbols::throbber::BRAILLE_SIX;
 
 use crate::interfaces::LoadProgress;
 use crate::memory::plain_text;
+use crate::texts::{self, text};
 use crate::tui::keys::{Action, Context};
 use crate::tui::state::{Focus, ModelLine, State};
 use crate::tui::view::{led, spread};
@@ -28,7 +29,7 @@ fn thousands(n: usize) -> String {
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
+            out.push_str(text!(","));
         }
         out.push(c);
     }
@@ -63,11 +64,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     }
     let mut parts: Vec<Vec<Span<'static>>> = vec![model(state, area.width)];
     if let Some(speed) = state.tokens_per_second {
-        parts.push(vec![Span::styled(format!("{speed:.0} tok/s"), palette.muted)]);
+        parts.push(vec![Span::styled(
+            text!("{n} tok/s", n = format_args!("{speed:.0}")),
+            palette.muted,
+        )]);
     }
     if let Some(window) = state.window {
-        let text =
-            format!("context {}/{}", thousands(window.used_tokens), thousands(window.limit_tokens));
+        let (used, limit) = (thousands(window.used_tokens), thousands(window.limit_tokens));
+        let text = text!("context {used}/{limit}", used, limit);
         parts.push(vec![Span::styled(text, palette.muted)]);
     }
     if let Some(status) = &state.worker {
@@ -93,11 +97,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     // How to get a better model, where there is room; it matters more than that this is built in.
     let next = match (&state.pull, &state.model) {
         (Some(pull), _) => {
-            let text = format!("{} · {} stops", pull.text(), state.key(Action::Escape));
-            Some(Span::styled(text, palette.text))
+            let stops = text!("{key} stops", key = state.key(Action::Escape));
+            Some(Span::styled(format!("{} · {stops}", pull.text()), palette.text))
         }
         (None, ModelLine::Ready(profile)) if profile.starter => {
-            Some(Span::styled("better: /model", palette.muted))
+            Some(Span::styled(text!("better: /model"), palette.muted))
         }
         _ => None,
     };
@@ -125,13 +129,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
 /// What the memory worker does, in a few words.
 fn worker(WorkerStatus { state, jobs_left, .. }: &WorkerStatus) -> String {
     let text = match state {
-        WorkerState::Failed { what } => return format!("memory: {what}"),
-        WorkerState::Working { what } => format!("memory: {what}"),
+        WorkerState::Failed { what } => return text!("memory: {error}", error = what),
+        WorkerState::Working { what } => text!("memory: {what}", what = texts::lookup(what)),
         // It pauses during every reply; that is worth a word only if it has work.
-        WorkerState::Paused if *jobs_left > 0 => "memory waits".into(),
-        WorkerState::Idle | WorkerState::Paused => return "memory idle".into(),
+        WorkerState::Paused if *jobs_left > 0 => text!("memory waits").into(),
+        WorkerState::Idle | WorkerState::Paused => return text!("memory idle").into(),
     };
-    if *jobs_left == 0 { text } else { format!("{text}, {jobs_left} left") }
+    if *jobs_left == 0 { text } else { text!("{doing}, {n} left", doing = text, n = jobs_left) }
 }
 
 fn model(state: &State, width: u16) -> Vec<Span<'static>> {
@@ -140,11 +144,11 @@ fn model(state: &State, width: u16) -> Vec<Span<'static>> {
         ModelLine::Ready(profile) => {
             let role = profile.role.as_ref().map(|role| {
                 let name = wrap::ellipsis(&plain_text(&role.name), 16);
-                Span::styled(format!(" as {name}"), palette.text)
+                Span::styled(format!(" {}", text!("as {role}", role = name)), palette.text)
             });
             let note = match role {
                 None if profile.starter && width >= 60 => {
-                    Some(Span::styled(" (built in)", palette.muted))
+                    Some(Span::styled(format!(" ({})", text!("built in")), palette.muted))
                 }
                 role => role,
             };
@@ -155,7 +159,10 @@ fn model(state: &State, width: u16) -> Vec<Span<'static>> {
             let mut spans = vec![
                 Span::styled(spinner(state), palette.accent),
                 Span::styled(
-                    format!(" loading {}", wrap::ellipsis(&plain_text(name), 24)),
+                    format!(
+                        " {}",
+                        text!("loading {name}", name = wrap::ellipsis(&plain_text(name), 24))
+                    ),
                     palette.text,
                 ),
             ];
@@ -168,12 +175,12 @@ fn model(state: &State, width: u16) -> Vec<Span<'static>> {
                 spans.push(Span::styled(format!(" {:.0} %", fraction * 100.0), palette.muted));
             }
             if !stage.is_empty() {
-                let stage = wrap::ellipsis(&plain_text(stage), 28);
+                let stage = wrap::ellipsis(&plain_text(texts::lookup(stage)), 28);
                 spans.push(Span::styled(format!("  {stage}"), palette.muted));
             }
             spans
         }
-        ModelLine::Absent => vec![Span::styled("no model", palette.error)],
+        ModelLine::Absent => vec![Span::styled(text!("no model"), palette.error)],
     }
 }
 

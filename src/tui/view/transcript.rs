@@ -11,6 +11,7 @@ use ratatui::widgets::Paragraph;
 use crate::chat::{CallResult, Level, PhaseName};
 use crate::interfaces::LoadProgress;
 use crate::memory::{attached, own_words, plain_text};
+use crate::texts::{self, plural, text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, ModelLine, State};
 use crate::tui::transcript::{Body, Entry, Laid, LaidText, Place, Row, Transcript, Versions};
@@ -117,7 +118,7 @@ impl<'a> Blocks<'a> {
                 parts.push(rule(&dates::day(at, state.now), state.palette.muted, width));
             }
             if self.read_from == Some(block) {
-                parts.push(rule("the model reads from here on", state.palette.muted, width));
+                parts.push(rule(text!("the model reads from here on"), state.palette.muted, width));
             }
         }
         if !state.transcript.is_replaced(entry) {
@@ -220,11 +221,11 @@ impl<'a> Blocks<'a> {
         if self.n().saturating_sub(row.block) > NEAR {
             let rest = &self.state.transcript.entries[row.block..];
             let n = rest.iter().filter(|entry| entry.message().is_some()).count();
-            return Some(format!(" ↓ {n} more messages "));
+            return Some(format!(" ↓ {} ", text!("{n} more messages", n)));
         }
         let rows: usize = (row.block..self.n()).map(|block| self.n_rows(block)).sum();
         let n = rows.saturating_sub(row.row);
-        (n > 0).then(|| format!(" ↓ {n} more {} ", if n == 1 { "line" } else { "lines" }))
+        (n > 0).then(|| format!(" ↓ {} ", plural!("{n} more line", "{n} more lines", n)))
     }
 }
 
@@ -248,7 +249,7 @@ fn laid(entry: &Entry, state: &State, width: u16) -> Laid {
         Body::Unsaved(text) => {
             let mut lines = vec![Line::raw("")];
             lines.extend(markdown::render(text, palette, usize::from(width)));
-            lines.push(Line::styled("not saved", palette.error));
+            lines.push(Line::styled(text!("not saved"), palette.error));
             lines
         }
         Body::Called { head, result } => {
@@ -272,7 +273,7 @@ fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'s
     if rows.len() > USER_ROWS_MAX || end < clean.len() {
         rows.truncate(USER_ROWS_MAX);
         let size = crate::tui::editor::size_of(clean.len());
-        rows.push(Line::styled(format!("… ({size} in all)"), palette.muted));
+        rows.push(Line::styled(text!("… ({size} in all)", size), palette.muted));
     }
     rows.extend(labels.into_iter().map(|label| {
         let label = plain_text(label);
@@ -291,19 +292,19 @@ fn reply(versions: &Versions, palette: &Palette, width: u16) -> Vec<Line<'static
     lines.extend(markdown::render(&message.content, palette, usize::from(width)));
     let mut facts: Vec<String> = versions.place().into_iter().collect();
     if !message.complete {
-        facts.push("stopped".to_owned());
+        facts.push(text!("stopped").to_owned());
     }
     if let Some(why) = why {
         match why.n_memories() {
             0 => {}
-            1 => facts.push("from 1 memory".into()),
-            n => facts.push(format!("from {n} memories")),
+            n => facts.push(plural!("from {n} memory", "from {n} memories", n)),
         }
         if let (Some(before), Some(after)) = (why.coarse_nats, why.final_nats)
             && !why.overlap
             && why.steps.iter().any(|s| s.admitted)
         {
-            facts.push(format!("{before:.2} → {after:.2} nats"));
+            let (before, after) = (texts::decimal(before, 2), texts::decimal(after, 2));
+            facts.push(text!("{before} → {after} nats", before, after));
         }
     }
     if !facts.is_empty() {
@@ -384,20 +385,20 @@ fn live(state: &State, width: u16) -> Vec<Line<'static>> {
             ModelLine::Loading {
                 progress: Some(LoadProgress { fraction: Some(f), .. }), ..
             } => {
-                format!("waiting for the model, {:.0} %", f * 100.0)
+                text!("waiting for the model, {n} %", n = format_args!("{:.0}", f * 100.0))
             }
-            _ => "waiting for the model".into(),
+            _ => text!("waiting for the model").into(),
         },
         PhaseName::Recalling if !transcript.progress.is_empty() => {
-            format!("looking into memory: {}", plain_text(&transcript.progress))
+            text!("looking into memory: {step}", step = plain_text(&transcript.progress))
         }
-        PhaseName::Recalling => "looking into memory".into(),
-        PhaseName::Asking => "may it call this tool?".into(),
-        PhaseName::Calling => "waiting for the tool".into(),
+        PhaseName::Recalling => text!("looking into memory").into(),
+        PhaseName::Asking => text!("may it call this tool?").into(),
+        PhaseName::Calling => text!("waiting for the tool").into(),
         PhaseName::Replying if !transcript.progress.is_empty() => {
             plain_text(&transcript.progress).into_owned()
         }
-        _ => "thinking".into(),
+        _ => text!("thinking").into(),
     };
     let doing = wrap::ellipsis(&doing, usize::from(width).saturating_sub(3));
     lines.push(Line::from(vec![

@@ -7,11 +7,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::memory::plain_text;
+use crate::texts::{self, key, plural, text};
 use crate::tui::keys::{Action, Context};
 use crate::tui::state::{ModelLine, State};
 use crate::tui::view::{framed, led, spread};
 use crate::tui::welcome::{Offer, offers};
-use crate::tui::{count, dates, wrap};
+use crate::tui::{dates, wrap};
 
 /// Cells of a column; longer lines are hard to read.
 const WIDTH_MAX: usize = 66;
@@ -19,8 +20,8 @@ const WIDTH_MAX: usize = 66;
 const NOTES_WIDTH: usize = 50;
 /// Between two columns.
 const GAP: usize = 6;
-const INCOGNITO: &str = "Nothing said here is kept. What is in memory can be asked about.";
-const PRIVATE: &str = "Everything stays on this machine.";
+const INCOGNITO: &str = key!("Nothing said here is kept. What is in memory can be asked about.");
+const PRIVATE: &str = key!("Everything stays on this machine.");
 
 /// How much is said, from all to the least.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,8 +108,9 @@ fn rows(state: &State, size: Size, width: usize) -> Vec<Row> {
     }
     if size.whole {
         let keys = format!(
-            "{} · / commands · {}",
+            "{} · / {} · {}",
             state.keys.hint(Context::Input, Action::Help),
+            text!("commands"),
             state.keys.hint(Context::Chat, Action::Memory),
         );
         rows.extend([(Line::raw(""), None), (Line::styled(keys, palette.muted), None)]);
@@ -139,33 +141,35 @@ fn beside(sections: Vec<Vec<Row>>) -> Vec<Row> {
 fn head(state: &State, size: Size, width: usize) -> Vec<Row> {
     let (palette, greeting) = (&state.palette, &state.greeting);
     let title = if state.incognito {
-        "Incognito".to_owned()
+        text!("Incognito").to_owned()
     } else if greeting.chats.is_empty() {
-        "An assistant that remembers".to_owned()
+        text!("An assistant that remembers").to_owned()
     } else {
-        let name = greeting.name.as_ref().map(|name| format!(", {}", plain_text(name)));
-        format!("Welcome back{}", name.unwrap_or_default())
+        match &greeting.name {
+            Some(name) => text!("Welcome back, {name}", name = plain_text(name)),
+            None => text!("Welcome back").to_owned(),
+        }
     };
     let mut lines = vec![Line::styled(wrap::ellipsis(&title, width), palette.heading)];
     let is_first = greeting.chats.is_empty() && !state.incognito;
-    let text = if state.incognito { INCOGNITO } else { PRIVATE };
+    let text = texts::lookup(if state.incognito { INCOGNITO } else { PRIVATE });
     let text = match runs_on(state, is_first && size.whole).filter(|_| size.whole) {
         Some(model) => format!("{text} {model}"),
         None => text.to_owned(),
     };
     lines.extend(wrap::plain(&text, palette.text, width));
     if let Some((n, source)) = greeting.learned.as_ref().filter(|_| !state.incognito) {
-        let n = count(*n, "thing", "things");
+        let things = plural!("{n} thing", "{n} things", *n);
         let text = if size.whole {
             let source = wrap::ellipsis(&plain_text(source), 40);
-            format!("{n} learnt from {source}: /learned lists them.")
+            text!("{things} learnt from {source}: /learned lists them.", things, source)
         } else {
-            format!("{n} learnt: /learned.")
+            text!("{things} learnt: /learned.", things)
         };
         lines.extend(wrap::plain(&text, palette.accent, width));
     }
     if let ModelLine::Absent = state.model {
-        let text = format!("No model is loaded. {} lists them.", state.key(Action::Models));
+        let text = text!("No model is loaded. {key} lists them.", key = state.key(Action::Models));
         lines.extend(wrap::plain(&text, palette.warning, width));
     }
     lines.into_iter().map(|line| (line, None)).collect()
@@ -177,12 +181,14 @@ fn runs_on(state: &State, at_length: bool) -> Option<String> {
     let name = wrap::ellipsis(&plain_text(&profile.name), 28);
     Some(match (profile.starter, at_length) {
         (true, true) => {
-            "It runs on the built-in model, which is small: it keeps and finds what you tell it and talks simply, but knows \
-             little of the world. /model gets a larger one."
-                .into()
+            text!(
+                "It runs on the built-in model, which is small: it keeps and finds what you tell it and talks simply, but knows \
+                 little of the world. /model gets a larger one."
+            )
+            .into()
         }
-        (true, false) => "It runs on the built-in model.".into(),
-        (false, _) => format!("It runs on {name}."),
+        (true, false) => text!("It runs on the built-in model.").into(),
+        (false, _) => text!("It runs on {name}.", name),
     })
 }
 
@@ -192,7 +198,7 @@ fn sections(state: &State, size: Size, width: usize) -> Vec<Vec<Row>> {
     if state.incognito {
         return Vec::new();
     }
-    let choose = format!("{} chooses", state.key(Action::SwitchFocus));
+    let choose = text!("{key} chooses", key = state.key(Action::SwitchFocus));
     let title = |text: &str, note: &str| {
         let left = vec![Span::styled(text.to_owned(), palette.muted)];
         let room = width.saturating_sub(wrap::width(text) + 2);
@@ -202,9 +208,10 @@ fn sections(state: &State, size: Size, width: usize) -> Vec<Vec<Row>> {
     let offers = offers(state);
     let chats = !greeting.chats.is_empty();
     let mut first = vec![if chats {
-        title("Last chats", &format!("{choose} · {} all", state.key(Action::Sessions)))
+        let all = text!("{key} all", key = state.key(Action::Sessions));
+        title(text!("Last chats"), &format!("{choose} · {all}"))
     } else {
-        title("Three things to try", &choose)
+        title(text!("Three things to try"), &choose)
     }];
     first.extend(offers.iter().take(size.n_rows).enumerate().map(|(n, offer)| {
         let (text, note) = match offer {
@@ -223,7 +230,8 @@ fn sections(state: &State, size: Size, width: usize) -> Vec<Vec<Row>> {
     });
     let mut second: Vec<Row> = facts.collect();
     if !second.is_empty() && chats {
-        second.insert(0, title("Learnt lately", &format!("{} all", state.key(Action::Memory))));
+        let all = text!("{key} all", key = state.key(Action::Memory));
+        second.insert(0, title(text!("Learnt lately"), &all));
         return vec![first, second];
     }
     vec![first]

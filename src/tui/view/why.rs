@@ -7,20 +7,21 @@ use ratatui::widgets::Paragraph;
 
 use crate::chat::Sureness;
 use crate::memory::{Message, Moment, Role, plain_text};
+use crate::texts::{self, plural, text};
 use crate::tui::dates;
 use crate::tui::keys::{Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{State, WhyPane};
 use crate::tui::view::{led, pane_frame};
 use crate::tui::why::{TriedEpisode, Why, WhyText, bar};
-use crate::tui::{count, wrap};
+use crate::tui::wrap;
 
 /// Messages that the answer in words quotes.
 const N_SAID_MAX: usize = 5;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: Rect) {
     let palette = &state.palette;
-    let (inner, _) = pane_frame(frame, state, "why this answer", area);
+    let (inner, _) = pane_frame(frame, state, text!("why this answer"), area);
     let [body, foot] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(inner);
     let lines = lines(state, pane, usize::from(body.width));
     let most = (lines.len() as u16).saturating_sub(body.height);
@@ -30,7 +31,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     let hint = |action| state.keys.hint(Context::WhyPane, action);
     let mut keys = Vec::new();
     if let Some(at) = at.filter(|_| replies.len() > 1) {
-        keys.push(format!("{} {} of {}", hint(Action::Left), at + 1, replies.len()));
+        let place = text!("{n} of {of}", n = at + 1, of = replies.len());
+        keys.push(format!("{} {place}", hint(Action::Left)));
     }
     if !pane.in_detail && pane.reply.is_some() {
         keys.push(hint(Action::Why));
@@ -44,11 +46,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
 fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let Some(id) = pane.reply else {
-        return wrap::plain(
-            "\nNo answer yet. After one, this shows what you said that it rests on.",
-            palette.muted,
-            width,
-        );
+        let text = text!("No answer yet. After one, this shows what you said that it rests on.");
+        return wrap::plain(&format!("\n{text}"), palette.muted, width);
     };
     let mut lines = Vec::new();
     if let Some(question) = state.transcript.question_of(id) {
@@ -70,11 +69,12 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
         }
         Some((None, true)) => {
             lines.push(Line::raw(""));
-            lines.extend(wrap::plain("No memory was used for this answer.", palette.muted, width));
+            let text = text!("No memory was used for this answer.");
+            lines.extend(wrap::plain(text, palette.muted, width));
         }
         _ => {
             lines.push(Line::raw(""));
-            lines.push(Line::styled("reading…", palette.muted));
+            lines.push(Line::styled(text!("reading…"), palette.muted));
         }
     }
     lines
@@ -95,33 +95,23 @@ fn in_words(
     width: usize,
 ) {
     let Some(said) = said else { return };
-    let (first, is_quoted) = match &why.quoted {
-        Some(_) => ("Because ", true),
-        None => ("It was shown what ", false),
-    };
+    let is_quoted = why.quoted.is_some();
     // The newest count most.
     let n_left = said.len().saturating_sub(N_SAID_MAX);
     for (at, message) in said[n_left..].iter().enumerate() {
-        let who = match (&message.speaker, message.role) {
-            (Some(name), _) => plain_text(name).into_owned(),
-            (None, Role::User) => "you".into(),
-            (None, Role::Assistant) => "the assistant".into(),
-        };
-        let when = dates::day_and_time(message.created_at, now);
-        let begin = if at == 0 { first } else { "And " };
-        heading(lines, &format!("{begin}{who} said, {when}:"), palette);
+        heading(lines, &said_when(message, at == 0, is_quoted, now), palette);
         let text: Vec<&str> = message.content.split_whitespace().collect();
         let text = wrap::ellipsis(&plain_text(&text.join(" ")), width.saturating_sub(2) * 4);
-        lines.extend(wrap::plain(&format!("“{text}”"), palette.text, width));
+        lines.extend(wrap::plain(&text!("“{text}”", text), palette.text, width));
     }
     if said.is_empty() {
         read(lines, why, palette, width, is_quoted);
     }
     if let Some(sureness) = why.sureness {
         let (gauge, words) = match sureness {
-            Sureness::Sure => ("▰▰▰", "sure"),
-            Sureness::FairlySure => ("▰▰▱", "fairly sure"),
-            Sureness::Guessing => ("▰▱▱", "guessing"),
+            Sureness::Sure => ("▰▰▰", text!("sure")),
+            Sureness::FairlySure => ("▰▰▱", text!("fairly sure")),
+            Sureness::Guessing => ("▰▱▱", text!("guessing")),
         };
         lines.push(Line::raw(""));
         lines.push(Line::from(vec![
@@ -131,9 +121,34 @@ fn in_words(
     }
     let n_others = why.facts.len() + why.messages.len() - why.grounds().len();
     if n_left + n_others > 0 {
-        let others = count(n_left + n_others, "other memory", "other memories");
+        let others = plural!(
+            "{n} other memory considered",
+            "{n} other memories considered",
+            n_left + n_others
+        );
         lines.push(Line::raw(""));
-        lines.extend(wrap::plain(&format!("{others} considered"), palette.muted, width));
+        lines.extend(wrap::plain(&others, palette.muted, width));
+    }
+}
+
+/// "Because you said, today 10:00:"
+fn said_when(message: &Message, is_first: bool, is_quoted: bool, now: Moment) -> String {
+    let when = dates::day_and_time(message.created_at, now);
+    let name = match (&message.speaker, message.role) {
+        (Some(name), _) => plain_text(name),
+        (None, Role::Assistant) => text!("the assistant").into(),
+        (None, Role::User) => {
+            return match (is_first, is_quoted) {
+                (true, true) => text!("Because you said, {when}:", when),
+                (true, false) => text!("It was shown what you said, {when}:", when),
+                (false, _) => text!("And you said, {when}:", when),
+            };
+        }
+    };
+    match (is_first, is_quoted) {
+        (true, true) => text!("Because {name} said, {when}:", name, when),
+        (true, false) => text!("It was shown what {name} said, {when}:", name, when),
+        (false, _) => text!("And {name} said, {when}:", name, when),
     }
 }
 
@@ -147,14 +162,17 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     if why.steps.is_empty() && why.coarse_nats.is_none() {
         return;
     }
-    let title =
-        if why.overlap { "Share of the question not covered" } else { "Uncertainty, in nats" };
+    let title = if why.overlap {
+        text!("Share of the question not covered")
+    } else {
+        text!("Uncertainty, in nats")
+    };
     heading(lines, title, palette);
     let max = why.nats_max();
     // The number at the right takes seven cells; one stays free.
     let cells = width.saturating_sub(8).clamp(4, 48);
     let number = |nats: Option<f64>| match nats {
-        Some(n) if n.is_finite() => format!(" {:>6.2}", rounded(n)),
+        Some(n) if n.is_finite() => format!(" {:>6}", texts::decimal(rounded(n), 2)),
         _ => "      –".into(),
     };
     let row = |nats: Option<f64>, style| {
@@ -167,7 +185,7 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
         ])
     };
     let start = why.coarse_nats.or_else(|| why.steps.first().and_then(|s| s.before_nats));
-    lines.push(Line::styled("with themes and facts", palette.muted));
+    lines.push(Line::styled(text!("with themes and facts"), palette.muted));
     lines.push(row(start, palette.bar));
     for step in &why.steps {
         lines.push(label(step, palette, width));
@@ -176,12 +194,16 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     }
     if let (Some(first), Some(last)) = (start, why.final_nats) {
         let text = if why.steps.iter().any(|s| s.admitted) {
-            let (first, last) = (rounded(first), rounded(last));
-            format!("{first:.2} → {last:.2}{}", if why.overlap { "" } else { " nats" })
+            let [before, after] = [first, last].map(|nats| texts::decimal(rounded(nats), 2));
+            if why.overlap {
+                format!("{before} → {after}")
+            } else {
+                text!("{before} → {after} nats", before, after)
+            }
         } else if why.steps.is_empty() {
-            "no episode was tried".into()
+            text!("no episode was tried").into()
         } else {
-            "no episode lowered it: none was admitted".into()
+            text!("no episode lowered it: none was admitted").into()
         };
         lines.push(Line::styled(wrap::ellipsis(&text, width), palette.ok));
     }
@@ -189,13 +211,13 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
 
 fn label(step: &TriedEpisode, palette: &Palette, width: usize) -> Line<'static> {
     let (mark, style, verdict) = match (step.admitted, step.expanded) {
-        (true, true) => ("+ ", palette.ok, "with its messages"),
-        (true, false) => ("+ ", palette.ok, "admitted"),
-        (false, _) => ("· ", palette.muted, "refused"),
+        (true, true) => ("+ ", palette.ok, text!("with its messages")),
+        (true, false) => ("+ ", palette.ok, text!("admitted")),
+        (false, _) => ("· ", palette.muted, text!("refused")),
     };
     let change = match (step.before_nats, step.after_nats) {
         (Some(before), Some(after)) if before.is_finite() && after.is_finite() => {
-            format!("{:+.2}", rounded(after - before))
+            format!("{:+.2}", rounded(after - before)).replace('.', text!("."))
         }
         _ => String::new(),
     };
@@ -215,9 +237,9 @@ fn label(step: &TriedEpisode, palette: &Palette, width: usize) -> Line<'static> 
 /// Facts and whole messages: those that the reply quotes, or the others.
 fn read(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize, quoted: bool) {
     let (of_facts, of_messages) = match (quoted, &why.quoted) {
-        (true, _) => ("Quoted", "Quoted from messages"),
-        (false, Some(_)) => ("Also considered", "Messages also considered"),
-        (false, None) => ("Facts", "Messages"),
+        (true, _) => (text!("Quoted"), text!("Quoted from messages")),
+        (false, Some(_)) => (text!("Also considered"), text!("Messages also considered")),
+        (false, None) => (text!("Facts"), text!("Messages")),
     };
     let style = if quoted || why.quoted.is_none() { palette.text } else { palette.muted };
     for (title, texts) in [(of_facts, &why.facts), (of_messages, &why.messages)] {
@@ -226,7 +248,13 @@ fn read(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usi
             heading(lines, title, palette);
         }
         for WhyText { id, speaker, text } in texts {
-            let speaker = speaker.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+            let speaker = match speaker.as_deref() {
+                // As records name the person.
+                Some("You") => format!("{}: ", text!("You")),
+                Some("The user") => format!("{}: ", text!("The user")),
+                Some(name) => format!("{name}: "),
+                None => String::new(),
+            };
             let line = Line::from(vec![
                 Span::styled(format!("{id:<5}"), palette.muted),
                 Span::styled(speaker, palette.user),
@@ -241,20 +269,20 @@ fn themes(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: u
     if why.themes.is_empty() {
         return;
     }
-    heading(lines, "Themes", palette);
+    heading(lines, text!("Themes"), palette);
     lines.extend(wrap::plain(&why.themes.join(" · "), palette.muted, width));
 }
 
 fn cost(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usize) {
     let mut parts = Vec::new();
     if let Some(n) = why.prompt_tokens {
-        parts.push(format!("{n} tokens read"));
+        parts.push(text!("{n} tokens read", n));
     }
     if let Some(n) = why.processed_tokens {
-        parts.push(format!("{n} processed"));
+        parts.push(text!("{n} processed", n));
     }
     if let Some(seconds) = why.recall_seconds {
-        parts.push(format!("{seconds:.1} s of recall"));
+        parts.push(text!("{seconds} s of recall", seconds = texts::decimal(seconds, 1)));
     }
     if let Some(model) = &why.model {
         parts.push(model.clone());
