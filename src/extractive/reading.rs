@@ -109,7 +109,7 @@ pub fn reminder(candidates: &[Candidate], person: Option<&str>) -> Option<Extrac
         let mark = source_mark(candidates, candidates[i].origin);
         quote(&candidates[i], i, true, person, mark).text
     };
-    let text = found.iter().map(said).collect::<Vec<_>>().join(" ");
+    let text = found.iter().map(said).collect::<Vec<_>>().join("\n\n");
     (!text.is_empty()).then(|| ExtractiveAnswer {
         text: format!("{REMINDER}{text}"),
         cited: found.into_iter().map(|(i, _)| i).collect(),

@@ -41,7 +41,11 @@ pub fn asks_who(text: &str) -> bool {
             let is_name = lexicon::words(text).any(|w| w.to_lowercase() == *next && w != *next);
             !is_name && !["the", "a", "an", "this", "that", "he", "she", "it"].contains(next)
         }
-        ["who", verb, ..] => lexicon::is_third_person(verb),
+        ["who", verb, ..] => {
+            let verb = verb.replace('\u{2019}', "'");
+            lexicon::is_third_person(&verb)
+                || ["can", "can't", "cannot", "doesn't", "won't"].contains(&verb.as_str())
+        }
         _ => false,
     }
 }
@@ -81,6 +85,26 @@ mod tests {
             ("I'm fine", None),
         ] {
             assert_eq!(no_small_talk(text), expected, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn of_people_the_present_is_asked() {
+        for text in [
+            "who can't eat peanuts?",
+            "Who can\u{2019}t come?",
+            "who works with wood?",
+            "Who's allergic to nuts?",
+        ] {
+            assert!(asks_who(text), "{text}");
+        }
+        for text in [
+            "Who won the cup?",
+            "Who is Angela Merkel?",
+            "who is the king of Spain",
+            "who wrote Dune?",
+        ] {
+            assert!(!asks_who(text), "{text}");
         }
     }
 }
