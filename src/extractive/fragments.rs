@@ -53,8 +53,25 @@ pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> O
             words[place] = Token::new(said, words[place].space_before);
             return Some(join(&words));
         }
+        if tells_more(&value) {
+            return None;
+        }
         let text = with_value(&statement.text, value.trim())?;
         (!text.eq_ignore_ascii_case(&statement.text)).then_some(text)
+    })
+}
+
+/// Whether a date stands with something else: "the repair man comes on Friday" is about him, not about the race on 16 May.
+fn tells_more(value: &str) -> bool {
+    dates::find(value).first().is_some_and(|date| {
+        let others = format!("{} {}", &value[..date.start], &value[date.end..]);
+        let is_other = |t: &Token| {
+            t.word
+                && !lexicon::STOP.has(&t.lower)
+                && !t.within(&PREPOSITIONS)
+                && !lexicon::is_month_or_weekday(&t.lower)
+        };
+        tokens(&others).iter().any(is_other)
     })
 }
 
@@ -187,5 +204,24 @@ mod tests {
             let got = corrected(&case[0], at, &[parse_statement(&before)]);
             assert_eq!(got.unwrap_or_default(), expected, "{before:?} + {:?}", case[0]);
         }
+    }
+
+    #[test]
+    fn a_correction_is_of_what_it_is_about() {
+        let at = jiff::civil::date(2026, 11, 28).at(10, 0, 0, 0);
+        let before = [
+            "The washing machine broke again, the repair man can come on Thursday 3 December 2026 between two and four",
+            "Tomas started a course",
+            "Tomas is from Porto",
+            "The user has signed up for the half marathon in Gothenburg on 16 May 2027",
+        ];
+        let before = before.map(parse_statement);
+        let sentence = "actually the repair man comes on friday, not thursday";
+        let got = corrected(sentence, at, &before).unwrap_or_default();
+        assert!(
+            got.starts_with("The washing machine") && got.contains("on 4 December 2026"),
+            "{got}"
+        );
+        assert_eq!(corrected(sentence, at, &before[1..]), None);
     }
 }
