@@ -106,11 +106,8 @@ fn sureness(
     let likeliest =
         |()| answer.cited.iter().filter_map(|&i| candidates[i].answers).reduce(f64::max);
     let probability = read.ok().and_then(likeliest)?;
-    Some(if answer.text.starts_with(HEDGE) {
-        Sureness::of(probability).min(Sureness::FairlySure)
-    } else {
-        Sureness::of(probability)
-    })
+    let most = if answer.text.starts_with(HEDGE) { Sureness::FairlySure } else { Sureness::Sure };
+    Some(Sureness::of(probability).min(most))
 }
 
 #[cfg(test)]

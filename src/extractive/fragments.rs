@@ -37,7 +37,8 @@ pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> O
         let wrong = wrong.trim_end_matches(['.', '!', ' ']).to_lowercase();
         wrong.strip_prefix("the ").map(str::to_owned).unwrap_or(wrong)
     });
-    before.iter().rev().enumerate().find_map(|(n_back, statement)| {
+    let reach = if wrong.is_some() { before.len() } else { N_BACK };
+    before.iter().rev().take(reach).enumerate().find_map(|(n_back, statement)| {
         let words = tokens(&statement.text);
         let place = wrong.as_ref().and_then(|wrong| words.iter().position(|t| t.is(wrong)));
         if n_back >= N_BACK && place.is_none() {

@@ -29,6 +29,7 @@ use crate::extractive;
 use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models};
 use crate::memory::Moment;
 use crate::store::{Store, StoreError};
+use crate::texts::text;
 
 pub use config::{FactRule, FoundFact, Levels, RecallConfig};
 pub use evidence::{EpisodeEvidence, Evidence, MessageEvidence, SemanticEvidence};
@@ -82,8 +83,10 @@ pub enum Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Searching => f.write_str("searching memory"),
-            Self::Probing { episode, of } => write!(f, "episode {episode} of {of}"),
+            Self::Searching => f.write_str(text!("searching memory")),
+            Self::Probing { episode, of } => {
+                f.write_str(&text!("episode {n} of {of}", n = episode, of))
+            }
         }
     }
 }

@@ -22,15 +22,6 @@ use crate::memory::{Message, Moment, Role};
 use crate::prompts::{Answer, MemoryLine, Style};
 use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant};
 use crate::store::KnownName;
-use crate::texts::text;
-
-/// How far recall has come, for the screen.
-fn told(progress: Progress) -> String {
-    match progress {
-        Progress::Searching => text!("searching memory").into(),
-        Progress::Probing { episode, of } => text!("episode {n} of {of}", n = episode, of),
-    }
-}
 
 /// The longest answer from memories.
 const ANSWER_TOKENS_MAX: usize = 160;
@@ -202,7 +193,7 @@ impl Job {
         let mut config = self.parts.recall.clone();
         config.window_tokens = config.window_tokens.min(self.parts.config.window_tokens);
         let recall = Recall { store: &self.parts.store, models: &self.models, config };
-        let mut report = |progress: Progress| on_progress(told(progress));
+        let mut report = |progress: Progress| on_progress(progress.to_string());
         let recalled = (self.parts.recaller)(recall, request, &mut report);
         match recalled {
             Ok(mut evidence) => {
