@@ -13,6 +13,7 @@ mod executor;
 pub mod export;
 mod machine;
 mod own_files;
+mod passages;
 mod persona;
 pub mod policy;
 pub mod prompt;

@@ -132,11 +132,19 @@ pub(super) fn head(text: &str) -> &str {
 /// How this message is answered.
 pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     if kind == MessageKind::Chat && attached(text).next().is_some() {
-        // What is asked is asked of what is attached.
-        return Plan::Talk;
+        // What is asked is asked of what is attached; the starter can't read it.
+        let quotes = profile.starter && extractive::intent(head(text)) == Intent::Question;
+        return if quotes { Plan::Quote } else { Plan::Talk };
     }
     let text = head(text);
     if kind == MessageKind::Remember {
+        return Plan::Acknowledge;
+    }
+    let has_memory = profile.role.as_ref().is_none_or(|role| role.memory);
+    if has_memory && extractive::asks_what_is_on(text) {
+        return Plan::Quote;
+    }
+    if has_memory && extractive::asks_to_be_reminded(text) {
         return Plan::Acknowledge;
     }
     if let Some(role) = &profile.role
@@ -173,6 +181,12 @@ pub fn sought(question: &str) -> Cow<'_, str> {
         Some(besides) => format!("{question} {besides}").into(),
         None => question.into(),
     }
+}
+
+/// Whether a chat that began with small talk ("hey!") is better named after what was said next.
+pub fn names_better(text: &str, title: &str) -> bool {
+    let says_little = |text: &str| extractive::wants(text) == Wants::SmallTalk;
+    says_little(title) && !says_little(head(text))
 }
 
 /// Whether a tool may help with a message: something is to be done, or to be known.
@@ -358,6 +372,8 @@ mod tests {
         for text in ["hi", "thanks!"] {
             check(text, Plan::Talk, Plan::Talk);
         }
+        check("what's on next week?", Plan::Quote, Plan::Quote);
+        check("remind me to call Sara", Plan::Acknowledge, Plan::Acknowledge);
         for text in ["Write a haiku about the sea.", "What is the capital of France?"] {
             check(text, Plan::Look, Plan::Look);
         }
@@ -368,6 +384,13 @@ mod tests {
         let told = plan(&large, MessageKind::Chat, "I moved to Lund last week.");
         assert_eq!(told, Plan::React);
         assert!(is_task("Suggest a dish") && !is_task("Where do I live?"));
+    }
+
+    #[test]
+    fn a_chat_is_not_called_after_a_greeting() {
+        assert!(names_better("I moved to Lund last week.", "hey!"));
+        assert!(!names_better("thanks", "hey!"));
+        assert!(!names_better("Where do I live?", "I moved to Lund last week."));
     }
 
     #[test]

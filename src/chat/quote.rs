@@ -5,9 +5,9 @@ use crate::chat::sureness::Sureness;
 use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE};
 use crate::interfaces::Reranker;
 use crate::memory::relevance::Relevance;
-use crate::memory::{Message, MessageId, Moment, Origin, Role};
+use crate::memory::{Message, MessageId, Moment, Origin, Role, Semantic};
 use crate::model_policy::changed;
-use crate::recall::read_cited;
+use crate::recall::{Evidence, MessageEvidence, SemanticEvidence, read_cited};
 
 /// An answer made of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +93,59 @@ pub fn quote<'a>(
     Some(Quote { text: answer.text, cited, reminds })
 }
 
+/// What is planned for the days that the question names, of all facts and of the messages that none were made of yet.
+pub fn what_is_on(
+    question: &str,
+    facts: &[Semantic],
+    unnoted: &[Message],
+    at: Moment,
+    user_name: Option<&str>,
+) -> (Quote, Evidence) {
+    let candidate = |text: &str, at: Moment, raw_speaker, superseded| Candidate {
+        text: head(text).to_owned(),
+        relevance: WINDOW_RELEVANCE,
+        at: at.civil(),
+        raw_speaker,
+        superseded,
+        origin: Origin::Person,
+        answers: None,
+    };
+    let name = user_name.unwrap_or(extractive::THE_USER);
+    let of_facts =
+        facts.iter().map(|f| candidate(&f.content, f.created_at, None, f.superseded_by.is_some()));
+    let said = unnoted
+        .iter()
+        .rev()
+        .map(|m| candidate(&m.content, m.created_at, Some(name.to_owned()), false));
+    let candidates: Vec<Candidate> = of_facts.chain(said).collect();
+    let answer = extractive::what_is_on(head(question), &candidates, at.civil(), user_name);
+    let mut evidence = Evidence::default();
+    let mut texts = Vec::new();
+    for index in answer.cited {
+        if let Some(index) = index.checked_sub(facts.len()) {
+            let message = &unnoted[unnoted.len() - 1 - index];
+            texts.push(message.content.clone());
+            evidence.messages.push(MessageEvidence {
+                id: message.id,
+                speaker: name.to_owned(),
+                text: message.content.clone(),
+            });
+        } else {
+            let fact = &facts[index];
+            texts.push(fact.content.clone());
+            evidence.semantics.push(SemanticEvidence {
+                id: fact.id,
+                text: fact.content.clone(),
+                messages: fact.messages.clone(),
+                relevance: 1.0,
+                superseded: false,
+            });
+        }
+    }
+    let cited = Cited { recalled: Some(texts), ..Cited::default() };
+    (Quote { text: answer.text, cited, reminds: false }, evidence)
+}
+
 fn sureness(
     encoder: Option<&dyn Reranker>,
     candidates: &mut [Candidate],
@@ -115,7 +168,8 @@ mod tests {
     use super::*;
     use crate::chat::policy::Reader;
     use crate::interfaces::{Clock as _, ModelError, ModelInfo};
-    use crate::testing::{ManualClock, message};
+    use crate::memory::SemanticId;
+    use crate::testing::{ManualClock, fact, message};
 
     /// A reranker that gives every text this score.
     struct Scores(f32);
@@ -141,6 +195,28 @@ mod tests {
         let earlier = [said(1, "I moved to Lund last week."), said(3, "I have a dog named Max.")];
         let at = ManualClock::at("2026-11-21T10:00:00Z").now();
         quote(&profile, question, Vec::new(), earlier.iter(), at, None)
+    }
+
+    #[test]
+    fn what_is_on_rests_on_facts_and_on_what_none_was_made_of() {
+        let at = ManualClock::at("2026-11-21T10:00:00Z").now();
+        let facts = [
+            fact(1, 1, "Ana lives in Lund", None),
+            fact(2, 1, "Ana flies to Rome on 25 November 2026", None),
+        ];
+        // The newest first.
+        let unnoted = [
+            message(9, Role::User, "remind me to call Sara on Tuesday"),
+            message(8, Role::User, "hi"),
+        ];
+        let (quote, evidence) =
+            what_is_on("what's on next week?", &facts, &unnoted, at, Some("Ana"));
+        assert!(quote.text.contains("You fly to Rome"), "{}", quote.text);
+        let ids = (evidence.messages[0].id, evidence.semantics[0].id);
+        assert_eq!(ids, (MessageId(9), SemanticId(2)));
+        assert_eq!((evidence.messages.len(), evidence.semantics.len()), (1, 1));
+        let cited = quote.cited.recalled.unwrap_or_default();
+        assert_eq!(cited, [&*unnoted[0].content, &*facts[1].content]);
     }
 
     #[test]

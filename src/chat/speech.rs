@@ -4,10 +4,13 @@
 //! Small models speak as the person whose notes they read. An answer from memory is therefore asked for in
 //! the third person ([`crate::extractive::asked_by`]) and said to the person in the second.
 
+use std::collections::VecDeque;
+
 use jiff::civil::DateTime;
 
 use crate::extractive::{
-    THE_USER, Ungrounded, asked_by, capitalise, grounded, is_of_speaker, to_second_person,
+    THE_USER, Ungrounded, asked_by, capitalise, grounded, is_of_speaker, misses_when,
+    to_second_person,
 };
 use crate::memory::{lexical, plain_text};
 use crate::prompts::Answer;
@@ -31,6 +34,8 @@ pub enum Listener {
     },
     /// An answer from memories.
     Memory {
+        /// What was asked.
+        question: String,
         /// The texts that it may rest on.
         sources: Vec<String>,
         /// The current date and time.
@@ -49,8 +54,8 @@ pub struct Speech {
     held: String,
     /// How many bytes of `held` are said already.
     n_said: usize,
-    /// The last two sentences of an answer about the world, to notice when a small model goes in circles.
-    last: [String; 2],
+    /// The last sentences of an answer about the world, to notice when a small model goes in circles.
+    last: VecDeque<String>,
     is_code: bool,
     n_sentences: usize,
     /// An answer about the world is past what it may begin with.
@@ -63,6 +68,10 @@ pub struct Speech {
 /// makes things up, or reads all its notes aloud. A task has no such limit.
 const SENTENCES_MAX: usize = 2;
 
+/// How far back a repeated sentence is noticed, if it has at least so many words.
+const N_LAST: usize = 12;
+const LONG_WORDS: usize = 8;
+
 /// A sentence that grows longer than this is said before its end has come.
 const SENTENCE_BYTES_MAX: usize = 400;
 
@@ -73,7 +82,7 @@ impl Speech {
             name,
             held: String::new(),
             n_said: 0,
-            last: Default::default(),
+            last: VecDeque::new(),
             is_code: false,
             n_sentences: 0,
             has_begun: false,
@@ -105,7 +114,7 @@ impl Speech {
             }
             let rest = self.held.trim_start();
             let may_repeat =
-                !rest.is_empty() && self.last.iter().any(|last| last.starts_with(rest));
+                !rest.is_empty() && self.last.iter().any(|last| last.starts_with(unnumbered(rest)));
             if !may_repeat && !self.is_over {
                 said += &self.held[self.n_said..];
                 self.n_said = self.held.len();
@@ -154,21 +163,30 @@ impl Speech {
         said
     }
 
-    /// What is still to be said of the sentence that ends at this byte; nothing, from the point where a
-    /// sentence of three words or more comes again. Lines of code may repeat.
+    /// What is still to be said of the sentence that ends at this byte; nothing, from the point where a sentence of three words or
+    /// more comes again at once, or a long one soon: the chorus of a song may. Lines of code may repeat.
     fn without_repetition(&mut self, end: usize) -> String {
         let sentence: String = self.held.drain(..end).collect();
         let n_said = std::mem::take(&mut self.n_said);
         let bare = sentence.trim();
         self.is_code ^= bare.starts_with("```");
-        let is_long = bare.split_whitespace().nth(2).is_some();
-        self.is_over |= is_long && !self.is_code && self.last.iter().any(|last| last == bare);
+        let n_words = bare.split_whitespace().count();
+        let n_back = match n_words {
+            ..3 => 0,
+            3..LONG_WORDS => 2,
+            _ => N_LAST,
+        };
+        let told = unnumbered(bare);
+        let comes_again = self.last.iter().rev().take(n_back).any(|last| last == told);
+        self.is_over |= comes_again && !self.is_code;
         if self.is_over {
             return String::new();
         }
         if !bare.is_empty() {
-            let [_, last] = std::mem::take(&mut self.last);
-            self.last = [last, bare.to_owned()];
+            self.last.push_back(told.to_owned());
+            if self.last.len() > N_LAST {
+                self.last.pop_front();
+            }
         }
         sentence[n_said..].to_owned()
     }
@@ -208,14 +226,16 @@ impl Speech {
                 let said = if self.is_refused { "" } else { sentence.trim_end() };
                 (said.to_owned(), true)
             }
-            Listener::Memory { sources, at, is_task } => {
+            Listener::Memory { question, sources, at, is_task } => {
                 let mut told = without_preface(sentence).to_owned();
                 // Retold, "I don't know" would be the person's.
                 let refuses = Answer.refuses(&told);
                 if is_of_speaker(&told) {
                     told = asked_by(person, &told);
                 }
-                if refuses || !is_task && !is_told(&told, sources, person, *at) {
+                // "The cake is lemon and raspberry now" does not answer "When is the cake due?"
+                let misses = || self.n_sentences == 0 && misses_when(question, &told);
+                if refuses || !is_task && (misses() || !is_told(&told, sources, person, *at)) {
                     self.is_over = true;
                     self.is_refused = self.n_sentences == 0;
                     return String::new();
@@ -229,8 +249,13 @@ impl Speech {
     }
 }
 
+/// "4. Peel it." without its number.
+fn unnumbered(sentence: &str) -> &str {
+    sentence.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '))
+}
+
 /// "You haven't told me your name yet.", "I can't look up the weather."
-fn is_refusal(sentence: &str) -> bool {
+pub(super) fn is_refusal(sentence: &str) -> bool {
     let lower = sentence.trim_start().to_lowercase().replace('\u{2019}', "'");
     !lower.contains(" but ")
         && ["you haven't told me", "you have not told me", "i can't ", "i cannot ", "i don't know"]
@@ -342,6 +367,7 @@ mod tests {
 
     fn memory(is_task: bool) -> Listener {
         Listener::Memory {
+            question: String::new(),
             sources: vec!["Ana's sister Lena moved to Lund on 3 May 2026.".into()],
             at: jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0),
             is_task,
@@ -379,6 +405,7 @@ mod tests {
     fn what_two_memories_tell_is_not_put_together() {
         let notes = ["Ana's niece Elise plays the cello.", "Ana taught at the school in Ystad."];
         let heard = || Listener::Memory {
+            question: String::new(),
             sources: notes.map(str::to_owned).to_vec(),
             at: jiff::civil::date(2026, 11, 23).at(9, 0, 0, 0),
             is_task: false,
@@ -388,6 +415,21 @@ mod tests {
         assert_eq!(say(heard(), both).0, "Elise plays the cello and you taught in Ystad.");
         assert_eq!(say(heard(), "The street you are going to is Ystad.").0, "");
         assert_eq!(say(heard(), "The niece is Elise.").0, "The niece is Elise.");
+    }
+
+    #[test]
+    fn when_is_answered_by_when() {
+        let heard = |question: &str| match memory(false) {
+            Listener::Memory { sources, at, is_task, .. } => {
+                Listener::Memory { question: question.into(), sources, at, is_task }
+            }
+            other => other,
+        };
+        let refused = |question, reply| say(heard(question), reply).1.is_refused();
+        let when = "When did my sister move?";
+        assert!(refused(when, "Ana's sister Lena moved to Lund."));
+        assert!(!refused(when, "Lena moved in May."));
+        assert!(!refused("Where did my sister move?", "Lena moved to Lund."));
     }
 
     #[test]
@@ -418,6 +460,10 @@ mod tests {
             "A sea of wonder,\nA sea of light,\n",
         );
         check("It is red. It is round.", "It is red. It is round.");
+        let again = "Some of them are glazed, so you may need a crisper. Stir it. It is hot. ";
+        check(&format!("{again}4. {again}"), again);
+        let chorus = "Row your boat.\nGently down the stream.\nMerrily, merrily.\n";
+        check(&chorus.repeat(2), &chorus.repeat(2));
         check("Ha ha! Ha ha! Well.", "Ha ha! Ha ha! Well.");
         check(
             "Based on the information in <memories>, you should cook fish.",

@@ -310,7 +310,7 @@ fn without_s(phrase: &str) -> String {
 }
 
 /// Whether it lay ahead when it was told.
-fn plan(fact: &str, statement: &Statement, told: Date) -> Option<Plan> {
+pub(super) fn plan(fact: &str, statement: &Statement, told: Date) -> Option<Plan> {
     let spans: Vec<_> = dates::find(fact).into_iter().map(|found| found.span).collect();
     let words = tokens(fact);
     // "is to be held"

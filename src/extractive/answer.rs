@@ -30,7 +30,7 @@ const POINTING_BACK: [&str; 14] = [
 ];
 
 /// Most facts in one answer.
-const LIST_MAX: usize = 12;
+pub(super) const LIST_MAX: usize = 12;
 
 /// Answers from the candidates, or `None` when none of them fits.
 pub fn answer(

@@ -125,7 +125,10 @@ fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {
             words[s].lower.ends_with("'s")
                 || words[s].among(&["a", "an", "the", "two", "three", "four", "some"])
         });
-        if let Some(start) = determiner.filter(|_| is_creature(&word.lower) && !word.upper()) {
+        // "At Ana's mum's place": she may be the mum.
+        let named = words.lower(i + 1) == "name";
+        let being = if named { &word.lower } else { word.lower.trim_end_matches("'s") };
+        if let Some(start) = determiner.filter(|_| is_creature(being) && !word.upper()) {
             let name = name_after(words, i);
             let found = creature(words, start, i, &name, parties);
             i += 1 + name.len();
@@ -179,7 +182,7 @@ fn creature(
     name: &[String],
     parties: Parties<'_>,
 ) -> Option<Candidate> {
-    let word = &words[noun];
+    let word = Token::new(words[noun].text.trim_end_matches("'s"), words[noun].space_before);
     let own = words[start].lower.ends_with("'s");
     let counted = words[start].among(&["two", "three", "four", "some"]);
     let plural = word.lower.ends_with('s') && !word.is("boss") || word.is("children") || counted;
@@ -193,6 +196,7 @@ fn creature(
         return None;
     }
     let phrase = join(&words[start + 1..=noun]);
+    let phrase = phrase.trim_end_matches("'s");
     let text = if !name.is_empty() && !plural {
         name.join(" ")
     } else if words[start].is("user's") && start > 0 {

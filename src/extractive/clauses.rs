@@ -125,6 +125,14 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
         return !first.among(&["this", "that", "it", "there", "his", "her", "its", "their"])
             || tokens.iter().skip(j).take(5).any(|t| is_finite(&t.lower));
     }
+    // "and the repair guy can only come on Monday"
+    let helps = |t: &Token| {
+        lexicon::helps(&t.lower) && !t.among(&["do", "does", "did"])
+            || lexicon::MODALS.has(&t.lower)
+    };
+    if first.is("the") && tokens.iter().skip(j + 2).take(3).any(helps) {
+        return true;
+    }
     let next = tokens.lower(j + 1);
     // "leo is 6 and mia is 3".
     let small_name = tokens.among(j + 1, &STATING)

@@ -175,7 +175,9 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     let text = match e.preposition {
         // "Last night was amazing": the time itself is the subject.
         _ if starts
-            && [" was ", " is ", " were ", " will "].iter().any(|v| after.starts_with(v)) =>
+            && [" was ", " is ", " were ", " will ", " has ", " had "]
+                .iter()
+                .any(|v| after.starts_with(v)) =>
         {
             with_article(noun)
         }

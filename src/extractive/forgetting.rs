@@ -4,6 +4,7 @@ use jiff::civil::DateTime;
 
 use super::answer::answer;
 use super::lexicon;
+use super::question::QUESTION_WORDS;
 use super::{Candidate, Intent, intent};
 
 /// A longer sentence tells more than what to forget.
@@ -50,6 +51,7 @@ pub fn asked_to_forget(text: &str) -> Option<&str> {
         "what i said",
         "the rest",
     ];
+    const MEASURES: [&str; 5] = ["how much ", "how many ", "how old ", "how long ", "how far "];
     let mut rest = text.trim().trim_end_matches(['.', '!', '?']);
     if rest.contains([',', ';', '\n', '.']) || rest.split_whitespace().count() > WORDS_MAX {
         return None;
@@ -64,7 +66,8 @@ pub fn asked_to_forget(text: &str) -> Option<&str> {
         let what = ["delete ", "erase ", "remove "].iter().find_map(|verb| after(rest, verb))?;
         MEMORIES.iter().find_map(|end| before(what, end))?
     };
-    if ["to ", "how ", "why "].iter().any(|other| after(rest, other).is_some()) {
+    let measures = |rest: &str| MEASURES.iter().any(|measure| after(rest, measure).is_some());
+    if ["to ", "how ", "why "].iter().any(|other| after(rest, other).is_some()) && !measures(rest) {
         return None;
     }
     rest = OF_WHAT.iter().find_map(|of| after(rest, of)).unwrap_or(rest).trim();
@@ -83,23 +86,35 @@ fn before<'a>(text: &'a str, end: &str) -> Option<&'a str> {
     text.get(at..)?.eq_ignore_ascii_case(end).then(|| text[..at].trim_end())
 }
 
-/// Which of these texts are meant by `what`: those with all of its words, or, for "my age", what answers "What is my age?".
+/// Which of these texts are meant by `what`: those with all of its words, or, for "my age", what answers "What is my age?", or those
+/// with most of its words, at least half: whoever asked is shown them first.
 pub fn meant(what: &str, among: &[Candidate], now: DateTime, person: Option<&str>) -> Vec<usize> {
+    const NEAR_MAX: usize = 3;
     let wanted = lexicon::content_stems(what);
     if wanted.is_empty() {
         return Vec::new();
     }
-    let holds = |candidate: &Candidate| {
+    let n_held = |candidate: &Candidate| {
+        let asks = matches!(intent(&candidate.text), Intent::Question | Intent::Request);
         let stems = lexicon::content_stems(&candidate.text);
-        wanted.iter().all(|stem| stems.contains(stem))
-            && !matches!(intent(&candidate.text), Intent::Question | Intent::Request)
+        if asks { 0 } else { wanted.iter().filter(|stem| stems.contains(stem)).count() }
     };
-    let found: Vec<usize> = (0..among.len()).filter(|&i| holds(&among[i])).collect();
+    let held: Vec<usize> = among.iter().map(n_held).collect();
+    let with = |n: usize| (0..among.len()).filter(|&i| held[i] == n).collect::<Vec<_>>();
+    let found = with(wanted.len());
     if !found.is_empty() {
         return found;
     }
-    let answer = answer(&format!("What is {what}?"), among, now, person);
-    answer.filter(|answer| answer.sure).map_or_else(Vec::new, |answer| answer.cited)
+    let asks = what.split_whitespace().next().is_some_and(|first| QUESTION_WORDS.has(first));
+    let question = if asks { format!("{what}?") } else { format!("What is {what}?") };
+    let answer = answer(&question, among, now, person);
+    if let Some(answer) = answer.filter(|answer| answer.sure) {
+        return answer.cited;
+    }
+    let most = held.iter().copied().max().unwrap_or(0);
+    let near = if most > 0 && most * 2 >= wanted.len() { with(most) } else { Vec::new() };
+    // A word of everything is no word of this.
+    if near.len() > NEAR_MAX { Vec::new() } else { near }
 }
 
 #[cfg(test)]
@@ -123,6 +138,9 @@ mod tests {
             ("Forget about it.", None),
             ("forget that", None),
             ("forget to buy milk", None),
+            ("forget how we get there", None),
+            ("forget how much we have in the bank", Some("how much we have in the bank")),
+            ("please forget where I live", Some("where I live")),
             ("don't forget my birthday", None),
             ("I forget names easily", None),
             ("forget my age and tell me a joke about a horse that walks into a bar", None),
@@ -141,6 +159,7 @@ mod tests {
             "Priya's locker code is 4471",
             "Priya lives in Leeds",
             "Priya's sister Anjali lives in Jaipur",
+            "Priya and others have only got about 6 in the bank",
         ];
         let at = date(2026, 11, 26).at(9, 0, 0, 0);
         let candidate = |text: &&str| Candidate {
@@ -161,6 +180,9 @@ mod tests {
         check("my age", &[0]);
         check("Anjali", &[3]);
         check("my shoe size", &[]);
+        check("my bank balance", &[4]);
+        check("how much money we have in the bank", &[4]);
+        check("where Anjali lives", &[3]);
         check("the", &[]);
     }
 }

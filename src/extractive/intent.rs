@@ -4,6 +4,7 @@ use super::lexicon;
 use super::lists::Words;
 use super::openings::strip_opening;
 use super::patterns::Patterns;
+use super::planning::asked_to_remind;
 use super::small_talk::{is_greeting, is_small_talk, is_thanks};
 use super::words::{Token, tokens};
 use super::{Intent, Utterance, says_something, sentences};
@@ -27,7 +28,9 @@ pub fn intent(text: &str) -> Intent {
     let mut thanked = false;
     for sentence in sentences.iter().take(40) {
         let words = strip_opening(&tokens(sentence));
-        if is_recall_request(&words) {
+        if asked_to_remind(sentence).is_some() {
+            told = true;
+        } else if is_recall_request(&words) {
             asked = Some(Intent::Question);
         } else if is_thanks(sentence) && !sentence.trim_end().ends_with('?') {
             thanked = true;
@@ -117,6 +120,13 @@ fn asks_for(first: &Token, second: &Token, words: &[Token]) -> bool {
         return false;
     }
     if second.within(&AUXILIARY_START) || lexicon::MODALS.has(&second.lower) {
+        return true;
+    }
+    // "How many tiers", but not "How much I love it"
+    let measures = first.is("how") && second.among(&["many", "much", "often", "old", "far"]);
+    let of_somebody =
+        || words.iter().any(|t| t.among(&["i", "you", "he", "she", "it", "we", "they"]));
+    if measures && words.len() <= 4 && !of_somebody() {
         return true;
     }
     !first.among(&["when", "where", "whom"])

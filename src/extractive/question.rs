@@ -23,6 +23,7 @@ static NO_TOPIC: Words = Words::new("no topic");
 static OF_THE_PAST: Patterns = Patterns::new("of the past");
 static FOOD: Words = Words::new("food");
 pub(super) static QUESTION_WORDS: Words = Words::new("question words");
+static SAYS_WHEN: Words = Words::new("says when");
 static WORDS_OF_TIME: Words = Words::new("words of time");
 
 /// Whether it asks what to do: "What should I get my brother for his birthday?"
@@ -40,6 +41,21 @@ pub fn heeded(advice: &str) -> Option<&'static str> {
     lexicon::words(advice)
         .any(is_food)
         .then_some("Who can't eat something, is allergic or vegetarian?")
+}
+
+/// Whether a question asks when, and a reply to it says nothing of when.
+pub fn misses_when(question: &str, reply: &str) -> bool {
+    let asked = asking_sentence(lexicon::clip(question, 2_000));
+    let words = openings::strip_opening(&tokens(asked));
+    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let says_when = |word: &str| {
+        let lower = word.to_lowercase();
+        SAYS_WHEN.has(&lower)
+            || lexicon::is_month_or_weekday(lower.trim_end_matches('s'))
+            || lexicon::is_month_or_weekday(&lower)
+            || lower.contains(|c: char| c.is_ascii_digit())
+    };
+    kind(&lower) == Kind::When && !lexicon::words(reply).any(says_when)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use super::lists::{Rows, Words};
 use super::person::Parties;
 use super::words::{Sentence, Token};
 
+static BEFORE_REMEMBERING: Words = Words::new("before remembering");
 static NOT_AFTER_NAMED: Words = Words::new("not after named");
 static PASTS_WITHOUT_A_SUBJECT: Words = Words::new("pasts without a subject");
 static TRAILING_PHRASES: Rows = Rows::new("trailing phrases");
@@ -45,6 +46,15 @@ fn trailing_phrase(words: &[Token]) -> Option<usize> {
     TRAILING_PHRASES.iter().filter(ends).map(Vec::len).max()
 }
 
+/// "I can't remember", "a day to remember", but not "no nuts, remember".
+fn is_remembered(before: &[Token]) -> bool {
+    before.last().is_some_and(|t| {
+        lexicon::MODALS.has(&t.lower)
+            || t.within(&BEFORE_REMEMBERING)
+            || lexicon::is_adverb(&t.lower)
+    })
+}
+
 fn trim_marks(words: &mut Vec<Token>) {
     while words.last().is_some_and(|t| {
         !t.word
@@ -53,6 +63,7 @@ fn trim_marks(words: &mut Vec<Token>) {
                 ")" | "\"" | "”" | "]" | "%" | "$" | "€" | "£" | "°" | "+" | "'"
             )
             || t.within(&TRAILING_WORDS) && words.len() > 3
+            || t.is("remember") && words.len() > 3 && !is_remembered(&words[..words.len() - 1])
     }) {
         words.pop();
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::Statement;
 use super::lexicon::{self, capitalise};
 use super::lists::{Table, Words};
+use super::planning::REMINDED;
 use super::words::{Sentence, Token, join, tokens};
 
 static AFTER_A_SHARED_VERB: Words = Words::new("after a shared verb");
@@ -175,6 +176,9 @@ pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
     let mut out = format!("{NOTED}{}.", parts.join(". "));
     if more > 0 {
         let _ = write!(out, " And {more} more.");
+    }
+    if statements.iter().any(|s| s.text.contains(REMINDED)) {
+        out += " I can't call out to you: ask me what is on.";
     }
     out
 }

@@ -16,6 +16,7 @@ use super::lexicon::{self, capitalise};
 use super::lists::Words;
 use super::patterns::Patterns;
 use super::person::{self, Parties};
+use super::planning::asked_to_remind;
 use super::repairs::{name_the_nameless, restore_subject, strip_vocative, trim_end};
 use super::words::{Sentence, Token, join, tokens};
 use super::{Statement, Utterance, dates, fragments, intent, openings, sentences, small_talk};
@@ -157,6 +158,9 @@ impl<'a> Message<'a> {
         }
         // Without what it corrects it yields no statement.
         self.n_loose += usize::from(fragments::may_correct(sentence));
+        // Only a person who is not asked themself keeps it.
+        let wish = asked_to_remind(sentence).filter(|_| self.utterance.addressee.is_none());
+        let sentence = wish.as_deref().unwrap_or(sentence);
         let mut words = self.opened(&tokens(sentence));
         let asks = intent::is_question(&words, sentence) || intent::is_recall_request(&words);
         if asks && !tells(&words, sentence) {

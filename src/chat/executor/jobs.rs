@@ -7,9 +7,10 @@ use crate::chat::driver::Input;
 use crate::chat::executor::calls::Offer;
 use crate::chat::executor::{KeptContext, Parts, RunningServers, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
+use crate::chat::passages::quote_files;
 use crate::chat::policy::{self, ModelProfile};
 use crate::chat::prompt;
-use crate::chat::quote::{self, Quote};
+use crate::chat::quote::{self, Cited, Quote};
 use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
 use crate::chat::sureness::Sureness;
@@ -18,7 +19,7 @@ use crate::chat::window::{self, Window};
 use crate::error_chain::error_chain;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, Context, Finish, ModelError, Models, Priority, Sampling};
-use crate::memory::{Message, Moment, Role};
+use crate::memory::{Message, Moment, Role, attached};
 use crate::prompts::{Answer, MemoryLine, Style};
 use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant};
 use crate::store::KnownName;
@@ -165,6 +166,12 @@ impl Job {
         let since = Instant::now();
         let recent = self.recent();
         let question = &self.request.question;
+        if attached(question).next().is_some() {
+            return self.quote_files(is_private);
+        }
+        if extractive::asks_what_is_on(question) {
+            return self.what_is_on(is_private);
+        }
         let style = self.profile.style;
         let is_task = self.is_task();
         let asked = match style {
@@ -214,6 +221,40 @@ impl Job {
         }
     }
 
+    /// What the attached files say.
+    fn quote_files(&self, is_private: bool) -> TurnEvent {
+        let read = self.profile.encoder.as_deref().map(|e| quote_files(&self.request.question, e));
+        match read.transpose() {
+            Ok(said) => {
+                let cited = Cited { recalled: Some(Vec::new()), ..Cited::default() };
+                let quote = said.flatten().map(|text| Quote { text, cited, reminds: false });
+                TurnEvent::Recalled { quote, reads: false, is_private }
+            }
+            Err(error) => TurnEvent::Failed { error: error_chain(&error) },
+        }
+    }
+
+    /// What is planned: no search finds all of it by what the question says.
+    fn what_is_on(&self, is_private: bool) -> TurnEvent {
+        const UNNOTED_MAX: u32 = 200;
+        let found = self.parts.store.read(|r| {
+            let refused = r.refused_messages()?;
+            let mut unnoted = r.newest_unnoted_messages(UNNOTED_MAX)?;
+            unnoted.retain(|message| !refused.contains(&message.id));
+            Ok((r.semantics()?, unnoted))
+        });
+        match found {
+            Ok((facts, unnoted)) => {
+                let name = self.user_name.as_deref();
+                let (quote, evidence) =
+                    quote::what_is_on(&self.request.question, &facts, &unnoted, self.now, name);
+                lock(&self.data).recalled = Some(evidence);
+                TurnEvent::Recalled { quote: Some(quote), reads: false, is_private }
+            }
+            Err(error) => TurnEvent::Failed { error: error_chain(&error) },
+        }
+    }
+
     /// What the reply is checked against; an answer from memory may rest on `candidates`.
     fn listener(&self, with_memories: bool, candidates: &[Candidate]) -> Listener {
         let message = &self.request.question;
@@ -234,7 +275,12 @@ impl Job {
         }
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
         sources.extend(lock(&self.data).recent.lines().map(str::to_owned));
-        Listener::Memory { sources, at: self.now.civil(), is_task: policy::is_task(message) }
+        Listener::Memory {
+            question: message.clone(),
+            sources,
+            at: self.now.civil(),
+            is_task: policy::is_task(message),
+        }
     }
 
     /// What the rules answer.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::chat::executor::{Executor, lock};
 use crate::chat::machine::{MessageKind, Reply, SavedReply, TurnEvent, UserMessage};
+use crate::chat::policy;
 use crate::chat::quote::Cited;
 use crate::chat::sampling::written;
 use crate::chat::sureness::Sureness;
@@ -42,7 +43,13 @@ impl Executor {
         };
         self.chat_store().write(|tx| {
             let session = match session {
-                Some(session) => tx.own_session(*session, *at)?,
+                Some(session) => {
+                    let session = tx.own_session(*session, *at)?;
+                    if policy::names_better(title, &tx.session(session)?.title) {
+                        tx.rename_session(session, title)?;
+                    }
+                    session
+                }
                 None => tx.create_session(title, *at, false)?,
             };
             let new = NewMessage::new(Role::User, text.as_str(), *at);

@@ -118,6 +118,17 @@ fn a_large_model_reacts_to_what_is_told_and_what_is_noted_stands_below() {
 
 #[test]
 fn a_small_model_does_a_task_without_notes_and_what_they_say_stands_below() {
+    let saved = |said: &str, expected: &str| {
+        let saved = format!("save reply {expected:?} complete true last true");
+        assert_eq!(reminded(said), [saved]);
+    };
+    saved("A soup.", "A soup.\n\nYou told me: Sara eats no pork.");
+    // It does not know what stands below.
+    saved("You haven't told me anything about Sara yet.", "You told me: Sara eats no pork.");
+}
+
+/// What a small model's reply to a task becomes where memory knows something.
+fn reminded(said_by_model: &str) -> Vec<String> {
     let mut m = Machine::default();
     m.handle(command(Command::LoadModel(None)));
     let small = ScriptedModel::new(&[]).with_info(|info| info.n_parameters = 500_000_000);
@@ -131,11 +142,8 @@ fn a_small_model_does_a_task_without_notes_and_what_they_say_stands_below() {
     let recalled = TurnEvent::Recalled { quote: Some(reminder), reads: false, is_private: true };
     let effects = m.handle(Event::Turn(1, recalled));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
-    m.handle(text(1, "A soup."));
-    let effects = m.handle(generated(1, Outcome::Ended));
-    let saved =
-        "save reply \"A soup.\\n\\nYou told me: Sara eats no pork.\" complete true last true";
-    assert_eq!(outside(&effects), [saved]);
+    m.handle(text(1, said_by_model));
+    outside(&m.handle(generated(1, Outcome::Ended)))
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::chat::machine::{
 };
 use crate::chat::policy::{self, Plan, Reader};
 use crate::chat::quote::{Cited, Quote};
+use crate::chat::speech::is_refusal;
 use crate::chat::tools::{CallResult, ToolUse};
 use crate::chat::window::Window;
 use crate::extractive;
@@ -39,6 +40,9 @@ impl Machine {
         }
         let turn = self.next_turn();
         let (session, title) = match &self.session {
+            Some(open) if policy::names_better(&text, &open.title) => {
+                (Some(open.id), title_of(&text))
+            }
             Some(open) => (Some(open.id), open.title.clone()),
             None => (None, title_of(&text)),
         };
@@ -200,6 +204,7 @@ impl Machine {
         });
         // Another device's chat goes on in a fork.
         session.id = message.session;
+        title.clone_into(&mut session.title);
         session.history.push(message.clone());
     }
 
@@ -382,8 +387,13 @@ impl Machine {
         let is_complete = outcome == Outcome::Ended;
         let (mut effects, mut cited) = (Vec::new(), Cited::default());
         if let Some(reminder) = turn.reminder.take().filter(|_| is_complete) {
-            draft.text = draft.text.trim_end().to_owned() + &reminder.text;
-            effects.push(Effect::Tell(Update::ReplyText(reminder.text)));
+            effects.push(Effect::Tell(Update::ReplyText(reminder.text.clone())));
+            // "You haven't told me anything about the oven", and then what was told of it.
+            draft.text = if is_refusal(&draft.text) {
+                reminder.text.trim_start().to_owned()
+            } else {
+                draft.text.trim_end().to_owned() + &reminder.text
+            };
             cited = reminder.cited;
         }
         let limit = (outcome == Outcome::Cut).then(|| {

@@ -1,0 +1,233 @@
+//! What is planned: "Remind me to call Sara on Friday." is kept, "What's on next week?" is answered by all of it.
+
+use std::collections::HashSet;
+
+use jiff::civil::{Date, DateTime};
+
+use super::about::{self, Plan};
+use super::answer::{LIST_MAX, running_dates};
+use super::dates::{self, DateSpan, long_date};
+use super::evidence::{collect, source_mark};
+use super::lexicon::{self, capitalise};
+use super::lists::Words;
+use super::openings::strip_opening;
+use super::patterns::Patterns;
+use super::second_person::to_second_person;
+use super::words::{join, tokens};
+use super::{Candidate, ExtractiveAnswer};
+
+static ASKS_WHAT_IS_ON: Patterns = Patterns::new("asks what is on");
+static OF_AGENDAS: Words = Words::new("of agendas");
+
+/// How a person is said to want to be reminded.
+pub(super) const REMINDED: &str = " to be reminded ";
+
+/// What the person says of themself who asks to be reminded: "Remind me to call Sara on Friday." → "I want to be reminded to call
+/// Sara on Friday".
+pub(super) fn asked_to_remind(sentence: &str) -> Option<String> {
+    const OPENINGS: [&[&str]; 7] = [
+        &["remind", "me"],
+        &["do", "not", "let", "me", "forget"],
+        &["don't", "let", "me", "forget"],
+        &["dont", "let", "me", "forget"],
+        &["set", "a", "reminder"],
+        &["set", "me", "a", "reminder"],
+        &["make", "sure", "i", "remember"],
+    ];
+    /// "Remind me on Thursday at noon to …"
+    const WORDS_OF_TIME_MAX: usize = 5;
+    let words = strip_opening(&tokens(sentence));
+    let lower = |i: usize| words.get(i).map_or("", |t| t.lower.as_str());
+    let polite = matches!((lower(0), lower(1)), ("can" | "could" | "would" | "will", "you" | "u"));
+    let mut at = if polite { 2 } else { 0 };
+    at += usize::from(matches!(lower(at), "please" | "pls"));
+    let opens = |opening: &&&[&str]| opening.iter().enumerate().all(|(i, w)| lower(at + i) == *w);
+    at += OPENINGS.iter().find(opens)?.len();
+    let then = (at..words.len().min(at + WORDS_OF_TIME_MAX + 1))
+        .find(|&i| matches!(lower(i), "to" | "that"))?;
+    let (when, what) = (&words[at..then], &words[then..]);
+    let is_time = || {
+        matches!(lower(at), "at" | "in" | "on" | "by" | "before" | "after")
+            || !dates::resolve(&join(when), DateTime::default()).spans.is_empty()
+    };
+    if what.iter().filter(|t| t.word).count() < 2 || !when.is_empty() && !is_time() {
+        return None;
+    }
+    let what = join(what);
+    let what = what.trim().trim_end_matches(['.', '!', '?', ' ']);
+    let what = what.strip_suffix(" please").unwrap_or(what).trim_end_matches(',');
+    let when = join(when);
+    Some(format!("I want{REMINDED}{what} {}", when.trim()).trim_end().to_owned())
+}
+
+/// Whether a message asks to be reminded of something.
+pub fn asks_to_be_reminded(text: &str) -> bool {
+    super::sentences(lexicon::clip(text, 2_000)).iter().any(|s| asked_to_remind(s).is_some())
+}
+
+/// Whether a message asks what is planned, and nothing more: "What's on next week?", "Am I free on Friday?"
+pub fn asks_what_is_on(text: &str) -> bool {
+    let words = strip_opening(&tokens(lexicon::clip(text, 400)));
+    let words: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let of_agenda = |word: &&str| {
+        OF_AGENDAS.has(word)
+            || lexicon::STOP.has(word)
+            || lexicon::is_month_or_weekday(word)
+            || word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    ASKS_WHAT_IS_ON.match_any(&words) && words.iter().all(of_agenda)
+}
+
+/// What is planned for the days that the question names, or from today on, by the day.
+pub fn what_is_on(
+    question: &str,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+) -> ExtractiveAnswer {
+    const A_WEEK: i32 = 7;
+    let today = now.date();
+    let asked = dates::find(question).first().map(|found| found.span);
+    let asked = asked.or_else(|| dates::resolve(question, now).spans.first().copied());
+    let days = |span: DateSpan| (span.last - span.first).get_days() + 1;
+    let longest = asked.map_or(i32::MAX, |span| days(span).max(A_WEEK));
+    let span = asked.unwrap_or(DateSpan { first: today, last: Date::MAX });
+    // What is over is not on any more.
+    let span =
+        if span.last < today { span } else { DateSpan { first: span.first.max(today), ..span } };
+    let evidence = collect(candidates, person);
+    let mut seen = HashSet::new();
+    let mut on: Vec<_> = evidence
+        .iter()
+        .filter(|e| !e.superseded && e.successor.is_none())
+        .filter_map(|e| match about::plan(&e.statement.text, &e.statement, e.at.date())? {
+            Plan::On(first, last) => {
+                let planned = DateSpan { first, last };
+                (planned.overlaps(span) && days(planned) <= longest).then_some((first, e))
+            }
+            Plan::Undated => None,
+        })
+        .filter(|(_, e)| seen.insert(&e.statement.text))
+        .collect();
+    on.sort_by_key(|(first, e)| (*first, e.order));
+    on.truncate(LIST_MAX);
+    let line = |text: &str| capitalise(&to_second_person(&running_dates(text), person));
+    let said = |e: &super::evidence::Evidence| {
+        let mark = source_mark(candidates, e.origin);
+        format!("{}. (said on {}{mark})", line(&e.statement.text), long_date(e.at.date()))
+    };
+    let text = match on.as_slice() {
+        [] => "I know of nothing that is planned then.".to_owned(),
+        [(_, only)] => said(only),
+        _ => on.iter().fold("This is what I know of:".to_owned(), |out, (_, e)| {
+            format!("{out}\n- {}", said(e).replace(". (said", " (said"))
+        }),
+    };
+    let mut cited: Vec<usize> = Vec::new();
+    for (_, e) in on {
+        if !cited.contains(&e.candidate) {
+            cited.push(e.candidate);
+        }
+    }
+    ExtractiveAnswer { text, cited, sure: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::memory::Origin;
+
+    #[test]
+    fn who_asks_to_be_reminded_wants_something() {
+        for (text, said) in [
+            ("remind me to call the dentist", "to call the dentist"),
+            ("Can you please remind me to buy milk tomorrow?", "to buy milk tomorrow"),
+            ("Remind me on Thursday to order cordial, please.", "to order cordial on Thursday"),
+            ("don't let me forget to water the plants!", "to water the plants"),
+            ("Remind me that rent is due on Friday", "that rent is due on Friday"),
+        ] {
+            let expected = format!("I want to be reminded {said}");
+            assert_eq!(asked_to_remind(text), Some(expected), "{text}");
+        }
+        for text in [
+            "remind me where I live",
+            "remind me about the dentist",
+            "You remind me to smile",
+            "remind me of the way to Rome",
+            "remind me what to buy",
+            "remind me to",
+            "",
+        ] {
+            assert_eq!(asked_to_remind(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_on_is_asked_in_many_ways() {
+        for text in [
+            "what's on next week?",
+            "What do I have on Thursday?",
+            "what is planned for 4 December",
+            "Am I free on Friday evening?",
+            "anything on tomorrow?",
+            "hey, what am I doing this weekend?",
+            "What are my plans for December?",
+            "do I have any plans tonight?",
+            "whats coming up",
+            "what's in my calendar on Monday?",
+        ] {
+            assert!(asks_what_is_on(text), "{text}");
+        }
+        for text in [
+            "what's on TV tonight?",
+            "What do I have on my sandwich?",
+            "what is on the table?",
+            "What am I doing wrong?",
+            "what's up?",
+            "What are my plans for Sara's birthday?",
+            "Do I have a dog?",
+            "am I vegetarian?",
+            "Where am I on Friday?",
+        ] {
+            assert!(!asks_what_is_on(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_planned_is_listed_by_the_day() {
+        let told = date(2026, 11, 26).at(9, 0, 0, 0);
+        let candidate = |text: &str, speaker: Option<&str>| Candidate {
+            text: text.into(),
+            relevance: 0.0,
+            at: told,
+            raw_speaker: speaker.map(Into::into),
+            superseded: false,
+            origin: Origin::Person,
+            answers: None,
+        };
+        let candidates = [
+            candidate("Ana is delivering a cake on Saturday 5 December 2026", None),
+            candidate("Ana lives in Lund", None),
+            candidate("Ana has a dentist appointment on 1 December 2026", None),
+            candidate("Ana flies to Rome on 12 December 2026", None),
+            candidate("Ana moved to Lund on 2 November 2026", None),
+            candidate("remind me to order cordial on Thursday", Some("Ana")),
+            Candidate {
+                superseded: true,
+                ..candidate("Ana is meeting Bo on 3 December 2026", None)
+            },
+        ];
+        let now = date(2026, 11, 28).at(9, 0, 0, 0);
+        let on = |question: &str| what_is_on(question, &candidates, now, Some("Ana"));
+        let week = on("what's on next week?");
+        assert_eq!(week.cited, [2, 5, 0], "{}", week.text);
+        assert!(week.text.contains("You want to be reminded to order cordial"), "{}", week.text);
+        let monday = on("Am I free on Monday?");
+        assert_eq!(monday.text, "I know of nothing that is planned then.");
+        let tuesday = on("what do I have on Tuesday?");
+        assert!(tuesday.text.starts_with("You have a dentist appointment on"), "{}", tuesday.text);
+        assert_eq!(on("what's coming up?").cited, [2, 5, 0, 3]);
+    }
+}
