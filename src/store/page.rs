@@ -1,20 +1,21 @@
 //! What the memory's page needs beside the units: where each fact is from, which facts are pinned, and what is new since the
 //! person last looked.
 //!
-//! Two settings hold the latter: `page_pinned` (ids of facts) and `page_visit` (when that was, the newest fact and the newest
-//! operation of then).
+//! Three settings hold the latter: `page_pinned` (ids of facts), `page_pins_kept` (digests of pinned facts that a rebuild has yet to
+//! make anew) and `page_visit` (when that was, the newest fact and the newest operation of then).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::tz::Offset;
-
 use super::error::Result;
 use super::sessions::moment_of;
+use super::sync::digest;
 use super::transaction::{Reader, WriteTx};
 use super::undo::Inverse;
 use crate::memory::{MessageId, Moment, SemanticId, SessionId};
+use jiff::tz::Offset;
 
 const PINNED: &str = "page_pinned";
+const PINS_KEPT: &str = "page_pins_kept";
 const VISIT: &str = "page_visit";
 
 /// Where a fact is from.
@@ -133,7 +134,40 @@ impl WriteTx<'_> {
 
     /// Pins of facts that went go too.
     pub(super) fn forget_pins(&mut self) -> Result<()> {
+        // A digest of few words can be guessed.
+        self.keep_pins(BTreeSet::new())?;
         let pinned = self.pinned_facts()?;
         if pinned.is_empty() { Ok(()) } else { self.set_facts_in(PINNED, pinned) }
+    }
+
+    /// Before all facts are made anew: what is pinned will be pinned again, if it comes to be said in the same words.
+    pub(super) fn keep_pins_for_rebuild(&mut self) -> Result<()> {
+        let mut kept = self.pins_kept()?;
+        let pinned = self.find_semantics_and_messages(self.pinned_facts()?)?;
+        kept.extend(pinned.into_values().map(|fact| digest(fact.content.as_bytes())));
+        self.keep_pins(kept)?;
+        self.set_facts_in(PINNED, BTreeSet::new())
+    }
+
+    /// Pins a new fact whose words were pinned before a rebuild.
+    pub(super) fn pin_again(&mut self, fact: SemanticId, content: &str) -> Result<()> {
+        let mut kept = self.pins_kept()?;
+        if kept.is_empty() || !kept.remove(&digest(content.as_bytes())) {
+            return Ok(());
+        }
+        self.keep_pins(kept)?;
+        self.pin_fact(fact, true)
+    }
+
+    fn pins_kept(&self) -> Result<BTreeSet<String>> {
+        let kept = self.setting(PINS_KEPT)?.unwrap_or_default();
+        Ok(kept.split_terminator(',').map(str::to_owned).collect())
+    }
+
+    fn keep_pins(&mut self, kept: BTreeSet<String>) -> Result<()> {
+        if kept.is_empty() && self.setting(PINS_KEPT)?.is_none() {
+            return Ok(());
+        }
+        self.set_setting(PINS_KEPT, &Vec::from_iter(kept).join(","))
     }
 }

@@ -1,5 +1,5 @@
 //! `memory rebuild`: takes away what was derived from the messages and queues that it is derived anew, in the canonical order. What
-//! the person corrected or struck out stays.
+//! the person corrected, struck out or pinned stays.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -71,6 +71,7 @@ impl WriteTx<'_> {
             corrections.push((fact, vector));
         }
         self.keep_what_records_rest_on()?;
+        self.keep_pins_for_rebuild()?;
         self.touch_themes()?;
         self.run(
             "UPDATE semantic SET superseded_by = NULL, superseded_ms = NULL, superseded_offset = NULL",

@@ -238,6 +238,7 @@ impl WriteTx<'_> {
         }
         self.run("INSERT INTO theme_history VALUES (?1, ?2)", [id, theme.0])?;
         self.put_embedding(Level::Semantic, id, embedding)?;
+        self.pin_again(SemanticId(id), &semantic.content)?;
         Ok(SemanticId(id))
     }
 

@@ -146,8 +146,11 @@ fn build(pane: &mut MemoryPane, palette: &Palette) {
             Span::styled(format!("{n:>2}  "), palette.muted),
             Span::styled(row(&theme.name), palette.theme),
         ]);
-        let children = facts.into_iter().filter_map(|f| builder.fact(f)).collect();
-        items.extend(TreeItem::new(Node::Unit(AnyId::Theme(theme.id)), line, children).ok());
+        let node = Node::Unit(AnyId::Theme(theme.id));
+        // Of a closed theme one child is enough to say that it can be opened.
+        let n_seen = if pane.state.borrow().opened().contains(&vec![node]) { n } else { 1 };
+        let children = facts.into_iter().take(n_seen).filter_map(|f| builder.fact(f)).collect();
+        items.extend(TreeItem::new(node, line, children).ok());
     }
     let without_facts: Vec<_> = tree
         .without_facts
@@ -172,8 +175,15 @@ fn build(pane: &mut MemoryPane, palette: &Palette) {
     pane.items = Rc::new(items);
 }
 
+/// A theme was opened or closed.
+pub fn fill_opened(pane: &mut MemoryPane, palette: &Palette) {
+    if matches!(pane.state.borrow().selected(), [Node::Unit(AnyId::Theme(_))]) {
+        build(pane, palette);
+    }
+}
+
 /// While searching, opens the themes that were found and selects the first fact.
-pub fn open_found(pane: &mut MemoryPane) {
+pub fn open_found(pane: &mut MemoryPane, palette: &Palette) {
     if pane.search.trim().is_empty() {
         return;
     }
@@ -181,6 +191,8 @@ pub fn open_found(pane: &mut MemoryPane) {
     for theme in pane.items.iter() {
         state.open(vec![*theme.identifier()]);
     }
+    build(pane, palette);
+    let state = pane.state.get_mut();
     if let Some(theme) = pane.items.first() {
         let fact = theme.children().first();
         state.select([theme].into_iter().chain(fact).map(|item| *item.identifier()).collect());

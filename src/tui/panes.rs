@@ -121,7 +121,7 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         && !pane.lists()
     {
         memory_tree::bring_up_to_date(pane, &state.palette);
-        memory_tree::open_found(pane);
+        memory_tree::open_found(pane, &state.palette);
     }
     effects
 }
@@ -182,7 +182,7 @@ fn search_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
 fn look_for(pane: &mut MemoryPane, palette: &Palette, now: Moment) {
     memory_tree::rebuild(pane, palette);
     if !pane.is_old {
-        memory_tree::open_found(pane);
+        memory_tree::open_found(pane, palette);
     }
     pane.rebuild_page(now);
 }
@@ -237,10 +237,12 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         }
         Action::Right => {
             pane.state.get_mut().key_right();
+            memory_tree::fill_opened(pane, &palette);
             return Some(read_opened(pane));
         }
         Action::Accept => {
             pane.state.get_mut().toggle_selected();
+            memory_tree::fill_opened(pane, &palette);
             return Some(read_opened(pane));
         }
         Action::Search => pane.searching = true,

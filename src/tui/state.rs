@@ -343,9 +343,13 @@ impl State {
         slash::completions(&self.editor.area.lines()[0], &self.prompts.usable)
     }
 
-    /// Says something for three seconds in place of the status line.
+    /// Says something in place of the status line, for as long as it takes to read it.
     pub fn say(&mut self, text: impl Into<String>) {
-        self.hint = Some((text.into(), self.tick + 30));
+        const AT_LEAST: u64 = 30;
+        const CHARACTERS_A_TICK: u64 = 1;
+        let text = text.into();
+        let reading = text.chars().count() as u64 / CHARACTERS_A_TICK;
+        self.hint = Some((text, self.tick + reading.max(AT_LEAST)));
     }
 
     /// Shows everything in other colours.

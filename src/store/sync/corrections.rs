@@ -87,6 +87,7 @@ impl WriteTx<'_> {
         self.enqueue(&JobKind::NameTheme(theme))?;
         self.enqueue(&JobKind::Consolidate(SemanticId(id)))?;
         self.relink()?;
+        self.pin_again(SemanticId(id), &fact.content)?;
         Ok(SemanticId(id))
     }
 

@@ -14,3 +14,4 @@ mod states;
 
 pub use join::Applied;
 pub use names::Held;
+pub(super) use states::digest;

@@ -26,7 +26,7 @@ pub(super) fn session_digest(state: &SharedSession) -> Result<String> {
 }
 
 /// Of a text that is not to stand in the table itself.
-pub(super) fn digest(text: &[u8]) -> String {
+pub(in crate::store) fn digest(text: &[u8]) -> String {
     use std::fmt::Write as _;
     Sha256::digest(text)[..16].iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

@@ -41,6 +41,39 @@ fn what_takes_the_place_of_a_pinned_fact_is_pinned() {
 }
 
 #[test]
+fn pins_outlast_a_rebuild() {
+    let (store, small) = small_in_memory();
+    let [first, second] = small.facts;
+    write(&store, |tx| tx.edit_semantic(second, "Ana likes tea", &embed("tea")));
+    let pinned_texts = || -> Vec<String> {
+        let texts = pinned(&store).into_iter().map(|id| read(&store, |r| r.semantic(id)).content);
+        texts.collect()
+    };
+    write(&store, |tx| tx.pin_fact(first, true));
+    let lives = pinned_texts().remove(0);
+    write(&store, |tx| tx.pin_fact(second, true));
+    write(&store, |tx| tx.derive_anew());
+    assert_eq!(pinned_texts(), ["Ana likes tea"], "a correction stays");
+    let derive = |text: &str| {
+        write(&store, |tx| {
+            let theme = tx.create_theme("Ana")?;
+            Ok(fact(tx, text, theme, &small.messages[..1]))
+        })
+    };
+    write(&store, |tx| Ok(close(tx, small.session, &small.messages)));
+    derive("Ana has a dog");
+    derive(&lives);
+    assert_eq!(pinned_texts(), ["Ana likes tea", &*lives]);
+    let kept = || read(&store, |r| r.setting("page_pins_kept"));
+    assert_eq!(kept().as_deref(), Some(""), "what was pinned again waits no longer");
+    // What waits is not guessed from later.
+    write(&store, |tx| tx.derive_anew());
+    assert_ne!(kept().as_deref(), Some(""));
+    forget(&store, &[AnyId::Message(small.messages[0])], None);
+    assert_eq!(kept().as_deref(), Some(""));
+}
+
+#[test]
 fn a_visit_tells_what_is_new_and_what_was_corrected_since() {
     let (store, small) = small_in_memory();
     let [first, second] = small.facts;

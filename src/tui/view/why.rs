@@ -80,9 +80,9 @@ fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette) {
+fn heading(lines: &mut Vec<Line<'static>>, text: &str, palette: &Palette, width: usize) {
     lines.push(Line::raw(""));
-    lines.push(Line::styled(text.to_owned(), palette.heading));
+    lines.extend(wrap::plain(text, palette.heading, width));
 }
 
 /// What was said that the answer rests on.
@@ -99,7 +99,7 @@ fn in_words(
     // The newest count most.
     let n_left = said.len().saturating_sub(N_SAID_MAX);
     for (at, message) in said[n_left..].iter().enumerate() {
-        heading(lines, &said_when(message, at == 0, is_quoted, now), palette);
+        heading(lines, &said_when(message, at == 0, is_quoted, now), palette, width);
         let text: Vec<&str> = message.content.split_whitespace().collect();
         let text = wrap::ellipsis(&plain_text(&text.join(" ")), width.saturating_sub(2) * 4);
         lines.extend(wrap::plain(&text!("“{text}”", text), palette.text, width));
@@ -167,7 +167,7 @@ fn chart(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: us
     } else {
         text!("Uncertainty, in nats")
     };
-    heading(lines, title, palette);
+    heading(lines, title, palette, width);
     let max = why.nats_max();
     // The number at the right takes seven cells; one stays free.
     let cells = width.saturating_sub(8).clamp(4, 48);
@@ -245,7 +245,7 @@ fn read(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: usi
     for (title, texts) in [(of_facts, &why.facts), (of_messages, &why.messages)] {
         let texts: Vec<_> = texts.iter().filter(|t| why.quotes(&t.id) == quoted).collect();
         if !texts.is_empty() {
-            heading(lines, title, palette);
+            heading(lines, title, palette, width);
         }
         for WhyText { id, speaker, text } in texts {
             let speaker = match speaker.as_deref() {
@@ -269,7 +269,7 @@ fn themes(lines: &mut Vec<Line<'static>>, why: &Why, palette: &Palette, width: u
     if why.themes.is_empty() {
         return;
     }
-    heading(lines, text!("Themes"), palette);
+    heading(lines, text!("Themes"), palette, width);
     lines.extend(wrap::plain(&why.themes.join(" · "), palette.muted, width));
 }
 
