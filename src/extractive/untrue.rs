@@ -239,14 +239,19 @@ pub(super) fn without_value(later: &Part, part: &Part) -> Option<String> {
     }
     let (x, y) = (values(part), values(later));
     let kind = (0..3).find(|&k| !x[k].is_empty() && !y[k].is_empty() && x[k].is_disjoint(&y[k]))?;
+    // As many new values as there were: none of them stays.
+    if x[kind].len() > 1 && y[kind].len() >= x[kind].len() {
+        return None;
+    }
     let text = &part.statement.text;
     let (mut start, end) = match (kind, dates::find(text).first()) {
         (1, Some(found)) => (found.start, found.end),
         (1, None) => return None,
         _ => {
-            let value = x[kind].iter().next()?;
-            let at = text.to_lowercase().find(value.as_str())?;
-            (at, at + value.len())
+            let low = text.to_lowercase();
+            let place = |value: &String| Some((low.find(value.as_str())?, value.len()));
+            let (at, length) = x[kind].iter().filter_map(place).min()?;
+            (at, at + length)
         }
     };
     for preposition in [" at ", " on ", " in ", " since ", " for "] {

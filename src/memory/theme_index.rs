@@ -1,7 +1,7 @@
 //! Which themes lie nearest to a vector, without comparing all of them.
 //!
 //! Up to [`EXACT_THEMES`] themes, all are compared. Beyond, an inverted file is used: one semantic in
-//! [`PIVOT_EVERY`] (by a hash of its id) is a pivot, each theme lies in the cell of the pivot nearest to
+//! [`PIVOT_EVERY`] (by a hash of its vector) is a pivot, each theme lies in the cell of the pivot nearest to
 //! its direction, and a query opens the nearest cells until they hold [`N_SKETCHED`] themes. Of those, the [`N_COMPARED`] with
 //! the most similar sketches (one bit per component: above or below the mean of the first pivots) are compared in full.
 //!
@@ -62,13 +62,13 @@ struct Pivot {
     cell: Vec<usize>,
 }
 
-/// Whether a semantic is a pivot: by the finaliser of SplitMix64, so that neither order nor gaps
-/// of the ids matter.
-fn is_pivot(semantic: SemanticId) -> bool {
-    let mut x = semantic.0 as u64;
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 31)).is_multiple_of(PIVOT_EVERY)
+/// Whether a semantic with this vector is a pivot. Ids don't count: another device has others for the same.
+fn is_pivot(vector: &Embedding) -> bool {
+    let mixed = |hash: u64, x: &f32| {
+        let hash = (hash ^ u64::from(x.to_bits())).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash ^ (hash >> 31)
+    };
+    vector.as_slice().iter().fold(0, mixed).is_multiple_of(PIVOT_EVERY)
 }
 
 /// The nearer one first; on a tie, the older.
@@ -134,7 +134,7 @@ impl ThemeIndex {
 
     /// Records that a semantic entered the partition, in whichever theme.
     pub(super) fn came(&mut self, semantic: SemanticId, vector: &Embedding) {
-        if !is_pivot(semantic) {
+        if !is_pivot(vector) {
             return;
         }
         self.pivots.insert(semantic, Pivot { vector: vector.clone(), cell: Vec::new() });
@@ -348,7 +348,7 @@ mod tests {
 
     /// Pivots are of the same topics.
     fn pivots() -> Vec<SemanticId> {
-        (0..20_000).map(SemanticId).filter(|&id| is_pivot(id)).collect()
+        (0..20_000).map(SemanticId).filter(|id| is_pivot(&theme(id.0))).collect()
     }
 
     fn found(index: &ThemeIndex, query: i64) -> Vec<ThemeId> {

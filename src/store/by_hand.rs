@@ -8,14 +8,14 @@ use super::quoting::{contains, contains_in};
 use super::records::{AnyId, ForgetPlan, JobKind, Level, NewSemantic};
 use super::transaction::{Reader, WriteTx, optional_text, text};
 use super::undo::Inverse;
-use crate::memory::lexical::{terms, words};
+use crate::memory::lexical::words;
 use crate::memory::{Episode, EpisodeId, Message, MessageId, Semantic, SemanticId, title_of};
 
 /// Stands for what was blotted out.
 pub const BLOT: &str = "[…]";
 
 /// Words that tell no two facts apart.
-const COMMON: [&str; 19] = [
+pub(super) const COMMON: [&str; 19] = [
     "a", "an", "and", "at", "for", "has", "have", "her", "his", "in", "is", "of", "on", "s", "the",
     "their", "to", "user", "with",
 ];
@@ -121,29 +121,6 @@ impl Reader<'_> {
         Ok(self.optional(sql, [episode.0], |_| Ok(()))?.is_some())
     }
 
-    /// Whether a text of this fact has a word that only the person wrote, as a correction: it is in no message, nor in what was
-    /// made of one. (Consolidation writes texts of corrections, too, and those give way to them.)
-    fn has_own_words(&self, fact: SemanticId, content: &str) -> Result<bool> {
-        let terms_of = |sql: &str| -> Result<HashSet<String>> {
-            let texts = self.all(sql, [fact.0], |row| text(row, 0))?;
-            Ok(texts.iter().flat_map(|text| terms(text)).collect())
-        };
-        let own = terms_of(
-            "WITH source AS (SELECT message FROM semantic_message WHERE semantic = ?1)
-             SELECT content FROM semantic WHERE corrected AND (id = ?1 OR superseded_by IS NOT NULL)
-                 AND id IN (SELECT semantic FROM semantic_message WHERE message IN source)",
-        )?;
-        let made = terms_of(
-            "WITH source AS (SELECT message FROM semantic_message WHERE semantic = ?1)
-             SELECT content FROM message WHERE id IN source
-             UNION ALL SELECT content FROM refused WHERE message IN source",
-        )?;
-        let is_own = |word: &String| {
-            own.contains(word) && !made.contains(word) && !COMMON.contains(&word.as_str())
-        };
-        Ok(terms(content).iter().any(is_own))
-    }
-
     pub(super) fn is_corrected(&self, id: SemanticId) -> Result<bool> {
         let sql = "SELECT 1 FROM semantic WHERE id = ?1 AND corrected";
         Ok(self.optional(sql, [id.0], |_| Ok(()))?.is_some())
@@ -191,8 +168,9 @@ impl Reader<'_> {
                 }
             }
         }
-        // What gave way to it and says no more than it does would hold again.
+        // What gave way to it and says no more than it does would hold again, and it would be made again of the person's own words.
         let all = self.semantics()?;
+        let mut behind: BTreeSet<SemanticId> = BTreeSet::new();
         loop {
             let by: HashMap<SemanticId, &str> = all
                 .iter()
@@ -205,7 +183,11 @@ impl Reader<'_> {
                     .is_some_and(|later| says(later, &s.content))
             };
             let n = facts.len();
-            facts.extend(all.iter().filter(said).map(|s| s.id));
+            let said: Vec<SemanticId> = all.iter().filter(said).map(|s| s.id).collect();
+            for fact in all.iter().filter(|s| facts.contains(&s.id)) {
+                behind.extend(self.corrections_behind(fact)?);
+            }
+            facts.extend(said.into_iter().chain(behind.iter().copied()));
             if facts.len() == n {
                 break;
             }

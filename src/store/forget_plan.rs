@@ -90,15 +90,18 @@ fn left_by(all: &[Semantic], gone: &BTreeSet<SemanticId>) -> Vec<SemanticId> {
     let split =
         all.iter().filter_map(|s| Some((s, s.superseded_by.filter(|by| gone.contains(by))?)));
     let of = |(whole, by): (&Semantic, SemanticId)| {
-        let known: Vec<String> = words(&whole.content).collect();
-        let is_part = |text: &str| {
-            let counted = |w: &str| w == "one" || w.bytes().all(|b| b.is_ascii_digit());
-            words(text).all(|w| counted(&w) || known.iter().any(|k| k.starts_with(&w)))
-        };
         let later = all.iter().filter(|s| s.id > by && s.messages == whole.messages);
-        later.filter(|s| is_part(&s.content)).map(|s| s.id).collect::<Vec<_>>()
+        let rests = later.filter(|s| is_part_of(&s.content, &whole.content));
+        rests.map(|s| s.id).collect::<Vec<_>>()
     };
     split.flat_map(of).collect()
+}
+
+/// Whether a text may be what is left of another one.
+pub(super) fn is_part_of(text: &str, whole: &str) -> bool {
+    let known: Vec<String> = words(whole).collect();
+    let counted = |w: &str| w == "one" || w.bytes().all(|b| b.is_ascii_digit());
+    words(text).all(|w| counted(&w) || known.iter().any(|k| k.starts_with(&w)))
 }
 
 /// Words that are written as names are, or hold a digit, in lowercase.
@@ -330,6 +333,8 @@ impl Reader<'_> {
             .map(|s| s.id)
             .collect();
         semantics.extend(left_by(&all.semantics, &semantics));
+        let corrected = semantics.iter().filter(|id| all.corrected.contains_key(id));
+        semantics.extend(self.made_of_corrections(corrected.copied())?);
         let rewritten = all
             .episodes
             .iter()

@@ -155,8 +155,10 @@ impl Reader<'_> {
     /// one of the words, and most of that time goes into the words that say least.
     fn telling(&self, level: Level, words: Vec<String>) -> Result<Vec<String>> {
         let name = level.name();
-        let last = self.optional(&format!("SELECT max(id) FROM {name}"), [], |row| row.get(0))?;
-        if last.flatten().is_none_or(|last: i64| last <= UNITS_MAX) {
+        // By their ids, of which the first is another one after each rebuilding.
+        let span = format!("SELECT (SELECT max(id) FROM {name}) - (SELECT min(id) FROM {name})");
+        let span = self.optional(&span, [], |row| row.get(0))?;
+        if span.flatten().is_none_or(|span: i64| span < UNITS_MAX) {
             return Ok(words);
         }
         // Without BM25 a row is only stepped over, and the limit ends that as soon as enough is known.

@@ -35,6 +35,7 @@ mod learned;
 mod lock;
 mod open;
 mod origins;
+mod own_words;
 mod page;
 mod quoting;
 mod rebuild;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answers::{ids_in_record, ids_in_reply};
 use super::error::Result;
-use super::records::{AnyId, JobKind, Level, NewSemantic};
+use super::records::{AnyId, JobKind, NewSemantic};
 use super::transaction::{Reader, WriteTx};
 use crate::memory::{EpisodeId, MessageId, SemanticId, SessionId};
 
@@ -65,11 +65,7 @@ impl WriteTx<'_> {
             self.scan()?;
         }
         let sessions = self.canonical_sessions()?;
-        let mut corrections = Vec::new();
-        for fact in self.semantics_by_id(&self.canonical_corrections()?)? {
-            let vector = self.embedding(Level::Semantic, fact.id.0)?;
-            corrections.push((fact, vector));
-        }
+        let corrections = self.semantics_by_id(&self.canonical_corrections()?)?;
         self.keep_what_records_rest_on()?;
         self.keep_pins_for_rebuild()?;
         self.touch_themes()?;
@@ -80,12 +76,12 @@ impl WriteTx<'_> {
         for table in ["job", "operation", "semantic", "episode", "theme"] {
             self.run(&format!("DELETE FROM {table}"), [])?;
         }
-        // Of messages too: what a vector is, to the last bit, may depend on those that are made with it.
+        // All of them: what a vector is, to the last bit, may depend on those that are made with it.
         self.drop_vectors()?;
         for session in sessions {
             self.enqueue(&JobKind::Close(session))?;
         }
-        for (fact, vector) in corrections {
+        for fact in corrections {
             let new = self.insert_corrected(&NewSemantic {
                 content: fact.content,
                 subject: fact.subject,
@@ -95,9 +91,6 @@ impl WriteTx<'_> {
             })?;
             let sql = "UPDATE shared SET local = ?2 WHERE kind = 'correction' AND local = ?1";
             self.run(sql, [fact.id.0, new.0])?;
-            if let Some(vector) = vector {
-                self.put_embedding(Level::Semantic, new.0, &vector)?;
-            }
         }
         Ok(())
     }

@@ -338,6 +338,11 @@ impl WriteTx<'_> {
         let before = self.semantic(id)?;
         let vector = self.embedding(Level::Semantic, id.0)?;
         let old = before.content.clone();
+        let is_corrected = self.is_corrected(id)?;
+        let mut behind = BTreeSet::new();
+        for fact in self.find_semantics_and_messages([id])?.values() {
+            behind = self.corrections_behind(fact)?;
+        }
         self.record(
             &format!("edit of {id}"),
             &Inverse::EditSemantic {
@@ -345,10 +350,13 @@ impl WriteTx<'_> {
                 content: before.content,
                 embedding: vector.map(Embedding::into_inner),
                 embedder: self.embedder_id()?,
-                corrected: self.is_corrected(id)?,
+                // Of the person's own words, it is theirs.
+                corrected: is_corrected || !behind.is_empty(),
             },
         )?;
         self.refuse(id, &old)?;
+        self.word_anew(id)?;
+        self.take_place_of(&behind)?;
         self.set_corrected(id, true)?;
         self.set_semantic_content(id, content)?;
         // Whom it was about, it need not be about any more.

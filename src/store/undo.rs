@@ -164,6 +164,7 @@ impl WriteTx<'_> {
                     self.remove_semantic(semantic)?;
                     return Ok(true);
                 }
+                self.word_anew(semantic)?;
                 self.set_corrected(semantic, corrected)?;
                 self.refuse_no_more(semantic, &content)?;
                 self.set_semantic_content(semantic, &content)?;

@@ -198,6 +198,8 @@ pub struct Refusal {
 pub struct Correction {
     pub messages: Vec<Uid>,
     pub content: String,
+    /// When it was worded so: since then it has only lost words.
+    pub worded: Stamp,
     pub subject: Option<String>,
     pub attribute: Option<String>,
     #[serde(with = "moment")]

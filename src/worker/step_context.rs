@@ -140,7 +140,7 @@ impl StepContext {
             JobKind::Semantics(episode) => self.semantics(job, episode, cancel),
             JobKind::NameTheme(theme) => self.name_theme(job, theme, cancel),
             JobKind::Consolidate(semantic) => self.consolidate(job, semantic, cancel),
-            JobKind::Reembed => self.reembed(Some(job), cancel),
+            JobKind::Reembed => self.reembed(job, cancel),
         };
         if outcome.is_err() {
             // A step may have changed the cache before its transaction failed.

@@ -1,14 +1,16 @@
-//! Devices with a memory each, and what a person does on them at random. Every message has a word of its own; whatever is derived
-//! from it repeats that word, so after forgetting the word must be nowhere.
+//! Devices with a memory each, and what a person does on them at random. Every message and every correction has words of its own;
+//! whatever is derived from it repeats them, so after forgetting they must be nowhere.
 #![allow(dead_code, reason = "not every program needs all of it")]
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
-use inglenook::interfaces::{Clock as _, Embedder as _};
-use inglenook::memory::{Message, Moment, NewMessage, Role, SessionId, title_of};
-use inglenook::store::{AnyId, Applied, ForgetPlan, JobKind, Store, StoreError, USER_NAME};
-use inglenook::sync::{Code, DeviceId, Entry, Place, SyncId, SyncState};
+use inglenook::interfaces::{Clock as _, Embedder, ModelError, Models};
+use inglenook::memory::{Embedding, Message, Moment, NewMessage, Role, SessionId, title_of};
+use inglenook::store::{AnyId, Applied, ForgetPlan, JobKind, Level, Store, StoreError, USER_NAME};
+use inglenook::sync::{Code, DeviceId, Entry, Place, State, SyncId, SyncState};
 use inglenook::testing::HashEmbedder;
 use inglenook::worker::exchange::{Exchanged, exchange};
 use jiff::SignedDuration;
@@ -18,21 +20,65 @@ use rand::seq::IndexedRandom as _;
 
 use crate::support::{Bed, models};
 
+/// What it makes of a text depends a little on the texts that it gets with it, as with a real model.
+struct InBatches;
+
+impl Embedder for InBatches {
+    fn id(&self) -> &str {
+        HashEmbedder.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashEmbedder.dimensions()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        let n_bytes: usize = texts.iter().map(|text| text.len()).sum();
+        let mut vectors = HashEmbedder.embed(texts)?;
+        for vector in &mut vectors {
+            let mut values = vector.as_slice().to_vec();
+            values[0] += 1e-5 * n_bytes as f32;
+            *vector = Embedding::normalise(values).unwrap();
+        }
+        Ok(vectors)
+    }
+}
+
+/// Its bits.
+fn digest(vector: Option<&Embedding>) -> u64 {
+    let bits = vector.into_iter().flat_map(|vector| vector.as_slice()).map(|x| x.to_bits());
+    bits.fold(0, |hash, bits| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(bits))
+}
+
 /// What was said and forgotten anywhere.
 #[derive(Default)]
 pub struct World {
-    /// The word of each message, and the chat in which it was said.
+    /// The words of each message, and the chat in which they were said.
     pub said: Vec<(String, String)>,
-    pub forgotten: BTreeSet<String>,
+    /// Said once more in another message, which may outlive the first.
+    again: BTreeSet<String>,
+    forgotten: BTreeSet<String>,
     /// Chats that were deleted: what another device said there meanwhile goes with them.
     pub deleted: BTreeSet<String>,
     n_words: usize,
 }
 
 impl World {
+    /// Some without digits: the rules take the two for different things.
     fn word(&mut self, kind: char) -> String {
         self.n_words += 1;
-        format!("Z{kind}{}x", self.n_words)
+        let n = self.n_words.to_string();
+        let letters = || n.bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
+        format!("Z{kind}{}x", if self.n_words % 5 < 3 { n } else { letters() })
+    }
+
+    /// What must be nowhere.
+    pub fn forgotten(&self) -> impl Iterator<Item = &String> {
+        self.forgotten.difference(&self.again)
+    }
+
+    pub fn may_be_gone(&self, word: &str, chat: &str) -> bool {
+        self.forgotten.contains(word) || self.deleted.contains(chat)
     }
 }
 
@@ -47,10 +93,17 @@ pub struct Device {
 /// Words of that kind: `q` of messages, `c` of corrections.
 fn words(text: &str, kind: char) -> BTreeSet<String> {
     let is_ours = |word: &&str| {
-        let digits = word.strip_prefix(&format!("Z{kind}")).and_then(|w| w.strip_suffix('x'));
-        digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+        let n = word.strip_prefix(&format!("Z{kind}")).and_then(|w| w.strip_suffix('x'));
+        n.is_some_and(|n| {
+            !n.is_empty() && n.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'j'))
+        })
     };
     text.split(|c: char| !c.is_alphanumeric()).filter(is_ours).map(str::to_owned).collect()
+}
+
+/// All of a text.
+fn own_words(text: &str) -> BTreeSet<String> {
+    &words(text, 'q') | &words(text, 'c')
 }
 
 impl Device {
@@ -63,7 +116,8 @@ impl Device {
         };
         let id = DeviceId([n + 1; 8]);
         store.write(|tx| tx.begin_sync(id)).unwrap();
-        let bed = Bed::new(store, models());
+        let models = Models { embedder: Arc::new(InBatches), ..models() };
+        let bed = Bed::new(store, models);
         bed.clock.advance(SignedDuration::from_hours(24 * i64::from(n)));
         Self { bed, id, log: Vec::new(), dir }
     }
@@ -117,7 +171,12 @@ impl Device {
         self.bed.store.write(|tx| tx.derive_anew()).unwrap();
         assert!(self.bed.store.read(|r| r.verify()).unwrap().is_empty());
         self.bed.work();
-        self.bed.store.read(|r| r.dump()).unwrap()
+        let (mut dump, facts) = self.bed.store.read(|r| Ok((r.dump()?, r.semantics()?))).unwrap();
+        for fact in facts {
+            let vector = self.bed.store.read(|r| r.embedding(Level::Semantic, fact.id.0)).unwrap();
+            writeln!(dump, "vector {:x} {}", digest(vector.as_ref()), fact.content).unwrap();
+        }
+        dump
     }
 
     fn scrub(&self) {
@@ -190,21 +249,31 @@ impl Device {
         let mut session =
             open.map(|id| self.bed.store.write(|tx| tx.own_session(*id, at)).unwrap());
         for _ in 0..rng.random_range(1..4) {
-            let word = world.word('q');
-            let text = match rng.random_range(0..5) {
-                0 => format!("I live in {word}."),
-                1 => format!("My sister {word} works as a nurse."),
-                2 => format!("I adopted a cat called {word} yesterday."),
-                3 => format!("Actually, my dog is called {word}."),
-                _ => format!("What do you think of {word}?"),
+            let (a, b) = (world.word('q'), world.word('q'));
+            let text = match rng.random_range(0..9) {
+                0 => format!("I live in {a} near {b}."),
+                1 => format!("My sister {a} works as a nurse in {b}."),
+                2 => format!("I adopted a cat called {a} and a dog called {b} yesterday."),
+                3 => format!("Actually, my dog is called {a}, not {b}."),
+                4 => format!("I have two cats, {a} and {b}."),
+                5 => format!("I am {} and work as a nurse in {a}.", rng.random_range(20..60)),
+                6 => format!("I don't live in {a} any more, I moved to {b}."),
+                7 if !world.said.is_empty() => {
+                    let (old, _) = world.said.choose(rng).unwrap();
+                    world.again.insert(old.clone());
+                    format!("{old} died last week.")
+                }
+                _ => format!("What do you think of {a}?"),
             };
             let session = *session.get_or_insert_with(|| {
                 self.bed.store.write(|tx| tx.create_session(&title_of(&text), at, false)).unwrap()
             });
-            world.said.push((word.clone(), self.label(session)));
+            let said = words(&text, 'q');
+            world.said.extend(said.iter().map(|word| (word.clone(), self.label(session))));
             self.say(session, Role::User, &text);
             if rng.random_bool(0.7) {
-                self.say(session, Role::Assistant, &format!("I see: {word}."));
+                let said = said.into_iter().collect::<Vec<_>>().join(", ");
+                self.say(session, Role::Assistant, &format!("I see: {said}."));
             }
         }
     }
@@ -223,7 +292,8 @@ impl Device {
         for message in messages.iter().filter(|m| m.role == Role::User) {
             world.forgotten.extend(words(&message.content, 'q'));
         }
-        for fact in facts {
+        let corrected = self.corrections();
+        for fact in facts.iter().filter(|fact| corrected.contains(&fact.content)) {
             world.forgotten.extend(words(&fact.content, 'c'));
         }
         store.write(|tx| tx.forget(plan)).unwrap();
@@ -248,12 +318,44 @@ impl Device {
     }
 
     fn forget_words(&self, world: &mut World, rng: &mut StdRng) {
-        let messages = self.messages(Role::User);
-        let Some(message) = messages.choose(rng) else { return };
-        let Some(word) = words(&message.content, 'q').pop_first() else { return };
-        world.forgotten.insert(word.clone());
-        let plan = self.bed.store.read(|r| r.plan_blot(&word)).unwrap();
+        let texts = self.texts_with_words();
+        let Some(text) = texts.choose(rng) else { return };
+        if let Some(word) = own_words(text).pop_first() {
+            self.redact(world, &word);
+        }
+    }
+
+    fn redact(&self, world: &mut World, word: &str) {
+        let plan = self.bed.store.read(|r| r.plan_blot(word)).unwrap();
         self.forget(world, &plan);
+        world.forgotten.insert(word.to_owned());
+    }
+
+    /// What the person said, and what they corrected.
+    fn texts_with_words(&self) -> Vec<String> {
+        let said = self.messages(Role::User).into_iter().map(|m| m.content);
+        said.chain(self.corrections()).collect()
+    }
+
+    fn corrections(&self) -> Vec<String> {
+        self.bed.store.write(|tx| tx.changes()).unwrap();
+        let log = self.bed.store.read(|r| r.shared_log()).unwrap().into_iter();
+        let corrected = log.filter_map(|entry| match entry.state {
+            State::Correction(correction) => Some(correction.content),
+            _ => None,
+        });
+        corrected.collect()
+    }
+
+    /// Two devices redact another word each of one text, before they hear of each other.
+    pub fn redact_both(&self, other: &Self, world: &mut World, rng: &mut StdRng) {
+        let theirs = other.texts_with_words();
+        let mut texts = self.texts_with_words();
+        texts.retain(|text| own_words(text).len() == 2 && theirs.contains(text));
+        let Some(text) = texts.choose(rng) else { return };
+        for (device, word) in [self, other].into_iter().zip(own_words(text)) {
+            device.redact(world, &word);
+        }
     }
 
     fn forget_fact(&self, world: &mut World, rng: &mut StdRng, alone: bool) {
@@ -270,7 +372,13 @@ impl Device {
     fn correct(&self, world: &mut World, rng: &mut StdRng) {
         let facts = self.bed.semantics();
         let Some(fact) = facts.choose(rng) else { return };
-        let text = format!("The user likes {}", world.word('c'));
+        let (a, b) = (world.word('c'), world.word('c'));
+        let text = match rng.random_range(0..4) {
+            0 => format!("The user likes {a} and {b}"),
+            1 => format!("The user lives in {a} near {b}"),
+            2 => format!("The user has two cats, {a} and {b}"),
+            _ => format!("The user is {} and lives in {a}", rng.random_range(20..60)),
+        };
         let vector = HashEmbedder.embed(&[&text]).unwrap().remove(0);
         self.bed.store.write(|tx| tx.edit_semantic(fact.id, &text, &vector)).unwrap();
     }

@@ -248,7 +248,7 @@ fn joined<'a>(earlier: &'a str, later: &'a str) -> Cow<'a, str> {
 
 /// A text without what either of two devices took out of it. Where both did at a time, it is not known what stood between the
 /// first place and the last.
-fn without_either<'a>(a: &'a str, b: &'a str) -> Cow<'a, str> {
+pub(super) fn without_either<'a>(a: &'a str, b: &'a str) -> Cow<'a, str> {
     let left = |text: &'a str| text.split_whitespace().filter(|word| !word.contains(BLOT));
     let is_of = |some: &'a str, all: &'a str| {
         let mut all = left(all);

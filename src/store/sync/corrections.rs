@@ -1,17 +1,20 @@
 //! What the person corrected or struck out on another device.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::chats::without_either;
 use super::elsewhere::Elsewhere;
+use super::join::Fate;
 use super::names::{Kind, Local};
-use super::states::digest;
+use super::states::{correction_digest, digest};
 use crate::memory::{MessageId, Semantic, SemanticId};
 use crate::store::by_hand::BLOT;
 use crate::store::error::Result;
 use crate::store::records::{JobKind, Level, NewSemantic};
 use crate::store::sessions::columns;
 use crate::store::transaction::{Reader, WriteTx};
-use crate::sync::Correction;
+use crate::sync::{Correction, Stamp, Uid};
 
 impl Reader<'_> {
     /// Facts of these messages that say what the person struck out or corrected.
@@ -103,24 +106,58 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Its words, which may have been corrected again or lost some.
+    /// `is_said`: the others know it as it is here now.
+    pub(super) fn put_correction(
+        &mut self,
+        uid: Uid,
+        stamp: Stamp,
+        id: SemanticId,
+        worded: Stamp,
+        is_said: bool,
+    ) -> Result<()> {
+        let Some(state) = self.correction(id)? else { return Ok(()) };
+        let mut digest = correction_digest(&Correction { worded, ..state })?;
+        if !is_said {
+            digest.truncate(digest.rfind(' ').unwrap_or(0) + 1);
+        }
+        self.put_name(uid, stamp, Some(&Local { kind: Kind::Correction, id: id.0, digest }))
+    }
+
+    /// It may have been worded anew, the later wording counts, or have lost words.
     pub(super) fn change_correction(
         &mut self,
         elsewhere: &mut Elsewhere,
+        uid: Uid,
+        stamps: [Stamp; 2],
         id: SemanticId,
         correction: &Correction,
-    ) -> Result<()> {
-        let before = self.semantic(id)?;
-        if before.content == correction.content {
-            return Ok(());
+    ) -> Result<Fate> {
+        let Some(before) = self.correction(id)? else { return Ok(Fate::Refused) };
+        let [held, stamp] = stamps;
+        let (worded, content) = match correction.worded.cmp(&before.worded) {
+            Ordering::Less => (before.worded, before.content.clone()),
+            Ordering::Greater => (correction.worded, correction.content.clone()),
+            Ordering::Equal => {
+                let (a, b) = (&before.content, &correction.content);
+                (before.worded, without_either(a, b).into_owned())
+            }
+        };
+        if stamp <= held && (worded, &content) == (before.worded, &before.content) {
+            return Ok(Fate::Known);
         }
-        if correction.content.contains(BLOT) {
-            elsewhere.old_texts.push(before.content);
+        if content != before.content {
+            self.remove_made_of(id)?;
+            self.set_semantic_content(id, &content)?;
+            self.drop_embedding(Level::Semantic, id.0)?;
+            self.enqueue(&JobKind::NameTheme(self.semantic(id)?.theme))?;
+            self.relink()?;
+            if content.contains(BLOT) {
+                elsewhere.old_texts.push(before.content);
+            }
         }
-        self.set_semantic_content(id, &correction.content)?;
-        self.drop_embedding(Level::Semantic, id.0)?;
-        self.enqueue(&JobKind::NameTheme(before.theme))?;
-        self.relink()
+        let is_said = stamp > held && content == correction.content && worded == correction.worded;
+        self.put_correction(uid, stamp.max(held), id, worded, is_said)?;
+        Ok(Fate::Taken)
     }
 
     /// A refusal that one of its devices took back; it holds while another one's does.

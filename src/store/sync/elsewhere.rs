@@ -91,6 +91,9 @@ impl WriteTx<'_> {
             vanished.remove(&word);
         }
         let quotes = |text: &str| words(text).any(|word| vanished.contains(&word));
+        let made = self.semantics()?;
+        let made = made.iter().filter(|s| !corrected.contains_key(&s.id) && quotes(&s.content));
+        plan.semantics.extend(made.map(|s| s.id));
         plan.messages
             .extend(all.iter().filter(|m| is_reply(m) && quotes(&m.content)).map(|m| m.id));
         plan.vanished = vanished;

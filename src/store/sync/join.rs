@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::elsewhere::Elsewhere;
-use super::names::{Kind, Local, Name};
+use super::names::{Kind, Local};
 use super::states::{USER_NAME_ROW, digest};
 use crate::memory::{MessageId, SemanticId, SessionId};
 use crate::store::error::Result;
@@ -67,7 +67,10 @@ fn is_sound(entry: &Entry) -> bool {
             is_setting && key == USER_NAME && is_short
         }
         State::Message(said) => said.session.device == uid.device && said.session.n < uid.n,
-        State::Correction(c) => !c.messages.is_empty() && !c.content.trim().is_empty(),
+        State::Correction(c) => {
+            let is_worded = (1..CLOCK_MAX).contains(&c.worded.clock);
+            is_worded && !c.messages.is_empty() && !c.content.trim().is_empty()
+        }
         State::Session(SharedSession { fork: Some(Fork { parent, after }), .. }) => {
             after.is_none_or(|after| after.device == parent.device)
         }
@@ -82,6 +85,17 @@ fn is_sound(entry: &Entry) -> bool {
         && (1..N_MAX).contains(&uid.n)
 }
 
+/// The states of a unit that count, the earliest first: what is joined by its content, not by its stamp alone, needs all of them.
+fn counting(states: BTreeMap<Stamp, Entry>) -> Vec<Entry> {
+    let by_content = |entry: &Entry| {
+        matches!(entry.state, State::Session(_) | State::Message(_) | State::Correction(_))
+    };
+    if states.values().all(by_content) {
+        return states.into_values().collect();
+    }
+    states.into_values().reduce(Entry::join).into_iter().collect()
+}
+
 impl WriteTx<'_> {
     /// Joins the states of other devices with what is held here, in any order and however often. What they forgot is
     /// forgotten here, with all that came of it: call [`Store::scrub`](crate::store::Store::scrub) after the commit if it is due.
@@ -92,7 +106,7 @@ impl WriteTx<'_> {
         let device = self.this_device()?;
         let (clock, last) = (self.sync_clock()?, self.last_n(device)?);
         let mut applied = Applied::default();
-        let mut joined: BTreeMap<Uid, Entry> = BTreeMap::new();
+        let mut joined: BTreeMap<Uid, BTreeMap<Stamp, Entry>> = BTreeMap::new();
         for entry in entries {
             if !is_sound(entry) {
                 applied.refused.push(entry.uid);
@@ -103,16 +117,15 @@ impl WriteTx<'_> {
             {
                 return Ok(Applied { is_copy: true, ..Applied::default() });
             }
-            let before = joined.remove(&entry.uid);
-            let entry = entry.clone();
-            joined.insert(entry.uid, before.map_or(entry.clone(), |before| before.join(entry)));
+            joined.entry(entry.uid).or_default().insert(entry.stamp, entry.clone());
         }
         if joined.is_empty() {
             return Ok(applied);
         }
         // What was changed here meanwhile has its stamp first.
         self.scan()?;
-        let latest = joined.values().map(|entry| entry.stamp.clock).max().unwrap_or(0);
+        let stamps = joined.values().flat_map(BTreeMap::keys);
+        let latest = stamps.map(|stamp| stamp.clock).max().unwrap_or(0);
         let clock = latest.max(self.sync_clock()?);
         let mut joining = Joining {
             stamp: Stamp { clock: clock + 1, device },
@@ -123,10 +136,14 @@ impl WriteTx<'_> {
             user_name: None,
         };
         let mut new: HashMap<DeviceId, VecDeque<Entry>> = HashMap::new();
-        for (uid, entry) in joined {
-            match self.name(uid)? {
-                Some(name) => self.join_known(&mut joining, name, entry)?,
-                None => new.entry(uid.device).or_default().push_back(entry),
+        for (uid, states) in joined {
+            let is_known = self.name(uid)?.is_some();
+            for entry in counting(states) {
+                if is_known {
+                    self.join_known(&mut joining, entry)?;
+                } else {
+                    new.entry(uid.device).or_default().push_back(entry);
+                }
             }
         }
         self.take_all(&mut joining, new)?;
@@ -155,7 +172,14 @@ impl WriteTx<'_> {
             for device in &devices {
                 let Some(entries) = new.get_mut(device) else { continue };
                 let mut next = self.last_n(*device)? + 1;
-                while let Some(entry) = entries.front().filter(|entry| entry.uid.n == next) {
+                while let Some(entry) = entries.front().filter(|entry| entry.uid.n <= next) {
+                    // A later state of the one before.
+                    if entry.uid.n < next {
+                        let entry = entry.clone();
+                        entries.pop_front();
+                        self.join_known(joining, entry)?;
+                        continue;
+                    }
                     match self.take_new(joining, entry)? {
                         Fate::Taken | Fate::Known => joining.applied.n_taken += 1,
                         Fate::Waits => break,
@@ -171,14 +195,16 @@ impl WriteTx<'_> {
         }
         let waiting = devices.iter().filter_map(|device| new.get(device)).flatten();
         joining.applied.held_back.extend(waiting.map(|entry| entry.uid));
+        joining.applied.held_back.dedup();
         joining.applied.refused.sort_unstable();
         joining.applied.refused.dedup();
         Ok(())
     }
 
     /// A later state of a unit that is known.
-    fn join_known(&mut self, joining: &mut Joining, name: Name, entry: Entry) -> Result<()> {
+    fn join_known(&mut self, joining: &mut Joining, entry: Entry) -> Result<()> {
         let Entry { uid, stamp, state } = entry;
+        let Some(name) = self.name(uid)? else { return Ok(()) };
         let Some(local) = name.local else {
             // What is gone stays gone.
             if state == State::Gone && stamp > name.stamp {
@@ -214,14 +240,13 @@ impl WriteTx<'_> {
             (Kind::Message, State::Message(said)) => {
                 self.change_message(elsewhere, uid, stamps, local.id, &said)?
             }
-            (Kind::Correction, State::Correction(correction)) if is_later => {
-                self.change_correction(elsewhere, SemanticId(local.id), &correction)?;
-                self.put_local(uid, stamp, Kind::Correction, local.id)?;
-                Fate::Taken
+            (Kind::Correction, State::Correction(correction)) => {
+                let id = SemanticId(local.id);
+                self.change_correction(elsewhere, uid, stamps, id, &correction)?
             }
-            (Kind::Setting, State::Setting { .. })
-            | (Kind::Correction, State::Correction(_))
-            | (Kind::Refusal, State::Refusal(_)) => Fate::Known,
+            (Kind::Setting, State::Setting { .. }) | (Kind::Refusal, State::Refusal(_)) => {
+                Fate::Known
+            }
             _ => Fate::Refused,
         };
         match fate {
@@ -283,7 +308,7 @@ impl WriteTx<'_> {
             State::Correction(correction) => {
                 let messages = ids.into_iter().map(MessageId).collect();
                 let id = self.take_correction(correction, messages)?;
-                self.put_local(uid, stamp, Kind::Correction, id.0)?;
+                self.put_correction(uid, stamp, id, correction.worded, true)?;
             }
         }
         Ok(Fate::Taken)

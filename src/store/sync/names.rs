@@ -199,9 +199,10 @@ impl WriteTx<'_> {
     /// # Errors
     /// If no sync was begun, or the memory cannot be written.
     pub fn become_device(&mut self, device: DeviceId) -> Result<()> {
-        // What nobody has read yet is told under the new id.
+        // What nobody has read yet is told under the new id, and no wording has the stamp of another one.
         self.run(
-            "UPDATE shared SET author = ?1 WHERE author = ?2 AND clock > ?3",
+            "UPDATE shared SET author = ?1, digest = iif(kind = 'correction', '', digest)
+             WHERE author = ?2 AND clock > ?3",
             rusqlite::params![
                 device.0,
                 self.this_device()?.0,

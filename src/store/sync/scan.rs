@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::names::{Kind, Local, Name};
-use super::states::{MESSAGE_DIGEST, USER_NAME_ROW, digest, session_digest};
+use super::states::{MESSAGE_DIGEST, USER_NAME_ROW, correction_digest, digest, session_digest};
+use crate::memory::SemanticId;
 use crate::store::error::Result;
 use crate::store::settings::USER_NAME;
 use crate::store::transaction::{Reader, WriteTx, text};
@@ -171,9 +172,12 @@ impl WriteTx<'_> {
         let known = by_row(self.names_of(Kind::Correction)?);
         let sql = "SELECT id FROM semantic WHERE corrected ORDER BY id";
         for id in self.all(sql, [], |row| row.get(0))? {
-            if let Some(local) = self.local(Kind::Correction, id)? {
-                self.note(stamping, known.get(&id), &local)?;
+            let Some(mut state) = self.correction(SemanticId(id))? else { continue };
+            if state.worded.clock == 0 {
+                state.worded = stamping.stamp;
             }
+            let digest = correction_digest(&state)?;
+            self.note(stamping, known.get(&id), &Local { kind: Kind::Correction, id, digest })?;
         }
         Ok(())
     }

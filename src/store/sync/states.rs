@@ -9,7 +9,7 @@ use crate::store::error::Result;
 use crate::store::sessions::moment;
 use crate::store::settings::USER_NAME;
 use crate::store::transaction::{Reader, optional_text, text};
-use crate::sync::{Correction, Entry, Fork, Refusal, Said, SharedSession, State, Uid};
+use crate::sync::{Correction, Entry, Fork, Refusal, Said, SharedSession, Stamp, State, Uid};
 
 /// Of a message `m`: its checksum, and what may change besides.
 pub(super) const MESSAGE_DIGEST: &str =
@@ -23,6 +23,13 @@ pub(super) fn session_digest(state: &SharedSession) -> Result<String> {
     let rest = SharedSession { title: String::new(), titled: 0, ..state.clone() };
     let (title, rest) = (digest(state.title.as_bytes()), digest(&serde_json::to_vec(&rest)?));
     Ok(format!("{} {title} {rest}", state.titled))
+}
+
+/// Of a correction: when it was worded so, and the rest.
+pub(super) fn correction_digest(correction: &Correction) -> Result<String> {
+    let digest = digest(&serde_json::to_vec(correction)?);
+    let Stamp { clock, device } = correction.worded;
+    Ok(format!("{clock} {device} {digest}"))
 }
 
 /// Of a text that is not to stand in the table itself.
@@ -75,6 +82,10 @@ impl Reader<'_> {
             Kind::Message => {
                 let sql = format!("SELECT {MESSAGE_DIGEST} FROM message m WHERE id = ?1");
                 self.optional(&sql, [id], |row| row.get(0))?
+            }
+            Kind::Correction => {
+                let correction = self.correction(SemanticId(id))?;
+                correction.as_ref().map(correction_digest).transpose()?
             }
             _ => self.state(&local(String::new()))?.map(of_state).transpose()?,
         };
@@ -140,10 +151,11 @@ impl Reader<'_> {
         Ok(content.map(|content| Refusal { message, content }))
     }
 
-    pub(super) fn refused_of(&self, message: i64) -> Result<Vec<String>> {
+    pub(in crate::store) fn refused_of(&self, message: i64) -> Result<Vec<String>> {
         self.all("SELECT content FROM refused WHERE message = ?1", [message], |row| text(row, 0))
     }
 
+    /// Its wording has the clock 0 while it is not known to be older than the next stamp.
     pub(super) fn correction(&self, id: SemanticId) -> Result<Option<Correction>> {
         let Some(fact) = self.find_semantics_and_messages([id])?.remove(&id) else {
             return Ok(None);
@@ -153,9 +165,17 @@ impl Reader<'_> {
         let Some(mut messages) = messages else { return Ok(None) };
         // The rows' ids have another order on each device.
         messages.sort_unstable();
+        let sql = "SELECT digest FROM shared WHERE kind = 'correction' AND local = ?1";
+        let digest: Option<String> = self.optional(sql, [id.0], |row| row.get(0))?;
+        let worded = digest.and_then(|digest| {
+            let mut parts = digest.split(' ');
+            let clock = parts.next()?.parse().ok()?;
+            Some(Stamp { clock, device: parts.next()?.parse().ok()? })
+        });
         Ok(Some(Correction {
             messages,
             content: fact.content,
+            worded: worded.unwrap_or(Stamp { clock: 0, device: Uid::USER_NAME.device }),
             subject: fact.subject,
             attribute: fact.attribute,
             created_at: fact.created_at,

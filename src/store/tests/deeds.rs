@@ -256,8 +256,12 @@ fn supersede(tx: &mut WriteTx<'_>, u: &Units, [earlier, later, ..]: [Index; 4]) 
 
 fn edit(tx: &mut WriteTx<'_>, u: &Units, [fact, ..]: [Index; 4]) -> Result<()> {
     let fact = pick(&u.facts, fact)?;
-    let before = tx.semantics_by_id(&[fact])?.remove(0).content;
-    let content = format!("Corrected: {before}");
+    let before = tx.semantics_by_id(&[fact])?.remove(0);
+    // What is made of corrections goes with an edit, and undo brings the text back, not that.
+    if !tx.corrections_behind(&before)?.is_empty() || !tx.made_of_corrections([fact])?.is_empty() {
+        return Ok(());
+    }
+    let content = format!("Corrected: {}", before.content);
     let vector = vector(tx, &content);
     tx.edit_semantic(fact, &content, &vector)
 }

@@ -2,6 +2,7 @@
 
 mod builders;
 mod chats;
+mod corrections;
 mod crashing;
 mod damage;
 mod deeds;

@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::builders::*;
 use super::random::everything;
-use crate::memory::{MessageId, Role, SemanticId, SessionId};
-use crate::store::{AnyId, Applied, JobKind, Level, Store};
+use crate::memory::{MessageId, Role, SessionId};
+use crate::store::{AnyId, Applied, JobKind, Store};
 use crate::sync::{Correction, DeviceId, Entry, Fork, Said, SharedSession, Stamp, State, Uid};
 
 const HERE: DeviceId = DeviceId([1; 8]);
 const THERE: DeviceId = DeviceId([2; 8]);
-const ELSEWHERE: DeviceId = DeviceId([3; 8]);
+pub(super) const ELSEWHERE: DeviceId = DeviceId([3; 8]);
 
 fn uid(device: DeviceId, n: u64) -> Uid {
     Uid { device, n }
@@ -52,7 +52,7 @@ fn device() -> Store {
     store
 }
 
-fn apply(store: &Store, entries: &[Entry]) -> Applied {
+pub(super) fn apply(store: &Store, entries: &[Entry]) -> Applied {
     let applied = write(store, |tx| tx.apply(entries));
     assert_valid(store);
     applied
@@ -110,6 +110,7 @@ fn what_cannot_be_right_counts_for_nothing() {
         State::Correction(Correction {
             messages,
             content: content.into(),
+            worded: Stamp { clock: 1, device: THERE },
             subject: None,
             attribute: None,
             created_at: at(0),
@@ -200,7 +201,7 @@ fn a_copy_goes_on_as_another_device() {
 }
 
 /// Two devices that know the same: the second has derived a fact of it, and answered from it in a chat of its own.
-fn two() -> [Store; 2] {
+pub(super) fn two() -> [Store; 2] {
     let [first, second] = [HERE, THERE].map(|device| {
         let store = Store::in_memory().unwrap();
         write(&store, |tx| tx.begin_sync(device));
@@ -224,11 +225,11 @@ fn two() -> [Store; 2] {
     [first, second]
 }
 
-fn meet(stores: &[Store; 2]) {
+pub(super) fn meet(stores: &[Store; 2]) {
     meet_first_hears(stores, 1);
 }
 
-fn meet_first_hears(stores: &[Store; 2], first: usize) {
+pub(super) fn meet_first_hears(stores: &[Store; 2], first: usize) {
     for _ in 0..3 {
         for (from, to) in [(1 - first, first), (first, 1 - first)] {
             let told = write(&stores[from], |tx| tx.changes());
@@ -329,43 +330,6 @@ fn what_lost_words_does_not_get_them_back() {
 }
 
 #[test]
-fn a_correction_takes_the_place_of_the_fact_that_was_derived_here() {
-    for derives_first in [true, false] {
-        let stores = two();
-        let [first, second] = &stores;
-        let fact_here = read(second, |r| r.semantics()).remove(0);
-        if !derives_first {
-            write(second, |tx| {
-                let plan = tx.plan_strike(&[AnyId::Semantic(fact_here.id)])?;
-                tx.forget(&crate::store::ForgetPlan { struck: Vec::new(), ..plan })
-            });
-        }
-        write(first, |tx| {
-            let fact = tx.semantics()?.remove(0).id;
-            tx.edit_semantic(fact, "The user moved to Malmö", &embed("The user moved to Malmö"))
-        });
-        meet(&stores);
-        let now = read(second, |r| r.semantics());
-        assert_eq!(now.len(), 1);
-        assert_eq!(now[0].content, "The user moved to Malmö");
-        assert_eq!(now[0].id == fact_here.id, derives_first);
-        assert_eq!(
-            (&now[0].messages, &now[0].episodes),
-            (&fact_here.messages, &fact_here.episodes)
-        );
-        assert!(read(second, |r| r.embedding(Level::Semantic, now[0].id.0)).is_none());
-        assert_eq!(read(second, |r| r.refused_messages()).len(), 1);
-        // Taken back, the episode is told anew.
-        write(first, |tx| tx.undo_own());
-        meet(&stores);
-        assert_eq!(read(second, |r| r.semantics()), []);
-        assert!(read(second, |r| r.refused_messages()).is_empty());
-        let jobs = read(second, |r| r.pending_jobs());
-        assert!(jobs.iter().any(|job| job.kind == JobKind::Close(SessionId(1))));
-    }
-}
-
-#[test]
 fn what_was_struck_out_is_no_fact_anywhere() {
     let stores = two();
     write(&stores[0], |tx| {
@@ -376,48 +340,6 @@ fn what_was_struck_out_is_no_fact_anywhere() {
     meet(&stores);
     assert_eq!(read(&stores[1], |r| r.semantics()), []);
     assert_eq!(texts(&stores[1]).len(), 6);
-}
-
-/// Of a fact that goes, every wording of the person's goes, also one that another device put another in the place of
-/// meanwhile, or that it had put together with something else.
-#[test]
-fn a_correction_that_is_struck_out_is_nowhere() {
-    for (first, is_merged) in [(0, false), (1, false), (0, true), (1, true)] {
-        let stores = two();
-        let strike = |store: &Store, fact: SemanticId| {
-            write(store, |tx| {
-                let plan = tx.plan_strike(&[AnyId::Semantic(fact)])?;
-                tx.forget(&plan)
-            });
-        };
-        let correct = |store: &Store, text: &str| {
-            let fact = read(store, |r| r.semantics()).remove(0).id;
-            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
-            fact
-        };
-        let here = correct(&stores[0], "The user moved to Malmö");
-        meet(&stores);
-        if is_merged {
-            let joint = write(&stores[1], |tx| {
-                let part = tx.semantics()?.remove(0);
-                let text = "The user moved to Malmö last week";
-                let joint = fact(tx, text, part.theme, &part.messages);
-                tx.supersede(part.id, joint, None, at(9))?;
-                Ok(joint)
-            });
-            strike(&stores[1], joint);
-        } else {
-            correct(&stores[1], "The user moved to Ystad");
-            strike(&stores[0], here);
-        }
-        meet_first_hears(&stores, first);
-        for store in &stores {
-            let all = everything(store) + &format!("{:?}", read(store, |r| r.shared_log()));
-            assert!(!all.contains("Malmö") && !all.contains("Ystad"), "{first} {is_merged} {all}");
-            // What it was made of would be made again.
-            assert_eq!(read(store, |r| r.refused_messages()).len(), 1);
-        }
-    }
 }
 
 /// A fact can repeat what another message says, and be struck out.

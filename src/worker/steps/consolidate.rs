@@ -81,7 +81,7 @@ impl StepContext {
                 Judgement::Merge(_) if origin(earlier.id) != origin(later.id) => {}
                 Judgement::Supersedes => {
                     let rest = rest(earlier, later, name.as_deref());
-                    superseded.push((earlier.id, later.id, rest));
+                    superseded.push((earlier.id, later.id, self.unless_refused(rest)?));
                 }
                 Judgement::Merge(text) if same_text(&text, &later.content) => {
                     superseded.push((earlier.id, later.id, None));
@@ -93,8 +93,8 @@ impl StepContext {
                     superseded.push((later.id, earlier.id, None));
                 }
                 Judgement::Merge(text) => {
-                    merged = Some(join(text, earlier, later));
-                    superseded.push((earlier.id, later.id, None));
+                    merged = self.unless_refused(Some(join(text, earlier, later)))?;
+                    superseded.extend(merged.is_some().then_some((earlier.id, later.id, None)));
                 }
             }
             if merged.is_some() || superseded.iter().any(|(gone, ..)| *gone == this.id) {
@@ -102,6 +102,12 @@ impl StepContext {
             }
         }
         self.apply_judgement(job, superseded, merged, cancel)
+    }
+
+    /// What the person struck out or corrected isn't made again of other facts either.
+    fn unless_refused(&self, fact: Option<NewSemantic>) -> Result<Option<NewSemantic>, StepError> {
+        let Some(fact) = fact else { return Ok(None) };
+        Ok((!self.store.read(|r| r.is_refused(&fact))?).then_some(fact))
     }
 
     fn similarity(&mut self, a: SemanticId, b: SemanticId) -> Result<f32, StepError> {

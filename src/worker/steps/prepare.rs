@@ -20,7 +20,7 @@ impl StepContext {
         }
         // New facts are attached by comparing vectors, so all facts need theirs first.
         if !self.store.read(|r| r.without_embedding(Level::Semantic, 1))?.is_empty() {
-            self.reembed(None, cancel)?;
+            self.embed_facts(cancel)?;
         }
         // An explicit build retries failed jobs. Beside a chat, a failure stays visible until the
         // person asks for a retry.

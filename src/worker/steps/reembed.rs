@@ -11,21 +11,24 @@ use crate::worker::steps::names::cut;
 const BATCH: usize = 64;
 
 impl StepContext {
-    /// Embeds everything that has no vector, then rebuilds the kNN graphs.
+    /// Embeds everything that has no vector, and rebuilds the kNN graphs.
     pub(in crate::worker) fn reembed(
         &mut self,
-        job: Option<&Job>,
+        job: &Job,
         cancel: &Cancel,
     ) -> Result<(), StepError> {
-        for level in [Level::Semantic, Level::Episode, Level::Message] {
+        self.embed_facts(cancel)?;
+        for level in [Level::Episode, Level::Message] {
             while self.embed_some(level, cancel)? > 0 {}
         }
+        self.finish(job)
+    }
+
+    /// Embeds the facts that have no vector, then rebuilds the kNN graphs.
+    pub(in crate::worker) fn embed_facts(&mut self, cancel: &Cancel) -> Result<(), StepError> {
+        while self.embed_some(Level::Semantic, cancel)? > 0 {}
         self.cache = None;
-        self.rebuild_edges(cancel)?;
-        self.commit(|tx| match job {
-            Some(job) => tx.finish_job(job.id),
-            None => Ok(()),
-        })
+        self.rebuild_edges(cancel)
     }
 
     /// Embeds the messages that have no vector. Does nothing if the vectors are another embedder's: then
