@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use jiff::civil::DateTime;
 
+use crate::chat::stream::end_of_sentence;
 use crate::extractive::{
     THE_USER, Ungrounded, asked_by, capitalise, grounded, is_of_speaker, misses_when,
     to_second_person,
@@ -71,9 +72,6 @@ const SENTENCES_MAX: usize = 2;
 /// How far back a repeated sentence is noticed, if it has at least so many words.
 const N_LAST: usize = 12;
 const LONG_WORDS: usize = 8;
-
-/// A sentence that grows longer than this is said before its end has come.
-const SENTENCE_BYTES_MAX: usize = 400;
 
 impl Speech {
     pub fn new(listener: Listener, name: Option<String>) -> Self {
@@ -318,24 +316,6 @@ fn without_preface(sentence: &str) -> &str {
     }
 }
 
-/// The offset just after the first sentence, or where to cut a text that is too long without an end.
-fn end_of_sentence(text: &str) -> Option<usize> {
-    let mut marks = text.char_indices().peekable();
-    while let Some((at, c)) = marks.next() {
-        let next = marks.peek().map(|&(_, next)| next);
-        let ends = matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace);
-        if c == '\n' || ends {
-            // "Dr. Sara", "3. Peel it": no end of a sentence.
-            let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
-            if c == '.' && (word.len() <= 2 || matches!(word, "Mrs" | "Prof" | "e.g" | "i.e")) {
-                continue;
-            }
-            return Some(at + c.len_utf8());
-        }
-    }
-    (text.len() > SENTENCE_BYTES_MAX).then(|| text.floor_char_boundary(SENTENCE_BYTES_MAX))
-}
-
 /// Whether it speaks to somebody: "you", "your".
 fn addresses(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -478,16 +458,6 @@ mod tests {
         check("Based on the", "Based on the");
         let code = "```\nx = x + 1\nx = x + 1\n```\n";
         check(code, code);
-    }
-
-    #[test]
-    fn sentences_end_where_they_end() {
-        let check = |text: &str, end| assert_eq!(end_of_sentence(text), end, "{text}");
-        check("Hello there", None);
-        check("Hello. There", Some(6));
-        check("Dr. Sara is here.", None);
-        check("One\nTwo", Some(4));
-        check("At 3.5 km", None);
     }
 
     #[test]

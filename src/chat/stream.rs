@@ -43,6 +43,27 @@ impl Stream {
     }
 }
 
+/// A sentence that grows longer than this is said before its end has come.
+const SENTENCE_BYTES_MAX: usize = 400;
+
+/// The offset just after the first sentence, or where to cut a text that is too long without an end.
+pub(super) fn end_of_sentence(text: &str) -> Option<usize> {
+    let mut marks = text.char_indices().peekable();
+    while let Some((at, c)) = marks.next() {
+        let next = marks.peek().map(|&(_, next)| next);
+        let ends = matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace);
+        if c == '\n' || ends {
+            // "Dr. Sara", "3. Peel it": no end of a sentence.
+            let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+            if c == '.' && (word.len() <= 2 || matches!(word, "Mrs" | "Prof" | "e.g" | "i.e")) {
+                continue;
+            }
+            return Some(at + c.len_utf8());
+        }
+    }
+    (text.len() > SENTENCE_BYTES_MAX).then(|| text.floor_char_boundary(SENTENCE_BYTES_MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +94,15 @@ mod tests {
             let cut = text.floor_char_boundary(cut);
             prop_assert_eq!(shown(&[&text]), shown(&[&text[..cut], &text[cut..]]));
         }
+    }
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        let check = |text: &str, end| assert_eq!(end_of_sentence(text), end, "{text}");
+        check("Hello there", None);
+        check("Hello. There", Some(6));
+        check("Dr. Sara is here.", None);
+        check("One\nTwo", Some(4));
+        check("At 3.5 km", None);
     }
 }
