@@ -103,9 +103,11 @@ fn is_made_of(fact: &Semantic, other: &Semantic) -> bool {
 
 impl WriteTx<'_> {
     /// Before the person words a fact anew: what was made of its own words so far goes, and to other devices it is no later state of
-    /// the old wording.
-    pub(super) fn word_anew(&mut self, fact: SemanticId) -> Result<()> {
-        self.remove_made_of(fact)?;
+    /// the old wording. If `newest` is given, only what is newer than that fact was made of them.
+    pub(super) fn word_anew(&mut self, fact: SemanticId, newest: Option<SemanticId>) -> Result<()> {
+        let mut made = self.made_of_corrections([fact])?;
+        made.retain(|made| newest.is_none_or(|newest| *made > newest));
+        self.remove_facts(&made)?;
         let sql = "UPDATE shared SET digest = '' WHERE kind = 'correction' AND local = ?1";
         self.run(sql, [fact.0])?;
         Ok(())

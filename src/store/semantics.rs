@@ -352,10 +352,11 @@ impl WriteTx<'_> {
                 embedder: self.embedder_id()?,
                 // Of the person's own words, it is theirs.
                 corrected: is_corrected || !behind.is_empty(),
+                newest: Some(SemanticId(self.next_semantic_id()?.0 - 1)),
             },
         )?;
         self.refuse(id, &old)?;
-        self.word_anew(id)?;
+        self.word_anew(id, None)?;
         self.take_place_of(&behind)?;
         self.set_corrected(id, true)?;
         self.set_semantic_content(id, content)?;

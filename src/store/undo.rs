@@ -27,6 +27,9 @@ pub(super) enum Inverse {
         /// Whether it was a correction already.
         #[serde(default)]
         corrected: bool,
+        /// The newest fact of then: what was made of the correction is newer.
+        #[serde(default)]
+        newest: Option<SemanticId>,
     },
     EditEpisode {
         episode: EpisodeId,
@@ -155,7 +158,7 @@ impl WriteTx<'_> {
     /// Returns whether there was anything to do.
     fn take_back(&mut self, inverse: Inverse) -> Result<bool> {
         match inverse {
-            Inverse::EditSemantic { semantic, content, embedding, embedder, corrected } => {
+            Inverse::EditSemantic { semantic, content, embedding, embedder, corrected, newest } => {
                 let homeless = "SELECT 1 FROM semantic WHERE id = ?1
                     AND NOT EXISTS (SELECT 1 FROM semantic_episode WHERE semantic = ?1)";
                 if !corrected && self.optional(homeless, [semantic.0], |_| Ok(()))?.is_some() {
@@ -164,7 +167,7 @@ impl WriteTx<'_> {
                     self.remove_semantic(semantic)?;
                     return Ok(true);
                 }
-                self.word_anew(semantic)?;
+                self.word_anew(semantic, newest)?;
                 self.set_corrected(semantic, corrected)?;
                 self.refuse_no_more(semantic, &content)?;
                 self.set_semantic_content(semantic, &content)?;
