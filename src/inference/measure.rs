@@ -44,7 +44,7 @@ const BYTES_PER_LAYER: f64 = 5e6;
 /// Of the measured operations, what the matrices of whole models reach, some of which have 6 bits.
 const PRODUCTS_SHARE: f64 = 0.78;
 /// What attention, norms, gates and rounding take for each value that goes into a layer, in the time of so many operations.
-/// All three are fitted to nine models (docs/performance.md).
+/// All three are fitted to eight models (docs/log.md).
 const OPERATIONS_PER_VALUE: f64 = 16_500.0;
 /// As in a model of a billion parameters.
 const SHAPE: (usize, usize) = (4096, 2048);
