@@ -239,19 +239,14 @@ fn every_instruction_set_packs_the_same_tile() {
 
 #[test]
 fn groups_are_multiplied_as_each_alone() {
-    let matrices =
-        [(Format::Q4K, 48), (Format::Q6K, 20), (Format::Q4K, 16)].map(|(format, n_out)| {
-            let bytes = any_bytes(
-                n_out * 512 / format.block_columns() * format.block_bytes(),
-                n_out as u64,
-            );
-            new(format, n_out, 512, &bytes).unwrap()
-        });
+    let matrices = [(Format::Q4K, 48), (Format::Q6K, 20), (Format::Q4K, 16)]
+        .map(|(format, n_out)| matrix(format, n_out, 512, n_out as u64).0);
     let [first, second, third] = &matrices;
     let (few, many) = (made_up(2 * 512, 1), made_up(19 * 512, 2));
     let groups: [(&[&PackedMatrix], &[f32]); 4] =
         [(&[first, second], &many), (&[third], &few), (&[], &few), (&[first], &[])];
     let together = multiply_each(&groups);
+    assert_eq!(together.len(), groups.len());
     for ((matrices, xs), products) in groups.iter().zip(together) {
         assert_eq!(products, multiply(matrices, xs));
     }
