@@ -13,7 +13,7 @@ use super::memory::unit_counts;
 use super::output::{bytes, counted, one_line};
 use super::report::{Failure, Outcome, done, found_problems};
 use crate::error_chain::error_chain;
-use crate::inference::{self, Confinement, InstructionSet, confinement};
+use crate::inference::{self, Confinement, InstructionSet, TokenCost, confinement};
 use crate::interfaces::ModelSource as _;
 use crate::registry::ModelPurpose;
 use crate::store::{self, StoreError};
@@ -321,13 +321,16 @@ fn speed(app: &App) -> Vec<(Health, String)> {
             continue;
         }
         let best = if recommended.as_deref() == Some(&model.name) { ", recommended" } else { "" };
+        let header = model.installed.as_deref().and_then(|p| inference::validate(p.as_ref()).ok());
+        let cost = header.and_then(|header| header.cost);
+        let cost = cost.unwrap_or_else(|| TokenCost::of_bytes(model.bytes));
         findings.push((
             Health::Good,
             format!(
                 "{}: expect {} tokens a second, and prompts read at {}{best}",
                 one_line(&model.name, 80),
-                rounded(speed.decode_tokens(model.bytes)),
-                rounded(speed.prefill_tokens(model.bytes)),
+                rounded(speed.decode_tokens(cost)),
+                rounded(speed.prefill_tokens(cost)),
             ),
         ));
     }

@@ -65,7 +65,7 @@ fn rows(
 }
 
 /// Calls `work` with the f32 values of `xs`.
-fn with_values<T>(xs: &Tensor, work: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
+pub(super) fn with_values<T>(xs: &Tensor, work: impl FnOnce(&[f32]) -> Result<T>) -> Result<T> {
     let xs = xs.contiguous()?;
     let (storage, layout) = xs.storage_and_layout();
     let (Storage::Cpu(CpuStorage::F32(values)), Some((start, end))) =
@@ -116,6 +116,11 @@ impl LinearGroup {
         Ok(products)
     }
 
+    /// Its matrices, if all are packed.
+    pub fn packed(&self) -> Option<Vec<&PackedMatrix>> {
+        self.matrices.iter().map(Matrix::packed).collect()
+    }
+
     fn products(&self, xs: &Tensor) -> Result<Vec<Tensor>> {
         if let ([one], true) = (self.matrices.as_slice(), self.widths.len() > 1) {
             let all = one.forward(xs)?;
@@ -129,8 +134,7 @@ impl LinearGroup {
                 })
                 .collect();
         }
-        let packed: Option<Vec<&PackedMatrix>> = self.matrices.iter().map(Matrix::packed).collect();
-        if let Some(packed) = packed {
+        if let Some(packed) = self.packed() {
             return multiply(&packed, xs);
         }
         self.matrices.iter().map(|m| m.forward(xs)).collect()

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::chat_template::{ChatTemplate, TemplateHints};
 use super::config::{DecoderConfig, architecture_of_json, printable};
 use super::confined;
+use super::cost::TokenCost;
 use super::decoder::Decoder;
 use super::engine::Engine;
 use super::families::{self, EncoderFamily};
@@ -59,6 +60,8 @@ pub struct FileSummary {
     pub n_layers: Option<usize>,
     /// Of a decoder: the length of a token's vector.
     pub hidden: Option<usize>,
+    /// Of a decoder.
+    pub cost: Option<TokenCost>,
 }
 
 impl FileSummary {
@@ -286,6 +289,7 @@ fn summary(path: &Path) -> Result<FileSummary, ModelError> {
         context_tokens: config.as_ref().map(|c| c.context_tokens),
         n_layers: config.as_ref().map(|c| c.n_layers),
         hidden: config.as_ref().map(|c| c.hidden),
+        cost: config.as_ref().map(|c| TokenCost::of(weights, c)),
         architecture: config.map_or(architecture, |c| c.family.name.into()),
     })
 }

@@ -12,6 +12,7 @@ use packed_matmul::{Arena, Format, PackedMatrix, multiply};
 use rayon::prelude::*;
 
 use super::confined;
+use super::cost::TokenCost;
 use crate::interfaces::ModelError;
 
 /// What was measured.
@@ -26,20 +27,25 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Tokens a second that a model with so many bytes of weights writes.
-    pub fn decode_tokens(&self, weight_bytes: u64) -> f64 {
-        self.decode / weight_bytes.max(1) as f64
+    /// Tokens a second that a model writes.
+    pub fn decode_tokens(&self, cost: TokenCost) -> f64 {
+        self.decode / (cost.decode_bytes as f64 + BYTES_PER_LAYER * cost.n_layers as f64).max(1.0)
     }
 
-    /// Tokens a second of a prompt that a model with so many bytes of 4-bit weights reads.
-    pub fn prefill_tokens(&self, weight_bytes: u64) -> f64 {
-        let weights = weight_bytes.max(1) as f64 * 8.0 / BITS_PER_WEIGHT;
-        self.prefill / (2.0 * weights)
+    /// Tokens a second of a prompt that a model reads.
+    pub fn prefill_tokens(&self, cost: TokenCost) -> f64 {
+        let products = 2.0 * cost.prompt_weights as f64 / PRODUCTS_SHARE;
+        self.prefill / (products + OPERATIONS_PER_VALUE * cost.prompt_values as f64).max(1.0)
     }
 }
 
-/// Of a Q4_K_M file, in which some matrices have 5 and 6 bits.
-const BITS_PER_WEIGHT: f64 = 4.85;
+/// What a layer takes beyond its weights (threads that wake, attention, norms), in the time of reading so much.
+const BYTES_PER_LAYER: f64 = 5e6;
+/// Of the measured operations, what the matrices of whole models reach, some of which have 6 bits.
+const PRODUCTS_SHARE: f64 = 0.78;
+/// What attention, norms, gates and rounding take for each value that goes into a layer, in the time of so many operations.
+/// All three are fitted to eight models (docs/log.md).
+const OPERATIONS_PER_VALUE: f64 = 16_500.0;
 /// As in a model of a billion parameters.
 const SHAPE: (usize, usize) = (4096, 2048);
 const MATRICES: usize = 48;
@@ -70,20 +76,25 @@ pub fn measure() -> Result<Speed, ModelError> {
             matrices.push(matrix.map_err(failed)?);
         }
         let (n_out, n_in) = SHAPE;
-        let pass = |matrices: &[PackedMatrix], n_tokens: usize| {
+        let pass = |matrices: &[&PackedMatrix], n_tokens: usize| {
             let xs: Vec<f32> =
                 (0..n_tokens * n_in).map(|i| ((i % 13) as f32 - 6.0) / 6.0).collect();
-            for matrix in matrices {
-                black_box(multiply(&[matrix], &xs));
-            }
+            // On a thread of the pool, as models are computed.
+            rayon::scope(|_| {
+                for matrix in matrices {
+                    black_box(multiply(&[matrix], &xs));
+                }
+            });
         };
+        let all = matrices;
+        let matrices: Vec<&PackedMatrix> = all.iter().collect();
         let bytes = (matrices.len() * blocks.len()) as f64;
         let decode = bytes / median_seconds(|| pass(&matrices, 1));
         // Many tokens make use of a cache anyway.
         let few = &matrices[..MATRICES_MIN];
         let operations = (2 * few.len() * n_out * n_in * PREFILL_TOKENS) as f64;
         let prefill = operations / median_seconds(|| pass(few, PREFILL_TOKENS));
-        drop(matrices);
+        drop(all);
         Ok(Speed { read: read_bytes_per_second(), decode, prefill })
     })
 }
@@ -157,9 +168,18 @@ mod tests {
     #[test]
     fn twice_the_weights_are_half_the_speed() {
         let speed = Speed { read: 20e9, decode: 10e9, prefill: 400e9 };
-        assert_eq!(speed.decode_tokens(2_000_000_000), 5.0);
-        assert_eq!(speed.decode_tokens(1_000_000_000), 10.0);
-        // 1.65 billion weights, a multiplication and an addition each.
-        assert!((speed.prefill_tokens(1_000_000_000) - 121.25).abs() < 0.01);
+        let cost = |n| TokenCost {
+            prompt_weights: n,
+            prompt_values: n / 20_000,
+            decode_bytes: n,
+            n_layers: n / 10_000_000,
+        };
+        // Half as much again for the layers.
+        assert!((speed.decode_tokens(cost(2_000_000_000)) - 10.0 / 3.0).abs() < 1e-9);
+        assert!((speed.decode_tokens(cost(1_000_000_000)) - 20.0 / 3.0).abs() < 1e-9);
+        let prefill = |n| speed.prefill_tokens(cost(n));
+        assert!((prefill(2_000_000_000) * 2.0 - prefill(1_000_000_000)).abs() < 1e-6);
+        // A multiplication and an addition each, and the rest.
+        assert!((58.0..60.0).contains(&prefill(2_000_000_000)), "{}", prefill(2_000_000_000));
     }
 }

@@ -10,6 +10,8 @@ use std::ops::Range;
 use candle_core::quantized::GgmlDType;
 use packed_matmul::Format;
 
+use super::config::EXPERTS_MAX;
+
 /// How a tensor's values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredType {
@@ -167,5 +169,32 @@ impl Metadata {
     pub fn floats(&self, key: &str) -> Option<&[f32]> {
         let Value::Floats(v) = self.get(key)? else { return None };
         Some(v)
+    }
+}
+
+const EXPERTS: &str = "_exps.weight";
+
+/// How many experts' matrices a tensor holds, if it holds such.
+pub fn n_experts(tensor: &TensorEntry) -> Option<usize> {
+    let &[n, _, _] = tensor.dims.as_slice() else { return None };
+    (tensor.name.ends_with(EXPERTS) && (1..=EXPERTS_MAX).contains(&n)).then_some(n)
+}
+
+/// A tensor of matrices, one for each expert (`ffn_up_exps.weight`), as one tensor each (`ffn_up_exps.7.weight`); any
+/// other as it is.
+pub fn matrices(tensor: TensorEntry) -> Vec<TensorEntry> {
+    match (tensor.dims.as_slice(), tensor.name.strip_suffix(EXPERTS), n_experts(&tensor)) {
+        (&[_, n_out, n_in], Some(name), Some(n)) => {
+            let n_bytes = tensor.n_bytes / n;
+            let matrix = |index| TensorEntry {
+                name: format!("{name}_exps.{index}.weight"),
+                stored: tensor.stored,
+                dims: vec![n_out, n_in],
+                start: tensor.start + index * n_bytes,
+                n_bytes,
+            };
+            (0..n).map(matrix).collect()
+        }
+        _ => vec![tensor],
     }
 }

@@ -15,6 +15,7 @@ mod branches;
 mod chat_template;
 pub mod config;
 mod confined;
+mod cost;
 pub mod decoder;
 pub mod embedder;
 mod encoder;
@@ -50,6 +51,7 @@ pub use allocator::set_up_allocator;
 #[cfg(fuzzing)]
 pub use chat_template::{ChatTemplate, TemplateHints};
 pub use confined::{Confinement, confinement};
+pub use cost::TokenCost;
 pub use embedder::load as load_embedder;
 #[cfg(feature = "cuda")]
 pub use load::without_gpu;

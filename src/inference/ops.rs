@@ -135,12 +135,33 @@ impl CustomOp2 for Gated {
         let (n, width) = gate_layout.shape().dims2()?;
         let (gate_row, up_row) = (rows(gate, gate_layout)?, rows(up, up_layout)?);
         let mut out = vec![0f32; n * width];
-        let compute = match self.0 {
-            Activation::Silu => elementwise::swiglu,
-            Activation::GeluTanh => elementwise::geglu,
-        };
+        let compute = gate_by(self.0);
         each_row(&mut out, width, |row, out| compute(gate_row(row), up_row(row), out));
         Ok((CpuStorage::F32(out), Shape::from((n, width))))
+    }
+}
+
+fn gate_by(activation: Activation) -> fn(&[f32], &[f32], &mut [f32]) {
+    match activation {
+        Activation::Silu => elementwise::swiglu,
+        Activation::GeluTanh => elementwise::geglu,
+    }
+}
+
+/// `activation(gate) · up` of each pair, in its place.
+pub fn gate_each(activation: Activation, pairs: &mut [Vec<Vec<f32>>]) {
+    let compute = gate_by(activation);
+    let gate = |pair: &mut Vec<Vec<f32>>| {
+        if let [gate, up] = pair.as_slice() {
+            let mut out = vec![0f32; gate.len()];
+            compute(gate, up, &mut out);
+            *pair = vec![out];
+        }
+    };
+    if pairs.iter().flatten().map(Vec::len).sum::<usize>() < 4 * ELEMENTS_PER_TASK {
+        pairs.iter_mut().for_each(gate);
+    } else {
+        pairs.par_iter_mut().for_each(gate);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tokens with their keys and values, and what the decoder can be asked about them.
 //!
-//! Everything is computed in chunks of at most [`CHUNK_TOKENS`], and `pause` is called between chunks and between
+//! Everything is computed in chunks ([`Decoder::tokens_at_once`]), and `pause` is called between chunks and between
 //! layers: there the engine runs requests of higher priority. Knows neither the queue nor text.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use super::probability::{Distribution, argmax};
 use super::weights::backend;
 use crate::interfaces::{ModelError, Uncertainty};
 
-/// Tokens per forward pass of a prefill: enough for the matrix kernels, few enough that rows of logits for all of
-/// them fit in memory (512 × 151,936 × 4 bytes = 311 MB).
+/// Most tokens of a forward pass: few enough that rows of logits for all of them fit in memory (512 × 151,936 × 4 bytes =
+/// 311 MB).
 pub(crate) const CHUNK_TOKENS: usize = 512;
 
 /// How many ends of extensions keep their hidden state, so that rolling back to one takes no forward pass.
@@ -79,7 +79,7 @@ impl Sequence {
         self.ready(decoder, needed_tokens, pause)?;
         let mut in_chunks = || {
             let mut start = 0;
-            for chunk in tokens.chunks(CHUNK_TOKENS) {
+            for chunk in tokens.chunks(decoder.tokens_at_once()) {
                 pause();
                 let hidden = decoder.forward(chunk, &[], &mut self.cache, pause)?;
                 self.tokens.extend_from_slice(chunk);
@@ -121,7 +121,7 @@ impl Sequence {
             self.cache.restart(is_long);
         }
         let again = self.tokens.split_off(self.cache.resume().min(self.tokens.len()));
-        for chunk in again.chunks(CHUNK_TOKENS) {
+        for chunk in again.chunks(decoder.tokens_at_once()) {
             pause();
             if let Err(error) = decoder.forward(chunk, &[], &mut self.cache, pause) {
                 self.ends.split_off(&(self.tokens.len() + 1));

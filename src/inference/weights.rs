@@ -6,6 +6,7 @@
 //! use), or stay quantised blocks, as stored.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +14,8 @@ use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{Device, Tensor};
 use packed_matmul::{Arena, DenseMatrix, Format, PackError, PackedMatrix, SharedBytes};
 
-use super::config::EXPERTS_MAX;
 use super::gguf;
-use super::metadata::{Metadata, StoredType, TensorEntry};
+use super::metadata::{Metadata, StoredType, TensorEntry, matrices, n_experts};
 use super::safetensors;
 pub use super::weight_files::Bytes;
 pub(super) use super::weight_files::bad_file;
@@ -202,6 +202,12 @@ impl Weights {
         self.n_parameters
     }
 
+    /// Name, number of values and bytes of each tensor that is no vector.
+    pub fn matrices(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        let all = self.tensors.values().map(|(_, tensor)| tensor).filter(|t| t.dims.len() > 1);
+        all.map(|t| (t.name.as_str(), t.dims.iter().product(), t.n_bytes))
+    }
+
     /// True if there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains_key(name)
@@ -349,7 +355,12 @@ impl Weights {
         let (file, tensor) = &self.tensors[name];
         let (path, bytes) = &self.files[*file];
         let blocks = SharedBytes::new(Arc::clone(bytes) as _, tensor.range());
-        PackedMatrix::new(format, (n_out, n_in), blocks, arena).map_err(|e| match e {
+        let release = |part: Range<usize>| {
+            bytes.release(tensor.start + part.start..tensor.start + part.end);
+        };
+        let shape = (n_out, n_in);
+        let packed = PackedMatrix::new_by_parts(format, shape, blocks, arena, &release);
+        packed.map_err(|e| match e {
             PackError::Shape { .. } => {
                 bad_file(path, format!("the tensor `{name}` does not fill whole blocks"))
             }
@@ -444,35 +455,8 @@ impl Weights {
     }
 }
 
-const EXPERTS: &str = "_exps.weight";
-
 /// A model of 48 layers with 128 experts each has 18,500.
 const MATRICES_MAX: usize = 1 << 17;
-
-/// How many experts' matrices a tensor holds, if it holds such.
-fn n_experts(tensor: &TensorEntry) -> Option<usize> {
-    let &[n, _, _] = tensor.dims.as_slice() else { return None };
-    (tensor.name.ends_with(EXPERTS) && (1..=EXPERTS_MAX).contains(&n)).then_some(n)
-}
-
-/// A tensor of matrices, one for each expert (`ffn_up_exps.weight`), as one tensor each (`ffn_up_exps.7.weight`); any
-/// other as it is.
-fn matrices(tensor: TensorEntry) -> Vec<TensorEntry> {
-    match (tensor.dims.as_slice(), tensor.name.strip_suffix(EXPERTS), n_experts(&tensor)) {
-        (&[_, n_out, n_in], Some(name), Some(n)) => {
-            let n_bytes = tensor.n_bytes / n;
-            let matrix = |index| TensorEntry {
-                name: format!("{name}_exps.{index}.weight"),
-                stored: tensor.stored,
-                dims: vec![n_out, n_in],
-                start: tensor.start + index * n_bytes,
-                n_bytes,
-            };
-            (0..n).map(matrix).collect()
-        }
-        _ => vec![tensor],
-    }
-}
 
 /// Little-endian numbers.
 fn floats<const N: usize>(bytes: &[u8], value: fn([u8; N]) -> f32) -> Vec<f32> {

@@ -123,6 +123,24 @@ impl Int8Rows {
     }
 }
 
+/// `$body` once for each row of a panel, so that the sums stay in registers: the compiler does not
+/// unroll a loop of this size, and would keep them in memory.
+#[cfg(target_arch = "x86_64")]
+macro_rules! for_each_row {
+    ($row:ident => $body:block) => {
+        $crate::activations::for_each_row!($row => $body, 0 1 2 3 4 5 6 7);
+    };
+    ($row:ident => $body:block, $($number:literal)*) => {
+        const { assert!([$($number),*].len() == $crate::activations::PANEL) };
+        $({
+            const $row: usize = $number;
+            $body
+        })*
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use for_each_row;
+
 /// Rows of a [`PanelBlock`].
 #[cfg(target_arch = "x86_64")]
 pub const PANEL: usize = 8;
@@ -143,14 +161,18 @@ pub struct PanelBlock {
 
 #[cfg(target_arch = "x86_64")]
 impl Int8Rows {
-    /// The whole panels of the rows, `n_blocks` blocks each, for weights with this offset, and a scale
-    /// for each 16 columns or not.
+    /// The panels of the rows, `n_blocks` blocks each, for weights with this offset, and a scale for each 16 columns or
+    /// not. The last is filled up with zeros if so many rows are left that one by one they would take as long.
     pub fn panels(&self, offset: i32, is_by_16: bool) -> Vec<PanelBlock> {
-        let n_blocks = self.n_blocks;
-        let n_panels = self.n_rows() / PANEL;
+        const ZEROS: Block<'_> = Block { values: &[0; BLOCK], scale: 0.0, sums: [0; 2] };
+        let (n_blocks, n_rows) = (self.n_blocks, self.n_rows());
+        let n_panels = n_rows / PANEL + usize::from(n_rows % PANEL > PANEL / 2);
         let block = |index: usize| {
             let (panel, b) = (index / n_blocks, index % n_blocks);
-            let row = |r: usize| self.block(panel * PANEL + r, b);
+            let row = |r: usize| {
+                let row = panel * PANEL + r;
+                if row < n_rows { self.block(row, b) } else { ZEROS }
+            };
             let addend = |r: usize, half: usize| {
                 let Block { scale, sums, .. } = row(r);
                 let sum = if is_by_16 { sums[half] } else { sums[0] + sums[1] };

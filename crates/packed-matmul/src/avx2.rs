@@ -3,8 +3,9 @@
 
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
-use crate::activations::Int8Rows;
+use crate::activations::{Int8Rows, PANEL, PanelBlock, for_each_row};
 use crate::formats::{Bits, BlockFormat, CHOICES, Scales};
 use crate::matrix::{BLOCK, ROWS, TileBlock, tile_block};
 
@@ -58,6 +59,125 @@ pub fn rows<F: BlockFormat, const M: usize>(
     })
 }
 
+/// What [`rows`] computes, for the rows of a panel: a block is unpacked once for all of them, and their sums of
+/// integers stay in registers. Those of floats do not fit there too.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub fn panel<F: BlockFormat>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS]; PANEL] {
+    let mut out = [[0f32; ROWS]; PANEL];
+    for (b, input) in panel.iter().enumerate() {
+        let block = tile_block::<F>(tile, b);
+        for half in 0..2 {
+            // Otherwise the compiler spreads the input once for both halves, and to memory.
+            let input = black_box(input);
+            let quads = unpack::<F>(block.values, half);
+            let scales = scales_of::<F>(block, half);
+            let mut parts = [_mm256_setzero_si256(); PANEL];
+            add_products::<F>(&quads, 0, input, &mut parts);
+            if F::IS_BY_16 {
+                add_block::<F>(&parts, &scales, 0, input, half, &mut out);
+                parts = [_mm256_setzero_si256(); PANEL];
+            }
+            add_products::<F>(&quads, 4, input, &mut parts);
+            add_block::<F>(&parts, &scales, usize::from(F::IS_BY_16), input, half, &mut out);
+        }
+    }
+    out
+}
+
+/// Adds the products of four quads, from `first` on, to a sum for each row of the panel: of 16 bits where all eight
+/// quads of a block fit into that ([`dot`]), otherwise of 32.
+#[inline(always)]
+fn add_products<F: BlockFormat>(
+    quads: &[__m256i; 8],
+    first: usize,
+    input: &PanelBlock,
+    parts: &mut [__m256i; PANEL],
+) {
+    // SAFETY: only [`panel`] calls it.
+    unsafe {
+        let step = quads_in_16_bits::<F>();
+        for q in (first..first + 4).step_by(step) {
+            for_each_row!(ROW => {
+                let fours = input.values[ROW].as_chunks::<4>().0;
+                let pairs = |q: usize| pairs::<F>(quads[q], fours[q]);
+                let mut sum = pairs(q);
+                if step > 1 {
+                    sum = _mm256_add_epi16(sum, pairs(q + 1));
+                }
+                if step > 2 {
+                    sum = _mm256_add_epi16(sum, _mm256_add_epi16(pairs(q + 2), pairs(q + 3)));
+                }
+                parts[ROW] = if is_in_16_bits::<F>() {
+                    _mm256_add_epi16(parts[ROW], sum)
+                } else {
+                    let wide = _mm256_madd_epi16(sum, _mm256_set1_epi16(1));
+                    _mm256_add_epi32(parts[ROW], wide)
+                };
+            });
+        }
+    }
+}
+
+/// Adds a block's products, or those of half its columns, to the sums of each row.
+#[inline(always)]
+fn add_block<F: BlockFormat>(
+    parts: &[__m256i; PANEL],
+    scales: &HalfScales,
+    columns: usize,
+    input: &PanelBlock,
+    half: usize,
+    out: &mut [[f32; ROWS]; PANEL],
+) {
+    // SAFETY: only [`panel`] calls it.
+    unsafe {
+        for_each_row!(ROW => {
+            let mut part = parts[ROW];
+            if is_in_16_bits::<F>() {
+                part = _mm256_madd_epi16(part, _mm256_set1_epi16(1));
+            }
+            let addend = input.addends[columns][ROW];
+            if F::SIGNED_OFFSET != 0 {
+                part = _mm256_add_epi32(part, _mm256_set1_epi32(addend.cast_signed()));
+            }
+            let scale = _mm256_mul_ps(scales.scales[columns], _mm256_set1_ps(input.scales[ROW]));
+            let out = &mut out[ROW].as_chunks_mut::<HALF>().0[half];
+            let mut sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(part), scale, _mm256_loadu_ps(out.as_ptr()));
+            if F::HAS_MINIMA {
+                let total = _mm256_set1_ps(f32::from_bits(addend));
+                sum = _mm256_fnmadd_ps(scales.minima[columns], total, sum);
+            }
+            store(sum, out);
+        });
+    }
+}
+
+/// How many quads' products may be added in 16 bits; see [`dot`].
+const fn quads_in_16_bits<F: BlockFormat>() -> usize {
+    match F::BITS {
+        Bits::Two | Bits::Three | Bits::Four | Bits::Five => 4,
+        Bits::Six => 2,
+        Bits::FourChoices | Bits::Eight => 1,
+    }
+}
+
+/// True if a block's products fit into 16 bits.
+const fn is_in_16_bits<F: BlockFormat>() -> bool {
+    matches!(F::BITS, Bits::Four) && !F::IS_BY_16
+}
+
+/// Sums of two products.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pairs<F: BlockFormat>(quad: __m256i, four: [i8; 4]) -> __m256i {
+    let four = _mm256_set1_epi32(i32::from_le_bytes(four.map(i8::cast_unsigned)));
+    if F::ARE_WIDE {
+        // 128 · 127 · 2 fits too: the sign moves to the input, which is never −128.
+        _mm256_maddubs_epi16(_mm256_abs_epi8(quad), _mm256_sign_epi8(four, quad))
+    } else {
+        _mm256_maddubs_epi16(quad, four)
+    }
+}
+
 /// The products of the first and of the last 16 columns, eight rows each.
 ///
 /// A pair's sum is at most 2 · 127 times the largest weight: eight of 15, four of 31 and two of 63
@@ -67,15 +187,7 @@ pub fn rows<F: BlockFormat, const M: usize>(
 fn dot<F: BlockFormat>(quads: &[__m256i; 8], input: &[i8; BLOCK]) -> [__m256i; 2] {
     let ones = _mm256_set1_epi16(1);
     let fours = input.as_chunks::<4>().0;
-    let pairs = |q: usize| {
-        let four = _mm256_set1_epi32(i32::from_le_bytes(fours[q].map(i8::cast_unsigned)));
-        if F::ARE_WIDE {
-            // 128 · 127 · 2 fits too: the sign moves to the input, which is never −128.
-            _mm256_maddubs_epi16(_mm256_abs_epi8(quads[q]), _mm256_sign_epi8(four, quads[q]))
-        } else {
-            _mm256_maddubs_epi16(quads[q], four)
-        }
-    };
+    let pairs = |q: usize| pairs::<F>(quads[q], fours[q]);
     let two = |q: usize| _mm256_add_epi16(pairs(q), pairs(q + 1));
     let four = |q: usize| _mm256_add_epi16(two(q), two(q + 2));
     let wide = |sums: __m256i| _mm256_madd_epi16(sums, ones);

@@ -3,7 +3,7 @@
 #[allow(clippy::wildcard_imports, reason = "the names of the instructions")]
 use std::arch::x86_64::*;
 
-use crate::activations::{Int8Rows, PANEL, PanelBlock};
+use crate::activations::{Int8Rows, PANEL, PanelBlock, for_each_row};
 use crate::formats::{Bits, BlockFormat, CHOICES_UNSIGNED, Scales};
 use crate::matrix::{ROWS, TileBlock, tile_block};
 
@@ -190,21 +190,6 @@ pub fn rows<F: BlockFormat, const M: usize>(
         }
     }
     sums.map(|sum| to_array(sum))
-}
-
-/// `$body` once for each row of a panel, so that the sums stay in registers: the compiler does not
-/// unroll a loop of this size, and would keep them in memory.
-macro_rules! for_each_row {
-    ($row:ident => $body:block) => {
-        for_each_row!($row => $body, 0 1 2 3 4 5 6 7);
-    };
-    ($row:ident => $body:block, $($number:literal)*) => {
-        const { assert!([$($number),*].len() == PANEL) };
-        $({
-            const $row: usize = $number;
-            $body
-        })*
-    };
 }
 
 /// What [`rows`] computes, for the rows of a panel.

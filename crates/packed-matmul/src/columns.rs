@@ -65,6 +65,7 @@ impl<'a> Columns<'a> {
     ///
     /// # Panics
     /// If there is no such row, or there are fewer columns from `column` on.
+    #[inline]
     pub fn write(&mut self, row: usize, column: usize, values: &[f32]) {
         self.part(row, column, values.len()).copy_from_slice(values);
     }
@@ -80,6 +81,7 @@ impl<'a> Columns<'a> {
     }
 
     /// `n` values of a row from `column` on.
+    #[inline]
     fn part(&mut self, row: usize, column: usize, n: usize) -> &mut [f32] {
         assert!(row < self.n_rows && column <= self.width);
         assert!(n <= self.width - column);

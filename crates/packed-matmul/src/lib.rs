@@ -43,4 +43,4 @@ pub use f16_convert::{f16_to_f32, f32_to_f16};
 pub use formats::Format;
 pub use instruction_set::InstructionSet;
 pub use matrix::{PackError, PackedMatrix, SharedBytes};
-pub use multiply::{multiply, multiply_with};
+pub use multiply::{multiply, multiply_each, multiply_with};

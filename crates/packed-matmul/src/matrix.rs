@@ -34,6 +34,8 @@ use crate::packing::pack_tile;
 pub(crate) const ROWS: usize = 16;
 /// Columns of a block.
 pub(crate) const BLOCK: usize = 32;
+/// Of a file's blocks that are packed at once.
+const PART_BYTES: usize = 16 << 20;
 
 /// Bytes, or a part of them, that several owners read: a mapped file, say.
 ///
@@ -178,11 +180,26 @@ impl PackedMatrix {
         blocks: SharedBytes,
         arena: &Arena,
     ) -> Result<Self, PackError> {
+        Self::new_by_parts(format, (n_out, n_in), blocks, arena, &|_| {})
+    }
+
+    /// [`Self::new`], which tells which of the blocks' bytes are packed, part by part: a mapped file need not be in
+    /// memory as a whole beside its tiles.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn new_by_parts(
+        format: Format,
+        (n_out, n_in): (usize, usize),
+        blocks: SharedBytes,
+        arena: &Arena,
+        is_packed: &dyn Fn(Range<usize>),
+    ) -> Result<Self, PackError> {
         let matrix = Self::in_place(format, (n_out, n_in), blocks)?;
         if is_read_in_place(format, InstructionSet::best()) {
             Ok(matrix)
         } else {
-            matrix.packed(arena).map_err(PackError::Memory)
+            matrix.packed(arena, is_packed).map_err(PackError::Memory)
         }
     }
 
@@ -204,13 +221,24 @@ impl PackedMatrix {
     }
 
     /// The same matrix, packed into tiles of its own.
-    pub(crate) fn packed(self, arena: &Arena) -> std::io::Result<Self> {
+    pub(crate) fn packed(
+        self,
+        arena: &Arena,
+        is_packed: &dyn Fn(Range<usize>),
+    ) -> std::io::Result<Self> {
         let Source::File(blocks) = &self.source else { return Ok(self) };
         let mut tiles = arena.take(self.n_tiles() * self.tile_bytes)?;
-        let rows = blocks.as_slice().par_chunks(ROWS * self.row_bytes);
-        tiles.par_chunks_exact_mut(self.tile_bytes).zip(rows).for_each(|(tile, rows)| {
-            pack_tile(self.format, rows, self.row_bytes, tile);
-        });
+        let n_tiles = (PART_BYTES / (ROWS * self.row_bytes)).max(1);
+        let parts = blocks.as_slice().chunks(n_tiles * ROWS * self.row_bytes);
+        let mut begin = 0;
+        for (tiles, part) in tiles.chunks_mut(n_tiles * self.tile_bytes).zip(parts) {
+            let rows = part.par_chunks(ROWS * self.row_bytes);
+            tiles.par_chunks_exact_mut(self.tile_bytes).zip(rows).for_each(|(tile, rows)| {
+                pack_tile(self.format, rows, self.row_bytes, tile);
+            });
+            is_packed(begin..begin + part.len());
+            begin += part.len();
+        }
         tiles.advise_huge_pages();
         Ok(Self { source: Source::Tiles(tiles), ..self })
     }

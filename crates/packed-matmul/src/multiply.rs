@@ -47,31 +47,55 @@ pub fn multiply_with(
     matrices: &[&PackedMatrix],
     xs: &[f32],
 ) -> Vec<Vec<f32>> {
-    let Some(n_in) = matrices.first().map(|m| m.n_in()) else { return Vec::new() };
-    assert!(xs.len().is_multiple_of(n_in) && matrices.iter().all(|m| m.n_in() == n_in));
-    let n_rows = xs.len() / n_in;
-    let product = Product::new(instructions, matrices, xs);
-    let mut products: Vec<Vec<f32>> =
-        matrices.iter().map(|m| vec![0f32; n_rows * m.n_out()]).collect();
-    let mut tasks: Vec<Task<'_>> = Vec::new();
-    for (matrix, product) in matrices.iter().zip(&mut products) {
-        let n_tiles = matrix.n_tiles();
-        let least = BYTES_PER_TASK.div_ceil(matrix.tile_bytes());
-        let step = n_tiles.div_ceil(4 * rayon::current_num_threads()).max(least);
-        let parts = Columns::new(product, matrix.n_out()).chunks(step * ROWS);
-        tasks.extend((0..n_tiles).step_by(step).zip(parts).map(|(first, output)| Task {
-            matrix,
-            tiles: first..n_tiles.min(first + step),
-            output,
-        }));
+    multiply_groups(instructions, &[(matrices, xs)]).pop().unwrap_or_default()
+}
+
+/// [`multiply`] for each of several groups of matrices, with an input of its own: together they keep the cores busy,
+/// also where each is small.
+///
+/// # Panics
+/// As [`multiply`].
+pub fn multiply_each(groups: &[(&[&PackedMatrix], &[f32])]) -> Vec<Vec<Vec<f32>>> {
+    multiply_groups(InstructionSet::best(), groups)
+}
+
+fn multiply_groups(
+    instructions: InstructionSet,
+    groups: &[(&[&PackedMatrix], &[f32])],
+) -> Vec<Vec<Vec<f32>>> {
+    let of_group = |&(matrices, xs): &(&[&PackedMatrix], &[f32])| {
+        let n_in = matrices.first()?.n_in();
+        assert!(xs.len().is_multiple_of(n_in) && matrices.iter().all(|m| m.n_in() == n_in));
+        Some(Product::new(instructions, matrices, xs))
+    };
+    let shared: Vec<Option<Product>> = match groups {
+        [one] => vec![of_group(one)],
+        _ => groups.par_iter().map(of_group).collect(),
+    };
+    let empty = |&(matrices, xs): &(&[&PackedMatrix], &[f32])| {
+        matrices.iter().map(|m| vec![0f32; xs.len() / m.n_in() * m.n_out()]).collect()
+    };
+    let mut products: Vec<Vec<Vec<f32>>> = groups.iter().map(empty).collect();
+    let mut tasks: Vec<(&Product, Task<'_>)> = Vec::new();
+    for ((shared, (matrices, _)), products) in shared.iter().zip(groups).zip(&mut products) {
+        let Some(shared) = shared else { continue };
+        for (matrix, product) in matrices.iter().zip(products) {
+            let n_tiles = matrix.n_tiles();
+            let least = BYTES_PER_TASK.div_ceil(matrix.tile_bytes());
+            let step = n_tiles.div_ceil(4 * rayon::current_num_threads()).max(least);
+            let parts = Columns::new(product, matrix.n_out()).chunks(step * ROWS);
+            tasks.extend((0..n_tiles).step_by(step).zip(parts).map(|(first, output)| {
+                (shared, Task { matrix, tiles: first..n_tiles.min(first + step), output })
+            }));
+        }
     }
     if tasks.len() == 1 {
         // On this thread, because waking another takes longer.
-        for task in tasks {
-            product.compute(task);
+        for (shared, task) in tasks {
+            shared.compute(task);
         }
     } else {
-        tasks.into_par_iter().with_max_len(1).for_each(|task| product.compute(task));
+        tasks.into_par_iter().with_max_len(1).for_each(|(shared, task)| shared.compute(task));
     }
     products
 }
@@ -142,17 +166,26 @@ impl Product {
     ) {
         let mut done = 0;
         let mut write = |products: &[[f32; ROWS]]| {
-            for product in products {
-                output.write(done, columns.start, &product[..columns.len()]);
+            // A panel may have rows more.
+            for product in products.iter().take(self.n_rows - done) {
+                match columns.len() {
+                    // Of a length that the compiler knows.
+                    ROWS => output.write(done, columns.start, product),
+                    n => output.write(done, columns.start, &product[..n]),
+                }
                 done += 1;
             }
             done
         };
         let mut next = 0;
         #[cfg(target_arch = "x86_64")]
-        for panel in self.panels.of((F::OFFSET, F::IS_BY_16)) {
-            // SAFETY: there are panels only if the instruction set is AVX-512 with VNNI.
-            next = write(&unsafe { avx512::panel::<F>(tile, panel) });
+        for panel in self.panels.of(kind::<F>(self.instructions)) {
+            next = write(&match self.instructions.set() {
+                // SAFETY: the processor has the instructions that an `InstructionSet` names.
+                Set::Avx512 => unsafe { avx512::panel::<F>(tile, panel) },
+                // SAFETY: there are panels only if the instruction set is one of these two.
+                _ => unsafe { avx2::panel::<F>(tile, panel) },
+            });
         }
         while next < self.n_rows {
             next = match self.n_rows - next {
@@ -232,11 +265,17 @@ impl Product {
     }
 }
 
-/// The offset of a format's weights, and whether they have a scale for each 16 columns.
+/// The offset of a format's weights as a kernel unpacks them, and whether they have a scale for each 16 columns.
 #[cfg(target_arch = "x86_64")]
 type Kind = (i32, bool);
 
-/// The input of many rows as AVX-512 reads it: a copy for each kind of weights.
+#[cfg(target_arch = "x86_64")]
+fn kind<F: BlockFormat>(instructions: InstructionSet) -> Kind {
+    let offset = if instructions.has_avx512() { F::OFFSET } else { F::SIGNED_OFFSET };
+    (offset, F::IS_BY_16)
+}
+
+/// The input of many rows as x86's kernels read it: a copy for each kind of weights.
 #[cfg(target_arch = "x86_64")]
 struct Panels {
     by_kind: Vec<(Kind, Vec<PanelBlock>)>,
@@ -245,12 +284,12 @@ struct Panels {
 
 #[cfg(target_arch = "x86_64")]
 impl Panels {
-    /// Empty without AVX-512, and for fewer rows than a panel has.
+    /// Empty without AVX2, and for few rows.
     fn new(instructions: InstructionSet, matrices: &[&PackedMatrix], inputs: &Int8Rows) -> Self {
         let mut by_kind: Vec<(Kind, Vec<PanelBlock>)> = Vec::new();
-        if instructions.set() == Set::Avx512 && inputs.n_rows() >= PANEL {
+        if matches!(instructions.set(), Set::Avx2 | Set::Avx512) && inputs.n_rows() > PANEL / 2 {
             for matrix in matrices {
-                let kind = for_format!(matrix.format(), F => (F::OFFSET, F::IS_BY_16));
+                let kind = for_format!(matrix.format(), F => kind::<F>(instructions));
                 if by_kind.iter().all(|(other, _)| *other != kind) {
                     by_kind.push((kind, inputs.panels(kind.0, kind.1)));
                 }

@@ -174,7 +174,7 @@ fn stored(bytes: &[u8]) -> SharedBytes {
 /// The same matrix read in place, and packed.
 fn both_ways(format: Format, n_out: usize, n_in: usize, bytes: &[u8]) -> [PackedMatrix; 2] {
     let in_place = || PackedMatrix::in_place(format, (n_out, n_in), stored(bytes)).unwrap();
-    [in_place(), in_place().packed(&Arena::default()).unwrap()]
+    [in_place(), in_place().packed(&Arena::default(), &|_| {}).unwrap()]
 }
 
 fn exact(unpacked: &[f32], xs: &[f32], n_in: usize) -> Vec<f64> {
@@ -235,6 +235,41 @@ fn every_instruction_set_packs_the_same_tile() {
             assert!(tile == wanted, "{format:?}, tile {index}");
         }
     }
+}
+
+#[test]
+fn groups_are_multiplied_as_each_alone() {
+    let matrices = [(Format::Q4K, 48), (Format::Q6K, 20), (Format::Q4K, 16)]
+        .map(|(format, n_out)| matrix(format, n_out, 512, n_out as u64).0);
+    let [first, second, third] = &matrices;
+    let (few, many) = (made_up(2 * 512, 1), made_up(19 * 512, 2));
+    let groups: [(&[&PackedMatrix], &[f32]); 4] =
+        [(&[first, second], &many), (&[third], &few), (&[], &few), (&[first], &[])];
+    let together = multiply_each(&groups);
+    assert_eq!(together.len(), groups.len());
+    for ((matrices, xs), products) in groups.iter().zip(together) {
+        assert_eq!(products, multiply(matrices, xs));
+    }
+}
+
+#[test]
+fn parts_that_are_packed_are_told_in_order_and_all() {
+    let (n_out, n_in) = (5000, 8192);
+    let bytes = vec![1; n_out * n_in / 32 * Format::Q8_0.block_bytes()];
+    let told = std::cell::RefCell::new(Vec::new());
+    let tell = |part: std::ops::Range<usize>| told.borrow_mut().push(part);
+    let whole = PackedMatrix::in_place(Format::Q8_0, (n_out, n_in), stored(&bytes)).unwrap();
+    let packed = whole.packed(&Arena::default(), &tell).unwrap();
+    let told = told.into_inner();
+    assert!(told.len() > 1 && told[0].start == 0 && told[told.len() - 1].end == bytes.len());
+    assert!(told.windows(2).all(|pair| pair[0].end == pair[1].start));
+    let at_once = new(Format::Q8_0, n_out, n_in, &bytes).unwrap();
+    let row = |matrix: &PackedMatrix, index| {
+        let mut row = vec![0.0; n_in];
+        matrix.row(index, &mut row);
+        row
+    };
+    assert!([0, 1999, 4999].iter().all(|&i| row(&packed, i) == row(&at_once, i)));
 }
 
 #[test]

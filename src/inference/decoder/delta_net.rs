@@ -15,7 +15,7 @@ use super::convolution::add_product;
 use crate::inference::branches::Run;
 use crate::inference::config::{Activation, Recurrence};
 use crate::inference::kv_cache::KvCache;
-use crate::inference::linear::LinearGroup;
+use crate::inference::linear::{LinearGroup, with_values};
 use crate::inference::ops;
 use crate::inference::states::State;
 use crate::inference::weights::Matrix;
@@ -70,8 +70,11 @@ impl DeltaNet {
             candle_core::bail!("expected queries, keys and values, a gate, rates and decays")
         };
         let read = held.each([inputs, rate, decay], |parts, run, cache| {
-            let [inputs, rate, decay] = parts.map(values);
-            let read = self.mix(index, inputs?, (&rate?, &decay?), run, cache)?;
+            let [inputs, rate, decay] = parts.map(on_processor);
+            let read = with_values(&inputs?, |inputs| {
+                let [rates, decays] = [rate?, decay?].map(|xs| xs.flatten_all()?.to_vec1());
+                self.mix(index, inputs, (&rates?, &decays?), run, cache)
+            })?;
             Tensor::from_vec(read, (parts[0].dim(0)?, self.shape.values()), &Device::Cpu)
         })?;
         let (n, width) = read.dims2()?;
@@ -85,7 +88,7 @@ impl DeltaNet {
     fn mix(
         &self,
         index: usize,
-        inputs: Vec<f32>,
+        inputs: &[f32],
         (rates, decays): (&[f32], &[f32]),
         run: Run<'_>,
         cache: &mut KvCache,
@@ -101,7 +104,7 @@ impl DeltaNet {
                 None => candle_core::bail!("the state after {start} tokens is not kept"),
             },
         };
-        let convolved = self.convolve(&inputs, &state, run);
+        let convolved = self.convolve(inputs, &state, run);
         let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
         let rates: Vec<f32> = rates.iter().map(|&x| sigmoid(x)).collect();
         let remains = |(at, &x): (usize, &f32)| {
@@ -145,7 +148,7 @@ impl DeltaNet {
                 states.put(run.start + before, kept, true);
             }
             pass(&mut state.memory, before..n);
-            state.inputs = last_inputs(&state.inputs, &inputs);
+            state.inputs = last_inputs(&state.inputs, inputs);
             states.put(run.start + n, state, n > 1);
         }
         Ok(self.by_token(&read, n))
@@ -225,9 +228,8 @@ fn last_inputs(before: &[f32], inputs: &[f32]) -> Vec<f32> {
     [&before[n - from_before..], &inputs[from_inputs..]].concat()
 }
 
-/// On the processor, row by row.
-fn values(xs: &Tensor) -> Result<Vec<f32>> {
-    xs.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()
+fn on_processor(xs: &Tensor) -> Result<Tensor> {
+    xs.to_dtype(DType::F32)?.to_device(&Device::Cpu)
 }
 
 vectorised! {

@@ -1,9 +1,10 @@
 //! A feed-forward part of many experts, of which each token takes a few (Qwen3 MoE).
 
 use candle_core::{Device, Result, Tensor};
+use packed_matmul::PackedMatrix;
 
 use crate::inference::config::Activation;
-use crate::inference::linear::LinearGroup;
+use crate::inference::linear::{LinearGroup, with_values};
 use crate::inference::ops;
 use crate::inference::weights::Matrix;
 
@@ -36,20 +37,32 @@ impl Experts {
     pub fn forward(&self, xs: &Tensor, activation: Activation) -> Result<Tensor> {
         let (n, hidden) = xs.dims2()?;
         let scores = self.router.forward(xs)?.to_device(&Device::Cpu)?.to_vec2::<f32>()?;
-        let mut out = vec![0f32; n * hidden];
-        for (expert, taken) in self.all.iter().zip(self.choose(scores)) {
-            if taken.tokens.is_empty() {
-                continue;
+        let all = self.all.iter().zip(self.choose(scores));
+        let all: Vec<(&Expert, Taken)> =
+            all.filter(|(_, taken)| !taken.tokens.is_empty()).collect();
+        let packed: Option<Vec<_>> = all.iter().map(|(expert, _)| expert.packed()).collect();
+        let made = match packed {
+            Some(packed) => with_values(xs, |xs| {
+                let rows = |(_, taken): &(&Expert, Taken)| taken.rows(xs, hidden);
+                Ok(make_together(&packed, all.iter().map(rows).collect(), activation))
+            })?,
+            None => {
+                all.iter().map(|(e, taken)| e.make(xs, taken, activation)).collect::<Result<_>>()?
             }
-            let indices = Tensor::new(taken.tokens.as_slice(), xs.device())?;
-            let made = expert.forward(&xs.index_select(&indices, 0)?, activation)?;
-            let made: Vec<f32> = made.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()?;
-            let rows = made.chunks_exact(hidden).zip(&taken.tokens).zip(&taken.weights);
-            for ((row, &token), weight) in rows {
-                let out = &mut out[token as usize * hidden..][..hidden];
-                out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
+        };
+        let mut of_token = vec![Vec::new(); n];
+        for ((_, taken), made) in all.iter().zip(&made) {
+            let rows = made.chunks_exact(hidden).zip(&taken.weights);
+            for (&token, row) in taken.tokens.iter().zip(rows) {
+                of_token[token as usize].push(row);
             }
         }
+        let mut out = vec![0f32; n * hidden];
+        ops::each_row(&mut out, hidden, |token, out| {
+            for &(row, weight) in &of_token[token] {
+                out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
+            }
+        });
         Tensor::from_vec(out, (n, hidden), xs.device())
     }
 
@@ -72,10 +85,48 @@ impl Experts {
     }
 }
 
-impl Expert {
-    fn forward(&self, xs: &Tensor, activation: Activation) -> Result<Tensor> {
-        let projected = self.gate_up.forward(xs)?;
-        let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };
-        self.down.forward(&ops::gated(activation, gate, up)?)
+impl Taken {
+    /// Its tokens' rows of `xs`.
+    fn rows(&self, xs: &[f32], width: usize) -> Vec<f32> {
+        let mut rows = Vec::with_capacity(self.tokens.len() * width);
+        for &token in &self.tokens {
+            rows.extend_from_slice(&xs[token as usize * width..][..width]);
+        }
+        rows
     }
+}
+
+impl Expert {
+    /// Gate and up, then down, if all are packed.
+    fn packed(&self) -> Option<(Vec<&PackedMatrix>, [&PackedMatrix; 1])> {
+        let gate_up = self.gate_up.packed().filter(|both| both.len() == 2)?;
+        Some((gate_up, [self.down.packed()?]))
+    }
+
+    /// A row for each token that takes it.
+    fn make(&self, xs: &Tensor, taken: &Taken, activation: Activation) -> Result<Vec<f32>> {
+        let indices = Tensor::new(taken.tokens.as_slice(), xs.device())?;
+        let projected = self.gate_up.forward(&xs.index_select(&indices, 0)?)?;
+        let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };
+        let made = self.down.forward(&ops::gated(activation, gate, up)?)?;
+        made.to_device(&Device::Cpu)?.flatten_all()?.to_vec1()
+    }
+}
+
+/// What [`Expert::make`] makes, of all experts at once: each alone is too little for the cores.
+fn make_together(
+    experts: &[(Vec<&PackedMatrix>, [&PackedMatrix; 1])],
+    inputs: Vec<Vec<f32>>,
+    activation: Activation,
+) -> Vec<Vec<f32>> {
+    let groups = experts.iter().zip(&inputs);
+    let groups: Vec<_> =
+        groups.map(|((gate_up, _), xs)| (gate_up.as_slice(), xs.as_slice())).collect();
+    let mut projected = packed_matmul::multiply_each(&groups);
+    drop(inputs);
+    ops::gate_each(activation, &mut projected);
+    let groups = experts.iter().zip(&projected);
+    let groups: Vec<_> =
+        groups.map(|((_, down), gated)| (down.as_slice(), gated[0].as_slice())).collect();
+    packed_matmul::multiply_each(&groups).into_iter().flatten().collect()
 }

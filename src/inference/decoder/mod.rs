@@ -17,6 +17,7 @@ use super::kv_cache::KvCache;
 use super::linear::LinearGroup;
 use super::ops::{self, Projection};
 use super::rope::{Rope, Rotation};
+use super::sequence::CHUNK_TOKENS;
 use super::weights::{Matrix, backend};
 use crate::interfaces::ModelError;
 use convolution::Convolution;
@@ -142,6 +143,13 @@ impl Decoder {
     /// Longest context.
     pub fn context_tokens(&self) -> usize {
         self.config.context_tokens
+    }
+
+    /// Tokens that are best computed at once: what they take beside the weights grows with them, and so does the work
+    /// for each expert of a mixture. Where layers keep states, one is kept at the end of each pass.
+    pub fn tokens_at_once(&self) -> usize {
+        let is_plain = self.config.mixture.is_none() && self.config.recurrence.is_none();
+        if is_plain { CHUNK_TOKENS / 2 } else { CHUNK_TOKENS }
     }
 
     /// A longer or shorter context than the model was trained for.
@@ -357,6 +365,8 @@ impl FeedForward {
         };
         let projected = gate_up.forward(xs)?;
         let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };
-        with_bias(down.forward(&ops::gated(activation, gate, up)?)?, down_bias.as_ref())
+        let gated = ops::gated(activation, gate, up)?;
+        drop(projected);
+        with_bias(down.forward(&gated)?, down_bias.as_ref())
     }
 }

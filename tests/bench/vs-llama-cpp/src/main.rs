@@ -1,9 +1,10 @@
 //! inglenook's engine beside llama.cpp, on the same GGUF file.
 //!
 //! ```text
-//! python write_model.py qwen3-0.6b f16.gguf        # random weights in the real shape
+//! RUSTFLAGS="-C target-cpu=native" cargo build --release    # or llama.cpp is built for any x86-64
+//! python write_model.py qwen3-0.6b f16.gguf                 # random weights in the real shape
 //! vs-llama-cpp quantise f16.gguf q4_k_m.gguf Q4_K_M
-//! vs-llama-cpp compare --inglenook ../../../target/release/inglenook --rounds 5 --threads 2 FILE…
+//! vs-llama-cpp compare --inglenook ../../../target/release/inglenook-eval --rounds 5 --threads 2 FILE…
 //! vs-llama-cpp logits --inglenook ../../../target/release/inglenook FILE…
 //! ```
 //!
