@@ -79,10 +79,13 @@ fn play(model: &str) -> (usize, Vec<String>) {
     let (mut n_right, mut wrong) = (0, Vec::new());
     for chat in turns.chunk_by(|a, b| a.chat == b.chat) {
         let home = Home::new();
+        // Who speaks is known by then.
+        let settings = home.file("settings.toml", "[chat]\nreply_tokens_max = 160\n");
+        let settings = settings.to_str().unwrap();
         let mut told: Vec<String> = Vec::new();
         let mut session: Option<String> = None;
         for turn in chat {
-            let mut args = vec!["-m", model, "ask", "--json"];
+            let mut args = vec!["--config", settings, "-m", model, "ask", "--json"];
             if let Some(session) = &session {
                 args.extend(["--session", session]);
             }

@@ -21,7 +21,7 @@ use inglenook::testing::HashEmbedder;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Others by `INGLENOOK_SCHEDULES`: a number of them (a hundred take ten minutes), or which (`52..53`).
+/// Others by `INGLENOOK_SCHEDULES`: a number of them (a hundred take two minutes), or which (`52..53`).
 const SCHEDULES: u64 = 6;
 #[cfg(feature = "postgres")]
 const SCHEDULES_ON_POSTGRES: u64 = 4;

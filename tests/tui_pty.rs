@@ -205,6 +205,12 @@ fn a_first_conversation_is_remembered_after_a_restart() {
     t.shows("why this answer");
     t.keys("\x1b");
     t.until("the chat", |s| !s.contains("why this answer"));
+    let path = home.0.path().join("chat.md");
+    fs::write(&path, "mine").unwrap();
+    t.line(&format!("/export {}", path.display()));
+    t.shows("nothing is overwritten");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    fs::remove_file(path).unwrap();
     t.keys("\x04");
     assert_eq!(t.ended(), "0");
 

@@ -108,9 +108,7 @@ impl WriteTx<'_> {
         let mut made = self.made_of_corrections([fact])?;
         made.retain(|made| newest.is_none_or(|newest| *made > newest));
         self.remove_facts(&made)?;
-        let sql = "UPDATE shared SET digest = '' WHERE kind = 'correction' AND local = ?1";
-        self.run(sql, [fact.0])?;
-        Ok(())
+        self.unword(fact.0)
     }
 
     pub(super) fn remove_made_of(&mut self, correction: SemanticId) -> Result<()> {

@@ -138,6 +138,16 @@ impl WriteTx<'_> {
         )
     }
 
+    /// No edit of this fact is taken back any more.
+    pub(super) fn forget_wordings(&mut self, fact: SemanticId) -> Result<()> {
+        for (id, _, inverse) in self.operations()? {
+            if matches!(inverse, Inverse::EditSemantic { semantic, .. } if semantic == fact) {
+                self.run("DELETE FROM operation WHERE id = ?1", [id])?;
+            }
+        }
+        Ok(())
+    }
+
     fn undo_newest(&mut self, wanted: &str) -> Result<Option<String>> {
         let sql = format!(
             "SELECT id, what, inverse FROM operation WHERE {wanted} ORDER BY id DESC LIMIT 1"

@@ -4,6 +4,7 @@
 //! ([`Entry::join`]), the later one wins, and what is gone stays gone.
 #![expect(missing_docs, reason = "fields are what the store's columns of that name are")]
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -200,6 +201,9 @@ pub struct Correction {
     pub content: String,
     /// When it was worded so: since then it has only lost words.
     pub worded: Stamp,
+    /// When words were taken out of it, in this wording or in one before it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub redacted: BTreeSet<Stamp>,
     pub subject: Option<String>,
     pub attribute: Option<String>,
     #[serde(with = "moment")]

@@ -35,6 +35,9 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::LoadFailed { error, still } => load_failed(state, &error, still),
         Update::Phase(phase) => {
             set_phase(state, phase);
+            if phase == PhaseName::Idle {
+                state.unsay_busy();
+            }
             if phase == PhaseName::Idle
                 && let Some((text, kind)) = state.queue.pop_front()
             {
@@ -102,6 +105,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::Forgotten => return store_replies::forgotten(state),
         Update::Notice { level, text } => state.notice(level, text),
         Update::Hint(text) => state.say(text),
+        Update::Busy => state.say_busy(),
     }
     Vec::new()
 }

@@ -149,7 +149,7 @@ fn after_or_at(transcript: &Transcript, at: usize) -> Option<usize> {
 
 fn turn(state: &mut State, by: isize) -> Vec<Effect> {
     if state.transcript.busy() {
-        state.say(text!("Still answering. {key} stops it.", key = state.key(Action::Escape)));
+        state.say_busy();
         return Vec::new();
     }
     match state.transcript.turn(by) {

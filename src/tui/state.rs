@@ -11,6 +11,7 @@ use crate::chat::{Call, Level, MessageKind, ModelProfile, Permission, Window};
 use crate::interfaces::LoadProgress;
 use crate::memory::{EpisodeId, Message, MessageId, Moment, SemanticId, SessionId};
 use crate::store::{AnyId, ForgetPlan};
+use crate::texts::text;
 use crate::tui::editor::Editor;
 use crate::tui::event::{Greeting, Tree};
 use crate::tui::keys::{Action, Context, Keymap};
@@ -350,6 +351,21 @@ impl State {
         let text = text.into();
         let reading = text.chars().count() as u64 / CHARACTERS_A_TICK;
         self.hint = Some((text, self.tick + reading.max(AT_LEAST)));
+    }
+
+    /// A reply is being written, and something has to wait for it.
+    pub fn say_busy(&mut self) {
+        self.say(self.busy());
+    }
+
+    /// It is written.
+    pub fn unsay_busy(&mut self) {
+        let busy = self.busy();
+        self.hint.take_if(|(text, _)| *text == busy);
+    }
+
+    fn busy(&self) -> String {
+        text!("Still answering. {key} stops it.", key = self.key(Action::Escape))
     }
 
     /// Shows everything in other colours.

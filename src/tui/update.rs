@@ -408,7 +408,7 @@ fn send(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     if state.editing.is_some() && state.transcript.busy() {
-        state.say(text!("Still answering. {key} stops it.", key = state.key(Action::Escape)));
+        state.say_busy();
         return Vec::new();
     }
     let text = state.editor.take();

@@ -221,6 +221,8 @@ fn incognito_leaves_no_trace_and_works_beside_a_chat() {
     let answer = home.ok(&["ask", "--incognito", "Where do I live?"]);
     assert!(answer.contains("Lund"), "{answer}");
     drop(chat);
+    let told = home.ok(&["ask", "--incognito", "my pin is 1234"]);
+    assert!(told.contains("Nothing of it is kept") && !told.contains("Noted"), "{told}");
     assert_eq!(home.ok(&["export", "--format", "json"]), before);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::chat::machine::phase::{Draft, Phase, Turn};
-use crate::chat::machine::turn::busy;
+use crate::chat::machine::turn::BUSY;
 use crate::chat::machine::{Effect, Level, Machine, Model, ReplyStep, Update, hint, notice};
 use crate::chat::policy;
 use crate::chat::quote::Cited;
@@ -34,7 +34,7 @@ pub(super) struct Asked {
 impl Machine {
     pub(super) fn set_tools(&mut self, on: bool) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(busy())];
+            return vec![BUSY];
         }
         if !on {
             return self.end_tools();

@@ -199,6 +199,8 @@ pub enum Update {
     },
     /// Said for a moment; it is no part of the chat.
     Hint(String),
+    /// What was asked for has to wait until the reply is written.
+    Busy,
 }
 
 /// How urgent a notice is.

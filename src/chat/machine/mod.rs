@@ -161,7 +161,7 @@ impl Machine {
             }
             Command::Incognito(on) => self.set_incognito(on),
             // A call that is being made holds the servers.
-            Command::ListTools if self.is_busy() => vec![hint(turn::busy())],
+            Command::ListTools if self.is_busy() => vec![turn::BUSY],
             Command::ListTools => vec![Effect::ListTools { on: self.permitted.is_some() }],
             Command::Tools(on) => self.set_tools(on),
             Command::Permit(permission) => self.permit(permission),
@@ -194,7 +194,7 @@ impl Machine {
 
     fn set_role(&mut self, role: Option<Arc<Persona>>) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(turn::busy())];
+            return vec![turn::BUSY];
         }
         let mut effects = vec![Effect::UseRole(role.clone())];
         let wanted = role.as_ref().and_then(|role| role.model.clone());
@@ -336,7 +336,7 @@ impl Machine {
     /// Another version of a reply holds from now on.
     fn choose(&mut self, chosen: Message, others: Vec<MessageId>) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(turn::busy())];
+            return vec![turn::BUSY];
         }
         let history = self.session.iter_mut().flat_map(|s| &mut s.history);
         for message in history.filter(|m| others.contains(&m.id)) {
@@ -353,7 +353,7 @@ impl Machine {
         at: Moment,
     ) -> Vec<Effect> {
         if self.is_busy() {
-            return given_back(then, hint(turn::busy()));
+            return given_back(then, turn::BUSY);
         }
         let title = match &then {
             Forked::Submit(text) => Some(title_of(text)),

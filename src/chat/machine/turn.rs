@@ -19,9 +19,7 @@ pub(super) const CHECKPOINT_BYTES: usize = 600;
 
 const UNKEPT: &str = "I have read it. Nothing of it is kept: this is incognito.";
 
-pub(super) fn busy() -> &'static str {
-    text!("Still answering. Esc stops it.")
-}
+pub(super) const BUSY: Effect = Effect::Tell(Update::Busy);
 
 impl Machine {
     pub(super) fn submit(&mut self, text: String, at: Moment, kind: MessageKind) -> Vec<Effect> {
@@ -29,14 +27,14 @@ impl Machine {
             return Vec::new();
         }
         let refusal = if self.is_busy() {
-            Some(busy())
+            Some(BUSY)
         } else if kind == MessageKind::Remember && self.incognito {
-            Some(text!("Incognito keeps nothing. /incognito ends it."))
+            Some(hint(text!("Incognito keeps nothing. /incognito ends it.")))
         } else {
             None
         };
         if let Some(refusal) = refusal {
-            return vec![Effect::Tell(Update::Returned { text }), hint(refusal)];
+            return vec![Effect::Tell(Update::Returned { text }), refusal];
         }
         let turn = self.next_turn();
         let (session, title) = match &self.session {
@@ -53,7 +51,7 @@ impl Machine {
 
     pub(super) fn regenerate(&mut self, at: Moment) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(busy())];
+            return vec![BUSY];
         }
         let id = self.next_turn();
         let Some((mut turn, replies)) = self.last_turn_again(id, at) else {
@@ -66,7 +64,7 @@ impl Machine {
     /// Goes on with the last reply, if it was stopped or cut.
     pub(super) fn go_on(&mut self, at: Moment) -> Vec<Effect> {
         if self.is_busy() {
-            return vec![hint(busy())];
+            return vec![BUSY];
         }
         let is_stopped = |session: &OpenSession| {
             session.history.last().is_some_and(|m| m.role == Role::Assistant && !m.complete)

@@ -273,9 +273,54 @@ pub(super) fn without_either<'a>(a: &'a str, b: &'a str) -> Cow<'a, str> {
     }
 }
 
+/// Whether there is a text from which words can be taken out so that one of these two is left, and others, so that the other one is.
+pub(super) fn may_be_one(a: &str, b: &str) -> bool {
+    let parts =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let (a, b) = (parts(a), parts(b));
+    // Of long ones it is not asked: they are taken for one, and lose what either lost.
+    if a.len().saturating_mul(b.len()) > 1 << 22 {
+        return true;
+    }
+    let is_out = |word: &String| word.contains(BLOT);
+    // Whether what stands before these two places may be one.
+    let mut before = vec![vec![false; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            let is_either =
+                |i: usize, j: usize| i > 0 && is_out(&a[i - 1]) || j > 0 && is_out(&b[j - 1]);
+            before[i][j] = i + j == 0
+                || i > 0
+                    && j > 0
+                    && before[i - 1][j - 1]
+                    && (a[i - 1] == b[j - 1] || is_either(i, j))
+                || i > 0 && before[i - 1][j] && is_either(i, j)
+                || j > 0 && before[i][j - 1] && is_either(i, j);
+        }
+    }
+    before[a.len()][b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_may_be_one_are_known() {
+        for (a, b, expected) in [
+            ("likes […] and Ystad", "likes Malmö and […]", true),
+            ("likes Lund and Ystad", "likes […] and Ystad", true),
+            ("likes […]", "likes Lund and Ystad", true),
+            ("likes […] and Ystad", "likes Malmö and Lund", false),
+            ("loves Malmö and Ystad", "likes […] and Ystad", false),
+            ("lives in Lund", "likes […]", false),
+            ("", "", true),
+            ("", "x", false),
+        ] {
+            assert_eq!(may_be_one(a, b), expected, "{a} {b}");
+            assert_eq!(may_be_one(b, a), expected, "{b} {a}");
+        }
+    }
 
     #[test]
     fn what_either_took_out_is_out() {

@@ -1,9 +1,10 @@
 //! What the person corrected or struck out on another device.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::chats::without_either;
+use super::chats::{may_be_one, without_either};
 use super::elsewhere::Elsewhere;
 use super::join::Fate;
 use super::names::{Kind, Local};
@@ -37,6 +38,16 @@ impl Reader<'_> {
             }
         }
         Ok(found)
+    }
+}
+
+/// The text of the later one of two wordings, without what the other one lost where that may be the same text.
+fn later_wording<'a>(later: &'a Correction, earlier: &'a Correction) -> Cow<'a, str> {
+    let (a, b) = (&later.content, &earlier.content);
+    if !earlier.redacted.is_subset(&later.redacted) && may_be_one(a, b) {
+        without_either(a, b)
+    } else {
+        a.into()
     }
 }
 
@@ -106,24 +117,26 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// `is_said`: the others know it as it is here now.
+    /// Of the state only its stamps count. `is_said`: the others know it as it is here now.
     pub(super) fn put_correction(
         &mut self,
         uid: Uid,
         stamp: Stamp,
         id: SemanticId,
-        worded: Stamp,
+        state: &Correction,
         is_said: bool,
     ) -> Result<()> {
-        let Some(state) = self.correction(id)? else { return Ok(()) };
-        let mut digest = correction_digest(&Correction { worded, ..state })?;
+        let Some(held) = self.correction(id)? else { return Ok(()) };
+        let redacted = state.redacted.clone();
+        let mut digest = correction_digest(&Correction { worded: state.worded, redacted, ..held })?;
         if !is_said {
             digest.truncate(digest.rfind(' ').unwrap_or(0) + 1);
         }
         self.put_name(uid, stamp, Some(&Local { kind: Kind::Correction, id: id.0, digest }))
     }
 
-    /// It may have been worded anew, the later wording counts, or have lost words.
+    /// It may have been worded anew, the later wording counts, or have lost words. A wording that was given meanwhile loses
+    /// them too if it may be the same text (an edit was taken back), and no edit is taken back to one that has them.
     pub(super) fn change_correction(
         &mut self,
         elsewhere: &mut Elsewhere,
@@ -134,20 +147,29 @@ impl WriteTx<'_> {
     ) -> Result<Fate> {
         let Some(before) = self.correction(id)? else { return Ok(Fate::Refused) };
         let [held, stamp] = stamps;
-        let (worded, content) = match correction.worded.cmp(&before.worded) {
-            Ordering::Less => (before.worded, before.content.clone()),
-            Ordering::Greater => (correction.worded, correction.content.clone()),
-            Ordering::Equal => {
-                let (a, b) = (&before.content, &correction.content);
-                (before.worded, without_either(a, b).into_owned())
-            }
+        let is_news = !correction.redacted.is_subset(&before.redacted);
+        let content = match correction.worded.cmp(&before.worded) {
+            Ordering::Less => later_wording(&before, correction),
+            Ordering::Greater => later_wording(correction, &before),
+            Ordering::Equal => without_either(&before.content, &correction.content),
         };
-        if stamp <= held && (worded, &content) == (before.worded, &before.content) {
+        let state = Correction {
+            content: content.into_owned(),
+            worded: before.worded.max(correction.worded),
+            redacted: &before.redacted | &correction.redacted,
+            ..before.clone()
+        };
+        if stamp <= held && state == before {
             return Ok(Fate::Known);
         }
-        if content != before.content {
+        if is_news {
+            self.forget_wordings(id)?;
+            elsewhere.old_texts.push(before.content.clone());
+        }
+        let content = &state.content;
+        if *content != before.content {
             self.remove_made_of(id)?;
-            self.set_semantic_content(id, &content)?;
+            self.set_semantic_content(id, content)?;
             self.drop_embedding(Level::Semantic, id.0)?;
             self.enqueue(&JobKind::NameTheme(self.semantic(id)?.theme))?;
             self.relink()?;
@@ -155,8 +177,11 @@ impl WriteTx<'_> {
                 elsewhere.old_texts.push(before.content);
             }
         }
-        let is_said = stamp > held && content == correction.content && worded == correction.worded;
-        self.put_correction(uid, stamp.max(held), id, worded, is_said)?;
+        let is_said = stamp > held
+            && *content == correction.content
+            && state.worded == correction.worded
+            && state.redacted == correction.redacted;
+        self.put_correction(uid, stamp.max(held), id, &state, is_said)?;
         Ok(Fate::Taken)
     }
 

@@ -20,6 +20,7 @@ const CLOCK_MAX: u64 = 1 << 60;
 const N_MAX: u64 = 1 << 53;
 
 const NAME_BYTES_MAX: usize = 1_000;
+const REDACTED_MAX: usize = 1_000;
 
 /// What came of the entries of other devices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,8 +69,12 @@ fn is_sound(entry: &Entry) -> bool {
         }
         State::Message(said) => said.session.device == uid.device && said.session.n < uid.n,
         State::Correction(c) => {
-            let is_worded = (1..CLOCK_MAX).contains(&c.worded.clock);
-            is_worded && !c.messages.is_empty() && !c.content.trim().is_empty()
+            let mut stamps = c.redacted.iter().chain([&c.worded]);
+            let is_timed = stamps.all(|stamp| (1..CLOCK_MAX).contains(&stamp.clock));
+            is_timed
+                && c.redacted.len() <= REDACTED_MAX
+                && !c.messages.is_empty()
+                && !c.content.trim().is_empty()
         }
         State::Session(SharedSession { fork: Some(Fork { parent, after }), .. }) => {
             after.is_none_or(|after| after.device == parent.device)
@@ -308,7 +313,7 @@ impl WriteTx<'_> {
             State::Correction(correction) => {
                 let messages = ids.into_iter().map(MessageId).collect();
                 let id = self.take_correction(correction, messages)?;
-                self.put_correction(uid, stamp, id, correction.worded, true)?;
+                self.put_correction(uid, stamp, id, correction, true)?;
             }
         }
         Ok(Fate::Taken)

@@ -200,14 +200,16 @@ impl WriteTx<'_> {
     /// If no sync was begun, or the memory cannot be written.
     pub fn become_device(&mut self, device: DeviceId) -> Result<()> {
         // What nobody has read yet is told under the new id, and no wording has the stamp of another one.
+        let (old, published) = (self.this_device()?, self.meta_number(PUBLISHED)?.cast_signed());
+        let sql = "SELECT local FROM shared
+                   WHERE kind = 'correction' AND author = ?1 AND clock > ?2";
+        let unread = rusqlite::params![old.0, published];
+        for correction in self.all(sql, unread, |row| row.get::<_, i64>(0))? {
+            self.unword(correction)?;
+        }
         self.run(
-            "UPDATE shared SET author = ?1, digest = iif(kind = 'correction', '', digest)
-             WHERE author = ?2 AND clock > ?3",
-            rusqlite::params![
-                device.0,
-                self.this_device()?.0,
-                self.meta_number(PUBLISHED)?.cast_signed()
-            ],
+            "UPDATE shared SET author = ?1 WHERE author = ?2 AND clock > ?3",
+            rusqlite::params![device.0, old.0, published],
         )?;
         self.set_meta(STATE, None)?;
         self.set_meta(DEVICE, Some(&device.to_string()))

@@ -173,6 +173,9 @@ impl WriteTx<'_> {
         let sql = "SELECT id FROM semantic WHERE corrected ORDER BY id";
         for id in self.all(sql, [], |row| row.get(0))? {
             let Some(mut state) = self.correction(SemanticId(id))? else { continue };
+            if self.has_lost_words(SemanticId(id), &state)? {
+                state.redacted.insert(stamping.stamp);
+            }
             if state.worded.clock == 0 {
                 state.worded = stamping.stamp;
             }

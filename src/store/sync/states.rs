@@ -1,14 +1,17 @@
 //! Rows as states: what a device tells the others of a unit.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Row;
 use sha2::{Digest, Sha256};
 
 use super::names::{Kind, Local, Name};
 use crate::memory::{MessageId, SemanticId};
+use crate::store::by_hand::BLOT;
 use crate::store::error::Result;
 use crate::store::sessions::moment;
 use crate::store::settings::USER_NAME;
-use crate::store::transaction::{Reader, optional_text, text};
+use crate::store::transaction::{Reader, WriteTx, optional_text, text};
 use crate::sync::{Correction, Entry, Fork, Refusal, Said, SharedSession, Stamp, State, Uid};
 
 /// Of a message `m`: its checksum, and what may change besides.
@@ -25,12 +28,31 @@ pub(super) fn session_digest(state: &SharedSession) -> Result<String> {
     Ok(format!("{} {title} {rest}", state.titled))
 }
 
-/// Of a correction: when it was worded so, and the rest.
+/// Of a correction: when it was worded so, when it lost words, and the rest.
 pub(super) fn correction_digest(correction: &Correction) -> Result<String> {
     let digest = digest(&serde_json::to_vec(correction)?);
-    let Stamp { clock, device } = correction.worded;
-    Ok(format!("{clock} {device} {digest}"))
+    Ok(format!("{}{digest}", correction_stamps(correction.worded, &correction.redacted)))
 }
+
+/// The first two, each with a space after it.
+fn correction_stamps(worded: Stamp, redacted: &BTreeSet<Stamp>) -> String {
+    let shown = |stamp: &Stamp| format!("{}@{}", stamp.clock, stamp.device);
+    let redacted: Vec<String> = redacted.iter().map(shown).collect();
+    format!("{} {} ", shown(&worded), redacted.join(","))
+}
+
+fn stamps_of(digest: &str) -> Option<(Stamp, BTreeSet<Stamp>)> {
+    let stamp = |text: &str| {
+        let (clock, device) = text.split_once('@')?;
+        Some(Stamp { clock: clock.parse().ok()?, device: device.parse().ok()? })
+    };
+    let (worded, rest) = digest.split_once(' ')?;
+    let redacted = rest.split_once(' ')?.0.split(',').filter_map(stamp).collect();
+    Some((stamp(worded)?, redacted))
+}
+
+/// A wording that has no stamp yet.
+const UNWORDED: Stamp = Stamp { clock: 0, device: Uid::USER_NAME.device };
 
 /// Of a text that is not to stand in the table itself.
 pub(in crate::store) fn digest(text: &[u8]) -> String {
@@ -167,22 +189,56 @@ impl Reader<'_> {
         messages.sort_unstable();
         let sql = "SELECT digest FROM shared WHERE kind = 'correction' AND local = ?1";
         let digest: Option<String> = self.optional(sql, [id.0], |row| row.get(0))?;
-        let worded = digest.and_then(|digest| {
-            let mut parts = digest.split(' ');
-            let clock = parts.next()?.parse().ok()?;
-            Some(Stamp { clock, device: parts.next()?.parse().ok()? })
-        });
+        let stamps = digest.as_deref().and_then(stamps_of);
+        let (worded, redacted) = stamps.unwrap_or((UNWORDED, BTreeSet::new()));
         Ok(Some(Correction {
             messages,
             content: fact.content,
-            worded: worded.unwrap_or(Stamp { clock: 0, device: Uid::USER_NAME.device }),
+            worded,
+            redacted,
             subject: fact.subject,
             attribute: fact.attribute,
             created_at: fact.created_at,
         }))
     }
 
+    /// Whether words were taken out of a correction here since it was last looked at, in the wording that it had then.
+    pub(super) fn has_lost_words(&self, id: SemanticId, state: &Correction) -> Result<bool> {
+        let sql = "SELECT digest FROM shared WHERE kind = 'correction' AND local = ?1";
+        let before: Option<String> = self.optional(sql, [id.0], |row| row.get(0))?;
+        let was_looked_at = |before: &String| !before.ends_with(' ');
+        Ok(state.content.contains(BLOT)
+            && state.worded != UNWORDED
+            && before
+                .filter(was_looked_at)
+                .is_some_and(|before| correction_digest(state).is_ok_and(|now| now != before)))
+    }
+
     fn setting_state(&self) -> Result<State> {
         Ok(State::Setting { key: USER_NAME.into(), value: self.setting(USER_NAME)? })
+    }
+}
+
+impl WriteTx<'_> {
+    /// What a correction says from now on is no later state of what it said, but another wording.
+    pub(in crate::store) fn unword(&mut self, correction: i64) -> Result<()> {
+        let id = SemanticId(correction);
+        let sql = "SELECT 1 FROM shared WHERE kind = 'correction' AND local = ?1";
+        if self.optional(sql, [correction], |_| Ok(()))?.is_none() {
+            return Ok(());
+        }
+        let Some(mut state) = self.correction(id)? else { return Ok(()) };
+        if self.has_lost_words(id, &state)? {
+            state.redacted.insert(self.next_stamp()?);
+        }
+        let sql = "UPDATE shared SET digest = ?2 WHERE kind = 'correction' AND local = ?1";
+        let digest = correction_stamps(UNWORDED, &state.redacted);
+        self.run(sql, rusqlite::params![correction, digest])?;
+        Ok(())
+    }
+
+    /// Of what changed since the last one.
+    pub(super) fn next_stamp(&self) -> Result<Stamp> {
+        Ok(Stamp { clock: self.sync_clock()? + 1, device: self.this_device()? })
     }
 }

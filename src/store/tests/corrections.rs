@@ -144,6 +144,58 @@ fn a_correction_loses_what_either_redacted() {
     }
 }
 
+/// What one device redacts in a correction comes back from no other, which has worded it anew meanwhile: by no edit that is taken
+/// back before or after they hear of each other, also if the redacted wording was never told.
+#[test]
+fn no_edit_that_is_taken_back_brings_redacted_words_back() {
+    for case in 0..32_u8 {
+        let [is_undone, is_told, redacts_too, is_reworded, hears_first] =
+            [1, 2, 4, 8, 16].map(|bit| case & bit > 0);
+        // Of what the redacted wording was, nobody knows any more (decision 034).
+        if is_undone && is_reworded {
+            continue;
+        }
+        let stores = two();
+        let [here, there] = &stores;
+        let correct = |store: &Store, text: &str| {
+            let fact = read(store, |r| r.semantics()).remove(0).id;
+            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
+        };
+        let redact = |store: &Store, word: &str| {
+            write(store, |tx| {
+                let plan = tx.plan_blot(word)?;
+                tx.forget(&plan)
+            });
+        };
+        correct(here, "The user likes Zebedee and Quentin");
+        meet(&stores);
+        if redacts_too {
+            redact(there, "Zebedee");
+        }
+        correct(there, "The user lives in Lund");
+        if is_told {
+            write(there, |tx| tx.changes());
+        }
+        if is_undone {
+            write(there, |tx| tx.undo_own());
+        }
+        redact(here, "Quentin");
+        if is_reworded {
+            correct(here, "The user bakes bread");
+        }
+        meet_first_hears(&stores, hears_first.into());
+        write(there, |tx| tx.undo_own());
+        meet(&stores);
+        let logs = stores.each_ref().map(|store| read(store, |r| r.shared_log()));
+        assert_eq!(logs[0], logs[1], "{case}");
+        for store in &stores {
+            let all = everything(store) + &format!("{logs:?}");
+            assert!(!all.contains("Quentin"), "{case}: {all}");
+            assert!(!redacts_too || !all.contains("Zebedee"), "{case}: {all}");
+        }
+    }
+}
+
 /// What is left of one ("has one cat, Tom") belongs to it: they go together, and it takes its place where the person words it anew.
 #[test]
 fn what_is_left_of_a_correction_belongs_to_it() {

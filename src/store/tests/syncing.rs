@@ -111,6 +111,7 @@ fn what_cannot_be_right_counts_for_nothing() {
             messages,
             content: content.into(),
             worded: Stamp { clock: 1, device: THERE },
+            redacted: std::collections::BTreeSet::new(),
             subject: None,
             attribute: None,
             created_at: at(0),
