@@ -183,7 +183,8 @@ impl WriteTx<'_> {
         id: i64,
         said: &Said,
     ) -> Result<Fate> {
-        let Some(before) = self.said(id)? else { return Ok(Fate::Refused) };
+        // It goes with its chat.
+        let Some(before) = self.said(id)? else { return Ok(Fate::Known) };
         let [held, stamp] = stamps;
         let (earlier, later) = if stamp > held { (&before, said) } else { (said, &before) };
         let speakers = earlier.speaker.as_ref().zip(later.speaker.as_ref());

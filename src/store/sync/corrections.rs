@@ -145,7 +145,8 @@ impl WriteTx<'_> {
         id: SemanticId,
         correction: &Correction,
     ) -> Result<Fate> {
-        let Some(before) = self.correction(id)? else { return Ok(Fate::Refused) };
+        // It goes with its message.
+        let Some(before) = self.correction(id)? else { return Ok(Fate::Known) };
         let [held, stamp] = stamps;
         let is_news = !correction.redacted.is_subset(&before.redacted);
         let content = match correction.worded.cmp(&before.worded) {

@@ -96,6 +96,18 @@ fn what_came_out_of_order_waits() {
 }
 
 #[test]
+fn what_is_said_again_of_a_chat_that_goes_is_no_mistake() {
+    let store = device();
+    let (chat_id, message) = (uid(THERE, 1), uid(THERE, 2));
+    let all = [entry(chat_id, 1, chat(None)), entry(message, 1, said(chat_id, "one"))];
+    apply(&store, &all);
+    let gone = entry(chat_id, 2, State::Gone);
+    let applied = apply(&store, &[all[1].clone(), gone]);
+    assert_eq!(applied, Applied { n_taken: 1, ..Applied::default() });
+    assert_eq!(texts(&store), [""; 0]);
+}
+
+#[test]
 fn what_cannot_be_right_counts_for_nothing() {
     let store = device();
     let base = [
