@@ -162,10 +162,11 @@ pub struct Serve {
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// The file, or `-` for stdin, or `notes` and a folder
+    /// The file, or `-` for stdin, or Jan's data folder, or `notes` and a folder, or `memories` and a file
     pub file: PathBuf,
-    /// After `notes`: a folder of Markdown files (an Obsidian vault); read again, what changed is taken anew
-    #[arg(value_name = "DIR", conflicts_with = "conversation")]
+    /// After `notes`: a folder of Markdown files (an Obsidian vault); read again, what changed is taken anew. After
+    /// `memories`: a file, or `-`, into which you pasted what ChatGPT or Claude says that it remembers of you
+    #[arg(value_name = "PATH", conflicts_with = "conversation")]
     pub folder: Option<PathBuf>,
     /// Only this conversation: its title or id
     #[arg(long, value_name = "ID")]

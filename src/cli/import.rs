@@ -9,14 +9,14 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::App;
 use super::args;
+use super::import_whole::{take_memory, whole_memory};
 use super::output::{counted, one_line};
 use super::report::{Failure, Outcome, done};
-use super::{import_notes, import_zip};
+use super::{import_jan, import_memories, import_notes, import_zip};
 use crate::imports::{self, ImportError, Imported, ImportedSession};
 use crate::memory::{Message, Moment, NewMessage, Role, SessionId};
 use crate::store::{BLOT, JobKind, Reader, Rows, Store, StoreError, WriteTx};
@@ -203,102 +203,52 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failur
     }))
 }
 
-/// The memory in an export with all four levels; `None` for any other file.
-fn whole_memory(bytes: &[u8], name: &str) -> Result<Option<Rows>, Failure> {
-    #[derive(Deserialize)]
-    struct Exported {
-        memory: Option<Rows>,
-    }
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(64)]);
-    if start
-        .trim_start()
-        .strip_prefix('{')
-        .is_none_or(|s| !s.trim_start().starts_with("\"inglenook\""))
-    {
-        return Ok(None);
-    }
-    let refused = |what: String| Failure::Usage {
-        what: format!("{name}: {what}"),
-        hint: "only a whole memory can be imported: `inglenook export --format json --output FILE`"
-            .into(),
-    };
-    let exported: Exported = serde_json::from_slice(bytes).map_err(|e| refused(e.to_string()))?;
-    match exported.memory {
-        Some(rows) => Ok(Some(rows)),
-        None => Err(refused("this is the export of one session, or of an older version".into())),
-    }
-}
-
-/// A memory from its rows, where none is yet.
-fn take_memory(app: &App, name: &str, rows: &Rows, args: &args::Import) -> Outcome {
-    let refuse = |what: String, hint: &str| Failure::Usage { what, hint: hint.into() };
-    if args.conversation.is_some() {
-        let what = format!("{name} is a whole memory, not a conversation");
-        return Err(refuse(what, "leave --conversation out"));
-    }
-    let store = if args.preview { Store::in_memory()? } else { app.open()? };
-    if store.read(|r| r.has_more_than(0))? {
-        let what = format!("{name} is a whole memory, and there are messages here already");
-        return Err(refuse(what, "it goes into an empty one: try another --data-dir"));
-    }
-    store.write(|tx| tx.insert_rows(rows)).map_err(|error| match error {
-        StoreError::Invalid { what } => {
-            refuse(format!("{name} was not imported: {what}"), "it is not as `export` wrote it")
-        }
-        other => other.into(),
-    })?;
-    let n = ["message", "episode", "semantic", "theme"].map(|table| rows.n(table));
-    if !args.preview {
-        app.audit("import", n[0]);
-    }
-    if args.json {
-        let [messages, episodes, facts, themes] = n;
-        app.console.json(&json!({
-            "messages": messages, "episodes": episodes, "facts": facts, "themes": themes,
-        }))?;
-        return done();
-    }
-    let counts: Vec<String> = n
-        .iter()
-        .zip(["message", "episode", "fact", "theme"])
-        .map(|(n, of)| counted(*n, of))
-        .collect();
-    let counts = counts.join(", ");
-    app.console.line(&if args.preview {
-        format!("A whole memory: {counts}. Nothing was written.")
-    } else {
-        format!("Imported {counts} from {name}.")
-    })?;
-    done()
-}
-
 pub fn run(app: &App, args: &args::Import) -> Outcome {
     match &args.folder {
         Some(folder) if args.file.as_os_str() == "notes" => {
             return import_notes::run(app, folder, args.preview, args.json);
         }
+        Some(file) if args.file.as_os_str() == "memories" => {
+            return import_memories::run(app, file, args);
+        }
         Some(_) => {
             return Err(Failure::Usage {
                 what: "import takes one file".into(),
-                hint: "a folder of notes: inglenook import notes DIR".into(),
+                hint: "a folder of notes: inglenook import notes DIR; a list of memories: inglenook import memories FILE".into(),
             });
         }
         None => {}
     }
     let is_stdin = args.file.as_os_str() == "-";
     let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
-    let imported = match read(&args.file, &name, args.conversation.as_deref())? {
-        Content::Chats(imported) => imported,
-        Content::Memory(rows) => return take_memory(app, &name, &rows, args),
+    let wanted = args.conversation.as_deref();
+    let imported = if args.file.is_dir() {
+        imports::parse_parts(&import_jan::threads(&args.file)?, wanted)?
+    } else {
+        match read(&args.file, &name, wanted)? {
+            Content::Chats(imported) => imported,
+            Content::Memory(rows) => return take_memory(app, &name, &rows, args),
+        }
     };
-    if args.preview {
-        return preview(app, &imported, args.json);
-    }
-    let store = app.open()?;
     let source = args.file.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
     let source = if is_stdin { "stdin" } else { &*source };
-    let counts = write_all(app, &store, &imported, source)?;
+    take(app, args, &imported, (&name, source), 0)
+}
+
+/// Writes what was read, or says what it is. `known` messages of it are there already.
+pub fn take(
+    app: &App,
+    args: &args::Import,
+    imported: &Imported,
+    (name, source): (&str, &str),
+    known: usize,
+) -> Outcome {
+    if args.preview {
+        return preview(app, imported, args.json);
+    }
+    let store = app.open()?;
+    let mut counts = write_all(app, &store, imported, source)?;
+    counts.known += known;
     app.audit("import", counts.messages);
     if args.json {
         app.console.json(&json!({
@@ -312,7 +262,7 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
     for note in &imported.notes {
         app.console.note(note);
     }
-    print(app, &counts, &one_line(&name, 200))?;
+    print(app, &counts, &one_line(name, 200))?;
     done()
 }
 

@@ -7,10 +7,12 @@ mod chat_service;
 mod chatgpt;
 mod claude;
 mod fields;
+mod jan;
 mod json;
 mod jsonl;
 mod llm;
 mod locomo;
+pub mod memories;
 pub mod notes;
 mod open_webui;
 
@@ -27,6 +29,7 @@ static FORMATS: &[&dyn ImportFormat] = &[
     &chatgpt::ChatGpt,
     &open_webui::OpenWebUi,
     &llm::Llm,
+    &jan::Jan,
     &locomo::Locomo,
     &jsonl::Jsonl,
 ];
@@ -229,7 +232,11 @@ mod tests {
         check_format("{\"role\": \"user\", \"content\": \"\\ud83d\", \"created_at\": 1}", jsonl);
         check_format("[{\"chat_messages\": [{\"mapping\": {\"children\": []}}]}]", 0);
         let rows = |key| format!("[{{\"{key}\": 1, \"response\": 1, \"conversation_id\": 1}}]");
-        check_format(&rows("prompt"), locomo - 1);
+        check_format(&rows("prompt"), locomo - 2);
+        check_format(
+            "{\"id\": 1, \"thread_id\": 1, \"role\": \"user\", \"content\": []}\n{",
+            locomo - 1,
+        );
         check_format(&rows("question"), locomo);
     }
 

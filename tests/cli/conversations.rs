@@ -300,6 +300,61 @@ fn a_services_export_is_previewed_and_imported_once() {
     assert!(home.ok(&["ask", "Where do I live?"]).contains("Trondheim"));
 }
 
+/// As another assistant lists them; pasted again, only what is new counts.
+#[test]
+fn memories_of_another_assistant_become_ones_own() {
+    let home = Home::new();
+    let list = "Here is what I remember:\n- User lives in Trondheim.\n- Has a dog named Rex.\n";
+    let file = home.file("memories.txt", list);
+    let args = ["import", "memories", file.to_str().unwrap()];
+    assert!(home.ok(&[&args[..], &["--preview"]].concat()).contains("2 messages"));
+    assert!(home.ok(&args).contains("Imported 2 messages"));
+    home.file("memories.txt", format!("{list}- [2026-03-01] - The user's sister is called Clara."));
+    assert!(home.ok(&args).contains("Imported 1 message in 1 session"));
+    assert!(home.ok(&args).contains("nothing new (3 messages"));
+    home.ok(&["memory", "consolidate", "--wait"]);
+    for (question, answer) in [
+        ("Where do I live?", "Trondheim"),
+        ("What is my dog called?", "Rex"),
+        ("Who is Clara?", "sister"),
+    ] {
+        let said = home.ok(&["ask", "--incognito", question]);
+        assert!(said.contains(answer), "{question} {said}");
+    }
+    assert!(home.ok(&["memory", "learned", "memories.txt"]).contains("Rex"));
+    let empty = home.file("empty.txt", "# Memories\n");
+    home.fails(&["import", "memories", empty.to_str().unwrap()], 1);
+}
+
+#[test]
+fn jans_folder_is_imported_with_its_titles() {
+    let home = Home::new();
+    let message = |role: &str, text: &str, at: i64| {
+        serde_json::json!({"id": format!("m{at}"), "object": "thread.message", "thread_id": "t", "role": role,
+            "content": [{"type": "text", "text": {"value": text, "annotations": []}}], "created_at": at})
+    };
+    let thread = home.dir.path().join("data/threads/t");
+    std::fs::create_dir_all(&thread).unwrap();
+    let said = [
+        message("user", "I live in Trondheim.", 1_700_000_000_000),
+        message("assistant", "Nice.", 1_700_000_001_000),
+    ];
+    std::fs::write(thread.join("messages.jsonl"), said.map(|m| format!("{m}\n")).concat()).unwrap();
+    let about = serde_json::json!({"id": "t", "title": "Moving", "assistants": [], "created": 1_700_000_000});
+    std::fs::write(thread.join("thread.json"), serde_json::to_string_pretty(&about).unwrap())
+        .unwrap();
+    let folder = home.dir.path().join("data");
+    let folder = folder.to_str().unwrap();
+    assert!(home.ok(&["import", folder]).contains("Imported 2 messages in 1 session"));
+    assert!(
+        home.ok(&["import", thread.join("messages.jsonl").to_str().unwrap()])
+            .contains("nothing new")
+    );
+    assert!(home.ok(&["session", "list"]).contains("Moving"));
+    let other = home.fails(&["import", home.dir.path().to_str().unwrap()], 2);
+    assert!(other.contains("import notes DIR"), "{other}");
+}
+
 #[test]
 fn a_search_leaves_out_what_is_further_away_than_what_has_the_words() {
     let home = Home::new();

@@ -1,5 +1,6 @@
 //! Tools: the list, the question before a call, what came of it.
 
+use super::screens::check;
 use super::*;
 use crate::chat::{Call, CallResult, Command, Permission, ToolsStatus};
 use crate::mcp::{ServerConfig, ServerState, Tool};
@@ -13,26 +14,21 @@ fn permit(permission: Permission) -> [Effect; 1] {
     [Effect::Chat(Command::Permit(permission))]
 }
 
-fn snapshot(name: &str, screen: String) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../../tests/snapshots");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(format!("{name}_80x24"), screen));
-}
-
 /// A screen on which a call is asked for.
 fn asking(text: &str) -> Harness {
     let mut h = Harness::ready(80, 24);
+    ask(&mut h, text);
+    h
+}
+
+fn ask(h: &mut Harness, text: &str) {
     h.chat(Update::Phase(PhaseName::Asking));
     h.chat(Update::Asks(call(text)));
-    h
 }
 
 #[test]
 fn a_call_is_shown_whole_and_asked_for() {
-    let mut h = asking("a\u{1b}[31m line\nand more");
-    snapshot("tool_asked", h.screen());
+    check("tool_asked", Harness::ready, |h| ask(h, "a\u{1b}[31m line\nand more"));
     for (key, permission) in [
         ("y", Permission::Once),
         ("o", Permission::Chat),
@@ -89,27 +85,33 @@ fn nobody_types_a_yes_into_a_question_that_has_just_appeared() {
     assert!(h.state.overlay.is_none() && !h.screen().contains("write_file"));
 }
 
-#[test]
-fn what_tools_gave_is_a_row_that_unfolds() {
-    let mut h = Harness::ready(80, 24);
+/// Two calls were made, and one of them failed.
+fn called(h: &mut Harness) {
     h.exchange(1, "What is in my notes?", "Two things.", json!({}));
     let result = |text: &str, is_error| CallResult { text: text.into(), is_error };
     h.chat(Update::Called { call: call("x"), result: result("first thing\nsecond thing", false) });
     h.chat(Update::Called { call: call("\u{202e}y"), result: result("it has ended\nand", true) });
+}
+
+#[test]
+fn what_tools_gave_is_a_row_that_unfolds() {
+    check("tool_results", Harness::ready, |h| {
+        called(h);
+        h.enter("/tools show");
+    });
+    let mut h = Harness::ready(80, 24);
+    called(&mut h);
     let folded = h.screen();
     assert!(folded.contains("files · write_file") && folded.contains("2 lines"), "{folded}");
     assert!(folded.contains("failed: it has ended") && !folded.contains("second"), "{folded}");
     h.enter("/tools show");
-    snapshot("tool_results", h.screen());
+    assert!(h.screen().contains("second"), "{}", h.screen());
     h.enter("/tools show");
     assert_eq!(h.screen(), folded);
 }
 
-#[test]
-fn the_tools_are_listed_and_turned_on() {
-    let mut h = Harness::ready(80, 24);
-    h.enter("/tools");
-    assert_eq!(h.take(), [Effect::Chat(Command::ListTools)]);
+/// Three servers: one that runs, one that was not asked yet, one that has ended.
+fn status() -> ToolsStatus {
     let server = |name: &str| ServerConfig {
         name: name.into(),
         command: "npx".into(),
@@ -121,18 +123,31 @@ fn the_tools_are_listed_and_turned_on() {
         description: "Reads a file.\nAnd more.".into(),
         schema: json!({}),
     };
-    let servers: Result<_, String> = Ok(vec![
+    let servers = Ok(vec![
         (server("files"), ServerState::Running(vec![tool])),
         (server("web"), ServerState::Waiting),
         (server("old"), ServerState::Failed("it has ended".into())),
     ]);
-    h.chat(Update::Tools(ToolsStatus { servers: servers.clone(), on: false }));
-    assert!(h.state.overlay.is_none() && h.screen().contains("knows no tools"), "the starter");
+    ToolsStatus { servers, on: false }
+}
+
+/// They are asked for, with a model that knows tools.
+fn listed(h: &mut Harness) {
     let mut profile = qwen();
     profile.knows_tools = true;
     h.chat(Update::Ready(profile));
-    h.chat(Update::Tools(ToolsStatus { servers, on: false }));
-    snapshot("tools", h.screen());
+    h.chat(Update::Tools(status()));
+}
+
+#[test]
+fn the_tools_are_listed_and_turned_on() {
+    check("tools", Harness::ready, listed);
+    let mut h = Harness::ready(80, 24);
+    h.enter("/tools");
+    assert_eq!(h.take(), [Effect::Chat(Command::ListTools)]);
+    h.chat(Update::Tools(status()));
+    assert!(h.state.overlay.is_none() && h.screen().contains("knows no tools"), "the starter");
+    listed(&mut h);
     h.press("y");
     assert_eq!(h.take(), [Effect::Chat(Command::Tools(true))]);
     h.chat(Update::ToolsOn(true));

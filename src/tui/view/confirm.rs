@@ -29,32 +29,46 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, question: &Confirm) {
             wrap::wrap(&line, width, 2)
         })
         .collect();
-    let height = lines.len() as u16 + 4;
-    let area = popup(frame, palette, &question.title, 72, height);
-    let [body, _, foot] =
-        Layout::vertical([Constraint::Min(1), Constraint::Length(1), Constraint::Length(1)])
-            .areas(area);
-    let most = (lines.len() as u16).saturating_sub(body.height);
-    frame.render_widget(Paragraph::new(lines).scroll((question.scroll.min(most), 0)), body);
-    let key = |action| state.keys.of(Context::Confirm, action);
-    let mut spans = vec![
-        Span::styled(key(Action::Accept), palette.accent),
-        Span::styled(format!(" {}   ", question.yes), palette.text),
-        Span::styled(key(Action::Close), palette.accent),
-        Span::styled(format!(" {}", text!("leave it")), palette.text),
-    ];
-    if let Some((what, _)) = &question.other {
-        let other = [
-            Span::styled(key(Action::Other), palette.accent),
-            Span::styled(format!(" {what}   "), palette.text),
-        ];
-        spans.splice(2..2, other);
-    }
-    if most > 0 {
+    let answers = |reads_on: bool| {
+        let key = |action, what: &str| {
+            let key = Span::styled(state.keys.of(Context::Confirm, action), palette.accent);
+            vec![key, Span::styled(format!(" {what}"), palette.text)]
+        };
+        let mut all = vec![key(Action::Accept, &question.yes)];
+        all.extend(question.other.as_ref().map(|(what, _)| key(Action::Other, what)));
+        all.push(key(Action::Close, text!("leave it")));
         let read = state.keys.hint(Context::Confirm, Action::Up);
-        spans.push(Span::styled(format!("   {read}"), palette.muted));
+        all.extend(reads_on.then(|| vec![Span::styled(read, palette.muted)]));
+        rows(all, width)
+    };
+    let mut foot = answers(false);
+    let n_rows = lines.len() as u16;
+    let area = popup(frame, palette, &question.title, 72, n_rows + 3 + foot.len() as u16);
+    if n_rows + 1 + foot.len() as u16 > area.height {
+        foot = answers(true);
     }
-    frame.render_widget(Line::from(spans), foot);
+    let below = Constraint::Length(foot.len() as u16);
+    let [body, _, keys] =
+        Layout::vertical([Constraint::Min(1), Constraint::Length(1), below]).areas(area);
+    let most = n_rows.saturating_sub(body.height);
+    frame.render_widget(Paragraph::new(lines).scroll((question.scroll.min(most), 0)), body);
+    frame.render_widget(Paragraph::new(foot), keys);
+}
+
+/// As many of these in a row as it has cells for.
+fn rows(all: Vec<Vec<Span<'_>>>, width: usize) -> Vec<Line<'_>> {
+    let mut rows: Vec<Line<'_>> = Vec::new();
+    for part in all {
+        let cells: usize = part.iter().map(Span::width).sum();
+        match rows.last_mut() {
+            Some(row) if row.width() + 3 + cells <= width => {
+                row.push_span(Span::raw("   "));
+                row.extend(part);
+            }
+            _ => rows.push(Line::from(part)),
+        }
+    }
+    rows
 }
 
 pub(super) fn edit(frame: &mut Frame<'_>, state: &State, edit: &Edit) {
