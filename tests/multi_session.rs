@@ -13,9 +13,11 @@ mod support;
 use inglenook::extractive;
 use inglenook::interfaces::{Cancel, Clock, Sampling};
 use inglenook::memory::{Role, SessionId};
+use inglenook::model_policy::Mode;
 use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
 use inglenook::store::{JobKind, Store};
 use inglenook::testing::ScriptedModel;
+use inglenook::worker::WorkerConfig;
 use support::{Bed, models, models_with};
 
 const INSERT: &str = "My dog Max is a golden retriever. He loves playing fetch.";
@@ -259,4 +261,20 @@ fn what_a_correction_leaves_is_a_fact_with_the_same_sources_until_it_is_undone()
         !undone.iter().any(|fact| fact.contains("has a rabbit called") && !fact.contains("three"))
     );
     assert_eq!(bed.store.read(|r| r.verify()).unwrap(), [""; 0]);
+}
+
+/// Whichever model is in use, what is said stands on the memory page before the chat is over.
+#[test]
+fn facts_come_while_the_chat_is_open() {
+    for mode in [Mode::Auto, Mode::Extractive] {
+        let model = ScriptedModel::new(&[]).with_default_reply("Noted.");
+        let mut bed = Bed::new(Store::in_memory().unwrap(), models_with(model));
+        bed.config = WorkerConfig { live: true, writer: mode, ..WorkerConfig::default() };
+        let session = bed.session("s");
+        bed.say(session, Role::User, "I live in Lund.");
+        bed.say(session, Role::Assistant, "Noted.");
+        bed.work();
+        let facts = bed.current();
+        assert!(facts.iter().any(|fact| fact.contains("lives in Lund")), "{mode:?} {facts:?}");
+    }
 }

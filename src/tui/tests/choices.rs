@@ -3,7 +3,7 @@
 use super::*;
 use crate::chat::sampling::{Setting, SettingValue, Settings};
 use crate::chat::{Command, OwnFile as _, Persona, Update};
-use crate::tui::event::{Greeting, StoreRequest};
+use crate::tui::event::{Greeting, StoreReply, StoreRequest};
 
 #[test]
 fn roles_are_chosen_from_a_list_or_by_name() {
@@ -189,4 +189,28 @@ fn what_the_empty_chat_offers_goes_into_the_input_or_opens() {
     h.exchange(1, "Hi", "Hello.", json!({}));
     h.press("tab");
     assert_eq!(h.state.offered.chosen, None);
+}
+
+#[test]
+fn that_something_has_to_wait_is_said_while_it_has_to() {
+    let mut h = Harness::ready(80, 24);
+    h.chat(Update::Phase(PhaseName::Replying));
+    h.chat(Update::Busy);
+    assert!(h.screen().contains("Still answering. Esc stops it."), "{}", h.screen());
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert!(!h.screen().contains("Still answering"), "{}", h.screen());
+    // What else was said stays to be read.
+    h.chat(Update::Hint("Copied.".into()));
+    h.chat(Update::Phase(PhaseName::Idle));
+    assert!(h.screen().contains("Copied."), "{}", h.screen());
+}
+
+#[test]
+fn a_model_that_was_opened_by_its_path_is_in_the_list() {
+    let mut h = Harness::ready(80, 24);
+    h.chat(Update::Ready(qwen()));
+    h.press("ctrl-l");
+    h.feed(Event::Store(StoreReply::Models { installed: Vec::new(), pullable: Vec::new() }));
+    let list = h.screen();
+    assert!(list.contains("qwen3-0.6b") && list.contains("in use, from its file"), "{list}");
 }

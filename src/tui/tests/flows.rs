@@ -167,30 +167,6 @@ fn exporting_takes_the_whole_rest_as_a_file() {
 }
 
 #[test]
-fn that_something_has_to_wait_is_said_while_it_has_to() {
-    let mut h = Harness::ready(80, 24);
-    h.chat(Update::Phase(PhaseName::Replying));
-    h.chat(Update::Busy);
-    assert!(h.screen().contains("Still answering. Esc stops it."), "{}", h.screen());
-    h.chat(Update::Phase(PhaseName::Idle));
-    assert!(!h.screen().contains("Still answering"), "{}", h.screen());
-    // What else was said stays to be read.
-    h.chat(Update::Hint("Copied.".into()));
-    h.chat(Update::Phase(PhaseName::Idle));
-    assert!(h.screen().contains("Copied."), "{}", h.screen());
-}
-
-#[test]
-fn a_model_that_was_opened_by_its_path_is_in_the_list() {
-    let mut h = Harness::ready(80, 24);
-    h.chat(Update::Ready(qwen()));
-    h.press("ctrl-l");
-    h.feed(Event::Store(StoreReply::Models { installed: Vec::new(), pullable: Vec::new() }));
-    let list = h.screen();
-    assert!(list.contains("qwen3-0.6b") && list.contains("in use, from its file"), "{list}");
-}
-
-#[test]
 fn completion_chooses_and_completes() {
     let mut h = Harness::ready(80, 24);
     h.type_str("/re");
