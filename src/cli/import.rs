@@ -211,6 +211,14 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
         Some(file) if args.file.as_os_str() == "memories" => {
             return import_memories::run(app, file, args);
         }
+        None if ["memories", "notes"].iter().any(|what| args.file.as_os_str() == *what)
+            && !args.file.exists() =>
+        {
+            return Err(Failure::Usage {
+                what: "what is to be imported is missing".into(),
+                hint: "inglenook import memories FILE (or -), inglenook import notes DIR".into(),
+            });
+        }
         Some(_) => {
             return Err(Failure::Usage {
                 what: "import takes one file".into(),

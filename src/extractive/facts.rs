@@ -77,6 +77,14 @@ fn copula_list(words: &[Token]) -> Option<Vec<String>> {
     if segments.len() < 2 || !segments.iter().all(|s| !s.is_empty() && whole(s)) {
         return None;
     }
+    // "Ana is married to Sara, a carpenter": it is Sara who is one.
+    let is_of_other = |pair: &[&[Token]]| {
+        matches!(pair[0], [.., to, other] if to.among(&["to", "with"]) && other.upper())
+            && pair[1].among(0, &["a", "an"])
+    };
+    if segments.windows(2).any(is_of_other) {
+        return None;
+    }
     let fact = |(n, s): (usize, &&[Token])| {
         let mut text = join(s);
         if n == 0 && s.len() == 1 && has_age && !age(s) {

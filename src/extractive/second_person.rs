@@ -137,7 +137,7 @@ fn disagree(words: &mut [Token], start: usize) {
         let verb = words.lower(at);
         let shares = t.among(&["and", "or", "but"])
             && !words.is_upper(at)
-            && lexicon::is_third_person(verb)
+            && (lexicon::is_third_person(verb) || SECOND_PERSONS.get(verb).is_some())
             && (!lexicon::NOUN_LIKE.has(&lexicon::base_of_third(verb))
                 || words.get(at + 1).is_some_and(|t| t.within(&AFTER_A_SHARED_VERB)));
         if shares && let Some(text) = second_person(verb) {

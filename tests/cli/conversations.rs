@@ -322,6 +322,7 @@ fn memories_of_another_assistant_become_ones_own() {
         assert!(said.contains(answer), "{question} {said}");
     }
     assert!(home.ok(&["memory", "learned", "memories.txt"]).contains("Rex"));
+    assert!(home.fails(&["import", "memories"], 2).contains("import memories FILE"));
     let empty = home.file("empty.txt", "# Memories\n");
     home.fails(&["import", "memories", empty.to_str().unwrap()], 1);
 }
