@@ -11,6 +11,9 @@ use crate::tui::update::{submit, take_back};
 use crate::tui::why::Why;
 use crate::tui::{messages, panes, pulls, store_replies, tools};
 
+/// Ticks. Who waits longer for a reply may have turned to something else.
+const LONG: u64 = 50;
+
 /// Applies one update.
 pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
     match update {
@@ -35,13 +38,17 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
         Update::LoadFailed { error, still } => load_failed(state, &error, still),
         Update::Phase(phase) => {
             set_phase(state, phase);
-            if phase == PhaseName::Idle {
-                state.unsay_busy();
+            if phase != PhaseName::Idle {
+                state.busy_since.get_or_insert(state.tick);
+                return Vec::new();
             }
-            if phase == PhaseName::Idle
-                && let Some((text, kind)) = state.queue.pop_front()
-            {
+            state.unsay_busy();
+            if let Some((text, kind)) = state.queue.pop_front() {
                 return submit(state, text, kind);
+            }
+            let since = state.busy_since.take();
+            if state.looks_elsewhere && since.is_some_and(|since| state.tick - since >= LONG) {
+                return vec![Effect::Notify(text!("inglenook: the reply is there").into())];
             }
         }
         Update::Progress(text) => state.transcript.progress = text,

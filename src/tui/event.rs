@@ -34,6 +34,8 @@ pub enum Effect {
     Store(StoreRequest),
     /// To the clipboard (OSC 52).
     Copy(String),
+    /// Says so to somebody who looks elsewhere.
+    Notify(String),
     Suspend,
     /// Opens the person's own editor with this text.
     WriteOutside(String),

@@ -347,6 +347,7 @@ impl Loop<'_> {
                     let _ = execute!(out, CopyToClipboard::to_clipboard_from(text));
                     let _ = out.flush();
                 }
+                Effect::Notify(text) => terminal::notify(&text),
                 Effect::Suspend => {
                     terminal::suspend();
                     terminal::resume(self.screen).map_err(TuiError::Terminal)?;

@@ -71,6 +71,10 @@ pub struct State {
     /// An earlier message that is being written anew.
     pub editing: Option<Editing>,
     pub trash: Option<Trash>,
+    /// The terminal is not in front, as far as it says so.
+    pub looks_elsewhere: bool,
+    /// Since when a reply is made.
+    pub busy_since: Option<u64>,
     /// Ctrl+C was pressed on an empty line; until this tick a second one leaves.
     pub leaving_until: Option<u64>,
     pub incognito: bool,
@@ -292,6 +296,8 @@ impl State {
             hint: None,
             editing: None,
             trash: None,
+            looks_elsewhere: false,
+            busy_since: None,
             leaving_until: None,
             pull: None,
             incognito: false,

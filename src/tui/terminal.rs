@@ -13,8 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::{
-    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags,
-    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
@@ -27,6 +27,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use tempfile::TempPath;
 
+use crate::memory::plain_text;
 use crate::texts::text;
 
 /// The screen that is drawn on.
@@ -78,6 +79,7 @@ fn modes_on() -> io::Result<()> {
         EnterAlternateScreen,
         Clear(ClearType::All),
         EnableBracketedPaste,
+        EnableFocusChange,
         Print(WHEEL_ON)
     )?;
     queue!(out, SetTitle("inglenook"))?;
@@ -100,8 +102,14 @@ pub fn leave() {
     if has_keyboard_protocol() {
         let _ = queue!(out, PopKeyboardEnhancementFlags);
     }
-    let _ =
-        queue!(out, Print(WHEEL_OFF), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = queue!(
+        out,
+        Print(WHEEL_OFF),
+        DisableFocusChange,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
     let _ = out.flush();
     let _ = disable_raw_mode();
 }
@@ -115,6 +123,14 @@ pub fn resume(screen: &mut Screen) -> io::Result<()> {
     // Not `clear`, which asks the terminal where its cursor is and waits for the answer.
     let size = screen.size()?;
     screen.resize(Rect::from((Position::ORIGIN, size)))
+}
+
+/// Tells somebody who looks elsewhere: the desktop's notification, where the terminal has one (OSC 9), and its bell.
+pub fn notify(text: &str) {
+    let text = plain_text(text);
+    let text =
+        if has_keyboard_protocol() { format!("\x1b]9;{text}\x07\x07") } else { "\x07".into() };
+    let _ = execute!(stdout(), Print(text));
 }
 
 /// Draws a frame as one update, where the terminal can.

@@ -79,6 +79,8 @@ fn step(state: &mut State, event: Event) -> Vec<Effect> {
     match event {
         Event::Tick => return tick(state),
         Event::Terminal(TerminalEvent::Key(key)) => return on_key(state, key),
+        Event::Terminal(TerminalEvent::FocusGained) => state.looks_elsewhere = false,
+        Event::Terminal(TerminalEvent::FocusLost) => state.looks_elsewhere = true,
         Event::Terminal(TerminalEvent::Paste(text)) => return paste(state, &text),
         Event::Terminal(TerminalEvent::Mouse(mouse)) => match mouse.kind {
             MouseEventKind::ScrollUp => wheel(state, -3),

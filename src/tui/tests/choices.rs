@@ -214,3 +214,21 @@ fn a_model_that_was_opened_by_its_path_is_in_the_list() {
     let list = h.screen();
     assert!(list.contains("qwen3-0.6b") && list.contains("in use, from its file"), "{list}");
 }
+
+#[test]
+fn who_looks_elsewhere_is_told_of_a_long_reply() {
+    use crossterm::event::Event as TerminalEvent;
+    for (elsewhere, ticks, told) in [(true, 60, true), (true, 5, false), (false, 60, false)] {
+        let mut h = Harness::ready(80, 24);
+        h.chat(Update::Phase(PhaseName::Recalling));
+        h.feed(Event::Terminal(TerminalEvent::FocusLost));
+        if !elsewhere {
+            h.feed(Event::Terminal(TerminalEvent::FocusGained));
+        }
+        h.chat(Update::Phase(PhaseName::Replying));
+        h.tick(ticks);
+        h.chat(Update::Phase(PhaseName::Idle));
+        let said = h.take();
+        assert_eq!(matches!(&said[..], [Effect::Notify(_)]), told, "{elsewhere} {ticks} {said:?}");
+    }
+}
