@@ -161,7 +161,7 @@ enum Content {
 fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failure> {
     let unreadable = |source| Failure::Unreadable { path: name.to_owned(), source };
     let mut bytes = Vec::new();
-    let rest: Box<dyn Read> = if path.as_os_str() == "-" {
+    let rest: Box<dyn Read> = if is_stdin(path) {
         Box::new(io::stdin().lock())
     } else {
         let mut file = File::open(path).map_err(unreadable)?;
@@ -227,8 +227,7 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
         }
         None => {}
     }
-    let is_stdin = args.file.as_os_str() == "-";
-    let name = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
+    let name = name_of(&args.file);
     let wanted = args.conversation.as_deref();
     let imported = if args.file.is_dir() {
         imports::parse_parts(&import_jan::threads(&args.file)?, wanted)?
@@ -238,27 +237,37 @@ pub fn run(app: &App, args: &args::Import) -> Outcome {
             Content::Memory(rows) => return take_memory(app, &name, &rows, args),
         }
     };
-    let source = args.file.file_name().map_or("stdin".into(), |name| name.to_string_lossy());
-    let source = if is_stdin { "stdin" } else { &*source };
-    take(app, args, &imported, (&name, source), 0)
+    if args.preview {
+        return preview(app, &imported, args.json);
+    }
+    take(app, &app.open()?, (&args.file, args.json), &imported, 0)
 }
 
-/// Writes what was read, or says what it is. `known` messages of it are there already.
+/// A file's name for errors and the summary; stdin's too.
+pub fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "stdin".to_owned() } else { path.display().to_string() }
+}
+
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Writes what was read from a file, and says so, or gives the figures as JSON. `known` messages of it were there already.
 pub fn take(
     app: &App,
-    args: &args::Import,
+    store: &Store,
+    (path, as_json): (&Path, bool),
     imported: &Imported,
-    (name, source): (&str, &str),
     known: usize,
 ) -> Outcome {
-    if args.preview {
-        return preview(app, imported, args.json);
-    }
-    let store = app.open()?;
-    let mut counts = write_all(app, &store, imported, source)?;
+    let source = match path.file_name() {
+        Some(name) if !is_stdin(path) => name.to_string_lossy(),
+        _ => "stdin".into(),
+    };
+    let mut counts = write_all(app, store, imported, &source)?;
     counts.known += known;
     app.audit("import", counts.messages);
-    if args.json {
+    if as_json {
         app.console.json(&json!({
             "sessions": counts.sessions,
             "messages": counts.messages,
@@ -270,14 +279,14 @@ pub fn take(
     for note in &imported.notes {
         app.console.note(note);
     }
-    print(app, &counts, &one_line(name, 200))?;
+    print(app, &counts, &one_line(&name_of(path), 200))?;
     done()
 }
 
 /// Conversations that are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
 
-fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
+pub fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
     let all = || imported.sessions.iter().flat_map(|session| &session.messages);
     let speakers: BTreeSet<&str> = all().filter_map(|m| m.speaker.as_deref()).collect();
     let days = || all().map(|m| m.created_at.civil().date());

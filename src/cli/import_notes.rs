@@ -126,7 +126,7 @@ fn files(root: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
 }
 
 /// When a file was written, on this machine's clock.
-fn written(path: &Path) -> Option<Moment> {
+pub fn written(path: &Path) -> Option<Moment> {
     let at = Timestamp::try_from(fs::metadata(path).ok()?.modified().ok()?).ok()?;
     let at = Timestamp::from_millisecond(at.as_millisecond()).ok()?;
     Some(Moment::new(at, TimeZone::system().to_offset(at)))

@@ -7,8 +7,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::chat_service::{Collected, Sent, sent, text, time};
-use super::jsonl::LINE_MAX;
-use super::{ImportError, ImportFile, ImportFormat, Imported, json};
+use super::jsonl::parse_line;
+use super::{ImportError, ImportFile, ImportFormat, Imported};
 use crate::memory::{Role, title_of};
 
 /// Lines with `thread_id`, or a thread and its messages.
@@ -35,15 +35,7 @@ impl ImportFormat for Jan {
         let (mut title, mut id, mut begun) = (None, None, None);
         let mut messages: Vec<Sent> = Vec::new();
         for (i, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let syntax = |reason: String| ImportError::Syntax {
-                path: file.path.to_owned(),
-                place: format!("line {}", i + 1),
-                reason,
-            };
-            if line.len() > LINE_MAX {
-                return Err(syntax("the line is longer than 16 MB".into()));
-            }
-            let value = json::value(line).map_err(|e| syntax(e.to_string()))?;
+            let value = Value::Object(parse_line(line, file.path, &format!("line {}", i + 1))?);
             if value.get("content").is_none() {
                 title = text(&value, "title").map(str::to_owned);
                 id = text(&value, "id").map(str::to_owned);

@@ -95,7 +95,12 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
     Ok(Imported { sessions, notes })
 }
 
-fn parse_line(line: &str, path: &str, place: &str) -> Result<Map<String, Value>, ImportError> {
+/// The object that a line is.
+pub(super) fn parse_line(
+    line: &str,
+    path: &str,
+    place: &str,
+) -> Result<Map<String, Value>, ImportError> {
     let syntax = |reason: &str| ImportError::Syntax {
         path: path.to_owned(),
         place: place.to_owned(),

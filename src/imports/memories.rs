@@ -15,7 +15,7 @@ use crate::memory::{Moment, NewMessage, Role, plain_text};
 const VERBS: &str = "Is|Was|Has|Had|Does|Did|Can|Cannot|Will|Would|Lives|Lived|Works|Worked|Likes|Loves|Prefers|Wants|Wishes|Hopes|\
     Enjoys|Plans|Uses|Needs|Speaks|Studies|Studied|Plays|Owns|Dislikes|Hates|Avoids|Values|Believes|Thinks|Asked|Moved|Bought|\
     Started|Stopped|Began|Became|Got|Keeps|Knows|Learns|Runs|Reads|Writes|Drives|Rides|Eats|Drinks|Cooks|Goes|Went|Takes|Makes|\
-    Teaches|Manages|Leads|Builds|Grew|Comes|Came|Finds|Cares|Follows|Appreciates|Considers|Is not|Doesn't|Isn't|Wasn't|Hasn't";
+    Teaches|Manages|Leads|Builds|Grew|Comes|Came|Finds|Cares|Follows|Appreciates|Considers|Doesn't|Isn't|Wasn't|Hasn't";
 
 /// A list of memories as one chat in which the person says them; `None` if there are none. What has no day of its own has `at`.
 pub fn memories(text: &str, title: &str, at: Moment) -> Option<ImportedSession> {

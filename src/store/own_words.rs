@@ -136,11 +136,7 @@ impl WriteTx<'_> {
             return Ok(());
         }
         let is_gone = |id: &AnyId| matches!(id, AnyId::Semantic(fact) if facts.contains(fact));
-        for (id, _, inverse) in self.operations()? {
-            if inverse.touched().iter().any(is_gone) {
-                self.run("DELETE FROM operation WHERE id = ?1", [id])?;
-            }
-        }
+        self.drop_operations(|inverse| inverse.touched().iter().any(is_gone))?;
         facts.iter().try_for_each(|fact| self.remove_semantic(*fact))
     }
 }

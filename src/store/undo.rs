@@ -140,8 +140,15 @@ impl WriteTx<'_> {
 
     /// No edit of this fact is taken back any more.
     pub(super) fn forget_wordings(&mut self, fact: SemanticId) -> Result<()> {
+        self.drop_operations(|inverse| {
+            matches!(inverse, Inverse::EditSemantic { semantic, .. } if *semantic == fact)
+        })
+    }
+
+    /// Takes operations out of the log: they can't be undone any more.
+    pub(super) fn drop_operations(&mut self, goes: impl Fn(&Inverse) -> bool) -> Result<()> {
         for (id, _, inverse) in self.operations()? {
-            if matches!(inverse, Inverse::EditSemantic { semantic, .. } if semantic == fact) {
+            if goes(&inverse) {
                 self.run("DELETE FROM operation WHERE id = ?1", [id])?;
             }
         }

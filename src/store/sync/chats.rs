@@ -276,20 +276,18 @@ pub(super) fn without_either<'a>(a: &'a str, b: &'a str) -> Cow<'a, str> {
 
 /// Whether there is a text from which words can be taken out so that one of these two is left, and others, so that the other one is.
 pub(super) fn may_be_one(a: &str, b: &str) -> bool {
-    let parts =
-        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
-    let (a, b) = (parts(a), parts(b));
+    let [a, b] = [a, b].map(|text| text.split_whitespace().collect::<Vec<_>>());
     // Of long ones it is not asked: they are taken for one, and lose what either lost.
     if a.len().saturating_mul(b.len()) > 1 << 22 {
         return true;
     }
-    let is_out = |word: &String| word.contains(BLOT);
+    let is_out = |word: &str| word.contains(BLOT);
     // Whether what stands before these two places may be one.
     let mut before = vec![vec![false; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
         for j in 0..=b.len() {
             let is_either =
-                |i: usize, j: usize| i > 0 && is_out(&a[i - 1]) || j > 0 && is_out(&b[j - 1]);
+                |i: usize, j: usize| i > 0 && is_out(a[i - 1]) || j > 0 && is_out(b[j - 1]);
             before[i][j] = i + j == 0
                 || i > 0
                     && j > 0

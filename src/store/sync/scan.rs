@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::names::{Kind, Local, Name};
-use super::states::{MESSAGE_DIGEST, USER_NAME_ROW, correction_digest, digest, session_digest};
+use super::states::{
+    MESSAGE_DIGEST, USER_NAME_ROW, correction_digest, digest, has_lost_words, session_digest,
+};
 use crate::memory::SemanticId;
 use crate::store::error::Result;
 use crate::store::settings::USER_NAME;
@@ -74,12 +76,9 @@ impl WriteTx<'_> {
     /// Gives what changed a stamp, and what is new a name: chats as they were begun, each with its messages, so that what a
     /// unit refers to has the smaller number.
     pub(in crate::store) fn scan(&mut self) -> Result<()> {
-        let device = self.this_device()?;
-        let mut stamping = Stamping {
-            stamp: Stamp { clock: self.sync_clock()? + 1, device },
-            n: self.last_n(device)? + 1,
-            is_used: false,
-        };
+        let stamp = self.next_stamp()?;
+        let n = self.last_n(stamp.device)? + 1;
+        let mut stamping = Stamping { stamp, n, is_used: false };
         self.scan_gone(&mut stamping)?;
         self.scan_chats(&mut stamping)?;
         self.scan_refusals(&mut stamping)?;
@@ -173,7 +172,8 @@ impl WriteTx<'_> {
         let sql = "SELECT id FROM semantic WHERE corrected ORDER BY id";
         for id in self.all(sql, [], |row| row.get(0))? {
             let Some(mut state) = self.correction(SemanticId(id))? else { continue };
-            if self.has_lost_words(SemanticId(id), &state)? {
+            let before = known.get(&id).and_then(|name| name.local.as_ref());
+            if before.is_some_and(|before| has_lost_words(&before.digest, &state)) {
                 state.redacted.insert(stamping.stamp);
             }
             if state.worded.clock == 0 {

@@ -51,6 +51,15 @@ fn stamps_of(digest: &str) -> Option<(Stamp, BTreeSet<Stamp>)> {
     Some((stamp(worded)?, redacted))
 }
 
+/// Whether words were taken out of a correction here since it was last compared, in the wording that it had then.
+pub(super) fn has_lost_words(before: &str, state: &Correction) -> bool {
+    let was_told = !before.ends_with(' ');
+    was_told
+        && state.content.contains(BLOT)
+        && state.worded != UNWORDED
+        && correction_digest(state).is_ok_and(|now| now != before)
+}
+
 /// A wording that has no stamp yet.
 const UNWORDED: Stamp = Stamp { clock: 0, device: Uid::USER_NAME.device };
 
@@ -187,8 +196,7 @@ impl Reader<'_> {
         let Some(mut messages) = messages else { return Ok(None) };
         // The rows' ids have another order on each device.
         messages.sort_unstable();
-        let sql = "SELECT digest FROM shared WHERE kind = 'correction' AND local = ?1";
-        let digest: Option<String> = self.optional(sql, [id.0], |row| row.get(0))?;
+        let digest = self.digest_of_correction(id)?;
         let stamps = digest.as_deref().and_then(stamps_of);
         let (worded, redacted) = stamps.unwrap_or((UNWORDED, BTreeSet::new()));
         Ok(Some(Correction {
@@ -202,16 +210,10 @@ impl Reader<'_> {
         }))
     }
 
-    /// Whether words were taken out of a correction here since it was last looked at, in the wording that it had then.
-    pub(super) fn has_lost_words(&self, id: SemanticId, state: &Correction) -> Result<bool> {
+    /// What a correction looked like when it was last compared.
+    fn digest_of_correction(&self, id: SemanticId) -> Result<Option<String>> {
         let sql = "SELECT digest FROM shared WHERE kind = 'correction' AND local = ?1";
-        let before: Option<String> = self.optional(sql, [id.0], |row| row.get(0))?;
-        let was_looked_at = |before: &String| !before.ends_with(' ');
-        Ok(state.content.contains(BLOT)
-            && state.worded != UNWORDED
-            && before
-                .filter(was_looked_at)
-                .is_some_and(|before| correction_digest(state).is_ok_and(|now| now != before)))
+        self.optional(sql, [id.0], |row| row.get(0))
     }
 
     fn setting_state(&self) -> Result<State> {
@@ -223,12 +225,9 @@ impl WriteTx<'_> {
     /// What a correction says from now on is no later state of what it said, but another wording.
     pub(in crate::store) fn unword(&mut self, correction: i64) -> Result<()> {
         let id = SemanticId(correction);
-        let sql = "SELECT 1 FROM shared WHERE kind = 'correction' AND local = ?1";
-        if self.optional(sql, [correction], |_| Ok(()))?.is_none() {
-            return Ok(());
-        }
+        let Some(before) = self.digest_of_correction(id)? else { return Ok(()) };
         let Some(mut state) = self.correction(id)? else { return Ok(()) };
-        if self.has_lost_words(id, &state)? {
+        if has_lost_words(&before, &state) {
             state.redacted.insert(self.next_stamp()?);
         }
         let sql = "UPDATE shared SET digest = ?2 WHERE kind = 'correction' AND local = ?1";

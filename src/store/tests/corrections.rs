@@ -7,6 +7,20 @@ use crate::memory::{SemanticId, SessionId};
 use crate::store::{AnyId, JobKind, Level, Store};
 use crate::sync::{Entry, State};
 
+/// The first fact, in other words.
+fn correct(store: &Store, text: &str) -> SemanticId {
+    let fact = read(store, |r| r.semantics()).remove(0).id;
+    write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
+    fact
+}
+
+fn redact(store: &Store, word: &str) {
+    write(store, |tx| {
+        let plan = tx.plan_blot(word)?;
+        tx.forget(&plan)
+    });
+}
+
 #[test]
 fn a_correction_takes_the_place_of_the_fact_that_was_derived_here() {
     for derives_first in [true, false] {
@@ -56,11 +70,6 @@ fn a_correction_that_is_struck_out_is_nowhere() {
                 tx.forget(&plan)
             });
         };
-        let correct = |store: &Store, text: &str| {
-            let fact = read(store, |r| r.semantics()).remove(0).id;
-            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
-            fact
-        };
         let here = correct(&stores[0], "The user moved to Malmö");
         meet(&stores);
         if is_merged {
@@ -93,16 +102,6 @@ fn a_correction_loses_what_either_redacted() {
     const TEXT: &str = "The user likes Zebedee and Quentin";
     for (first, is_worded_anew) in [(0, false), (1, false), (0, true), (1, true)] {
         let stores = two();
-        let correct = |store: &Store, text: &str| {
-            let fact = read(store, |r| r.semantics()).remove(0).id;
-            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
-        };
-        let redact = |store: &Store, word: &str| {
-            write(store, |tx| {
-                let plan = tx.plan_blot(word)?;
-                tx.forget(&plan)
-            });
-        };
         correct(&stores[0], TEXT);
         meet(&stores);
         redact(&stores[0], "Zebedee");
@@ -157,16 +156,6 @@ fn no_edit_that_is_taken_back_brings_redacted_words_back() {
         }
         let stores = two();
         let [here, there] = &stores;
-        let correct = |store: &Store, text: &str| {
-            let fact = read(store, |r| r.semantics()).remove(0).id;
-            write(store, |tx| tx.edit_semantic(fact, text, &embed(text)));
-        };
-        let redact = |store: &Store, word: &str| {
-            write(store, |tx| {
-                let plan = tx.plan_blot(word)?;
-                tx.forget(&plan)
-            });
-        };
         correct(here, "The user likes Zebedee and Quentin");
         meet(&stores);
         if redacts_too {
