@@ -153,6 +153,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
         return Plan::Talk;
     }
     match (profile.wants(text), profile.reader) {
+        (Wants::SmallTalk, _) if is_of_food(text) => Plan::Look,
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.
@@ -169,9 +170,19 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
 }
 
+/// Whether advice is asked about food, which has to heed what nobody may eat.
+fn is_of_food(text: &str) -> bool {
+    extractive::asks_advice(text) && extractive::heeded(text).is_some()
+}
+
 /// Whether a model does a task without notes, and what they say stands below (Qwen2.5-0.5B would cook the pork that Sara doesn't eat).
 pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
-    let needs_none = || extractive::asks_advice(text) || profile.wants(text) != Wants::Memory;
+    // The one in the box would say what it reads: "Hazelnuts."
+    let needs_none = || {
+        extractive::asks_advice(text)
+            || profile.wants(text) != Wants::Memory
+            || profile.starter && extractive::heeded(text).is_some()
+    };
     profile.is_distracted && is_task(text) && needs_none()
 }
 

@@ -74,8 +74,11 @@ pub fn quote<'a>(
     let question = head(question);
     let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
     let reminds = reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
-    let answer =
-        if reminds { extractive::reminder(&candidates[..n_recalled], user_name)? } else { answer? };
+    let answer = if reminds {
+        extractive::reminder(question, &candidates, at.civil(), user_name, &changed_by)?
+    } else {
+        answer?
+    };
     let sureness = if reminds {
         None
     } else {

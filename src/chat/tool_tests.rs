@@ -197,8 +197,14 @@ fn a_call_that_hangs_is_stopped_and_its_server_ends_with_the_chat() {
     assert!(since.elapsed() < LEAVE_TIMEOUT);
     let pids = std::fs::read_to_string(pids).unwrap();
     for pid in pids.split(' ') {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_gone = |state: &str| state.is_empty() || state.contains(") Z ");
+        // What was killed takes a moment to go.
+        let since = Instant::now();
+        while !is_gone(&state()) {
+            assert!(since.elapsed() < Duration::from_secs(2), "{}", state());
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

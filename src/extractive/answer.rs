@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 
 use jiff::civil::DateTime;
 
+use super::advice::{asks_advice, asks_to_eat, forbidden};
 use super::attributes::is_single_valued;
 use super::dates::{self, DateSpan};
 use super::evidence::{Evidence, aliases, collect, latest_of, source_mark};
 use super::judge::same_name;
 use super::lexicon::{capitalise, starts_upper};
 use super::newest::{self, Sources};
-use super::question::{Kind, QUESTION_WORDS, Question, analyse, asks_advice};
+use super::question::{Kind, Question, analyse, two_questions};
 use super::reading;
 use super::scoring::{Score, score, stands_for, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
@@ -22,12 +23,6 @@ use crate::memory::Origin;
 
 /// Begins an answer that may not be one.
 pub const HEDGE: &str = "I am not sure, but this may be related: ";
-
-const AUXILIARIES: [&str; 7] = ["am", "are", "can", "did", "do", "does", "is"];
-const POINTING_BACK: [&str; 14] = [
-    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "that", "this",
-    "there", "one",
-];
 
 /// Most facts in one answer.
 pub(super) const LIST_MAX: usize = 12;
@@ -75,25 +70,6 @@ pub fn answer_by(
     Some(ExtractiveAnswer { text, sure, ..answer })
 }
 
-/// "When does Clara visit, and what can't she eat?" is one question more than it seems, unless the second one needs the first.
-fn two_questions(question: &str) -> Option<[&str; 2]> {
-    const WORDS_MIN: usize = 3;
-    let is_question = |part: &str| {
-        let first = part.split_whitespace().next().unwrap_or_default().to_lowercase();
-        QUESTION_WORDS.has(&first) || AUXILIARIES.contains(&first.as_str())
-    };
-    let needs_the_first = |part: &str| {
-        let lower = part.to_lowercase();
-        lower.split(|c: char| !c.is_alphanumeric()).any(|word| POINTING_BACK.contains(&word))
-    };
-    let has_words = |part: &str| part.split_whitespace().count() >= WORDS_MIN;
-    question.match_indices(" and ").find_map(|(at, and)| {
-        let (first, second) = (question[..at].trim_end_matches(','), &question[at + and.len()..]);
-        let are_two = [first, second].iter().all(|part| is_question(part) && has_words(part));
-        (are_two && !needs_the_first(second)).then_some([first, second])
-    })
-}
-
 fn answer_one(
     question: &str,
     candidates: &[Candidate],
@@ -103,29 +79,45 @@ fn answer_one(
 ) -> Option<ExtractiveAnswer> {
     let evidence = collect(candidates, person);
     let sources = Sources { candidates, evidence: &evidence, changed };
-    let known: HashSet<String> = evidence
-        .iter()
-        .filter_map(|e| e.statement.subject.as_deref())
-        .filter(|s| !s.contains(' ') && starts_upper(s))
-        .map(str::to_lowercase)
-        .collect();
-    let asked = analyse(question, now, person, &known);
+    let asked = analyse(question, now, person, &known_names(&evidence));
     if let Some(own_name) = own_name(&asked, &evidence, person) {
         return Some(own_name);
     }
-    if asked.advice {
-        return None;
+    let forbidden = forbidden(&asked, &evidence, person);
+    if let Some(first) = forbidden.first() {
+        let newer = sources.newer(&asked, first.candidate, &first.statement.text);
+        return Some(match newer {
+            Some(newer) => ExtractiveAnswer { sure: true, ..newer.quote(candidates, true, person) },
+            None => compose(&asked, &forbidden, true, person, candidates),
+        });
     }
-    let by_rules = by_rules(&asked, &sources, person);
+    if !asked.advice {
+        return answer_told(&asked, &sources, person);
+    }
+    // "Can I eat gluten?" may be answered by what was told; if it is not, a model says more.
+    let whether = asks_to_eat(&asked) && asked.kind == Kind::YesNo;
+    let told = whether.then(|| answer_told(&asked, &sources, person)).flatten();
+    let told = told.filter(|answer| !answer.text.starts_with(HEDGE));
+    told.map(|answer| ExtractiveAnswer { sure: true, ..answer })
+}
+
+/// As [`answer_one`], where what is asked for is what was told.
+fn answer_told(
+    asked: &Question,
+    sources: &Sources<'_>,
+    person: Option<&str>,
+) -> Option<ExtractiveAnswer> {
+    let candidates = sources.candidates;
+    let by_rules = by_rules(asked, sources, person);
     if by_rules.as_ref().is_some_and(|answer| answer.sure) {
         return by_rules;
     }
-    if let Some((index, stated)) = reading::best(candidates, &asked) {
+    if let Some((index, stated)) = reading::best(candidates, asked) {
         let best = &candidates[index];
-        let newer = sources.newer(&asked, index, &best.text);
+        let newer = sources.newer(asked, index, &best.text);
         return Some(newer.map_or_else(
             || {
-                let news = newest::news(&asked, &best.text, newest::has_mark(&best.text))
+                let news = newest::news(asked, &best.text, newest::has_mark(&best.text))
                     .filter(|_| best.raw_speaker.is_some());
                 let text = news.unwrap_or_else(|| best.text.clone());
                 let mark = source_mark(candidates, best.origin);
@@ -136,7 +128,17 @@ fn answer_one(
     }
     by_rules
         .filter(|answer| !reading::refutes(candidates, &answer.cited))
-        .or_else(|| replaced(&asked, &sources, person))
+        .or_else(|| replaced(asked, sources, person))
+}
+
+/// First names, in lowercase.
+pub(super) fn known_names(evidence: &[Evidence]) -> HashSet<String> {
+    evidence
+        .iter()
+        .filter_map(|e| e.statement.subject.as_deref())
+        .filter(|s| !s.contains(' ') && starts_upper(s))
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// Nothing answers, but something related was said and taken back: what took it back.

@@ -12,6 +12,7 @@
 )]
 
 mod about;
+mod advice;
 mod answer;
 mod antecedents;
 mod attributes;
@@ -59,6 +60,7 @@ use jiff::civil::DateTime;
 use crate::memory::{MessageId, Origin, Role};
 
 pub use about::{About, Names, Plan};
+pub use advice::{asks_advice, heeded};
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
@@ -74,7 +76,7 @@ pub use lexicon::capitalise;
 pub use memorable::memorable;
 pub use names::user_name;
 pub use planning::{asks_to_be_reminded, asks_what_is_on, what_is_on};
-pub use question::{asks_advice, heeded, misses_when};
+pub use question::misses_when;
 pub use reading::{REMINDER, is_from_rules, reminder, without_reminder};
 pub use retelling::{asked_by, is_of_speaker, retold};
 pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_person};

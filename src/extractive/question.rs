@@ -5,43 +5,31 @@ use std::collections::HashSet;
 
 use jiff::civil::DateTime;
 
+use super::advice::is_advice;
 use super::attributes::is_creature;
 use super::dates::{self, DateSpan};
 use super::lexicon;
 use super::lists::Words;
 use super::patterns::Patterns;
-use super::sentences::sentences;
 use super::words::{Token, tokens};
 use super::{intent, openings};
 
-static ADVICE: Patterns = Patterns::new("advice");
 static ATTRIBUTES: Patterns = Patterns::new("attributes");
 static AUXILIARIES_THAT_ASK: Words = Words::new("auxiliaries that ask for yes or no");
 static COMPOUNDS: Patterns = Patterns::new("compounds");
 static KINDS: Patterns = Patterns::new("kinds");
 static NO_TOPIC: Words = Words::new("no topic");
 static OF_THE_PAST: Patterns = Patterns::new("of the past");
-static FOOD: Words = Words::new("food");
 pub(super) static QUESTION_WORDS: Words = Words::new("question words");
 static SAYS_WHEN: Words = Words::new("says when");
 static WORDS_OF_TIME: Words = Words::new("words of time");
 
-/// Whether it asks what to do: "What should I get my brother for his birthday?"
-pub fn asks_advice(text: &str) -> bool {
-    sentences(text).iter().any(|sentence| {
-        let words: Vec<String> =
-            lexicon::words(sentence).take(40).map(|word| word.to_lowercase()).collect();
-        ADVICE.match_any(&words)
-    })
-}
+const AUXILIARIES: [&str; 7] = ["am", "are", "can", "did", "do", "does", "is"];
 
-/// What memory is asked for besides, where somebody asks what to do: what nobody may eat, if it is about food.
-pub fn heeded(advice: &str) -> Option<&'static str> {
-    let is_food = |word: &str| FOOD.has(&word.to_lowercase());
-    lexicon::words(advice)
-        .any(is_food)
-        .then_some("Who can't eat something, is allergic or vegetarian?")
-}
+const POINTING_BACK: [&str; 14] = [
+    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "that", "this",
+    "there", "one",
+];
 
 /// Whether a question asks when, and a reply to it says nothing of when.
 pub fn misses_when(question: &str, reply: &str) -> bool {
@@ -56,6 +44,25 @@ pub fn misses_when(question: &str, reply: &str) -> bool {
             || lower.contains(|c: char| c.is_ascii_digit())
     };
     kind(&lower) == Kind::When && !lexicon::words(reply).any(says_when)
+}
+
+/// "When does Clara visit, and what can't she eat?" is one question more than it seems, unless the second one needs the first.
+pub(super) fn two_questions(question: &str) -> Option<[&str; 2]> {
+    const WORDS_MIN: usize = 3;
+    let is_question = |part: &str| {
+        let first = part.split_whitespace().next().unwrap_or_default().to_lowercase();
+        QUESTION_WORDS.has(&first) || AUXILIARIES.contains(&first.as_str())
+    };
+    let needs_the_first = |part: &str| {
+        let lower = part.to_lowercase();
+        lower.split(|c: char| !c.is_alphanumeric()).any(|word| POINTING_BACK.contains(&word))
+    };
+    let has_words = |part: &str| part.split_whitespace().count() >= WORDS_MIN;
+    question.match_indices(" and ").find_map(|(at, and)| {
+        let (first, second) = (question[..at].trim_end_matches(','), &question[at + and.len()..]);
+        let are_two = [first, second].iter().all(|part| is_question(part) && has_words(part));
+        (are_two && !needs_the_first(second)).then_some([first, second])
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +176,7 @@ pub(super) fn analyse(
         own,
         own_subject: is_subject(&words, &person),
         hypothetical: words.iter().any(|t| t.among(&["should", "could", "would", "can", "shall"])),
-        advice: ADVICE.match_any(&lower),
+        advice: is_advice(&lower),
         attributes: attributes(&lower, kind, relation.is_some()),
         past: past || span.is_some_and(|span| span.first <= now.date()) && !plans,
         names,

@@ -3,12 +3,18 @@
 //! The rules compare words; somebody who started pottery classes may ask which craft they are
 //! learning.
 
-use super::answer::{HEDGE, running_dates};
-use super::evidence::{is_user, source_mark};
+use std::collections::HashSet;
+
+use jiff::civil::DateTime;
+
+use super::advice::{heeded, restrictions};
+use super::answer::{HEDGE, known_names, running_dates};
+use super::evidence::{Evidence, collect, is_user, source_mark};
 use super::lexicon::{capitalise, clip_words};
-use super::question::Question;
+use super::newest::Sources;
+use super::question::{Question, analyse};
 use super::second_person::{is_acknowledgement, small_you, to_second_person};
-use super::{Candidate, ExtractiveAnswer, Intent, dates, intent};
+use super::{Candidate, Changed, ExtractiveAnswer, Intent, dates, intent};
 use crate::memory::{Origin, plain_text};
 
 /// A candidate that answers with at least this probability is quoted as an answer …
@@ -91,11 +97,32 @@ pub fn is_from_rules(reply: &str) -> bool {
     is_acknowledgement(text) || ["(said on ", "you said on "].iter().any(|said| text.contains(said))
 }
 
-/// What was told that a task should heed: "You told me: Sara doesn't eat pork. (said on …)", at most two of the candidates that the
-/// reranker finds to answer.
-pub fn reminder(candidates: &[Candidate], person: Option<&str>) -> Option<ExtractiveAnswer> {
+/// What was told that a task should heed: "You told me: Sara doesn't eat pork. (said on …)". What nobody who is meant may eat, if it is
+/// about food, and at most two of the candidates that the reranker finds to answer.
+pub fn reminder(
+    task: &str,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+    changed: &Changed<'_>,
+) -> Option<ExtractiveAnswer> {
     const PROBABILITY_MIN: f64 = 0.3;
     const N_MAX: usize = 2;
+    let mut cited: Vec<usize> = Vec::new();
+    if heeded(task).is_some() {
+        let evidence = collect(candidates, person);
+        let known = known_names(&evidence);
+        let sources = Sources { candidates, evidence: &evidence, changed };
+        // Not what was taken back since.
+        let holds = |e: &&Evidence| {
+            let value = e.statement.value.as_ref().unwrap_or(&e.statement.text);
+            let asked = analyse(&format!("Can I eat {value}?"), now, person, &known);
+            sources.newer(&asked, e.candidate, &e.statement.text).is_none()
+        };
+        let asked = analyse(task, now, person, &known);
+        let found = restrictions(&asked, &evidence, person).into_iter().filter(holds);
+        cited.extend(found.map(|e| e.candidate));
+    }
     let heeded = |c: &Candidate| c.answers.filter(|&p| p >= PROBABILITY_MIN && !c.superseded);
     let mut found: Vec<(usize, f64)> = candidates
         .iter()
@@ -104,15 +131,19 @@ pub fn reminder(candidates: &[Candidate], person: Option<&str>) -> Option<Extrac
         .filter_map(|(i, c)| heeded(c).map(|p| (i, p)))
         .collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
-    found.truncate(N_MAX);
-    let said = |&(i, _): &(usize, f64)| {
+    let n = cited.len().max(N_MAX);
+    cited.extend(found.into_iter().map(|(i, _)| i));
+    let mut seen = HashSet::new();
+    cited.retain(|&i| seen.insert(i));
+    cited.truncate(n);
+    let said = |&i: &usize| {
         let mark = source_mark(candidates, candidates[i].origin);
         quote(&candidates[i], i, true, person, mark).text
     };
-    let text = found.iter().map(said).collect::<Vec<_>>().join("\n\n");
+    let text = cited.iter().map(said).collect::<Vec<_>>().join("\n\n");
     (!text.is_empty()).then(|| ExtractiveAnswer {
         text: format!("{REMINDER}{text}"),
-        cited: found.into_iter().map(|(i, _)| i).collect(),
+        cited,
         sure: false,
     })
 }
@@ -140,10 +171,29 @@ mod tests {
         let at = date(2026, 11, 16).at(10, 0, 0, 0);
         let told = |text: &str, answers| Candidate { answers, ..evidence(text, at) };
         let candidates = [told("Sara eats no pork", Some(0.6)), told("Sara runs", Some(0.1))];
-        let said = reminder(&candidates, None).unwrap();
+        let remind =
+            |task: &str, of: &[Candidate]| reminder(task, of, at, None, &|_, _, _| Vec::new());
+        let said = remind("What should I give Sara?", &candidates).unwrap();
         assert_eq!(said.text, "\n\nYou told me: Sara eats no pork. (said on 16 November 2026)");
         assert_eq!(said.cited, [0]);
-        assert_eq!(reminder(&candidates[1..], None), None);
+        assert_eq!(remind("What should I give Sara?", &candidates[1..]), None);
+        // Where it is about food, whatever the reranker says.
+        let own = told("The user is allergic to hazelnuts", Some(0.1));
+        let said = remind("What should I cook tonight?", &[own.clone(), candidates[1].clone()]);
+        let text = said.unwrap().text;
+        assert_eq!(
+            text,
+            "\n\nYou told me: You are allergic to hazelnuts. (said on 16 November 2026)"
+        );
+        assert_eq!(remind("What should I cook for Sara?", std::slice::from_ref(&own)), None);
+        let back = Candidate {
+            raw_speaker: Some("me".into()),
+            ..evidence(
+                "Turns out I'm not allergic to hazelnuts after all",
+                at + jiff::Span::new().days(1),
+            )
+        };
+        assert_eq!(remind("What should I cook tonight?", &[own, back]), None);
     }
 
     fn fact(text: &str, answers: f64) -> Candidate {

@@ -1,0 +1,193 @@
+//! Advice is asked for: what it has to heed, above all what somebody may not eat.
+
+use super::Statement;
+use super::answer::LIST_MAX;
+use super::evidence::{Evidence, is_user};
+use super::judge::same_name;
+use super::lexicon;
+use super::lists::{Pairs, Words};
+use super::patterns::Patterns;
+use super::question::{Kind, Question};
+use super::sentences::sentences;
+
+static ADVICE: Patterns = Patterns::new("advice");
+static ASKS_TO_EAT: Patterns = Patterns::new("asks to eat");
+static FOOD: Words = Words::new("food");
+static KINDS_OF_FOOD: Pairs = Pairs::new("kinds of food");
+static MAY_NOT_EAT: Patterns = Patterns::new("may not eat");
+static NO_FOOD: Words = Words::new("allergens that are no food");
+
+/// Whether it asks what to do: "What should I get my brother for his birthday?"
+pub fn asks_advice(text: &str) -> bool {
+    sentences(text).iter().any(|sentence| {
+        let words: Vec<String> =
+            lexicon::words(sentence).take(40).map(|word| word.to_lowercase()).collect();
+        is_advice(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    })
+}
+
+/// As [`asks_advice`], of one sentence's words in lowercase.
+pub(super) fn is_advice(lower: &[&str]) -> bool {
+    ADVICE.match_any(lower)
+}
+
+/// What memory is asked for besides, where somebody asks what to do: what nobody may eat, if it is about food.
+pub fn heeded(advice: &str) -> Option<&'static str> {
+    let stems = lexicon::content_stems(advice);
+    let named = |list: &str| list.split(' ').any(|word| stems.contains(&lexicon::stem(word)));
+    let is_named = || KINDS_OF_FOOD.iter().any(|(_, foods)| named(foods));
+    let is_food = |word: &str| FOOD.has(&word.to_lowercase());
+    (lexicon::words(advice).any(is_food) || is_named())
+        .then_some("Who can't eat something, is allergic or vegetarian?")
+}
+
+/// Whether it asks if somebody may eat something, or what.
+pub(super) fn asks_to_eat(asked: &Question) -> bool {
+    let lower: Vec<String> = lexicon::words(&asked.text).map(str::to_lowercase).collect();
+    ASKS_TO_EAT.match_any(&lower)
+}
+
+/// What those who are asked about may not eat, the newest first.
+pub(super) fn restrictions<'a>(
+    asked: &Question,
+    evidence: &'a [Evidence],
+    person: Option<&str>,
+) -> Vec<&'a Evidence> {
+    let is_asked_about = |subject: &str| {
+        let is_person = is_user(subject)
+            || ["the user"].into_iter().chain(person).any(|name| same_name(subject, name));
+        if asked.names.is_empty() {
+            is_person
+        } else {
+            let words: Vec<String> = lexicon::words(subject).map(str::to_lowercase).collect();
+            asked.names.iter().any(|name| words.contains(name))
+        }
+    };
+    let mut found: Vec<&Evidence> = evidence
+        .iter()
+        .filter(|e| !e.superseded && e.successor.is_none())
+        .filter(|e| e.statement.subject.as_deref().is_some_and(is_asked_about))
+        .filter(|e| restricts(&e.statement))
+        .collect();
+    found.sort_by_key(|e| std::cmp::Reverse((e.at, e.order)));
+    found.truncate(LIST_MAX);
+    found
+}
+
+/// Whether a statement says what somebody may not eat.
+fn restricts(statement: &Statement) -> bool {
+    let value = statement.value.as_deref().unwrap_or_default();
+    let words = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
+    match statement.attribute.as_deref() {
+        Some("allergy") => !words(value).iter().any(|word| NO_FOOD.has(word)),
+        Some("diet" | "diet restriction") => true,
+        _ => MAY_NOT_EAT.match_any(&words(&statement.text)),
+    }
+}
+
+/// The restrictions that speak of what a question asks to eat: "Can I eat hazelnut cake?" with an allergy to nuts. "What can Sara eat?" is
+/// about all of hers.
+pub(super) fn forbidden<'a>(
+    asked: &Question,
+    evidence: &'a [Evidence],
+    person: Option<&str>,
+) -> Vec<&'a Evidence> {
+    let may_ask = !asked.past && matches!(asked.kind, Kind::YesNo | Kind::What);
+    if !may_ask || !asks_to_eat(asked) {
+        return Vec::new();
+    }
+    let mut found = restrictions(asked, evidence, person);
+    let says_eat = || lexicon::words(&asked.text).any(|word| word.eq_ignore_ascii_case("eat"));
+    if asked.kind == Kind::What && !asked.names.is_empty() && says_eat() {
+        return found;
+    }
+    let eaten: Vec<&str> = asked
+        .words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !FOOD.has(word) && !asked.names.iter().any(|name| name == word))
+        .collect();
+    let names = |list: &str, food: &str| list.split(' ').any(|word| lexicon::stem(word) == food);
+    let is_kind = |food: &str, kind: &str| {
+        KINDS_OF_FOOD.iter().any(|(kinds, foods)| names(kinds, kind) && names(foods, food))
+    };
+    found.retain(|e| {
+        let told = lexicon::content_stems(&e.statement.text);
+        told.iter().any(|told| {
+            eaten.iter().any(|food| food == told || is_kind(food, told) || is_kind(told, food))
+        })
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use jiff::civil::date;
+
+    use super::super::evidence::collect;
+    use super::super::question::analyse;
+    use super::super::tests::evidence;
+    use super::*;
+
+    /// What forbids what is asked for.
+    fn found(question: &str) -> Vec<String> {
+        let at = date(2026, 11, 16).at(10, 0, 0, 0);
+        let told = [
+            "Ana is allergic to nuts",
+            "Ana is allergic to penicillin",
+            "Ana is lactose intolerant",
+            "Ana doesn't eat mushrooms",
+            "Ana likes cats",
+            "Sara is vegetarian",
+            "Tom is vegan",
+        ];
+        let told: Vec<_> = told.iter().map(|text| evidence(text, at)).collect();
+        let evidence = collect(&told, Some("Ana"));
+        let known = HashSet::from(["sara".to_owned(), "tom".to_owned()]);
+        let asked = analyse(question, at, Some("Ana"), &known);
+        let found = forbidden(&asked, &evidence, Some("Ana"));
+        found.into_iter().map(|e| e.statement.text.clone()).collect()
+    }
+
+    #[test]
+    fn what_forbids_a_food() {
+        let nuts: &[&str] = &["Ana is allergic to nuts"];
+        for (question, expected) in [
+            ("Can I eat hazelnut cake?", nuts),
+            ("hey, may i have a bit of the walnut bread", nuts),
+            ("Is pesto safe for me?", nuts),
+            ("should we order satay", nuts),
+            ("Can I have an ice cream?", &["Ana is lactose intolerant"]),
+            ("am I allowed to eat mushroom soup", &["Ana doesn't eat mushrooms"]),
+            ("Can I take penicillin?", &[]),
+            ("Can I have a cat?", &[]),
+            ("Can I eat soup?", &[]),
+            ("Did I eat walnuts yesterday?", &[]),
+            ("Can Sara eat steak?", &["Sara is vegetarian"]),
+            ("Can Sara eat walnuts?", &[]),
+            ("would Tom eat honey?", &["Tom is vegan"]),
+            ("What can Sara eat?", &["Sara is vegetarian"]),
+            ("What can Sara do on Friday?", &[]),
+        ] {
+            assert_eq!(found(question), expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn advice_about_food_heeds_what_nobody_may_eat() {
+        for (text, expected) in [
+            ("What can I eat at the party?", true),
+            ("What should I cook tonight?", true),
+            ("Is satay safe for me?", true),
+            ("can I have some pesto", true),
+            ("What should I wear tonight?", false),
+        ] {
+            assert_eq!(asks_advice(text) && heeded(text).is_some(), expected, "{text}");
+        }
+        for text in ["What can I not eat?", "what can't i eat", "Can you eat?", "Did I eat?"] {
+            assert!(!asks_advice(text), "{text}");
+        }
+    }
+}
