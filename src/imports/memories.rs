@@ -24,7 +24,8 @@ pub fn memories(text: &str, title: &str, at: Moment) -> Option<ImportedSession> 
         .filter_map(|line| {
             let (day, said) = entry(line)?;
             let noon = |day: Date| Moment::from_civil_utc(day.at(12, 0, 0, 0));
-            Some(NewMessage::new(Role::User, in_whole(&said), day.map_or(at, noon)))
+            let said = by_name(in_whole(&said));
+            Some(NewMessage::new(Role::User, said, day.map_or(at, noon)))
         })
         .collect();
     messages.sort_by_key(|message| message.created_at.timestamp);
@@ -54,6 +55,14 @@ fn entry(line: &str) -> Option<(Option<Date>, String)> {
         text.get(..10)?.parse().ok()
     });
     (!is_heading).then(|| (day, rest.to_owned()))
+}
+
+/// "The user's name is Tomas" → "My name is Tomas", which says what the person is called.
+fn by_name(said: String) -> String {
+    const NAMED: [&str; 4] =
+        ["The user's name is ", "The user’s name is ", "The user is named ", "The user is called "];
+    let name = NAMED.iter().find_map(|begins| said.strip_prefix(begins));
+    name.map(|name| format!("My name is {name}")).unwrap_or(said)
 }
 
 /// "Lives in Lund", "User lives in Lund" → "The user lives in Lund"; "You live in Lund" → "I live in Lund".
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_list_is_a_chat_of_what_it_says() {
-        let list = "# Memories\n\n**Work context**\n```\n[2026-03-01] - Lives in Lund.\n[unknown] - User's sister Clara is a vet.\n\
+        let list = "# Memories\n\n**Work context**\n```\n[2026-03-01] - Lives in Lund.\n- User's name is Tomas\n[unknown] - User's sister Clara is a vet.\n\
                     - User has a dog\n2. Is vegetarian\n* You're a nurse and your shifts are long.\nAna plays the cello.\n---\nHere is what I know:\n\
                     2025-12-24: “Prefers short answers”\nok\n```";
         let at = Moment::from_civil_utc("2026-11-28T10:00".parse().unwrap());
@@ -108,6 +117,7 @@ mod tests {
         let expected = [
             ("2025-12-24", "The user prefers short answers"),
             ("2026-03-01", "The user lives in Lund."),
+            ("2026-11-28", "My name is Tomas"),
             ("2026-11-28", "The user's sister Clara is a vet."),
             ("2026-11-28", "The user has a dog"),
             ("2026-11-28", "The user is vegetarian"),
