@@ -134,6 +134,9 @@ fn code(block: &CodeBlock, palette: &Palette, width: usize) -> Vec<Line<'static>
 fn prose(source: &str, palette: &Palette, width: usize) -> Vec<Line<'static>> {
     let table = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
     let options = Options::new(Sheet(*palette)).table_width(table);
+    // A line stays a line, as in most chats: small models write verses and addresses without the two blanks of a hard break.
+    // What is indented goes on with the line above it.
+    let source = &*source.replace('\n', "  \n").replace("  \n ", "\n ");
     let lines = terminal::guarded(|| {
         let text: Text<'_> = tui_markdown::from_str_with_options(source, &options);
         text.lines.iter().flat_map(|line| wrapped(line, palette, width)).collect::<Vec<_>>()
@@ -171,6 +174,15 @@ mod tests {
             ["Two:", "", "• a first item", "  that is long", "• second", "", "  let x = 1;"]
         );
         assert_eq!(shown("# Title\n\ntext **bold**", 20), ["Title", "", "text bold"]);
+        assert_eq!(
+            shown("Rain falls,\nand **the sea**\nis grey.\n\nThe end", 20),
+            ["Rain falls,", "and the sea", "is grey.", "", "The end"]
+        );
+        assert_eq!(
+            shown("1. one\n   more\n2. two\n> a\n> b\n\nT\n===\n", 20),
+            ["1. one more", "2. two", "", "> a", "> b", "", "T"]
+        );
+        assert_eq!(shown("|a|b|\n|-|-|\n|1|2|\n\nx", 20).len(), 7);
     }
 
     proptest! {

@@ -188,7 +188,7 @@ fn runs_on(state: &State, at_length: bool) -> Option<String> {
             .into()
         }
         (true, false) => text!("It runs on the built-in model.").into(),
-        (false, _) => text!("It runs on {name}.", name),
+        (false, _) => text!("It runs on {name}.", name = name.trim_end_matches('.')).replace("….", "…"),
     })
 }
 
