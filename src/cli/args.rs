@@ -21,6 +21,9 @@ pub use memory::{Keyring, Memory};
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
+    /// The chat as lines, without a screen: for screen readers, dumb terminals and pipes
+    #[arg(long)]
+    pub plain: bool,
     #[command(subcommand)]
     pub command: Option<Command>,
 }

@@ -1,5 +1,6 @@
 //! Without a command: the chat screen. Also the settings that the screen and `ask` share.
 
+use std::env;
 use std::fs;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use crate::tui::keys::Keymap;
 use crate::tui::{self, Beginning, Left};
 use crate::worker::WorkerConfig;
 
-pub fn run(app: &App, notices: Vec<String>) -> Outcome {
+pub fn run(app: &App, notices: Vec<String>, plain: bool) -> Outcome {
     let mut notices = notices;
     notices.extend(language::choose(app.config.language.as_deref(), &app.dirs.texts())?);
     notices.extend(app.servers().err().filter(|none| none.is_broken).map(|none| none.why));
@@ -33,20 +34,22 @@ pub fn run(app: &App, notices: Vec<String>) -> Outcome {
     let registry = super::pullable::ChatModels::new(app, registry);
     let source: Arc<dyn ModelSource> = Arc::new(registry);
     let mut store = app.open()?;
+    // A terminal that can't move its cursor has no screen.
+    let is_plain =
+        plain || app.config.plain || env::var_os("TERM").is_some_and(|term| term == "dumb");
     loop {
         let parts = app.parts(store, Arc::clone(&source), None)?;
         let worker = WorkerConfig { writer: app.config.writer, ..WorkerConfig::beside_chat(None) };
         let lock_after = app.lock_after();
         let parts = Parts { worker: Some(worker), ..parts };
-        match tui::run(
-            parts,
-            Beginning {
-                lock_after,
-                palette: app.config.palette.clone(),
-                keys: keys.clone(),
-                ..beginning
-            },
-        )? {
+        let begins = Beginning {
+            lock_after,
+            palette: app.config.palette.clone(),
+            keys: keys.clone(),
+            ..beginning
+        };
+        let run = if is_plain { tui::run_plain } else { tui::run };
+        match run(parts, begins)? {
             Left::Quit(code) => return Ok(ExitCode::from(code)),
             Left::Locked(draft) => {
                 app.lock();

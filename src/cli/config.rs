@@ -25,6 +25,8 @@ pub struct Config {
     pub lock_minutes: f64,
     /// The colours of the chat.
     pub palette: Option<String>,
+    /// The chat as lines, without a screen.
+    pub plain: bool,
     /// The language of its texts.
     pub language: Option<String>,
 }
@@ -40,6 +42,7 @@ impl Default for Config {
             rerank: None,
             lock_minutes: 15.0,
             palette: None,
+            plain: false,
             language: None,
         }
     }
@@ -129,6 +132,7 @@ impl ConfigReader<'_> {
                 config.palette = Some(one_of(name, value, &palette::NAMES.map(|(name, _)| name))?);
             }
             "screen.language" => config.language = Some(text(name, value)?),
+            "screen.plain" => config.plain = flag(name, value)?,
             "recall.rerank" => config.rerank = Some(count(name, value, 0)?),
             _ => {
                 if let Some(setting) = name.strip_prefix("chat.").and_then(Setting::named) {
@@ -149,6 +153,13 @@ fn text(name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, String> {
     match value.get_ref() {
         DeValue::String(text) => Ok(text.to_string()),
         _ => Err(format!("`{name}` must be text in quotes")),
+    }
+}
+
+fn flag(name: &str, value: &Spanned<DeValue<'_>>) -> Result<bool, String> {
+    match value.get_ref() {
+        DeValue::Boolean(is_so) => Ok(*is_so),
+        _ => Err(format!("`{name}` must be true or false")),
     }
 }
 

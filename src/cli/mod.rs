@@ -210,9 +210,10 @@ fn dispatch(cli: Cli) -> Outcome {
         Some(Command::Keys) => return shell::keys(console),
         _ => {}
     }
+    let plain = cli.plain;
     let (mut app, warnings) = App::new(cli.global)?;
     // The chat shows them on its screen.
-    let Some(command) = cli.command else { return chat::run(&app, warnings) };
+    let Some(command) = cli.command else { return chat::run(&app, warnings, plain) };
     for warning in warnings {
         console.warn(&warning);
     }

@@ -24,6 +24,7 @@ mod page;
 pub mod palette;
 mod panes;
 mod pickers;
+mod plain;
 mod prompts;
 mod pulls;
 mod runner;
@@ -45,6 +46,7 @@ mod wrap;
 mod tests;
 
 pub use bench::ScreenBench;
+pub use plain::run as run_plain;
 pub use runner::{Beginning, Draft, Left, TuiError, run};
 pub use update::update;
 

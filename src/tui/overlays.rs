@@ -159,12 +159,7 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         }
         Some(Action::First) => picker.selected = 0,
         Some(Action::Last) => picker.selected = last,
-        Some(Action::Accept) => {
-            if let Some(pick) = picker.chosen().map(|item| item.pick.clone()) {
-                close_list(state);
-                return picked(state, pick);
-            }
-        }
+        Some(Action::Accept) => return accept(state),
         Some(Action::DeleteChar) => {
             picker.filter.pop();
             picker.selected = 0;
@@ -188,6 +183,14 @@ fn picker_key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     find(state)
 }
 
+/// Takes the chosen line of a list, if there is one.
+pub(super) fn accept(state: &mut State) -> Vec<Effect> {
+    let Some(Overlay::Picker(picker)) = &state.overlay else { return Vec::new() };
+    let Some(pick) = picker.chosen().map(|item| item.pick.clone()) else { return Vec::new() };
+    close_list(state);
+    picked(state, pick)
+}
+
 /// Shows the screen in the palette that the list stands on.
 fn try_look(state: &mut State) {
     let Some(Overlay::Picker(picker)) = &state.overlay else { return };
@@ -199,7 +202,7 @@ fn try_look(state: &mut State) {
 }
 
 /// Asks the memory for what is typed into the list of chats.
-fn find(state: &mut State) -> Vec<Effect> {
+pub(super) fn find(state: &mut State) -> Vec<Effect> {
     let Some(Overlay::Picker(picker)) = &mut state.overlay else { return Vec::new() };
     picker.next_query().map(|query| Effect::Store(StoreRequest::Find(query))).into_iter().collect()
 }

@@ -125,7 +125,12 @@ fn variable(name: &str) -> String {
 }
 
 /// What the screen shows first.
-fn begun(parts: &Parts, notices: Vec<String>, draft: &Draft, palette: Option<&str>) -> State {
+pub(super) fn begun(
+    parts: &Parts,
+    notices: Vec<String>,
+    draft: &Draft,
+    palette: Option<&str>,
+) -> State {
     let chosen = parts.store.read(|r| r.setting(PALETTE)).ok().flatten();
     let palette = Palette::of(&variable, chosen.as_deref().or(palette));
     let mut state = State::new(&palette, parts.clock.now(), &parts.source.default_name());
@@ -270,27 +275,27 @@ async fn drive(
 }
 
 /// When somebody was there, and when a reply was being written.
-struct Presence {
+pub(super) struct Presence {
     key: Instant,
     /// Goes on while the computer sleeps.
     key_by_the_clock: SystemTime,
-    busy: Instant,
+    pub(super) busy: Instant,
 }
 
 impl Presence {
     /// A reply stays to be read for so long after it is done.
     const READING: Duration = Duration::from_mins(2);
 
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { key: Instant::now(), key_by_the_clock: SystemTime::now(), busy: Instant::now() }
     }
 
-    fn is_here(&mut self) {
+    pub(super) fn is_here(&mut self) {
         (self.key, self.key_by_the_clock) = (Instant::now(), SystemTime::now());
     }
 
     /// Whether nobody was there for `after`. A reply that never ends holds the lock off for four times as long.
-    fn is_gone(&self, after: Duration) -> bool {
+    pub(super) fn is_gone(&self, after: Duration) -> bool {
         let by_the_clock = self.key_by_the_clock.elapsed().unwrap_or_default();
         let alone = self.key.elapsed().max(by_the_clock);
         alone >= after * 4 || alone >= after && self.busy.elapsed() >= Self::READING.min(after)

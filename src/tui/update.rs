@@ -24,7 +24,12 @@ use crate::tui::{
 /// One step of the screen.
 pub fn update(state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
     state.now = now;
-    let mut effects = step(state, event);
+    let effects = step(state, event);
+    settled(state, effects)
+}
+
+/// What a step asks for, with what always comes with it.
+pub(super) fn settled(state: &mut State, mut effects: Vec<Effect>) -> Vec<Effect> {
     tools::ask(state);
     if state.trash.is_some() && effects.iter().any(|e| matches!(e, Effect::Quit(_))) {
         effects.splice(0..0, chats::delete(state));

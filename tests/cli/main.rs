@@ -20,6 +20,7 @@ mod keyring;
 mod mcp;
 mod mcp_client;
 mod models;
+mod plain_chat;
 mod plain_output;
 mod policy;
 mod processes;

@@ -18,7 +18,7 @@ use crate::tui::wrap;
 const OF_SCREEN: [&str; 4] = ["tui/", "chat/machine/", "chat/executor/", "chat/driver.rs"];
 
 /// Words that are no texts of the screen: where, and how they begin.
-const NO_TEXTS: [(&str, &[&str]); 9] = [
+const NO_TEXTS: [(&str, &[&str]); 10] = [
     // What a model or a log reads.
     (
         "chat/executor/",
@@ -42,6 +42,7 @@ const NO_TEXTS: [(&str, &[&str]); 9] = [
     ("tui/view/mod.rs", &["inglenook"]),
     // What is printed, not shown.
     ("tui/keys/file.rs", &["# The keys of the chat."]),
+    ("tui/plain/mod.rs", &["the chat"]),
     ("tui/runner.rs", &["provoked by a test", "the chat"]),
 ];
 

@@ -23,6 +23,9 @@ use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, HEIGHT_MIN, Overlay, Pane, SPLIT_WIDTH, State, WIDTH_MIN};
 use crate::tui::wrap;
 
+pub(super) use page::empty as empty_tab;
+pub(super) use why::lines as why_lines;
+
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();

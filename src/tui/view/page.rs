@@ -102,7 +102,7 @@ fn news(state: &State, page: &Page) -> String {
 }
 
 /// What an empty tab says.
-fn empty(page: &Page) -> &'static str {
+pub(in crate::tui) fn empty(page: &Page) -> &'static str {
     match page.tab {
         _ if page.changes => text!("Nothing is new, corrected or no longer so."),
         Tab::You => {

@@ -43,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, pane: &WhyPane, area: R
     frame.render_widget(Span::styled(keys, palette.muted), foot);
 }
 
-fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
+pub(in crate::tui) fn lines(state: &State, pane: &WhyPane, width: usize) -> Vec<Line<'static>> {
     let palette = &state.palette;
     let Some(id) = pane.reply else {
         let text = text!("No answer yet. After one, this shows what you said that it rests on.");
