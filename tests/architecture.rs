@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prompts", &["interfaces", "memory"]),
     ("inference", &["interfaces", "grammar", "memory"]),
     ("registry", &["interfaces"]),
-    ("imports", &["memory"]),
+    ("imports", &["extractive", "memory"]),
     ("mcp", &["interfaces"]),
     ("server", &["grammar", "interfaces", "mcp"]),
     ("attachments.rs", &[]),

@@ -30,7 +30,10 @@ const SHARE_OF_BEST: f64 = 0.8;
 /// # Errors
 /// If the encoder fails.
 pub fn quote_files(message: &str, encoder: &dyn Reranker) -> Result<Option<String>, ModelError> {
-    let question = own_words(message);
+    // "When is the meeting? @notes.md": the name of the file is no part of what is asked.
+    let question = own_words(message).split_whitespace();
+    let question: Vec<&str> = question.filter(|word| !word.starts_with('@')).collect();
+    let question = &*question.join(" ");
     let read = likely(passages(message), question);
     let texts: Vec<&str> = read.iter().map(|passage| passage.text).collect();
     let Some(scores) = encoder.scores(question, &texts)? else { return Ok(None) };

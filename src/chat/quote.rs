@@ -68,6 +68,17 @@ pub fn quote<'a>(
         });
         from.push(line.id);
     }
+    // "I'm allergic to nuts, can I eat pesto?"
+    let told = extractive::told_with(head(question));
+    candidates.extend(told.map(|text| Candidate {
+        text,
+        relevance: WINDOW_RELEVANCE,
+        at: at.civil(),
+        raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
+        superseded: false,
+        origin: Origin::Person,
+        answers: None,
+    }));
     let encoder = profile.encoder.as_deref();
     let changed_by =
         |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);

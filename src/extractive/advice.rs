@@ -75,7 +75,7 @@ pub(super) fn restrictions<'a>(
 }
 
 /// Whether a statement says what somebody may not eat.
-fn restricts(statement: &Statement) -> bool {
+pub(super) fn restricts(statement: &Statement) -> bool {
     let value = statement.value.as_deref().unwrap_or_default();
     let words = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
     match statement.attribute.as_deref() {

@@ -141,6 +141,15 @@ fn asking_sentence(text: &str) -> &str {
     super::sentences(text).iter().rev().find(asks).copied().unwrap_or(text)
 }
 
+/// What a message tells before it asks.
+pub fn told_with(text: &str) -> Option<String> {
+    let text = lexicon::clip(text, 2_000);
+    let asked = asking_sentence(text);
+    let told: Vec<&str> = super::sentences(text).into_iter().filter(|s| *s != asked).collect();
+    let told = told.join(". ");
+    (!told.is_empty() && intent::intent(&told) == super::Intent::Statement).then_some(told)
+}
+
 pub(super) fn analyse(
     question: &str,
     now: DateTime,

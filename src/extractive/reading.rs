@@ -3,11 +3,9 @@
 //! The rules compare words; somebody who started pottery classes may ask which craft they are
 //! learning.
 
-use std::collections::HashSet;
-
 use jiff::civil::DateTime;
 
-use super::advice::{heeded, restrictions};
+use super::advice::{heeded, restrictions, restricts};
 use super::answer::{HEDGE, known_names, running_dates};
 use super::evidence::{Evidence, collect, is_user, source_mark};
 use super::lexicon::{capitalise, clip_words};
@@ -108,20 +106,33 @@ pub fn reminder(
 ) -> Option<ExtractiveAnswer> {
     const PROBABILITY_MIN: f64 = 0.3;
     const N_MAX: usize = 2;
-    let mut cited: Vec<usize> = Vec::new();
+    // Each with what is said of it; `None`: all of it.
+    let mut cited: Vec<(usize, Option<String>)> = Vec::new();
+    let mut of_food: Vec<(usize, Option<String>)> = Vec::new();
     if heeded(task).is_some() {
         let evidence = collect(candidates, person);
         let known = known_names(&evidence);
         let sources = Sources { candidates, evidence: &evidence, changed };
         // Not what was taken back since.
-        let holds = |e: &&Evidence| {
+        let holds = |e: &Evidence| {
             let value = e.statement.value.as_ref().unwrap_or(&e.statement.text);
             let asked = analyse(&format!("Can I eat {value}?"), now, person, &known);
-            sources.newer(&asked, e.candidate, &e.statement.text).is_none()
+            !e.superseded
+                && e.successor.is_none()
+                && sources.newer(&asked, e.candidate, &e.statement.text).is_none()
         };
+        let said = |e: &Evidence| (e.candidate, holds(e).then(|| e.statement.text.clone()));
+        of_food.extend(evidence.iter().filter(|e| restricts(&e.statement)).map(said));
         let asked = analyse(task, now, person, &known);
-        let found = restrictions(&asked, &evidence, person).into_iter().filter(holds);
-        cited.extend(found.map(|e| e.candidate));
+        // "Clara is vegetarian, where should we eat?"
+        let with_it = |e: &&Evidence| e.at == now && restricts(&e.statement);
+        let own = restrictions(&asked, &evidence, person).into_iter();
+        let own = evidence.iter().filter(with_it).chain(own).map(said);
+        for part in own.filter(|(_, text)| text.is_some()) {
+            if !cited.contains(&part) {
+                cited.push(part);
+            }
+        }
     }
     let heeded = |c: &Candidate| c.answers.filter(|&p| p >= PROBABILITY_MIN && !c.superseded);
     let mut found: Vec<(usize, f64)> = candidates
@@ -132,18 +143,28 @@ pub fn reminder(
         .collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     let n = cited.len().max(N_MAX);
-    cited.extend(found.into_iter().map(|(i, _)| i));
-    let mut seen = HashSet::new();
-    cited.retain(|&i| seen.insert(i));
+    for (i, _) in found {
+        // Of a message that says what may not be eaten, that.
+        let of_it: Vec<_> = of_food.iter().filter(|(of, _)| *of == i).collect();
+        let part = of_it.iter().copied().filter(|(_, text)| text.is_some()).cloned();
+        cited.extend(part.filter(|part| !cited.contains(part)).collect::<Vec<_>>());
+        cited.extend(of_it.is_empty().then_some((i, None)));
+    }
     cited.truncate(n);
-    let said = |&i: &usize| {
-        let mark = source_mark(candidates, candidates[i].origin);
-        quote(&candidates[i], i, true, person, mark).text
+    let said = |(i, text): &(usize, Option<String>)| {
+        let of = &candidates[*i];
+        let mark = source_mark(candidates, of.origin);
+        let part = text.as_ref().map(|text| Candidate {
+            text: text.clone(),
+            raw_speaker: None,
+            ..of.clone()
+        });
+        quote(part.as_ref().unwrap_or(of), *i, true, person, mark).text
     };
     let text = cited.iter().map(said).collect::<Vec<_>>().join("\n\n");
     (!text.is_empty()).then(|| ExtractiveAnswer {
         text: format!("{REMINDER}{text}"),
-        cited,
+        cited: cited.into_iter().map(|(i, _)| i).collect(),
         sure: false,
     })
 }
@@ -171,8 +192,9 @@ mod tests {
         let at = date(2026, 11, 16).at(10, 0, 0, 0);
         let told = |text: &str, answers| Candidate { answers, ..evidence(text, at) };
         let candidates = [told("Sara eats no pork", Some(0.6)), told("Sara runs", Some(0.1))];
+        let later = date(2026, 11, 20).at(10, 0, 0, 0);
         let remind =
-            |task: &str, of: &[Candidate]| reminder(task, of, at, None, &|_, _, _| Vec::new());
+            |task: &str, of: &[Candidate]| reminder(task, of, later, None, &|_, _, _| Vec::new());
         let said = remind("What should I give Sara?", &candidates).unwrap();
         assert_eq!(said.text, "\n\nYou told me: Sara eats no pork. (said on 16 November 2026)");
         assert_eq!(said.cited, [0]);

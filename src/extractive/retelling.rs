@@ -2,6 +2,10 @@
 //!
 //! A small model that reads "I am a nurse" answers "I am a nurse". It reads "Ana is a nurse".
 
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
 use super::person::{Parties, inside, third_person};
 use super::words::{Token, join, tokens};
 use super::{lexicon, sentences};
@@ -58,6 +62,33 @@ pub fn retold(text: &str, speaker: &str, addressee: Option<&str>) -> String {
     sentences(text).iter().map(retell).collect::<Vec<_>>().join(" ")
 }
 
+/// What is said to somebody, in their own words: "You live in Lund with your cat" → "I live in Lund with my cat".
+pub fn in_own_words(said: &str) -> String {
+    static YOU: LazyLock<Regex> = LazyLock::new(|| {
+        super::pattern(r"\b(?:[Yy]ou are|[Yy]ou['’]re|[Yy]ou|[Yy]ours?|[Yy]ourself)\b")
+    });
+    let own = |found: &Captures<'_>| match &*found[0].to_lowercase().replace('’', "'") {
+        "you are" | "you're" => "I am",
+        "you" => "I",
+        "your" => "my",
+        "yours" => "mine",
+        _ => "myself",
+    };
+    lexicon::capitalise(&YOU.replace_all(said, own))
+}
+
+/// A correction as a fact, whoever it speaks to or of: "You live in Aachen." and "I live in Aachen" → "Ana lives in Aachen".
+pub fn as_fact(sentence: &str, person: &str) -> String {
+    let sentence = sentence.trim();
+    let own = in_own_words(sentence);
+    if !is_of_speaker(&own) {
+        return sentence.to_owned();
+    }
+    let parties = Parties { speaker: person, addressee: Some("the assistant") };
+    let told = third_person(&tokens(own.trim_end_matches('.')), parties);
+    told.map_or_else(|| sentence.to_owned(), |told| lexicon::capitalise(&join(&told)))
+}
+
 /// Whether a sentence refers to its speaker: "I", "my", "we".
 pub fn is_of_speaker(sentence: &str) -> bool {
     tokens(sentence)
@@ -68,6 +99,22 @@ pub fn is_of_speaker(sentence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_correction_is_a_fact() {
+        for (sentence, expected) in [
+            ("You live in Aachen.", "Ana lives in Aachen"),
+            ("I live in Aachen", "Ana lives in Aachen"),
+            (
+                "You are a joiner and your sister's name is Sara.",
+                "Ana is a joiner and Ana's sister's name is Sara",
+            ),
+            ("Ana lives in Aachen.", "Ana lives in Aachen."),
+            ("Max is a labrador", "Max is a labrador"),
+        ] {
+            assert_eq!(as_fact(sentence, "Ana"), expected, "{sentence}");
+        }
+    }
 
     #[test]
     fn questions_are_asked_about_the_person() {

@@ -1,8 +1,12 @@
 //! Where sentences end: abbreviations, initials, lists, quotes, emoji, addresses and line breaks.
 use super::lists::Words;
+use super::words::{Token, tokens};
+use super::{intent, lexicon};
 
 static ABBREVIATIONS: Words = Words::new("abbreviations");
+static NO_SUBJECTS: Words = Words::new("no subjects");
 static SMALL_BEGINNINGS: Words = Words::new("small beginnings");
+static SUBJECTS: Words = Words::new("subjects that tell");
 
 /// The sentences of a text, trimmed, in order; list bullets are not part of them. Joined by
 /// whitespace they are the text again, up to whitespace and bullets.
@@ -149,7 +153,52 @@ fn push<'a>(sentence: &'a str, out: &mut Vec<&'a str>) {
             return;
         }
     }
+    if let Some(at) = question_after(sentence) {
+        out.push(sentence[..at].trim_end_matches([',', ';', '-', '–', '—', ' ']));
+        out.push(&sentence[at..]);
+        return;
+    }
     out.push(sentence);
+}
+
+/// Where a question begins that follows what is told: "I'm allergic to nuts, | can I eat pesto?"
+fn question_after(sentence: &str) -> Option<usize> {
+    const BYTES_MAX: usize = 600;
+    const PAUSES: [&str; 5] = [", ", "; ", " - ", " – ", " — "];
+    if sentence.len() > BYTES_MAX || !tells(sentence) {
+        return None;
+    }
+    let pauses = PAUSES.iter().flat_map(|pause| sentence.match_indices(pause));
+    let mut pauses: Vec<usize> = pauses.map(|(at, pause)| at + pause.len()).collect();
+    pauses.sort_unstable();
+    pauses.into_iter().find(|&at| tells(&sentence[..at]) && asks(&sentence[at..]))
+}
+
+/// Whether a clause may stand as a statement: a subject that it begins with, and a verb.
+fn tells(clause: &str) -> bool {
+    const WORDS_MIN: usize = 3;
+    let words: Vec<String> = lexicon::words(clause).take(12).map(str::to_lowercase).collect();
+    let words: Vec<String> = words.iter().map(|word| word.replace('’', "'")).collect();
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    let contracts = ["'m", "'s", "'re", "'ve", "'ll", "'d"].iter().any(|end| first.ends_with(end));
+    let bare = first.split('\'').next().unwrap_or_default();
+    let is_name = clause.starts_with(char::is_uppercase) && !lexicon::is_finite(first);
+    words.len() >= WORDS_MIN
+        && (SUBJECTS.has(bare) || is_name && !NO_SUBJECTS.has(bare))
+        && (contracts || words[1..].iter().any(|word| lexicon::is_finite(word)))
+}
+
+/// Whether a clause asks, not as "isn't it" does.
+fn asks(clause: &str) -> bool {
+    const WORDS_MIN: usize = 3;
+    let words: Vec<Token> = tokens(clause).into_iter().filter(|token| token.word).collect();
+    let [first, second, ..] = &words[..] else { return false };
+    // Without a mark, "where I work" tells.
+    let is_relative = first.among(&["where", "when", "who", "whom", "whose", "which"]);
+    words.len() >= WORDS_MIN
+        && !first.lower.ends_with("n't")
+        && intent::is_question(&words, clause.trim_end_matches(['?', '!', '.', ' ']))
+        && (!is_relative || clause.contains('?') && lexicon::helps(&second.lower))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::chat_service::{Collected, Node, Sent, has_keys, sent, text, time};
 use super::json::elements;
 use super::{ImportError, ImportFile, ImportFormat, Imported};
-use crate::memory::Role;
+use crate::memory::{Role, with_attached};
 
 /// Conversations with `chat_messages`.
 pub(super) struct Claude;
@@ -71,17 +71,18 @@ fn message(node: &Node<'_>, n_left_out: &mut usize) -> Option<Sent> {
     if blocks.is_none() {
         said.extend(text(message, "text").map(str::to_owned));
     }
-    // What the person attached is what they said, too.
+    let mut said = said.join("\n\n");
     for attached in message.get("attachments").and_then(Value::as_array).into_iter().flatten() {
         match text(attached, "extracted_content") {
             Some(content) => {
+                // It is not the person's word.
                 let name = text(attached, "file_name").unwrap_or("attachment");
-                said.push(format!("{name}:\n{content}"));
+                said = with_attached(&said, name, content);
             }
             None => *n_left_out += 1,
         }
     }
-    Some(sent(role, said.join("\n\n"), node.at, text(message, "uuid")))
+    Some(sent(role, said, node.at, text(message, "uuid")))
 }
 
 #[cfg(test)]
@@ -107,7 +108,8 @@ mod tests {
         let imported = parse(file.to_string().as_bytes(), "conversations.json", None).unwrap();
         let [session] = imported.sessions.as_slice() else { panic!("{imported:?}") };
         let said: Vec<&str> = session.messages.iter().map(|m| m.content.as_str()).collect();
-        assert_eq!(said, ["When do I sow peas?\n\nbeds.txt:\nbed 1: peas", "In March."]);
+        let attached = "When do I sow peas?\n\n[attached: beds.txt]\nbed 1: peas\n";
+        assert_eq!(said, [attached, "In March."]);
         assert_eq!(session.title, "Garden");
         assert_eq!(imported.notes.len(), 1);
     }

@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use regex::Regex;
 
 use super::ImportedSession;
+use crate::extractive::in_own_words;
 use crate::memory::{Moment, NewMessage, Role, plain_text};
 
 /// With how entries begin whose subject is left out.
@@ -71,10 +72,6 @@ fn in_whole(said: &str) -> String {
         LazyLock::new(|| Regex::new(&format!(r"^(?:{VERBS})\b")).expect("a constant"));
     static USER: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^(?:The )?[Uu]ser(?P<of>['’]s)?\b").expect("a constant"));
-    static YOU: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\b(?:[Yy]ou are|[Yy]ou['’]re|[Yy]ou|[Yy]ours?|[Yy]ourself)\b")
-            .expect("a constant")
-    });
     if BARE.is_match(said) {
         let (first, rest) = said.split_at(1);
         return format!("The user {}{rest}", first.to_lowercase());
@@ -83,17 +80,7 @@ fn in_whole(said: &str) -> String {
         return USER.replace(said, "The user$of").into_owned();
     }
     if said.starts_with("You") {
-        let own = |found: &regex::Captures<'_>| match &*found[0].to_lowercase().replace('’', "'")
-        {
-            "you are" | "you're" => "I am",
-            "you" => "I",
-            "your" => "my",
-            "yours" => "mine",
-            _ => "myself",
-        };
-        let mut own = YOU.replace_all(said, own).into_owned();
-        own[..1].make_ascii_uppercase();
-        return own;
+        return in_own_words(said);
     }
     said.to_owned()
 }

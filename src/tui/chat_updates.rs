@@ -8,7 +8,7 @@ use crate::tui::event::{Effect, StoreRequest};
 use crate::tui::state::{Focus, ModelLine, Pane, State, WhyPane};
 use crate::tui::transcript::{Body, Entry};
 use crate::tui::update::{submit, take_back};
-use crate::tui::why::Why;
+use crate::tui::why::Recorded;
 use crate::tui::{messages, panes, pulls, store_replies, tools};
 
 /// Ticks. Who waits longer for a reply may have turned to something else.
@@ -70,8 +70,7 @@ pub(super) fn apply(state: &mut State, update: Update) -> Vec<Effect> {
             state.transcript.live = None;
             state.transcript.session = Some(message.session);
             let id = message.id;
-            let why = Why::of(&record).map(Box::new);
-            state.transcript.put_reply(message, why);
+            state.transcript.put_reply(message, Recorded::of(&record));
             if tokens_per_second.is_some() {
                 state.tokens_per_second = tokens_per_second;
             }

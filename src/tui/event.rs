@@ -13,7 +13,7 @@ use crate::memory::{
 };
 use crate::store::{AnyId, ForgetPlan, Found, Learned, Session};
 use crate::tui::page::known::Knowledge;
-use crate::tui::why::Why;
+use crate::tui::why::Recorded;
 
 /// What the loop feeds to [`crate::tui::update()`].
 #[derive(Debug, Clone)]
@@ -211,7 +211,7 @@ pub enum StoreReply {
         reply: MessageId,
         said: Vec<Message>,
     },
-    Whys(HashMap<MessageId, Option<Why>>),
+    Whys(HashMap<MessageId, Recorded>),
     /// `lines` say what would be deleted.
     ForgetPlan {
         plan: ForgetPlan,

@@ -12,6 +12,7 @@ use crate::tui::keys::{Action, Context};
 use crate::tui::panes;
 use crate::tui::state::{Editing, Focus, Overlay, State};
 use crate::tui::transcript::{Body, Transcript};
+use crate::tui::why::Why;
 
 /// Chooses the newest message, or the one before the chosen one.
 pub(super) fn up(state: &mut State) {
@@ -89,6 +90,11 @@ pub(super) fn on_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         return None;
     };
     let Some(action) = state.keys.lookup(Context::Messages, key) else {
+        // Somebody begins a command.
+        if key.code == KeyCode::Char('/') && state.editor.is_empty() {
+            leave(state);
+            return None;
+        }
         // A wrong letter must not write into the message.
         let letter = matches!(key.code, KeyCode::Char(_));
         return (letter && state.keys.lookup(Context::Chat, key).is_none()).then(Vec::new);
@@ -136,11 +142,25 @@ fn run(state: &mut State, action: Action, message: Message) -> Vec<Effect> {
             let ids = vec![AnyId::Message(message.id)];
             return vec![Effect::Store(StoreRequest::PlanForget { ids, matching: None })];
         }
+        Action::ForgetGrounds if message.role == Role::Assistant => {
+            let ids = grounds(state, message.id);
+            if ids.is_empty() {
+                state.say(text!("It rests on nothing that is remembered."));
+                return Vec::new();
+            }
+            return vec![Effect::Store(StoreRequest::PlanForget { ids, matching: None })];
+        }
         Action::Help => state.overlay = Some(Overlay::Help { scroll: 0 }),
         Action::Close => leave(state),
         _ => {}
     }
     Vec::new()
+}
+
+/// What a reply quotes, or was shown.
+fn grounds(state: &State, reply: MessageId) -> Vec<AnyId> {
+    let why = state.transcript.why(reply).and_then(|(why, _)| why);
+    why.map(Why::grounds).unwrap_or_default()
 }
 
 fn after_or_at(transcript: &Transcript, at: usize) -> Option<usize> {
@@ -247,6 +267,7 @@ pub(super) fn hints(state: &State) -> String {
         Action::Left => has_versions,
         Action::Why => !is_user,
         Action::Forget => !state.incognito,
+        Action::ForgetGrounds => !state.incognito && !grounds(state, message.id).is_empty(),
         _ => false,
     };
     state.keys.hints_of(Context::Messages, &possible)

@@ -13,7 +13,7 @@ use crate::tui::event::{Effect, StoreRequest, Tree};
 use crate::tui::keys::{self, Action, Context};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Edit, Edited, Focus, MemoryPane, Node, Overlay, Pane, State, WhyPane};
-use crate::tui::why::Why;
+use crate::tui::why::Recorded;
 use crate::tui::{learned, memory_tree, overlays, page};
 
 pub(super) fn open_memory(state: &mut State) -> Vec<Effect> {
@@ -59,7 +59,7 @@ pub(super) fn more_of_why(state: &mut State) -> Vec<Effect> {
 }
 
 /// What answers rest on, as it is read.
-pub(super) fn put_whys(state: &mut State, whys: HashMap<MessageId, Option<Why>>) -> Vec<Effect> {
+pub(super) fn put_whys(state: &mut State, whys: HashMap<MessageId, Recorded>) -> Vec<Effect> {
     state.transcript.set_whys(whys);
     ask_why(state)
 }
@@ -256,7 +256,11 @@ fn memory_key(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
             return Some(selected(pane).map(plan).into_iter().collect());
         }
         Action::Edit => {
-            if let Some((semantic, text)) = selected_fact(pane) {
+            if let Some((semantic, mut text)) = selected_fact(pane) {
+                // As it stands there.
+                if let Some(known) = pane.page.chosen().filter(|_| pane.lists()) {
+                    text.clone_from(&known.sentence);
+                }
                 let mut editor = Editor::default();
                 editor.set(&text);
                 state.overlay =

@@ -8,7 +8,7 @@ use crate::tui::pickers::PickerKind;
 use crate::tui::state::{Pane, State};
 use crate::tui::store_thread::READ_MEMORY;
 use crate::tui::update::{deliver, take_back};
-use crate::tui::why::Why;
+use crate::tui::why::Recorded;
 use crate::tui::{files, forgetting, panes, pickers, prompts, pulls};
 
 /// Applies one reply.
@@ -61,7 +61,10 @@ pub(super) fn apply(state: &mut State, reply: StoreReply) -> Vec<Effect> {
             pickers::fill(state, PickerKind::History, items);
         }
         StoreReply::Why { message, record } => {
-            return panes::put_whys(state, [(message, record.as_ref().and_then(Why::of))].into());
+            return panes::put_whys(
+                state,
+                [(message, record.as_ref().map(Recorded::of).unwrap_or_default())].into(),
+            );
         }
         StoreReply::Whys(whys) => return panes::put_whys(state, whys),
         StoreReply::Grounds { reply, said } => panes::put_grounds(state, reply, said),

@@ -10,9 +10,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
+use serde_json::Value;
+
 use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
-use crate::extractive::to_second_person;
+use crate::extractive::{THE_USER, as_fact, to_second_person};
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
@@ -20,7 +22,7 @@ use crate::store::{AnyId, ForgetPlan, Reader, StoreError, audit};
 use crate::texts::{key, text};
 use crate::tui::event::{Greeting, StoreReply, StoreRequest, ThemeRow, Tree};
 use crate::tui::page::known::{self, Knowledge};
-use crate::tui::why::Why;
+use crate::tui::why::Recorded;
 use crate::tui::{files, forgetting};
 
 /// The setting that keeps the palette that was chosen.
@@ -238,7 +240,14 @@ impl StoreThread {
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {
         let models = self.0.loaded().ok_or(text!("the model is still being loaded"))?.models;
-        let text = plain_text(text);
+        let person = self.0.store.read(|r| r.user_name())?;
+        let person = person.as_deref().unwrap_or(THE_USER);
+        let text = as_fact(&plain_text(text), person);
+        let before = self.0.store.read(|r| r.semantics_by_id(&[semantic]))?;
+        let bare = |text: &str| text.trim_end_matches('.').to_owned();
+        if before.iter().any(|fact| bare(&fact.content) == bare(&text)) {
+            return Ok(StoreReply::Done);
+        }
         let vectors = models.embedder.embed(&[&*text])?;
         let embedding = vectors.first().ok_or(text!("the embedding model gave no vector"))?;
         self.0.store.write(|tx| match tx.embedder_id()? {
@@ -405,11 +414,12 @@ fn grounds(r: &Reader<'_>, reply: MessageId, of: &[AnyId]) -> Result<StoreReply,
 }
 
 /// What the answers of a chat rest on.
-fn whys(r: &Reader<'_>, session: SessionId) -> Result<HashMap<MessageId, Option<Why>>, StoreError> {
+fn whys(r: &Reader<'_>, session: SessionId) -> Result<HashMap<MessageId, Recorded>, StoreError> {
     let messages = r.conversation(session)?.messages;
     let replies = messages.iter().filter(|m| m.role == Role::Assistant).map(|m| m.id);
     let records = r.records_of(replies)?;
-    Ok(records.into_iter().map(|(id, record)| (id, record.as_ref().and_then(Why::of))).collect())
+    let recorded = |record: Option<Value>| record.as_ref().map(Recorded::of).unwrap_or_default();
+    Ok(records.into_iter().map(|(id, record)| (id, recorded(record))).collect())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use ratatui::text::Line;
 
 use crate::chat::{CallResult, Level, PhaseName};
 use crate::memory::{Message, MessageId, Role, SessionId};
-use crate::tui::why::Why;
+use crate::tui::why::{Recorded, Why};
 
 /// Laid-out lines of an entry, for one width.
 pub type Laid = Rc<Vec<Line<'static>>>;
@@ -59,12 +59,14 @@ pub struct Version {
     pub message: Message,
     pub why: Option<Box<Why>>,
     pub why_known: bool,
+    /// The model in use when it was written, as far as that is known.
+    pub model: Option<String>,
 }
 
 impl Version {
     /// Of a message whose evidence is not known yet.
     fn read(message: Message) -> Self {
-        Self { message, why: None, why_known: false }
+        Self { message, why: None, why_known: false, model: None }
     }
 }
 
@@ -209,8 +211,8 @@ impl Transcript {
     }
 
     /// A reply that is on disk: a new one, or another version of the one that it replaces.
-    pub fn put_reply(&mut self, message: Message, why: Option<Box<Why>>) {
-        let version = Version { message, why, why_known: true };
+    pub fn put_reply(&mut self, message: Message, Recorded { model, why }: Recorded) {
+        let version = Version { message, why: why.map(Box::new), why_known: true, model };
         let replaced = std::mem::take(&mut self.replaced);
         let other = self.entries.iter_mut().rev().find_map(|entry| match &mut entry.body {
             Body::Reply(versions) if replaced.iter().any(|id| versions.has(*id)) => {
@@ -254,12 +256,13 @@ impl Transcript {
     }
 
     /// The evidence of these replies is known now: some, or that there is none.
-    pub fn set_whys(&mut self, mut whys: HashMap<MessageId, Option<Why>>) {
+    pub fn set_whys(&mut self, mut whys: HashMap<MessageId, Recorded>) {
         for entry in &mut self.entries {
             let Body::Reply(versions) = &mut entry.body else { continue };
             for version in &mut versions.all {
-                if let Some(why) = whys.remove(&version.message.id) {
+                if let Some(Recorded { model, why }) = whys.remove(&version.message.id) {
                     version.why = why.map(Box::new);
+                    version.model = model.or(version.model.take());
                     version.why_known = true;
                     entry.laid.replace(None);
                 }

@@ -52,6 +52,22 @@ pub struct Why {
     pub recall_seconds: Option<f64>,
 }
 
+/// What is recorded of a reply.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recorded {
+    /// The model in use.
+    pub model: Option<String>,
+    /// `None` if nothing was recalled.
+    pub why: Option<Why>,
+}
+
+impl Recorded {
+    pub fn of(record: &Value) -> Self {
+        let model = record.get("model").filter(|name| name.is_string()).map(text);
+        Self { model, why: Why::of(record) }
+    }
+}
+
 fn text(value: &Value) -> String {
     plain_text(value.as_str().unwrap_or_default()).into_owned()
 }

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use super::super::App;
 use super::super::output::one_line;
 use super::super::report::{Failure, Outcome, done};
+use crate::extractive::{THE_USER, as_fact};
 use crate::store::{AnyId, StoreError};
 
 pub fn run(app: &App, id: AnyId, text: &str, title: Option<&str>) -> Outcome {
@@ -40,7 +41,8 @@ pub fn run(app: &App, id: AnyId, text: &str, title: Option<&str>) -> Outcome {
                 let expected = embedder.id().to_owned();
                 return Err(StoreError::EmbedderChanged { found, expected }.into());
             }
-            let line = one_line(text, 2000);
+            let person = store.read(|r| r.user_name())?;
+            let line = as_fact(&one_line(text, 2000), person.as_deref().unwrap_or(THE_USER));
             let vector = embedder.embed(&[line.as_str()])?.remove(0);
             store.write(|tx| tx.edit_semantic(id, &line, &vector))?;
             app.console.line(&format!("{id} {line}"))?;

@@ -22,13 +22,15 @@ use super::runner::{self, Beginning, Left, Presence, TuiError};
 use super::state::State;
 use super::store_thread::{Requests, StoreThread};
 use super::terminal;
-use crate::chat::{Driver, Parts, Update};
+use crate::chat::{Command, Driver, Parts, Update};
 use crate::interfaces::Clock;
 use crate::texts::text;
 
 const TICK: Duration = Duration::from_millis(100);
 /// Where nothing moves, it is only looked whether all is well.
 const IDLE: Duration = Duration::from_secs(1);
+/// What the conversation is asked for comes within this time, or its beginning does: the next line may be the answer to it.
+const SETTLING: Duration = Duration::from_millis(200);
 const PROMPT: &str = "> ";
 
 /// Runs the chat until it is left, or the input ends.
@@ -79,8 +81,10 @@ struct Loop<'a> {
     clock: Arc<dyn Clock>,
     driver: &'a Driver,
     store: &'a Requests,
-    /// Requests to the store without a reply.
+    /// What was asked for and is not there yet.
     n_pending: usize,
+    /// When the conversation was last asked for something.
+    asked: Option<Instant>,
     exit: Option<Left>,
     /// The prompt stands at the end of what was printed.
     is_prompted: bool,
@@ -111,6 +115,7 @@ async fn drive(
         driver,
         store,
         n_pending: 0,
+        asked: None,
         exit: None,
         is_prompted: false,
         has_terminal,
@@ -123,7 +128,9 @@ async fn drive(
         if let Some(left) = looped.exit.take() {
             return Ok(left);
         }
-        let pause = if looped.state.moves() { TICK } else { IDLE };
+        looped.asked.take_if(|asked| asked.elapsed() >= SETTLING);
+        let is_quiet = !looped.state.moves() && looped.asked.is_none();
+        let pause = if is_quiet { IDLE } else { TICK };
         tokio::select! {
             biased;
             _ = terminate.recv() => looped.exit = Some(Left::Quit(143)),
@@ -172,7 +179,8 @@ fn threads(parts: Parts, sender: &UnboundedSender<Event>) -> io::Result<(Driver,
 impl Loop<'_> {
     /// Whether a line is taken now: each is answered before the next, but for one that a question waits for.
     fn listens(&self) -> bool {
-        let is_free = !self.state.transcript.busy() && self.n_pending == 0;
+        let has_settled = self.asked.is_none_or(|asked| asked.elapsed() >= SETTLING);
+        let is_free = !self.state.transcript.busy() && self.n_pending == 0 && has_settled;
         is_free && self.telling.is_begun(&self.state) || Telling::asks(&self.state)
     }
 
@@ -187,7 +195,7 @@ impl Loop<'_> {
     }
 
     fn feed(&mut self, event: Event) {
-        if matches!(event, Event::Store(_)) {
+        if matches!(event, Event::Store(_) | Event::Chat(Update::Tools(_))) {
             self.n_pending = self.n_pending.saturating_sub(1);
         }
         let now = self.clock.now();
@@ -214,7 +222,11 @@ impl Loop<'_> {
     fn run(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Chat(command) => self.driver.send(command),
+                Effect::Chat(command) => {
+                    self.asked = Some(Instant::now());
+                    self.n_pending += usize::from(command == Command::ListTools);
+                    self.driver.send(command);
+                }
                 Effect::Store(request) => self.ask(request),
                 Effect::Copy(text) if self.has_terminal => {
                     let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));

@@ -137,6 +137,11 @@ impl Telling {
                     self.list = None;
                     return overlays::accept(state);
                 }
+                // A command is none of its words.
+                if slash::is_command(word) {
+                    overlays::on_key(state, key(None));
+                    return self.act(state, line);
+                }
                 if word.is_empty() {
                     self.list = None;
                     return overlays::on_key(state, key(None));

@@ -14,7 +14,9 @@ use crate::memory::{attached, own_words, plain_text};
 use crate::texts::{self, plural, text};
 use crate::tui::palette::Palette;
 use crate::tui::state::{Focus, ModelLine, State};
-use crate::tui::transcript::{Body, Entry, Laid, LaidText, Place, Row, Transcript, Versions};
+use crate::tui::transcript::{
+    Body, Entry, Laid, LaidText, Place, Row, Transcript, Version, Versions,
+};
 use crate::tui::view::{led, status, welcome};
 use crate::tui::{dates, markdown, tools, wrap};
 
@@ -286,9 +288,14 @@ fn user(text: &str, palette: &Palette, width: u16, sending: bool) -> Vec<Line<'s
 }
 
 fn reply(versions: &Versions, palette: &Palette, width: u16) -> Vec<Line<'static>> {
-    let message = &versions.shown().message;
-    let why = versions.shown().why.as_deref();
-    let mut lines = vec![Line::raw("")];
+    let Version { message, why, model, .. } = versions.shown();
+    let why = why.as_deref();
+    let mut head = dates::time(message.created_at);
+    if let Some(model) = model {
+        head = format!("{} · {head}", plain_text(model));
+    }
+    // In the row that sets it off from what was asked.
+    let mut lines = vec![Line::styled(wrap::ellipsis(&head, usize::from(width)), palette.muted)];
     lines.extend(markdown::render(&message.content, palette, usize::from(width)));
     let mut facts: Vec<String> = versions.place().into_iter().collect();
     if !message.complete {
